@@ -1,0 +1,416 @@
+"""Speed beside other libraries, accuracy beside speed: one run, one core, alternating order.
+
+    python bench/speed.py             # everything, writes bench/results/speed.md
+    python bench/speed.py --quick     # fewer rounds, to the screen only
+
+Peers (dp_accounting, opacus) are timed if they are installed and otherwise named as absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cases
+import numpy as np
+from cases import DELTA
+
+import renyi
+from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
+from renyi._bench import (
+    Contender,
+    Timing,
+    epsilon_contenders,
+    everyday_points,
+    interleave,
+    log_a_contenders,
+)
+from renyi._peers import Peer, Training, installed
+
+OUTPUT = Path(__file__).parent / "results" / "speed.md"
+
+
+# ------------------------------------------------------------------------------------ the sections
+
+
+def epsilon(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
+    yield "## Epsilon of a training run\n"
+    yield (
+        "Fresh accountant, compose, one query at delta = 1e-5; every repetition has another noise "
+        "multiplier (parts in 1e10), so nothing can come from a cache. A peer uses its default "
+        "orders; the row below it is renyi with the same orders and the same conversion formula. "
+        "Plain `renyi` optimises over all real orders with the optimal conversion. Error: against "
+        "the exact value of what that row computes (50-digit arithmetic); below zero means less "
+        "privacy loss reported than there is.\n"
+    )
+    for case in cases.EPSILON:
+        timings = interleave(epsilon_contenders(case.run, peers), rounds=rounds)
+        ours = {timing.name: timing for timing in timings}
+        rows = []
+        for timing in timings:
+            peer = timing.name.removeprefix("renyi, orders of ")
+            exact = case.listed.get(peer, case.best)
+            same = ours.get(f"renyi, orders of {peer}")
+            rows.append(
+                [
+                    timing.name,
+                    duration(timing.median),
+                    times(same, timing),
+                    times(ours["renyi"], timing) if timing.name in case.listed else "",
+                    f"{timing.result:.10g}",
+                    relative(timing.result, exact),
+                ]
+            )
+        q, sigma, steps = case.run
+        yield f"### {case.title}: q = {q:g}, sigma = {sigma:g}, {steps:,} steps\n"
+        head = "engine|median|time / renyi, same orders|time / renyi|epsilon|relative error"
+        yield table(head, rows)
+
+
+def log_a(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
+    yield "## log A at many points\n"
+    yield (
+        f"{cases.LOG_A_POINTS} random points (q, sigma, order): log10 q uniform in [-4, -1], sigma "
+        "in [0.6, 4], order up to 64; one call of `renyi.special.log_a`, a loop over the points for"
+        " the peers, which take one point at a time. One thread. Errors: largest and median "
+        f"relative error of log A at {cases.LOG_A_CHECKED} of the points, against "
+        "`renyi.reference` (20 digits).\n"
+    )
+    for kind in ("fractional", "integer"):
+        points = everyday_points(cases.LOG_A_POINTS, integer=kind == "integer")
+        timings = interleave(log_a_contenders(points, peers), rounds=rounds)
+        checked = points[:, : cases.LOG_A_CHECKED]
+        exact = [float(reference.log_a(*map(float, point), digits=20)) for point in checked.T]
+        rows = []
+        for timing in timings:
+            errors = np.abs(np.asarray(timing.result)[: len(exact)] / exact - 1)
+            rows.append(
+                [
+                    timing.name,
+                    duration(timing.median),
+                    f"{1 / timing.median:,.0f}",
+                    times(timings[0], timing),
+                    f"{errors.max():.1e}",
+                    f"{np.median(errors):.1e}",
+                ]
+            )
+        yield f"### {kind} orders\n"
+        yield table(
+            "engine|one evaluation|per second|time / renyi|largest error|median error", rows
+        )
+
+
+def live(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
+    yield "## Live use: a query after every step\n"
+    yield (
+        "One step is composed and epsilon is asked for, again and again, on one accountant. "
+        f"Identical steps: q = {cases.LIVE_STEP.sample_rate:g}, sigma = "
+        f"{cases.LIVE_STEP.noise_multiplier:g}. Distinct steps: sigma = 0.8, 0.801, ..., 1.799. "
+        "Peers are timed over the number of steps given and per step. Opacus evaluates its whole "
+        "history at every query, so that its time per distinct step grows with their number.\n"
+    )
+    yield "### identical steps\n"
+    contenders = [
+        Contender(f"renyi, {n:,} steps", partial(ours_identical, steps=n), n) for n in cases.LIVE
+    ]
+    few = cases.LIVE_STEPS_OF_PEERS
+    for peer in peers:
+        call = partial(theirs_live, peer=peer, trainings=[cases.LIVE_STEP] * few)
+        contenders.append(Contender(f"{peer.name}, {few} steps", call, few))
+    timings = interleave(contenders, rounds=rounds)
+    exact = {f"renyi, {n:,} steps": value for n, value in cases.LIVE.items()}
+    yield table("engine|one step and query|time / renyi|last epsilon|relative error", [
+        [
+            timing.name,
+            duration(timing.median),
+            times(timings[0], timing),
+            f"{timing.result:.10g}",
+            relative(timing.result, exact[timing.name]) if timing.name in exact else "",
+        ]
+        for timing in timings
+    ])  # fmt: skip
+    yield "### distinct steps\n"
+    n = len(cases.DISTINCT)
+    listed = partial(ours_distinct, orders=cases.DP_ACCOUNTING_ORDERS, conversion="balle")
+    contenders = [
+        Contender(f"renyi, {n:,} steps", ours_distinct, n),
+        Contender(f"renyi, orders of dp_accounting, {n:,} steps", listed, n),
+    ]
+    exact = {contenders[0].name: cases.DISTINCT_BEST, contenders[1].name: cases.DISTINCT_LISTED[n]}
+    for peer in peers:
+        few = n if peer.name == "dp_accounting" else cases.DISTINCT_STEPS_OF_OPACUS
+        exact[f"{peer.name}, {few:,} steps"] = cases.DISTINCT_LISTED[few]
+        call = partial(theirs_live, peer=peer, trainings=cases.DISTINCT[:few])
+        contenders.append(Contender(f"{peer.name}, {few:,} steps", call, few))
+    timings = interleave(contenders, rounds=rounds)
+    yield table("engine|one step and query|time / renyi|last epsilon|relative error", [
+        [
+            timing.name,
+            duration(timing.median),
+            times(timings[0], timing),
+            f"{timing.result:.10g}",
+            relative(timing.result, exact[timing.name]),
+        ]
+        for timing in timings
+    ])  # fmt: skip
+
+
+def calibration(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
+    rate, steps = cases.CALIBRATION_RATE, cases.CALIBRATION_STEPS
+    yield "## Noise for a target\n"
+    yield (
+        f"Smallest noise multiplier for (epsilon, 1e-5), q = {rate:g}, {steps:,} steps. "
+        "dp_accounting and renyi: tolerance 1e-6 in the noise; Opacus: tolerance 0.01 (its "
+        "default) and 1e-6 in epsilon. Excess: relative, over the exact smallest noise of the "
+        "same problem (all real orders for plain renyi, the peers' orders otherwise).\n"
+    )
+    for case in cases.CALIBRATION:
+        contenders = calibration_contenders(case.target_epsilon, peers)
+        timings = interleave(contenders, rounds=rounds)
+        rows = []
+        for timing in timings:
+            exact = case.best if timing.name == "renyi" else case.listed
+            rows.append(
+                [
+                    timing.name,
+                    duration(timing.median),
+                    times(timings[0], timing),
+                    f"{timing.result:.8f}",
+                    f"{timing.result / exact - 1:+.1e}",
+                ]
+            )
+        yield f"### epsilon = {case.target_epsilon:g}\n"
+        yield table("engine|median|time / renyi|noise multiplier|excess", rows)
+
+
+def imports(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
+    count = 15 if rounds > 3 else 3
+    yield "## Import\n"
+    yield (
+        f"Fresh processes, {count} of each in turns, files in the page cache; seconds on top of "
+        "`import numpy` in the same process.\n"
+    )
+    query = "PoissonSampled(Gaussian(1.0), 0.01), 1000).get_epsilon(1e-5)"
+    statements = {
+        "import numpy": "",
+        "import renyi": "import renyi",
+        "renyi, up to the first epsilon": "from renyi import Gaussian, PoissonSampled, "
+        f"RDPAccountant; RDPAccountant().compose({query}",
+    }
+    modules = {"dp_accounting": "dp_accounting", "opacus": "opacus.accountants"}
+    statements |= {f"import {modules[p.name]}": f"import {modules[p.name]}" for p in peers}
+    taken: dict[str, list[float]] = {name: [] for name in statements}
+    for _ in range(count):
+        for name, statement in statements.items():
+            taken[name].append(fresh_process(statement, numpy_itself=name == "import numpy"))
+    yield table(
+        "what|median|smallest|largest",
+        [
+            [f"`{name}`", *map(duration, (statistics.median(t), min(t), max(t)))]
+            for name, t in taken.items()
+        ],
+    )
+
+
+# ---------------------------------------------------------------------------------- what is timed
+
+
+def mechanism(run: Training) -> PoissonSampled:
+    return PoissonSampled(Gaussian(run.noise_multiplier), run.sample_rate)
+
+
+def ours_identical(k: int, steps: int) -> float:
+    step, accountant, value = mechanism(cases.LIVE_STEP.nudged(k)), RDPAccountant(), 0.0
+    for _ in range(steps):
+        accountant.compose(step)
+        value = accountant.get_epsilon(DELTA)
+    return value
+
+
+def ours_distinct(
+    k: int, orders: Sequence[float] | None = None, conversion: str = "optimal"
+) -> float:
+    accountant, value = RDPAccountant(orders=orders, conversion=conversion), 0.0
+    for run in cases.DISTINCT:
+        accountant.compose(mechanism(run.nudged(k)))
+        value = accountant.get_epsilon(DELTA)
+    return value
+
+
+def theirs_live(k: int, peer: Peer, trainings: Sequence[Training]) -> float:
+    value = 0.0
+    if peer.name == "dp_accounting":
+        events, rdp = peer.modules
+        accountant = rdp.RdpAccountant()
+        for run in trainings:
+            gaussian = events.GaussianDpEvent(run.nudged(k).noise_multiplier)
+            accountant.compose(events.PoissonSampledDpEvent(run.sample_rate, gaussian))
+            value = accountant.get_epsilon(DELTA)
+        return float(value)
+    accountant = peer.modules[0].RDPAccountant()
+    for run in trainings:
+        noise = run.nudged(k).noise_multiplier
+        accountant.step(noise_multiplier=noise, sample_rate=run.sample_rate)
+        value = accountant.get_epsilon(DELTA)
+    return float(value)
+
+
+def calibration_contenders(target: float, peers: Sequence[Peer]) -> list[Contender]:
+    rate, steps = cases.CALIBRATION_RATE, cases.CALIBRATION_STEPS
+
+    def ours(k: int, **options: Any) -> float:
+        return renyi.calibrate_noise_multiplier(
+            target_epsilon=target * (1 + 1e-10 * k),
+            target_delta=DELTA,
+            sample_rate=rate,
+            steps=steps,
+            **options,
+        )
+
+    def dp_accounting(k: int, events: Any, rdp: Any) -> float:
+        def event(noise: float) -> Any:
+            step = events.PoissonSampledDpEvent(rate, events.GaussianDpEvent(noise))
+            return events.SelfComposedDpEvent(step, steps)
+
+        goal = target * (1 + 1e-10 * k)
+        return float(events.calibrate_dp_mechanism(rdp.RdpAccountant, event, goal, DELTA))
+
+    def opacus(k: int, utils: Any, tolerance: float) -> float:
+        return float(
+            utils.get_noise_multiplier(
+                target_epsilon=target * (1 + 1e-10 * k),
+                target_delta=DELTA,
+                sample_rate=rate,
+                steps=steps,
+                epsilon_tolerance=tolerance,
+            )
+        )
+
+    listed = partial(ours, orders=cases.DP_ACCOUNTING_ORDERS, conversion="balle")
+    contenders = [
+        Contender("renyi", ours),
+        Contender("renyi, orders of dp_accounting", listed),
+    ]
+    for peer in peers:
+        if peer.name == "dp_accounting":
+            events, rdp = peer.modules
+            call: Callable[[int], float] = partial(dp_accounting, events=events, rdp=rdp)
+            contenders.append(Contender(peer.name, call))
+        else:
+            for tolerance in (0.01, 1e-6):
+                call = partial(opacus, utils=peer.modules[2], tolerance=tolerance)
+                contenders.append(Contender(f"{peer.name}, tolerance {tolerance:g}", call))
+    return contenders
+
+
+def fresh_process(statement: str, *, numpy_itself: bool) -> float:
+    code = (
+        "from time import perf_counter as t; a = t(); import numpy; b = t()\n"
+        f"{statement}\n"
+        f"c = t(); print({'b - a' if numpy_itself else 'c - b'})"
+    )
+    return float(subprocess.check_output([sys.executable, "-c", code], text=True))
+
+
+# ---------------------------------------------------------------------------------- how it is told
+
+
+def duration(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9)):
+        if seconds * factor >= 1 or unit == "ns":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError
+
+
+def times(ours: Timing | None, other: Timing) -> str:
+    """Ratio of the times with the band of the rounds."""
+    if ours is None or ours is other:
+        return ""
+    low, middle, high = ours.ratio(other)
+    return f"{plain(middle)} ({plain(low)} to {plain(high)})"
+
+
+def plain(value: float) -> str:
+    """Three digits, without an exponent."""
+    digits = max(0, 2 - math.floor(math.log10(value)))
+    return f"{float(f'{value:.3g}'):,.{digits}f}"
+
+
+def relative(value: float, exact: float) -> str:
+    return f"{value / exact - 1:+.1e}" if math.isfinite(value) else "not finite"
+
+
+def table(head: str, rows: Sequence[Sequence[str]]) -> str:
+    titles = head.split("|")
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def machine(peers: Sequence[Peer], missing: Sequence[str], rounds: int) -> str:
+    model = platform.processor() or platform.machine()
+    if (cpuinfo := Path("/proc/cpuinfo")).exists():
+        names = [x for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
+        model = names[0].partition(":")[2].strip() if names else model
+    facts = {
+        "Command": f"`python {' '.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`",
+        "Date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
+        "CPU": f"{model}, {os.cpu_count()} cores, this process pinned to one",
+        "Load average at the start": f"{os.getloadavg()[0]:.2f}",
+        "System": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "Python, NumPy": f"{platform.python_version()}, {np.__version__}",
+        "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
+        "Not installed, skipped": ", ".join(missing) or "none",
+        "Build": "; ".join(f"{key} {value}" for key, value in renyi.build_info().items()),
+        "Method": f"median of {rounds} rounds (3 for live use); in every round all engines of a "
+        "table, in alternating order; ratios are of the same round, with the band from the 10th "
+        "to the 90th percentile in brackets; garbage collection, log lines and warnings off",
+    }
+    return "\n".join(f"* {name}: {value}" for name, value in facts.items()) + "\n"
+
+
+SECTIONS = {
+    "epsilon": epsilon,
+    "log_a": log_a,
+    "live": live,
+    "calibration": calibration,
+    "imports": imports,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="3 rounds, to the screen only")
+    parser.add_argument("--only", choices=SECTIONS, nargs="+", help="these sections, screen only")
+    options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # before the peers are loaded, so that torch sees one core
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    peers, missing = installed()
+    rounds = 3 if options.quick else 25
+    parts = ["# Speed, beside other libraries\n", machine(peers, missing, rounds)]
+    print(*parts, sep="\n", flush=True)
+    wall, cpu = time.perf_counter(), time.process_time()
+    for name in options.only or SECTIONS:
+        for part in SECTIONS[name](peers, 3 if name == "live" else rounds):
+            print(part, flush=True)
+            parts.append(part)
+        if name == "calibration":  # the next section waits for other processes
+            share = (time.process_time() - cpu) / (time.perf_counter() - wall)
+            parts[1] += f"* This process had {share:.0%} of its core\n"
+    if not (options.quick or options.only):
+        OUTPUT.parent.mkdir(exist_ok=True)
+        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What this installation is made of, and whether the process it runs in is sound."""
+
+from __future__ import annotations
+
+import warnings
+
+from renyi import _build
+
+__all__ = ["build_info", "check_floating_point", "get_include"]
+
+_FAULTS = {
+    "gradual_underflow": "subnormals are flushed to zero (some library was built with -ffast-math)",
+    "rounds_to_nearest": "the rounding mode is not to nearest",
+    "no_contraction": "a*b + c is fused",
+    "no_excess_precision": "doubles are evaluated in a wider format",
+}
+
+
+def check_floating_point() -> None:
+    """Warn when this thread's arithmetic breaks the assumptions of the error bounds.
+
+    Warns
+    -----
+    RuntimeWarning
+        If subnormals are flushed, the rounding mode was changed, or operations are fused.
+
+    Examples
+    --------
+    >>> from renyi._build_info import check_floating_point
+    >>> check_floating_point()
+    """
+    faults = [_FAULTS[name] for name, sound in _build.floating_point().items() if not sound]
+    if faults:
+        warnings.warn(
+            "renyi: the error bounds do not hold in this process: " + "; ".join(faults),
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def build_info() -> dict[str, object]:
+    """Return how this installation was compiled and what it runs on.
+
+    Returns
+    -------
+    dict
+        ``version``, ``compiler``, ``flags``, ``build_type``, ``assertions``, ``system``,
+        ``baseline_isa`` (what everything is compiled for), ``active_isa`` (what the multiversioned
+        loops use on this machine), ``floating_point`` (the probe of the calling thread, all true
+        where the error bounds hold), ``python`` and ``numpy`` (versions in use).
+
+    Examples
+    --------
+    >>> import renyi
+    >>> renyi.build_info()["build_type"]
+    'Release'
+    """
+    import platform
+
+    import numpy as np
+
+    return {
+        "version": _build.version,
+        **_build.compiled(),
+        "floating_point": _build.floating_point(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def get_include() -> str:
+    """Return the directory of the C++ headers, such as ``renyi/loss/sampled_gaussian.hpp``.
+
+    The static library they belong to, ``librenyi_core.a``, is in ``lib`` beside it. Cython modules
+    can do without both: ``from renyi.cython_special cimport log_a``.
+
+    Examples
+    --------
+    >>> import os, renyi
+    >>> os.path.isfile(os.path.join(renyi.get_include(), "renyi", "fp", "certified.hpp"))
+    True
+    """
+    from importlib.resources import files
+
+    return str(files("renyi") / "include")

@@ -1,0 +1,57 @@
+from typing import Any, Final, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+# NumPy's own class leaves the calls untyped; like NumPy's stubs for its ufuncs, these subclasses
+# exist for type checkers only.
+
+class _Binary(np.ufunc):  # type: ignore[misc]
+    @overload
+    def __call__(self, sigma: float, alpha: float, /) -> np.float64: ...
+    @overload
+    def __call__(self, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any) -> Any: ...
+
+class _Ternary(np.ufunc):  # type: ignore[misc]
+    @overload
+    def __call__(self, q: float, sigma: float, alpha: float, /) -> np.float64: ...
+    @overload
+    def __call__(
+        self, q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any
+    ) -> Any: ...
+
+class _ComplexTernary(np.ufunc):  # type: ignore[misc]
+    @overload
+    def __call__(self, q: float, sigma: float, alpha: float, /) -> np.float64: ...
+    @overload
+    def __call__(self, q: float, sigma: float, alpha: complex, /) -> np.complex128: ...
+    @overload
+    def __call__(
+        self, q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any
+    ) -> Any: ...
+
+log_a: Final[_ComplexTernary]
+log_a_binomial: Final[_Ternary]
+log_a_binomial_lower: Final[_Ternary]
+log_a_binomial_upper: Final[_Ternary]
+log_a_derivative: Final[_Ternary]
+log_a_lower: Final[_Ternary]
+log_a_quadrature: Final[_Ternary]
+log_a_quadrature_lower: Final[_Ternary]
+log_a_quadrature_upper: Final[_Ternary]
+log_a_second_derivative: Final[_Ternary]
+log_a_series: Final[_Ternary]
+log_a_series_lower: Final[_Ternary]
+log_a_series_upper: Final[_Ternary]
+log_a_upper: Final[_Ternary]
+rdp_gaussian: Final[_Binary]
+rdp_gaussian_lower: Final[_Binary]
+rdp_gaussian_upper: Final[_Binary]
+rdp_sampled_gaussian: Final[_Ternary]
+rdp_sampled_gaussian_bound: Final[_Ternary]
+rdp_sampled_gaussian_lower: Final[_Ternary]
+rdp_sampled_gaussian_upper: Final[_Ternary]
+
+def largest_order_of_bound(
+    q: float, sigma: float, condition: Literal["both", "first", "second"] = "both", /
+) -> float: ...

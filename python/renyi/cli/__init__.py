@@ -1,0 +1,49 @@
+"""The ``renyi`` command: privacy guarantees from a shell.
+
+``main`` reads the arguments, runs one command and returns the exit code: 0 for success, 1 when
+``renyi verify`` finds a violation, 2 for bad input (one line on stderr, no traceback).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from renyi.cli.parser import parse
+from renyi.cli.values import UsageError, as_options
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (default: ``sys.argv[1:]``) and return the exit code.
+
+    Examples
+    --------
+    >>> main(["steps", "--noise-multiplier", "1", "--sample-rate", "2"])
+    2
+    """
+    name = "renyi"
+    try:
+        options = parse(sys.argv[1:] if argv is None else argv)
+        name = options.parser.prog
+        if options.run is None:
+            options.parser.print_help(sys.stderr)
+            return 2
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # argparse: --help and --version stop with 0
+        return int(stop.code or 0)
+    except (UsageError, ValueError, TypeError) as error:
+        if not isinstance(error, UsageError) and os.environ.get("RENYI_TRACEBACK"):
+            raise
+        print(f"{name}: error: {as_options(str(error))}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, "head" for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return 130

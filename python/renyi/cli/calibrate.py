@@ -1,0 +1,232 @@
+"""``renyi noise``, ``renyi steps`` and ``renyi rate``: what a target guarantee permits.
+
+What is printed is checked: the rounded number is put back into the accountant, and its guarantee is
+printed with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from renyi.cli import output, words
+from renyi.cli.guarantee import (
+    data_facts,
+    emit_data,
+    input_column,
+    price,
+    print_notes,
+    print_sweep,
+    varying,
+)
+from renyi.cli.output import Column, grouped, plain
+from renyi.cli.settings import accounting, lengths, require, samplings
+from renyi.cli.values import UsageError
+
+Inputs = dict[str, Any]
+
+
+def noise(options: argparse.Namespace) -> int:
+    """Smallest noise multiplier."""
+    from renyi import calibrate_noise_multiplier
+
+    require(options, "target_epsilon", "delta")
+    cells = [
+        {**target, **sampling.fields(), **length.fields()}
+        for target in _targets(options)
+        for sampling in samplings(options)
+        for length in lengths(options, sampling)
+    ]
+
+    def solve(cell: Inputs) -> float:
+        return calibrate_noise_multiplier(
+            **_target_arguments(cell),
+            sample_rate=cell["sample_rate"],
+            steps=cell["steps"],
+            **accounting(options),
+        )
+
+    return _calibrate(options, cells, "noise_multiplier", solve, output.round_up)
+
+
+def steps(options: argparse.Namespace) -> int:
+    """Largest number of steps."""
+    from renyi import calibrate_steps
+
+    require(options, "target_epsilon", "delta", "noise_multiplier")
+    cells = [
+        {**target, "noise_multiplier": float(sigma), **sampling.fields()}
+        for target in _targets(options)
+        for sigma in options.noise_multiplier
+        for sampling in samplings(options)
+    ]
+
+    def solve(cell: Inputs) -> int:
+        return int(
+            calibrate_steps(
+                **_target_arguments(cell),
+                noise_multiplier=cell["noise_multiplier"],
+                sample_rate=cell["sample_rate"],
+                **accounting(options),
+            )
+        )
+
+    return _calibrate(options, cells, "steps", solve, lambda value, _: str(value))
+
+
+def rate(options: argparse.Namespace) -> int:
+    """Largest sampling rate."""
+    from renyi import calibrate_sample_rate
+
+    require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
+    sizes = [None] if options.dataset_size is None else [int(size) for size in options.dataset_size]
+    cells = [
+        {
+            **target,
+            "noise_multiplier": float(sigma),
+            "steps": int(count),
+            **({} if size is None else {"dataset_size": size}),
+        }
+        for target in _targets(options)
+        for sigma in options.noise_multiplier
+        for count in options.steps
+        for size in sizes
+    ]
+
+    def solve(cell: Inputs) -> float:
+        return calibrate_sample_rate(
+            **_target_arguments(cell),
+            noise_multiplier=cell["noise_multiplier"],
+            steps=cell["steps"],
+            **accounting(options),
+        )
+
+    return _calibrate(options, cells, "sample_rate", solve, output.round_down)
+
+
+def _calibrate(
+    options: argparse.Namespace,
+    cells: list[Inputs],
+    wanted: str,
+    solve: Callable[[Inputs], float | int],
+    rounded: Callable[[Any, int], str],
+) -> int:
+    """Solve every cell, check the number that will be printed, and print."""
+    records = []
+    for cell in output.progress(cells):
+        target, run = (
+            cell["epsilon"],
+            {key: value for key, value in cell.items() if key != "epsilon"},
+        )
+        run[wanted] = solve(cell)
+        record = {"target_epsilon": target, **run}
+        text = plain(run[wanted])
+        if not (options.json or options.csv):
+            text = rounded(run[wanted], options.digits)
+            run[wanted] = record[wanted] = type(run[wanted])(text)
+        if wanted == "steps" and run["steps"] == 0:
+            raise UsageError(
+                f"--epsilon {plain(target)} is out of reach: a single step with noise multiplier "
+                f"{plain(run['noise_multiplier'])} and sampling rate {plain(run['sample_rate'])} "
+                "spends more"
+            )
+        record.update(price(options, run, "delta", run["delta"]))
+        if record["epsilon"] > target:
+            raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
+        records.append({**record, **_sizes(wanted, record), "text": text})
+    texts = [record.pop("text") for record in records]
+    if emit_data(options, records, data_facts(options)):
+        return 0
+    if len(records) == 1:
+        _print_one(options, records[0], wanted, texts[0])
+        return 0
+    shown = [{**record, "text": text} for record, text in zip(records, texts, strict=True)]
+    inputs = (
+        "target_epsilon",
+        "delta",
+        "noise_multiplier",
+        "dataset_size",
+        "batch_size",
+        "sample_rate",
+        "epochs",
+        "steps",
+    )
+    given = [key for key in inputs if key in cells[0] or key == "target_epsilon"]
+    columns = [input_column(key) for key in varying(shown, given)]
+    columns.append(Column("text", wanted.replace("_", " "), str))
+    if "expected_batch_size" in shown[0]:
+        columns.append(Column("expected_batch_size", "batch size", plain))
+    for record in shown:
+        record["spent"] = _spent(record, options.digits)
+    columns.append(Column("spent", "epsilon spent", str))
+    print_sweep(options, shown, columns, given)
+    return 0
+
+
+def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: str) -> None:
+    target = f"epsilon <= {plain(record['target_epsilon'])} at delta = {plain(record['delta'])}"
+    spent = _spent(record, options.digits)
+    if wanted == "noise_multiplier":
+        print(f"noise multiplier = {text}, the smallest with {target} (rounded up)")
+    elif wanted == "steps":
+        print(f"steps = {grouped(record['steps'])}, the most with {target}")
+        if "epochs" in record:
+            epochs = output.round_down(record["epochs"], options.digits)
+            print(f"      = {epochs} epochs (rounded down)")
+    else:
+        print(f"sampling rate = {text}, the largest with {target} (rounded down)")
+        if "expected_batch_size" in record:
+            size, records = record["expected_batch_size"], record["dataset_size"]
+            share = f"{grouped(size)} of {grouped(records)} records"
+            print(f"expected batch size = {share} (rounded down)")
+    print(f"epsilon spent = {spent}\n")
+    run = {
+        key: value
+        for key, value in record.items()
+        if wanted != "sample_rate" or key != "dataset_size"
+    }
+    output.print_paragraph(words.statement(run, spent, plain(record["delta"]), options.conversion))
+    print("\nAssumes")
+    output.print_facts(words.assumptions(run))
+    print("\nComputed")
+    output.print_facts(words.method(options, record))
+    print_notes(words.notes(options, record))
+
+
+def _spent(record: Inputs, digits: int) -> str:
+    """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
+    text = output.round_up(record["epsilon"], digits)
+    return (
+        text
+        if Decimal(text) <= Decimal(record["target_epsilon"])
+        else plain(record["target_epsilon"])
+    )
+
+
+def _sizes(wanted: str, record: Mapping[str, Any]) -> Inputs:
+    """Return the answer in batches and epochs, where the data set size is known."""
+    size = record.get("dataset_size")
+    if size is None:
+        return {}
+    if wanted == "sample_rate":
+        exact = Fraction(Decimal(record["sample_rate"]))
+        return {"expected_batch_size": math.floor(exact * size)}
+    if wanted == "steps":
+        return {"epochs": record["steps"] * record["batch_size"] / size}
+    return {}
+
+
+def _targets(options: argparse.Namespace) -> list[Inputs]:
+    return [
+        {"epsilon": float(epsilon), "delta": float(delta)}
+        for epsilon in options.target_epsilon
+        for delta in options.delta
+    ]
+
+
+def _target_arguments(cell: Inputs) -> dict[str, float]:
+    return {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}

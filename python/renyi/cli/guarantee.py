@@ -1,0 +1,227 @@
+"""``renyi epsilon``, ``renyi delta`` and ``renyi rdp``: the price of a run."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from renyi.cli import output, words
+from renyi.cli.output import Column, plain
+from renyi.cli.settings import accountant, lengths, require, samplings
+
+INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
+
+
+def epsilon(options: argparse.Namespace) -> int:
+    """Epsilon at a given delta."""
+    require(options, "noise_multiplier", "delta")
+    return _guarantee(options, given="delta", wanted="epsilon")
+
+
+def delta(options: argparse.Namespace) -> int:
+    """Delta at a given epsilon."""
+    require(options, "noise_multiplier", "epsilon")
+    return _guarantee(options, given="epsilon", wanted="delta")
+
+
+def rdp(options: argparse.Namespace) -> int:
+    """Renyi-DP at given orders: steps times the certified upper end of one step."""
+    require(options, "noise_multiplier", "rdp_orders")
+    from renyi import special
+
+    records = []
+    for inputs in output.progress(_runs(options)):
+        q, sigma, steps = inputs["sample_rate"], inputs["noise_multiplier"], inputs["steps"]
+        for order in map(float, options.rdp_orders):
+            lower = float(special.rdp_sampled_gaussian_lower(q, sigma, order))
+            upper = float(special.rdp_sampled_gaussian_upper(q, sigma, order))
+            # The product rounds to nearest; one step outward keeps it a bound. One step is exact.
+            records.append(
+                {
+                    **inputs,
+                    "order": order,
+                    "rdp": upper if steps == 1 else math.nextafter(upper * steps, math.inf),
+                    "rdp_lower": lower if steps == 1 else math.nextafter(lower * steps, 0.0),
+                }
+            )
+    facts = {"sampling": words.SAMPLING, "adjacency": words.ADJACENCY}
+    if emit_data(options, records, facts):
+        return 0
+    columns = [input_column(key) for key in varying(records, INPUT_KEYS)]
+    columns += [
+        Column("order", "order", plain),
+        Column("rdp", "rdp", lambda value: output.round_up(value, options.digits)),
+    ]
+    _print_fixed(records, INPUT_KEYS)
+    output.print_table(columns, records)
+    print("\nAssumes")
+    output.print_facts(words.assumptions(records[0]))
+    return 0
+
+
+def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
+    records = []
+    cells = [
+        (inputs, float(value)) for inputs in _runs(options) for value in getattr(options, given)
+    ]
+    for inputs, value in output.progress(cells):
+        records.append({**inputs, given: value, **price(options, inputs, given, value)})
+    if emit_data(options, records, data_facts(options)):
+        return 0
+    if len(records) == 1:
+        _print_one(options, records[0], given, wanted)
+    else:
+        given_keys = (*INPUT_KEYS, given)
+        columns = [input_column(key) for key in varying(records, given_keys)]
+        columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
+        columns.append(
+            Column("order", "best order", lambda order: "-" if order is None else f"{order:.4g}")
+        )
+        print_sweep(options, records, columns, given_keys)
+    return 0
+
+
+def price(
+    options: argparse.Namespace, inputs: dict[str, Any], given: str, value: float
+) -> dict[str, Any]:
+    """Price one run: the number, the bracket of its exact value, and the order that won."""
+    account = accountant(
+        options, inputs["noise_multiplier"], inputs["sample_rate"], inputs["steps"]
+    )
+    if given == "delta":
+        number, order = account.get_epsilon_and_order(value)
+        lower, upper = account.get_epsilon_bounds(value)
+    else:
+        number, order = account.get_delta_and_order(value)
+        lower, upper = account.get_delta_bounds(value)
+    wanted = "epsilon" if given == "delta" else "delta"
+    found = order is not None and math.isfinite(order)
+    return {
+        wanted: float(number),
+        f"{wanted}_lower": float(lower),
+        f"{wanted}_upper": float(upper),
+        "order": float(order) if found else None,
+    }
+
+
+def emit_data(
+    options: argparse.Namespace, records: Sequence[dict[str, Any]], facts: dict[str, Any]
+) -> bool:
+    """Print the machine-readable form if one was asked for."""
+    if options.json:
+        from renyi import __version__
+
+        document = {
+            "command": options.command,
+            "renyi": __version__,
+            "assumptions": facts,
+            "results": list(records),
+        }
+        output.print_json(document)
+    elif options.csv:
+        constant = {
+            key: value if isinstance(value, str) else " ".join(map(plain, value))
+            for key, value in facts.items()
+        }
+        output.print_csv([{**record, **constant} for record in records])
+    return bool(options.json or options.csv)
+
+
+def data_facts(options: argparse.Namespace) -> dict[str, Any]:
+    """Assumptions and method under names that programs can test."""
+    return {
+        "sampling": words.SAMPLING,
+        "adjacency": words.ADJACENCY,
+        "accounting": "rdp",
+        "conversion": options.conversion,
+        "orders": "all real orders"
+        if options.orders is None
+        else [float(order) for order in options.orders],
+    }
+
+
+def print_sweep(
+    options: argparse.Namespace,
+    records: Sequence[dict[str, Any]],
+    columns: Sequence[Column],
+    inputs: Sequence[str],
+) -> None:
+    """Print the table of a sweep, with what the rows share above and what they assume below."""
+    _print_fixed(records, inputs)
+    output.print_table(columns, records)
+    rates = {record["sample_rate"] for record in records}
+    facts = words.assumptions({**records[0], "sample_rate": min(rates)})
+    if len(rates) > 1:
+        facts["sampling"] = (
+            "Poisson: each record enters each step independently with the sampling rate; "
+            "shuffled or fixed-size batches are not covered"
+        )
+    print("\nAssumes")
+    output.print_facts(facts)
+    print("\nComputed")
+    output.print_facts({**words.method(options, {"order": None})})
+
+
+def input_column(key: str) -> Column:
+    """Return the column of an input."""
+    return Column(key, key.replace("_", " "), plain)
+
+
+def _print_one(
+    options: argparse.Namespace, record: dict[str, Any], given: str, wanted: str
+) -> None:
+    number = output.round_up(record[wanted], options.digits)
+    texts = {wanted: number, given: plain(record[given])}
+    print(f"{wanted} = {number} at {given} = {texts[given]}\n")
+    output.print_paragraph(
+        words.statement(record, texts["epsilon"], texts["delta"], options.conversion)
+    )
+    print("\nAssumes")
+    output.print_facts(words.assumptions(record))
+    print("\nComputed")
+    bracket = (
+        f"{plain(record[f'{wanted}_lower'])} <= {wanted} <= {plain(record[f'{wanted}_upper'])}"
+    )
+    output.print_facts(
+        {
+            **words.method(options, record),
+            "certified": f"{bracket} for the exact value of this conversion",
+            "rounding": f"{wanted} is printed rounded up",
+        }
+    )
+    print_notes(words.notes(options, record))
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Remarks, each its own paragraph."""
+    for note in notes:
+        print()
+        output.print_paragraph(f"Note: {note}.")
+
+
+def _runs(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """All combinations of noise, sampling and length."""
+    return [
+        {"noise_multiplier": float(noise), **sampling.fields(), **length.fields()}
+        for noise in options.noise_multiplier
+        for sampling in samplings(options)
+        for length in lengths(options, sampling)
+    ]
+
+
+def varying(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:
+    """Return the keys whose value differs between records."""
+    return [
+        key for key in keys if key in records[0] and len({record[key] for record in records}) > 1
+    ]
+
+
+def _print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
+    moving = varying(records, keys)
+    fixed = [key for key in keys if key in records[0] and key not in moving]
+    if fixed:
+        print(
+            ", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed) + "\n"
+        )

@@ -1,0 +1,126 @@
+"""From options to training settings: sampling rate, steps, and the accountant that prices them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli.options import OPTIONS
+from renyi.cli.values import UsageError, permitted
+
+if TYPE_CHECKING:
+    from renyi import RDPAccountant
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A sampling rate, and the sizes it came from if they were given."""
+
+    exact: Fraction
+    batch_size: int | None = None
+    dataset_size: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """The nearest double."""
+        return float(self.exact)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the part of an output record that describes the sampling."""
+        if self.batch_size is None:
+            return {"sample_rate": self.rate}
+        return {
+            "batch_size": self.batch_size,
+            "dataset_size": self.dataset_size,
+            "sample_rate": self.rate,
+        }
+
+
+@dataclass(frozen=True)
+class Length:
+    """A number of steps, and the epochs it came from if they were given."""
+
+    steps: int
+    epochs: Fraction | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """Return the part of an output record that describes the length."""
+        if self.epochs is None:
+            return {"steps": self.steps}
+        return {"epochs": float(self.epochs), "steps": self.steps}
+
+
+def require(options: argparse.Namespace, *names: str) -> None:
+    """Stop with a message naming the first option that is missing and what it permits."""
+    for name in names:
+        if getattr(options, name) is None:
+            option = OPTIONS[name]
+            raise UsageError(f"{option.flag} is required ({permitted(option.domain)})")
+
+
+def samplings(options: argparse.Namespace) -> list[Sampling]:
+    """Return the sampling rates: ``--sample-rate``, or ``--batch-size`` / ``--dataset-size``."""
+    batches, datasets = options.batch_size, options.dataset_size
+    if options.sample_rate is not None:
+        if batches is not None or datasets is not None:
+            raise UsageError(
+                "--sample-rate excludes --batch-size and --dataset-size: "
+                "the rate is batch size / data set size"
+            )
+        return [Sampling(rate) for rate in options.sample_rate]
+    if batches is None and datasets is None:
+        raise UsageError(
+            f"--sample-rate is required ({permitted(OPTIONS['sample_rate'].domain)}; "
+            "1 means no sampling), or --batch-size with --dataset-size"
+        )
+    if batches is None or datasets is None:
+        given, missing = ("--dataset-size", "--batch-size")
+        if datasets is None:
+            given, missing = missing, given
+        raise UsageError(f"{given} needs {missing} ({permitted(OPTIONS['batch_size'].domain)})")
+    pairs = [(int(batch), int(dataset)) for dataset in datasets for batch in batches]
+    for batch, dataset in pairs:
+        if batch > dataset:
+            raise UsageError(
+                f"--batch-size must be at most --dataset-size ({dataset}), got {batch}"
+            )
+    return [Sampling(Fraction(batch, dataset), batch, dataset) for batch, dataset in pairs]
+
+
+def lengths(options: argparse.Namespace, sampling: Sampling) -> list[Length]:
+    """Return the numbers of steps: ``--steps``, or ``--epochs`` by ``steps_of_epochs``."""
+    if options.steps is not None and options.epochs is not None:
+        raise UsageError("--steps excludes --epochs: steps = ceil(epochs / sampling rate)")
+    if options.steps is not None:
+        return [Length(int(steps)) for steps in options.steps]
+    if options.epochs is None:
+        raise UsageError(f"--steps is required ({permitted(OPTIONS['steps'].domain)}), or --epochs")
+    return [Length(steps_of_epochs(epochs, sampling), epochs) for epochs in options.epochs]
+
+
+def steps_of_epochs(epochs: Fraction, sampling: Sampling) -> int:
+    """Return ceil(epochs * data set size / batch size), in exact arithmetic.
+
+    Rounding up never counts fewer steps than were run.
+    """
+    return math.ceil(epochs / sampling.exact)
+
+
+def accountant(
+    options: argparse.Namespace, noise_multiplier: float, sample_rate: float, steps: int
+) -> RDPAccountant:
+    """Return an accountant that has seen the whole run."""
+    from renyi import Gaussian, PoissonSampled, RDPAccountant
+
+    gaussian = Gaussian(noise_multiplier)
+    step = gaussian if sample_rate == 1.0 else PoissonSampled(gaussian, sample_rate)
+    return RDPAccountant(**accounting(options)).compose(step, steps)
+
+
+def accounting(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the keyword arguments that accountants and calibrations share."""
+    orders = None if options.orders is None else sorted({float(order) for order in options.orders})
+    return {"orders": orders, "conversion": options.conversion}

@@ -1,0 +1,1 @@
+# Nothing for Python code: see cython_special.pxd.

@@ -1,0 +1,206 @@
+r"""log A and its derivatives, from the integral that defines A.
+
+.. math:: A(\alpha) = \int \frac{e^{-u^2/2}}{\sqrt{2\pi}} \, e^{\alpha L(u)} \, du, \qquad
+          L(u) = \log\bigl(1 - q + q \, e^{(2 u \sigma - 1) / (2 \sigma^2)}\bigr)
+
+u is the noise in units of sigma and L the privacy loss. With t = (u - u0)/sigma the odds of the sampled component are
+exp(t), L = log(1-q) + log(1 + e^t), and the exponent G = alpha L - u^2/2 has
+
+    G'(u) = (alpha/sigma) p - u,    G''(u) = (alpha/sigma^2) p (1 - p) - 1,    p = 1/(1 + e^-t).
+
+So G has one peak, or two (one near 0, one near alpha/sigma) with a valley between them. Gauss-Legendre, composite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from renyi.reference._numbers import mp, real
+
+MOST = 1_000_000  # evaluations of an integrand, about half a minute
+
+
+class Loss:
+    """L, G and the peaks of Re G for one (q, sigma, alpha) at the working precision; 0 < q < 1, sigma < inf."""
+
+    def __init__(self, q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> None:
+        self.sigma = real(sigma)
+        self.order = real(alpha[0])
+        self.alpha = mp.mpc(self.order, real(alpha[1])) if len(alpha) == 2 else self.order
+        self.log_rest = mp.log(real(1 - q))
+        self.u0 = 1 / (2 * self.sigma) + self.sigma * mp.log(real((1 - q) / q))
+
+    def loss(self, u: Any) -> Any:
+        """L(u)."""
+        t = (u - self.u0) / self.sigma
+        return self.log_rest + (t + mp.log1p(mp.exp(-t)) if t > 0 else mp.log1p(mp.exp(t)))
+
+    def share(self, u: Any) -> Any:
+        """p(u), the posterior probability of the sampled component."""
+        return 1 / (1 + mp.exp((self.u0 - u) / self.sigma))
+
+    def exponent(self, u: Any) -> Any:
+        """Re G(u)."""
+        return self.order * self.loss(u) - u * u / 2
+
+    def slope(self, u: Any) -> Any:
+        """Re G'(u)."""
+        return self.order / self.sigma * self.share(u) - u
+
+    def peaks(self) -> list[Any]:
+        """All local maxima of Re G, and the valley between them if there are two: one or three points."""
+        rate = self.order / self.sigma
+        low, high = min(rate, mp.zero), max(rate, mp.zero)
+        quarter = 4 * self.sigma**2 / self.order if self.order else mp.inf
+        if not 0 < quarter < 1:  # G is concave
+            return [self._falls(low, high)]
+        # G'' = 0 at p(1-p) = sigma^2/alpha: logit -+ b. G' falls up to there, rises between, falls again.
+        small = quarter / (2 * (1 + mp.sqrt(1 - quarter)))
+        bend = self.sigma * (mp.log1p(-small) - mp.log(small))
+        first, second = self.u0 - bend, self.u0 + bend
+        found = []
+        if first > 0 and self.slope(first) < 0:
+            found.append(self._falls(mp.zero, first))
+        if second < rate and self.slope(second) > 0:
+            found.append(self._falls(max(second, mp.zero), rate))
+        if len(found) == 2:
+            found.insert(1, self._falls(second, first))
+        return found or [self._falls(low, high)]
+
+    def _falls(self, left: Any, right: Any) -> Any:
+        """Where G' goes from positive (towards ``left``) to negative, to 1e-3."""
+        while abs(right - left) > 1e-3:
+            middle = (left + right) / 2
+            if self.slope(middle) > 0:
+                left = middle
+            else:
+                right = middle
+        return (left + right) / 2
+
+    def stretches(self, depth: Any) -> list[tuple[Any, Any]]:
+        """Intervals outside which G lies more than ``depth`` below its largest value.
+
+        What is left out lies on monotone runs of G, below peak - depth, no longer than alpha/sigma in all, and on
+        Gaussian tails: its integral is below exp(-depth) * (alpha/sigma + 2) of exp(peak).
+        """
+        points = self.peaks()
+        floor = max(map(self.exponent, points)) - depth
+        ends = []
+        for c in points[::2]:
+            if self.exponent(c) > floor:
+                left = points[1] if len(points) == 3 and c is points[2] else -mp.inf
+                right = points[1] if len(points) == 3 and c is points[0] else mp.inf
+                ends.append((self._sinks(c, left, floor), self._sinks(c, right, floor)))
+        return ends
+
+    def _sinks(self, start: Any, limit: Any, floor: Any) -> Any:
+        """First point (to 1 %) where G < floor on the way from start to limit, or the limit."""
+        sign = 1 if limit > start else -1
+        low, high = mp.zero, mp.one
+        while self.exponent(start + sign * high) > floor and high < abs(limit - start):
+            low, high = high, 2 * high
+        high = min(high, abs(limit - start))
+        while high - low > high / 100 and self.exponent(start + sign * high) < floor:
+            middle = (low + high) / 2
+            if self.exponent(start + sign * middle) < floor:
+                high = middle
+            else:
+                low = middle
+        return start + sign * high
+
+    def pieces(self, start: Any, end: Any, width: float, most: int) -> list[tuple[Any, Any]]:
+        """(middle, half length) of intervals on which the integrand is tame.
+
+        The branch points of L are at u0 +- i pi sigma, +- 3 i pi sigma ...: near u0 pieces are no longer than about
+        sigma, and grow with the distance; where G bends strongly they shrink with the scale of the bend, and a complex
+        order turns by at most about 6 radians a piece.
+        """
+        turn = abs(mp.im(self.alpha)) / self.sigma
+        bend = abs(self.alpha) / self.sigma**2
+        found = []
+        while start < end:
+            step = min(width, self.sigma * width + abs(start - self.u0) / 3)
+            if start < self.u0 < start + step:
+                step = max(self.u0 - start, width * self.sigma)
+            p = self.share(start + step)
+            step = min(step, width / mp.sqrt(1 + bend * p * (1 - p)))
+            if turn:
+                step = min(step, 6 / (turn * p))
+            step = min(step, end - start)
+            found.append((start + step / 2, step / 2))
+            if len(found) > most:
+                raise ArithmeticError("the integrand turns too often: |A(alpha)| is too far below A(Re alpha)")
+            start += step
+        return found
+
+
+def integrals(
+    q: Fraction,
+    sigma: Fraction,
+    alpha: Sequence[Fraction],
+    weights: Callable[[Any], Sequence[Any]],
+    work: int,
+    variant: int,
+) -> tuple[Any, list[Any]]:
+    """Return (peak, [int weight_i(L(u)) exp(G(u) - peak) du / sqrt(2 pi)]) with ``work`` digits.
+
+    The variant changes every node: other pieces, other cuts.
+    """
+    largest = _largest_exponent(q, sigma, alpha)
+    guard = int(mp.log10(largest)) + 10
+    bits = -(-int((work + guard) * 3.33) // 64) * 64  # multiples of 64: mpmath keeps the nodes of a precision
+    with mp.workprec(bits):
+        f = Loss(q, sigma, alpha)
+        depth = work * mp.log(10) + mp.log(largest) + 20 + 8 * variant
+        ends = f.stretches(depth)
+        peak = max(map(f.exponent, f.peaks()))
+        width = 3.0 if variant == 0 else 2.3
+        nodes = gauss_legendre(int(0.6 * work) + 12, bits)
+        pieces = [piece for a, b in ends for piece in f.pieces(a, b, width, MOST // len(nodes))]
+        count = len(list(weights(mp.one)))
+
+        root = mp.sqrt(2 * mp.pi)
+        sums = [mp.zero] * count
+        for x, node_weight in nodes:
+            for middle, half in pieces:
+                u = middle + half * x
+                loss = f.loss(u)
+                height = node_weight * half * mp.exp(f.alpha * loss - u * u / 2 - peak)
+                for i, weight in enumerate(weights(loss)):
+                    sums[i] += weight * height
+        return peak, [s / root for s in sums]
+
+
+@cache
+def gauss_legendre(count: int, bits: int) -> list[tuple[Any, Any]]:
+    """Nodes and weights on [-1, 1]: roots of the Legendre polynomial by Newton's method.
+
+    >>> x, w = gauss_legendre(2, 64)[0]
+    >>> round(float(3 * x * x), 12), float(w)
+    (1.0, 1.0)
+    """
+    nodes = []
+    with mp.workprec(bits + 20):
+        tiny = mp.mpf(2) ** -(bits + 5)
+        for i in range(1, count + 1):
+            x = mp.cos(mp.pi * (i - mp.mpf(0.25)) / (count + mp.mpf(0.5)))
+            while True:
+                below, value = mp.one, x
+                for k in range(2, count + 1):
+                    below, value = value, ((2 * k - 1) * x * value - (k - 1) * below) / k
+                derivative = count * (below - x * value) / (1 - x * x)
+                x -= value / derivative
+                if abs(value / derivative) < tiny:
+                    break
+            nodes.append((x, 2 / ((1 - x * x) * derivative**2)))
+    return nodes
+
+
+def _largest_exponent(q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> Any:
+    """At least as large as any exponent that occurs, about alpha^2/sigma^2."""
+    with mp.workprec(60):
+        size = sum(abs(real(a)) for a in alpha) + 1
+        return (size / real(sigma) + 1 / real(sigma) + 50) ** 2 - size * mp.log(real(q * (1 - q)))

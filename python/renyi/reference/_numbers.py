@@ -1,0 +1,96 @@
+"""Exact arguments and honest digits, shared by the reference functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import mpmath
+
+mp: Any = mpmath.mp
+Number = Any  # int, float, str, Decimal, Fraction, mpmath number, NumPy scalar
+
+
+def exact(name: str, value: Number) -> Fraction | float:
+    """Return the argument as an exact fraction; a float is the binary number it holds, +-inf stays.
+
+    >>> exact("q", 0.1)
+    Fraction(3602879701896397, 36028797018963968)
+    >>> exact("q", "0.1")
+    Fraction(1, 10)
+    """
+    if isinstance(value, mpmath.mpf):
+        if mpmath.isinf(value):
+            return float(value)
+        sign, mantissa, exponent, _ = value._mpf_
+        if not mpmath.isnan(value):
+            return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** exponent
+    elif isinstance(value, str | Decimal | Rational):
+        return Fraction(value)
+    elif isinstance(value, float) or hasattr(value, "__float__"):
+        number = float(value)
+        if number in (float("inf"), float("-inf")):
+            return number
+        if number == number:
+            return Fraction(number)
+    else:
+        raise TypeError(f"{name} must be a real number, got {value!r}")
+    raise ValueError(f"{name} must be a number, got {value!r}")
+
+
+def require(name: str, allowed: bool, domain: str, value: Number) -> None:
+    """Raise ValueError in the form used by the whole package."""
+    if not allowed:
+        raise ValueError(f"{name} must be {domain}, got {value!r}")
+
+
+def check_digits(digits: int) -> None:
+    """Between 1 and 10,000 decimal digits."""
+    if not isinstance(digits, int) or isinstance(digits, bool):
+        raise TypeError(f"digits must be an int, got {digits!r}")
+    require("digits", 1 <= digits <= 10_000, "in [1, 10000]", digits)
+
+
+def real(value: Fraction | float) -> Any:
+    """Round the exact argument to the working precision."""
+    if isinstance(value, float):
+        return mp.mpf(value)
+    return mp.mpf(value.numerator) / value.denominator
+
+
+def settle(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> Any:
+    """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy used here.
+
+    ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must go another way
+    (other nodes, other brackets), not merely repeat the first; for a closed form more digits are another way. A small value costs digits (log A of
+    A = 1 + tiny), so the working precision grows until it covers them.
+    """
+    work = max(start, digits + 15)
+    patience = 4  # disagreements; lost digits that are understood do not count
+    while patience:
+        with mp.workdps(work):
+            first = compute(work, 0)
+        size = _decade(first)
+        if work < digits + 10 - size:  # digits lost, or nothing but rounding noise
+            work = digits + 12 - size if size > -work + 3 else 2 * work
+            continue
+        with mp.workdps(work + 7):
+            second = compute(work + 7, 1)
+            if abs(first - second) <= abs(second) * mp.mpf(10) ** (-digits - 2):
+                break
+        work += work // 2
+        patience -= 1
+    else:
+        raise ArithmeticError(f"{digits} digits not reached with {work} working digits")
+    with mp.workdps(digits + 5):
+        return +second
+
+
+def _decade(value: Any) -> int:
+    """Decimal exponent of a value below 1, else 0; far below everything for an exact zero."""
+    if value == 0:
+        return -(10**9)
+    return min(0, int(mp.floor(mp.log10(abs(value)))))

@@ -1,0 +1,171 @@
+// NumPy inner loops around the engine's scalar functions, and the table of ufuncs made of them.
+//
+// NumPy keeps the GIL for loops of at most 500 elements, too long when one element takes microseconds: the expensive
+// loops release it themselves. They clear the floating-point flags they raise, which NumPy would turn into warnings.
+#pragma once
+
+#include <Python.h>
+
+#include <numpy/ndarraytypes.h>
+#include <numpy/ufuncobject.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <complex>
+#include <cstddef>
+
+#include "renyi/loss/closed_form_bound.hpp"
+#include "renyi/loss/gaussian.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
+
+namespace renyi::bindings {
+
+// Releases the GIL for a scope if this thread holds it; NumPy has released it already before a long loop.
+class GilRelease {
+public:
+    GilRelease() noexcept : state_(holds_gil() ? PyEval_SaveThread() : nullptr) {}
+    ~GilRelease() {
+        if (state_ != nullptr) PyEval_RestoreThread(state_);
+    }
+    GilRelease(const GilRelease&) = delete;
+    GilRelease& operator=(const GilRelease&) = delete;
+
+private:
+    // PyGILState_Check() answers 1 for every thread once the process has made a subinterpreter (bpo-10915), so compare
+    // by hand: before Python 3.12 the current thread state is global and may be another thread's.
+    static bool holds_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+        PyThreadState* current = PyThreadState_GetUnchecked();
+#else
+        PyThreadState* current = _PyThreadState_UncheckedGet();
+#endif
+        return current != nullptr && current == PyGILState_GetThisThreadState();
+    }
+
+    PyThreadState* state_;
+};
+
+// Stands in for GilRelease where an element costs nanoseconds: handing the GIL over would cost more than the work.
+struct KeepGil {};
+
+template <typename T>
+T& at(char* base, npy_intp i, npy_intp step) noexcept {
+    return *reinterpret_cast<T*>(base + i * step);
+}
+
+inline double nearest(Certified c) noexcept { return c.value; }
+inline double as_is(double x) noexcept { return x; }
+inline double first(LogADerivatives d) noexcept { return d.first; }
+inline double second(LogADerivatives d) noexcept { return d.second; }
+
+// out = Project(Kernel(a, b)); both arguments and the result are doubles.
+template <auto Kernel, auto Project, typename Gil>
+void binary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+    {
+        [[maybe_unused]] Gil gil;
+        for (npy_intp i = 0; i < dimensions[0]; ++i)
+            at<double>(args[2], i, steps[2]) =
+                Project(Kernel(at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1])));
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+// out = Project(Kernel(q, sigma, alpha)); alpha and the result are of type T, double or complex.
+template <auto Kernel, auto Project, typename Gil = GilRelease, typename T = double>
+void ternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+    {
+        [[maybe_unused]] Gil gil;
+        for (npy_intp i = 0; i < dimensions[0]; ++i)
+            at<T>(args[3], i, steps[3]) = Project(Kernel(
+                at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1]), at<T>(args[2], i, steps[2])));
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+// The same where one mechanism meets many orders (q and sigma broadcast): Many(q, sigma, alpha, n, out) shares work.
+template <auto Kernel, auto Many, auto Project>
+void orders_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* data) {
+    const npy_intp n = dimensions[0];
+    if (n < 2 || steps[0] != 0 || steps[1] != 0) {
+        ternary_loop<Kernel, Project>(args, dimensions, steps, data);
+        return;
+    }
+    {
+        GilRelease gil;
+        constexpr npy_intp kBlock = 256;
+        double alpha[kBlock];
+        Certified result[kBlock];
+        const double q = at<double>(args[0], 0, 0);
+        const double sigma = at<double>(args[1], 0, 0);
+        for (npy_intp start = 0; start < n; start += kBlock) {
+            const npy_intp count = std::min(kBlock, n - start);
+            // A whole block is read before it is written: the output may be the array of orders itself.
+            for (npy_intp i = 0; i < count; ++i) alpha[i] = at<double>(args[2], start + i, steps[2]);
+            Many(q, sigma, alpha, static_cast<std::size_t>(count), result);
+            for (npy_intp i = 0; i < count; ++i) at<double>(args[3], start + i, steps[3]) = Project(result[i]);
+        }
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+using Complex = std::complex<double>;
+inline Certified real_log_a(double q, double sigma, double alpha) noexcept { return log_a(q, sigma, alpha); }
+inline Complex complex_log_a(double q, double sigma, Complex alpha) noexcept { return log_a(q, sigma, alpha); }
+inline Complex as_complex(Complex z) noexcept { return z; }
+
+struct Ufunc {
+    const char* name;
+    int inputs;
+    int loops;
+    PyUFuncGenericFunction functions[2];
+    char types[8];  // of loop 1, then of loop 2
+};
+
+constexpr char D = NPY_DOUBLE;
+constexpr char Z = NPY_CDOUBLE;
+
+template <auto Kernel, auto Project, typename Gil = GilRelease>
+constexpr Ufunc ternary(const char* name) noexcept {
+    return {name, 3, 1, {ternary_loop<Kernel, Project, Gil>, nullptr}, {D, D, D, D}};
+}
+
+template <auto Kernel, auto Many, auto Project>
+constexpr Ufunc orders(const char* name) noexcept {
+    return {name, 3, 1, {orders_loop<Kernel, Many, Project>, nullptr}, {D, D, D, D}};
+}
+
+template <auto Kernel>
+constexpr Ufunc rdp_of_gaussian(const char* name) noexcept {
+    return {name, 2, 1, {binary_loop<Kernel, as_is, KeepGil>, nullptr}, {D, D, D}};
+}
+
+inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return rdp_gaussian(sigma, alpha).value; }
+
+// NumPy keeps pointers into this table for the life of the process.
+inline Ufunc ufuncs[] = {
+    {"log_a", 3, 2,
+     {orders_loop<real_log_a, log_a_many, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
+     {D, D, D, D, D, D, Z, Z}},
+    orders<real_log_a, log_a_many, lower>("log_a_lower"),
+    orders<real_log_a, log_a_many, upper>("log_a_upper"),
+    ternary<log_a_binomial, nearest>("log_a_binomial"),
+    ternary<log_a_binomial, lower>("log_a_binomial_lower"),
+    ternary<log_a_binomial, upper>("log_a_binomial_upper"),
+    ternary<log_a_series, nearest>("log_a_series"),
+    ternary<log_a_series, lower>("log_a_series_lower"),
+    ternary<log_a_series, upper>("log_a_series_upper"),
+    ternary<log_a_quadrature, nearest>("log_a_quadrature"),
+    ternary<log_a_quadrature, lower>("log_a_quadrature_lower"),
+    ternary<log_a_quadrature, upper>("log_a_quadrature_upper"),
+    ternary<log_a_derivatives, first>("log_a_derivative"),
+    ternary<log_a_derivatives, second>("log_a_second_derivative"),
+    ternary<rdp_sampled_gaussian, nearest>("rdp_sampled_gaussian"),
+    ternary<rdp_sampled_gaussian, lower>("rdp_sampled_gaussian_lower"),
+    ternary<rdp_sampled_gaussian, upper>("rdp_sampled_gaussian_upper"),
+    rdp_of_gaussian<rdp_gaussian_nearest>("rdp_gaussian"),
+    rdp_of_gaussian<rdp_gaussian_lower>("rdp_gaussian_lower"),
+    rdp_of_gaussian<rdp_gaussian_upper>("rdp_gaussian_upper"),
+    ternary<rdp_sampled_gaussian_bound, as_is, KeepGil>("rdp_sampled_gaussian_bound"),
+};
+
+}  // namespace renyi::bindings

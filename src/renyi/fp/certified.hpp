@@ -1,0 +1,45 @@
+// A double with a proven relative error, and its outward-rounded ends.
+//
+// |value - truth| <= relative_error * |truth|, with relative_error < 1. From there
+//   truth in [value / (1 + e), value / (1 - e)] for value > 0,
+// and value * (1 -+ e (1 + 2^-20)) with one further step outward contains that interval for e <= 2^-21:
+// 1/(1-e) <= 1 + e + 2e^2 <= 1 + e (1 + 2^-20), and each of the two roundings moves by at most half an ulp.
+// Assumes IEEE-754 doubles, round to nearest, no contraction.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+namespace renyi {
+
+struct Certified {
+    double value;
+    double relative_error;
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnitRoundoff = 0x1p-53;
+
+constexpr Certified kOutsideDomain{kNaN, 0.0};
+
+namespace detail {
+
+// Multiplies by 1 + e, e of either sign, and steps outward twice; exact values stay exact.
+inline double widen(double value, double e) noexcept {
+    if (e == 0.0 || value == 0.0 || !std::isfinite(value)) return value;
+    const double outward = e > 0.0 ? std::copysign(kInfinity, value) : 0.0;
+    return std::nextafter(std::nextafter(value * (1.0 + e), outward), outward);
+}
+
+inline double end(Certified c, double direction) noexcept {
+    const double e = c.relative_error * (1.0 + 0x1p-20) + 0x1p-52;
+    return widen(c.value, c.relative_error == 0.0 ? 0.0 : (c.value < 0.0 ? -direction : direction) * e);
+}
+
+}  // namespace detail
+
+inline double lower(Certified c) noexcept { return detail::end(c, -1.0); }
+inline double upper(Certified c) noexcept { return detail::end(c, 1.0); }
+
+}  // namespace renyi

@@ -1,0 +1,18 @@
+// Function multiversioning for the hot loops: one binary, compiled for three instruction sets, chosen at load time.
+//
+// Contraction is off and every reduction has a fixed order, so the clones return identical bits.
+// RENYI_INLINE forces helpers into each clone: a call left over would run the baseline code in all of them.
+#pragma once
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RENYI_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define RENYI_MULTIVERSION
+#endif
+
+#if defined(__GNUC__)
+#define RENYI_INLINE inline __attribute__((always_inline))
+#else
+#define RENYI_INLINE inline
+#endif

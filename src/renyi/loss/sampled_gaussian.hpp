@@ -1,0 +1,42 @@
+// The log moment generating function of the privacy loss of the Poisson-sampled Gaussian mechanism.
+//
+//     log A(alpha) = log E_{z ~ mu0}[ (mu(z)/mu0(z))^alpha ],   mu0 = N(0, sigma^2),  mu = (1-q) mu0 + q N(1, sigma^2)
+//
+// Mironov, Talwar, Zhang 2019 (arXiv 1908.10530): log A(alpha)/(alpha-1) is the Renyi-DP of order alpha > 1
+// (remove direction, Theorems 4 and 5); log A(-z) is the log moment of the add direction.
+// Domain of every function: q in [0, 1], sigma in (0, inf], alpha in [-1e6, 0] or [1, 1e6]; NaN outside.
+// The accuracy is proven for sigma in [0.01, 1e6] and q = 0 or q in [1e-12, 1].
+#pragma once
+
+#include <complex>
+#include <cstddef>
+
+#include "renyi/fp/certified.hpp"
+
+namespace renyi {
+
+struct LogADerivatives {
+    Certified value;
+    double first;   // d/dalpha   log A
+    double second;  // d2/dalpha2 log A, >= 0
+};
+
+// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the binomial expansion for
+// small integers, the quadrature for everything else.
+Certified log_a(double q, double sigma, double alpha) noexcept;
+std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
+
+// Three independent routes to the same number.
+Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // integer alpha >= 1
+Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
+Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
+
+LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
+
+// log A at n orders of one (q, sigma): the nodes that do not depend on the order are computed once.
+void log_a_many(double q, double sigma, const double* alpha, std::size_t n, Certified* out) noexcept;
+
+// Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
+Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;
+
+}  // namespace renyi

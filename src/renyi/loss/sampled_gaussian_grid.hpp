@@ -1,0 +1,45 @@
+// The step of the trapezoidal rule for log A, and the proof that it is small enough.
+//
+// For f analytic in the strip |Im u| < a, |h sum f(jh) - integral f| <= 2 M/(e^{2 pi a/h} - 1), M = sup_{s<=a} integral |f(u+is)|.
+// The rule is applied to n(u) ((1+x)^alpha - 1 - alpha x) / sqrt(2 pi), whose two parts are bounded separately.
+//
+// Linear part (entire): |n(u+ia)| = n(u) e^{a^2/2} and |x| <= q (e^w + 1), so M <= e^{a^2/2} (1 + 2 |alpha| q).
+//
+// alpha > 1: |1-q+q e^{w+i theta}| <= 1-q+q e^w, so M <= e^{a^2/2} A for every a. The function is entire for integer alpha.
+//   Otherwise it has branch points at u0 +- i pi sigma (odd multiples), u0 = c/2 + sigma log((1-q)/q), where q e^w = 1-q. With the cuts
+//   drawn vertically, both half-planes are analytic and the cuts add at most
+//     4 (a - pi sigma) e^{((pi sigma)^2 - u0^2)/2} (2 (1-q))^alpha e^{-2 pi^2 sigma/h},
+//   because |1+x| = (1-q) |1 + e^{i theta}| on them and s^2/2 - 2 pi s/h falls for s < 2 pi/h.
+//   Hence either a strip inside the cuts or a wide strip and this term: the larger step of the two.
+//
+// alpha < 0, z = -alpha: theta = a/sigma <= pi/2 keeps log|1-q+q e^{w+i theta}| convex in u, so
+//   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) + D'(u1)^2/2} for any u1.
+//   There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the scale of a and h.
+#pragma once
+
+#include "renyi/fp/certified.hpp"
+
+namespace renyi {
+
+// Natural logarithm of the aliasing error that is aimed at, relative to A - 1: e^-39 < 2^-56.
+constexpr double kAliasingTarget = 39.0;
+
+// Nearer to 1, (A - 1)/(alpha - 1) no longer changes: bounds are scaled as if alpha - 1 were this.
+constexpr double kSmallestBeta = 1e-9;
+
+// log of a lower bound on A - 1 for alpha > 1, from log A >= alpha (alpha-1) q^2 / (2 sigma^2) (Jensen) and
+// log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
+double log_excess_remove(double q, double c, double alpha) noexcept;
+
+// Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
+double step_remove(double q, double c, double alpha, double log_excess) noexcept;
+
+struct AddStep {
+    double h;
+    double log_aliasing;  // log of the proven absolute aliasing error
+};
+
+// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing afterwards.
+AddStep step_add(double q, double c, double z, double mode, double log_excess, double log_a) noexcept;
+
+}  // namespace renyi

@@ -1,0 +1,201 @@
+// See the header for notation. Rounding, per node, in units of u = 2^-53 (bounds of special/elementary.hpp):
+//   w is formed to double-double precision and its low part enters by e^w (1 + w_lo): e^w and x to 8u, y to 9u;
+//   l to 11u; g to 24u (h(x) = x l + (l - x): a sum of like-signed terms, or a loss of at most a factor 3 near x = 0);
+//   n to 3u because u^2 is exact; phi(s l) to 16u + the 11u (2 + max(s l, 0)) that the error of s l causes, since
+//   |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums is therefore right to (60 + 12 max(s l, 0)) u.
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
+
+#include <cmath>
+
+#include "renyi/fp/multiversion.hpp"
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+namespace {
+
+using Lanes = double[kLanes];
+
+RENYI_INLINE double total(const Lanes& a) noexcept {  // fixed pairwise order
+    double t[8];
+    for (int i = 0; i < 8; ++i) t[i] = a[i] + a[i + 8];
+    for (int i = 0; i < 4; ++i) t[i] += t[i + 4];
+    return (t[0] + t[2]) + (t[1] + t[3]);
+}
+
+}  // namespace
+
+double round_step(double h) noexcept {
+    int exponent;
+    const double mantissa = std::frexp(h, &exponent);
+    return std::ldexp(std::floor(std::ldexp(mantissa, 12)), exponent - 12);
+}
+
+Grid make_grid(double q, double sigma, double h) noexcept {
+    const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};
+    const DoubleDouble parts = split(c.hi);
+    const DoubleDouble squared = c * c;
+    return {q, 1.0 - q, c.hi, parts.hi, parts.lo, c.lo, {0.5 * squared.hi, 0.5 * squared.lo}, h};
+}
+
+namespace {
+
+template <Direction direction>
+RENYI_INLINE void fill_nodes_of(const Grid& grid, double j0, int count, double* __restrict out_l,
+                                double* __restrict out_g, double* __restrict out_m) noexcept {
+    const Grid k = grid;
+    constexpr bool remove = direction == Direction::remove;
+    for (int i = 0; i < count; ++i) {
+        const double u = (j0 + static_cast<double>(i)) * k.h;
+        const DoubleDouble w0 = two_sum(u * k.c1, -k.half_c_squared.hi);
+        const double w_lo0 = w0.lo + (u * k.c2 + (u * k.c3 - k.half_c_squared.lo));
+        const double w = w0.hi + w_lo0;
+        const double w_lo = (w0.hi - w) + w_lo0;
+        const double raised = w > -708.0 ? w : -708.0;
+        const ExpReduction e = reduce_exp(raised < 700.0 ? raised : 700.0);
+        const double exp_w = exp_of(e);
+        const double x = k.q * (expm1_of(e) + exp_w * w_lo);
+        const double y = k.one_minus_q + k.q * (exp_w + exp_w * w_lo);
+        const LogReduction log = reduce_log(y, x);
+        const double l = log_of(log);
+        const double l_minus_x = log1pmx_of(log, x);
+        const double n = lane_exp(-0.5 * (u * u));
+        out_l[i] = l;
+        out_g[i] = n * (remove ? x * l + l_minus_x : -l_minus_x);
+        out_m[i] = remove ? n * y : n;
+    }
+}
+
+}  // namespace
+
+RENYI_MULTIVERSION
+void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t blocks, NodeArrays out) noexcept {
+    const int count = static_cast<int>(blocks) * kLanes;
+    if (direction == Direction::remove) {
+        fill_nodes_of<Direction::remove>(grid, j0, count, out.l, out.g, out.m);
+    } else {
+        fill_nodes_of<Direction::add>(grid, j0, count, out.l, out.g, out.m);
+    }
+}
+
+RENYI_MULTIVERSION
+double sum_phi(const double* l, const double* m, std::size_t blocks, double s) noexcept {
+    Lanes sum = {};
+    for (std::size_t b = 0; b < blocks; ++b, l += kLanes, m += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double t = s * l[i];
+            const double clamped = t > -700.0 ? t : -700.0;  // phi is linear below, to the last bit
+            sum[i] += m[i] * (phi_of(reduce_exp(clamped)) + (clamped - t));
+        }
+    }
+    return total(sum);
+}
+
+RENYI_MULTIVERSION
+NodeSums sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center) noexcept {
+    Lanes value = {}, slope = {}, first = {}, second = {};
+    for (std::size_t b = 0; b < blocks; ++b, l += kLanes, m += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double t = s * l[i];
+            const double clamped = t > -700.0 ? t : -700.0;
+            const ExpReduction e = reduce_exp(clamped);
+            const double weight = m[i] * exp_of(e);
+            const double d = l[i] - center;
+            value[i] += m[i] * (phi_of(e) + (clamped - t));
+            slope[i] += m[i] * l[i] * expm1_of(e);
+            first[i] += weight * d;
+            second[i] += weight * d * d;
+        }
+    }
+    return {total(value), total(slope), total(first), total(second)};
+}
+
+RENYI_MULTIVERSION
+double sum_plain(const double* g, std::size_t blocks) noexcept {
+    Lanes sum = {};
+    for (std::size_t b = 0; b < blocks; ++b, g += kLanes) {
+        for (int i = 0; i < kLanes; ++i) sum[i] += g[i];
+    }
+    return total(sum);
+}
+
+// Far peak. With d = u - u_c and l(u) - l(u_c) = log1p(p expm1(d c)) = d c + log1p((1-p) expm1(-d c)), the exponent
+// E = tilt l - u^2/2 relative to the reference is
+//   E - E_c = -d (u_c - tilt c) - d^2/2 + tilt log1p((1-p) expm1(-d c))      right of the split point (posterior > 1/2)
+//           = -d u_c            - d^2/2 + tilt log1p(p expm1(d c))           left of it
+// so nothing larger than the differences themselves is ever rounded. The positive-form factor is
+//   tilt = alpha > 1:  1 - e^(-alpha l) (1 + alpha x) = 1 - e^(-beta l) (alpha - beta e^-l)
+//   tilt = 1:          beta (l - 1 + e^-l) + phi(beta l)                     (beta small: the peak of mu itself)
+//   alpha < 0:         1, since there A > e^40 and the linear part is below one ulp.
+namespace {
+
+enum class FarForm { own_tilt, unit_tilt, add };
+
+template <FarForm form>
+RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, int count) noexcept {
+    const FarPeak k = peak;
+    constexpr bool unit_tilt = form == FarForm::unit_tilt;
+    // Where one weight is negligible at u_c, log1p(e^-|logit + d c|) needs the logit alone; on the other side of the split point
+    // the logit itself is the difference.
+    const double offset = k.extreme ? k.logit : 0.0;
+    const double offset_right = offset < 0.0 ? offset : 0.0;
+    const double offset_left = offset > 0.0 ? -offset : 0.0;
+    const double own_left = k.extreme ? 1.0 : k.p;
+    const double own_right = k.extreme ? 1.0 : k.one_minus_p;
+    Lanes value, slope, first, second, exponent;
+    for (int i = 0; i < kLanes; ++i) {
+        const double d = (i0 + step * i) * k.h;
+        const double dc = d * k.c;
+        const bool right = k.logit + dc >= 0.0;
+        const double mine = select(right, own_right, own_left);
+        const double other = select(right, own_left, own_right);
+        double t = select(right, -dc, dc) + select(right, -offset, offset);
+        t = t < -708.0 ? -708.0 : t;
+        t = t > 708.0 ? 708.0 : t;
+        const ExpReduction e = reduce_exp(t);
+        const double bent = log_of(reduce_log(other + mine * exp_of(e), mine * select(k.extreme, exp_of(e), expm1_of(e))));
+        const double change = bent + select(right, offset_right, offset_left);
+        const double drift = d * select(right, k.drift, k.u);
+        const double bend = k.tilt * change;
+        const double half_square = 0.5 * (d * d);
+        const double l = k.l + (select(right, dc, 0.0) + change);
+        const double weight = select(i < count, lane_exp((bend - drift) - half_square), 0.0);
+
+        double factor = 1.0, factor1 = l, tilted = weight, power_exponent = 0.0;
+        if constexpr (form != FarForm::add) {
+            const double decay = lane_exp(-l);
+            double bl = unit_tilt ? k.beta * l : -(k.beta * l);
+            bl = bl > -708.0 ? bl : -708.0;
+            bl = bl < 708.0 ? bl : 708.0;
+            const ExpReduction power = reduce_exp(bl);
+            if constexpr (unit_tilt) {
+                const double h = l - (1.0 - decay);
+                factor = k.beta * h + phi_of(power);
+                factor1 = h + l * expm1_of(power);
+                tilted = weight * exp_of(power);
+                power_exponent = 4.0 * std::fabs(bl);
+            } else {
+                factor = 1.0 - exp_of(power) * (k.alpha - k.beta * decay);
+                factor1 = l - exp_of(power) * (1.0 - decay);
+            }
+        }
+        const double away = l - k.center;
+        value[i] = weight * factor;
+        slope[i] = weight * factor1;
+        first[i] = tilted * away;
+        second[i] = tilted * away * away;
+        exponent[i] = value[i] * (std::fabs(drift) + half_square + std::fabs(bend) + power_exponent);
+    }
+    return {total(value), total(slope), total(first), total(second), total(exponent), value[kLanes - 1]};
+}
+
+}  // namespace
+
+RENYI_MULTIVERSION
+FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step, int count) noexcept {
+    if (direction == Direction::add) return sum_far_block<FarForm::add>(peak, i0, step, count);
+    if (peak.tilt == peak.alpha) return sum_far_block<FarForm::own_tilt>(peak, i0, step, count);
+    return sum_far_block<FarForm::unit_tilt>(peak, i0, step, count);
+}
+
+}  // namespace renyi

@@ -1,0 +1,73 @@
+// The hot loops of the quadrature of log A, in blocks of 16 nodes, no allocation, fixed summation order.
+//
+// Notation (u = z/sigma, c = 1/sigma, n = standard normal density without 1/sqrt(2 pi)):
+//   w = u c - c^2/2,  x = q expm1(w),  y = 1 + x,  l = log y
+// With b = s = alpha - 1 and m = n y, g = n ((1+x) log1p(x) - x)     for alpha > 1,
+//      b = |alpha|, s = alpha and m = n,   g = n (x - log1p(x))      for alpha < 0,
+// the integrand of A - 1 is  n ((1+x)^alpha - 1 - alpha x) = b g + m phi(s l):  every piece is >= 0.
+#pragma once
+
+#include <cstddef>
+
+#include "renyi/fp/double_double.hpp"
+
+namespace renyi {
+
+constexpr int kLanes = 16;
+
+enum class Direction { remove, add };  // alpha > 1, alpha < 0
+
+// Everything about (q, sigma) and the grid u_j = j h that the loops need. h has 12 significant bits and c1 26,
+// so that u_j, u_j^2 and u_j c1 are exact for |j| < 2^14.
+struct Grid {
+    double q, one_minus_q;
+    double c, c1, c2, c3;             // c = c1 + c2 + c3 to double-double precision
+    DoubleDouble half_c_squared;      // c^2/2
+    double h;
+};
+
+Grid make_grid(double q, double sigma, double h) noexcept;
+double round_step(double h) noexcept;  // down to 12 significant bits
+
+struct NodeArrays {
+    double *l, *g, *m;
+};
+
+// Nodes j0 ... j0 + 16 blocks - 1. n is 0 beyond |u| = 37.6. Requires w <= 700 where it is not.
+void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t blocks, NodeArrays out) noexcept;
+
+// Sums over nodes: value = sum m phi(s l); slope = sum m l expm1(s l);
+// first, second = sum m e^(s l) (l - center)^(1, 2). Requires s l <= 700.
+struct NodeSums {
+    double value, slope, first, second;
+};
+
+double sum_phi(const double* l, const double* m, std::size_t blocks, double s) noexcept;
+NodeSums sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center) noexcept;
+double sum_plain(const double* g, std::size_t blocks) noexcept;
+
+// The far peak, relative to its reference node u_c (see sampled_gaussian_far.cpp).
+struct FarPeak {
+    double alpha, beta;       // order of the integrand; alpha - 1
+    double tilt;              // the order whose integrand exp(tilt l - u^2/2) weighs the nodes: alpha or 1
+    double c, h;
+    double u;                 // u_c
+    double drift;             // u_c - tilt c
+    double p, one_minus_p;    // posterior weight of the sampled component at u_c: q e^w / y and (1-q) / y
+    double logit;             // log(p / (1-p))
+    bool extreme;             // |logit| > 500: the smaller of p and 1-p is below rounding at u_c, and perhaps below the smallest double
+    double l;                 // log y at u_c
+    double center;            // shift of the derivative sums
+};
+
+struct FarSums {
+    double value;     // sum of exp(E - E_c) times the positive-form factor
+    double slope, first, second;
+    double exponent;  // sum of value terms times the magnitude of the exponents that were added to form E
+    double last;      // the value of the outermost node of the call
+};
+
+// Up to 16 nodes i0, i0 + step, ... at u_c + i h; step = +1 or -1.
+FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step, int count) noexcept;
+
+}  // namespace renyi

@@ -1,0 +1,462 @@
+"""The command line as a user meets it: numbers, sentences, tables, errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from renyi import (
+    Gaussian,
+    PoissonSampled,
+    RDPAccountant,
+    __version__,
+    calibrate_noise_multiplier,
+    special,
+)
+from renyi.cli import main
+from renyi.cli.output import plain, round_down, round_up
+from renyi.cli.values import POSITIVE, numbers
+
+RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
+
+
+def run(capsys, *arguments):
+    code = main(list(map(str, arguments)))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def results(capsys, *arguments):
+    code, out, err = run(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)["results"]
+
+
+def accountant(sigma, q, steps, **options):
+    return RDPAccountant(**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
+
+
+def first_number(text):
+    return Decimal(text.split("=")[1].split()[0].rstrip(",").replace(",", ""))
+
+
+# The main job.
+
+
+def test_a_guarantee_to_publish(capsys):
+    code, out, err = run(capsys, "epsilon", *RUN, "--delta", "1e-5")
+    assert (code, err) == (0, "")
+    exact = accountant(1.1, 0.004, 15000).get_epsilon(1e-5)
+    printed = first_number(out)
+    assert Decimal(exact) <= printed <= Decimal(exact * 1.001)
+    assert out.startswith(f"epsilon = {printed} at delta = 1e-5\n")
+    text = " ".join(out.split())
+    assert f"satisfies ({printed}, 1e-5)-differential privacy" in text
+    for phrase in (
+        "15,000 steps",
+        "sampling rate 0.004",
+        "noise multiplier 1.1",
+        "addition or removal of one record",
+        "Poisson: each record",
+        "shuffled or fixed-size batches are not covered",
+        "optimal conversion",
+        "best order",
+        f"renyi {__version__}",
+    ):
+        assert phrase in text
+
+
+@pytest.mark.parametrize("start", [["renyi"], [sys.executable, "-m", "renyi"]])
+def test_the_installed_command(start):
+    done = subprocess.run(
+        [*start, "epsilon", *RUN, "--delta", "1e-5"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("epsilon = ")
+    assert done.stderr == ""
+    done = subprocess.run(
+        [*start, "epsilon", *RUN, "--delta", "7"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_stops_early():
+    done = subprocess.run(
+        f"{sys.executable} -m renyi rdp --noise-multiplier 2 --sample-rate 0.1 --steps 1"
+        " --orders 2:20000:1 | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("noise multiplier 2")
+    assert done.stderr == ""
+
+
+# Machine-readable output is the Python API's numbers, digit for digit.
+
+
+def test_json_has_the_numbers_of_the_python_interface(capsys):
+    code, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--json")
+    assert code == 0
+    document = json.loads(out)
+    assert document["command"] == "epsilon"
+    assert document["renyi"] == __version__
+    assert document["assumptions"] == {
+        "sampling": "poisson",
+        "adjacency": "add_remove",
+        "accounting": "rdp",
+        "conversion": "optimal",
+        "orders": "all real orders",
+    }
+    (result,) = document["results"]
+    account = accountant(1.1, 0.004, 15000)
+    epsilon, order = account.get_epsilon_and_order(1e-5)
+    lower, upper = account.get_epsilon_bounds(1e-5)
+    assert result == {
+        "noise_multiplier": 1.1,
+        "sample_rate": 0.004,
+        "steps": 15000,
+        "delta": 1e-5,
+        "epsilon": epsilon,
+        "epsilon_lower": lower,
+        "epsilon_upper": upper,
+        "order": order,
+    }
+    assert lower <= upper <= epsilon
+
+
+def test_delta(capsys):
+    (result,) = results(capsys, "delta", *RUN, "--epsilon", 2)
+    exact = accountant(1.1, 0.004, 15000).get_delta(2.0)
+    assert result["delta"] == exact
+    assert result["delta_lower"] <= result["delta_upper"] <= exact
+    code, out, _ = run(capsys, "delta", *RUN, "--epsilon", 2)
+    assert code == 0
+    assert Decimal(exact) <= first_number(out) <= Decimal(exact * 1.001)
+
+
+@pytest.mark.parametrize("conversion", ["optimal", "balle", "asoodeh", "mironov"])
+def test_conversion_and_orders(capsys, conversion):
+    (result,) = results(
+        capsys, "epsilon", *RUN, "--delta", 1e-5, "--conversion", conversion, "--orders", "2:40:1"
+    )
+    account = accountant(1.1, 0.004, 15000, orders=range(2, 41), conversion=conversion)
+    assert result["epsilon"] == account.get_epsilon(1e-5)
+    assert result["order"] in range(2, 41)
+
+
+def test_no_sampling_is_the_gaussian_mechanism(capsys):
+    (result,) = results(
+        capsys,
+        *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
+    )
+    assert result["epsilon"] == RDPAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
+    _, out, _ = run(
+        capsys,
+        *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
+    )
+    assert "without sampling" in out
+    assert "Poisson" not in out
+
+
+def test_rdp(capsys):
+    rows = results(capsys, "rdp", *RUN, "--orders", "1,2.5,8")
+    assert [row["order"] for row in rows] == [1.0, 2.5, 8.0]
+    for row in rows:
+        one = special.rdp_sampled_gaussian(0.004, 1.1, row["order"])
+        assert row["rdp_lower"] < 15000 * one < row["rdp"]
+        assert row["rdp"] == pytest.approx(15000 * one, rel=1e-11)
+
+
+# Batches and epochs.
+
+
+def test_batch_size_and_epochs(capsys):
+    (result,) = results(
+        capsys,
+        *["epsilon", "--noise-multiplier", 1, "--batch-size", 256, "--dataset-size", 60000],
+        *["--epochs", 15, "--delta", "1e-5"],
+    )
+    assert result["sample_rate"] == 256 / 60000
+    assert result["steps"] == 3516  # 15 * 60000 / 256 = 3515.625
+    assert result["epsilon"] == accountant(1.0, 256 / 60000, 3516).get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "rate", "steps"),
+    # Doubles give 2.1 / 0.7 = 3.0000000000000004, which would be one step too many.
+    [("0.3", "0.1", 3), ("2.1", "0.7", 3), ("60", "0.004", 15000), ("1", "0.3", 4)],
+)
+def test_epochs_become_steps_exactly(capsys, epochs, rate, steps):
+    (result,) = results(
+        capsys,
+        *["epsilon", "--noise-multiplier", 2, "--sample-rate", rate, "--epochs", epochs],
+        *["--delta", "1e-5"],
+    )
+    assert result["steps"] == steps
+
+
+# Calibration: what is printed holds.
+
+
+def test_noise(capsys):
+    arguments = ["noise", "--epsilon", 2, "--delta", "1e-5", *RUN[2:]]
+    (result,) = results(capsys, *arguments)
+    sigma = calibrate_noise_multiplier(
+        target_epsilon=2.0, target_delta=1e-5, sample_rate=0.004, steps=15000
+    )
+    assert result["noise_multiplier"] == sigma
+    assert result["epsilon"] <= 2.0
+    for digits in (2, 3, 6):
+        _, out, _ = run(capsys, *arguments, "--digits", digits)
+        printed = first_number(out)
+        assert len(printed.as_tuple().digits) == digits
+        assert sigma <= printed <= Decimal(sigma) + Decimal(10) ** (1 - digits)
+        assert accountant(float(printed), 0.004, 15000).get_epsilon(1e-5) <= 2.0
+
+
+def test_steps(capsys):
+    arguments = ["steps", "--epsilon", 2, "--delta", "1e-5", *RUN[:4]]
+    (result,) = results(capsys, *arguments)
+    steps = result["steps"]
+    assert accountant(1.1, 0.004, steps).get_epsilon(1e-5) <= 2.0
+    assert accountant(1.1, 0.004, steps + 1).get_epsilon(1e-5) > 2.0
+    _, out, _ = run(capsys, *arguments)
+    assert first_number(out) == steps
+
+
+def test_steps_in_epochs(capsys):
+    (result,) = results(
+        capsys,
+        *["steps", "--epsilon", 2, "--delta", "1e-5", "--noise-multiplier", 1],
+        *["--batch-size", 256, "--dataset-size", 60000],
+    )
+    assert result["epochs"] == pytest.approx(result["steps"] * 256 / 60000)
+
+
+def test_rate(capsys):
+    arguments = ["rate", "--epsilon", 2, "--delta", "1e-5", *RUN[:2], *RUN[4:]]
+    (result,) = results(capsys, *arguments, "--dataset-size", 60000)
+    rate = result["sample_rate"]
+    assert accountant(1.1, rate, 15000).get_epsilon(1e-5) <= 2.0
+    assert accountant(1.1, rate * 1.001, 15000).get_epsilon(1e-5) > 2.0
+    assert result["expected_batch_size"] == int(Fraction(rate) * 60000)
+    _, out, _ = run(capsys, *arguments)
+    assert float(first_number(out)) <= rate
+    assert accountant(1.1, float(first_number(out)), 15000).get_epsilon(1e-5) <= 2.0
+
+
+def test_a_target_that_one_step_exceeds(capsys):
+    code, out, err = run(
+        capsys,
+        *["steps", "--epsilon", 0.1, "--delta", "1e-5", "--noise-multiplier", 0.5],
+        *["--sample-rate", 1],
+    )
+    assert (code, out) == (2, "")
+    assert "--epsilon" in err
+    assert err.count("\n") == 1
+
+
+# Sweeps.
+
+
+def test_a_sweep_is_an_aligned_table(capsys):
+    code, out, err = run(
+        capsys,
+        *["epsilon", "--noise-multiplier", "0.8,1.0,1.2", "--sample-rate", 0.01],
+        *["--steps", "1000:3000:1000", "--delta", "1e-5"],
+    )
+    assert (code, err) == (0, "")
+    table = out.split("\n\n")[1].splitlines()
+    assert table[0].split() == ["noise", "multiplier", "steps", "epsilon", "best", "order"]
+    assert len(table) == 1 + 9
+    assert len({len(line) for line in table}) == 1
+    for line in table[1:]:
+        sigma, steps, epsilon, _ = line.split()
+        exact = accountant(float(sigma), 0.01, int(steps)).get_epsilon(1e-5)
+        assert Decimal(exact) <= Decimal(epsilon) <= Decimal(exact * 1.001)
+    assert "shuffled or fixed-size batches are not covered" in out
+
+
+def test_csv(capsys):
+    code, out, _ = run(
+        capsys, "epsilon", *RUN[:4], "--steps", "100,200", "--delta", "1e-5", "--csv"
+    )
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["steps"] for row in rows] == ["100", "200"]
+    for row in rows:
+        exact = accountant(1.1, 0.004, int(row["steps"])).get_epsilon(1e-5)
+        assert float(row["epsilon"]) == exact
+        assert (row["sampling"], row["adjacency"]) == ("poisson", "add_remove")
+
+
+def test_calibration_sweeps(capsys):
+    rows = results(capsys, "noise", "--epsilon", "1,2,4", "--delta", "1e-6,1e-5", *RUN[2:])
+    assert len(rows) == 6
+    assert all(row["epsilon"] <= row["target_epsilon"] for row in rows)
+    code, out, _ = run(capsys, "noise", "--epsilon", "1,2,4", "--delta", "1e-5", *RUN[2:])
+    assert code == 0
+    assert out.count("\n  ") >= 4
+
+
+def test_ranges_are_exact_and_closed():
+    assert numbers("0.8:1.2:0.1", POSITIVE) == [Fraction(k, 10) for k in (8, 9, 10, 11, 12)]
+    assert numbers("1:10:4,20", POSITIVE) == [1, 5, 9, 20]
+    assert numbers("3", POSITIVE) == [3]
+
+
+# Rounding.
+
+
+@pytest.mark.parametrize("digits", [1, 4, 17])
+@pytest.mark.parametrize("value", [2.085, 9.9996, 1e-300, 3.2e-7, 123456.7, 0.001, 5e-324, 1e22])
+def test_rounding_has_a_direction(value, digits):
+    up, down = Decimal(round_up(value, digits)), Decimal(round_down(value, digits))
+    assert down <= Decimal(value) <= up
+    assert up - down <= Decimal(value) * Decimal(10) ** (1 - digits) * Decimal("1.001")
+    assert len(up.normalize().as_tuple().digits) <= digits
+
+
+@pytest.mark.parametrize("value", [1e-5, 0.004, 2.0, 15000, 1 / 3, 1e300, 5e-324, 0.1 + 0.2])
+def test_plain_numbers_read_back(value):
+    assert float(plain(value)) == value
+
+
+# Errors: one line, the option, the permitted range, exit code 2.
+
+E = ["epsilon", *RUN, "--delta", "1e-5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["epsilon", *RUN, "--delta", "2"], ["--delta", "between 0 and 1", "'2'"]),
+        (["epsilon", *RUN, "--delta", "-1e-5"], ["--delta", "between 0 and 1", "'-1e-5'"]),
+        (["epsilon", *RUN, "--delta", "nan"], ["--delta", "between 0 and 1"]),
+        (["epsilon", *RUN, "--delta", "1e-400"], ["--delta", "between 0 and 1"]),
+        (["epsilon", *RUN, "--delta", "1e-99999999999"], ["--delta", "between 0 and 1"]),
+        (["epsilon", *RUN, "--delta", ""], ["--delta", "between 0 and 1"]),
+        (["epsilon", *RUN, "--delta"], ["--delta", "between 0 and 1"]),
+        (["epsilon", *RUN], ["--delta", "required", "between 0 and 1"]),
+        ([*E, "--noise-multiplier", "0"], ["--noise-multiplier", "> 0"]),
+        ([*E, "--noise-multiplier", "inf"], ["--noise-multiplier", "> 0"]),
+        ([*E, "--sample-rate", "1.5"], ["--sample-rate", "<= 1"]),
+        ([*E, "--steps", "0"], ["--steps", "whole number from 1"]),
+        ([*E, "--steps", "1.5"], ["--steps", "whole number"]),
+        ([*E, "--steps", "9:1:1"], ["--steps", "range"]),
+        ([*E, "--steps", "1:9"], ["--steps", "start:stop:step"]),
+        ([*E, "--steps", "1:9:0"], ["--steps", "> 0"]),
+        ([*E, "--steps", "1:1e9:1"], ["--steps", "1,000,000"]),
+        ([*E, "--steps", "1:2000:1", "--delta", "0.1:0.9:0.001"], ["1,000,000"]),
+        ([*E, "--orders", "1"], ["--orders", "> 1"]),
+        ([*E, "--digits", "0"], ["--digits", "from 1 to 17"]),
+        ([*E, "--conversion", "best"], ["--conversion", "optimal", "mironov"]),
+        ([*E, "--epochs", "3"], ["--steps", "--epochs"]),
+        ([*E, "--batch-size", "3"], ["--sample-rate", "--batch-size"]),
+        ([*E, "--json", "--csv"], ["--csv", "--json"]),
+        ([*E, "--sigma", "3"], ["--sigma", "--noise-multiplier"]),
+        ([*E, "--setps", "3"], ["--setps", "--steps"]),
+        ([*E, "extra"], ["extra"]),
+        (["epsilon", *RUN[:2], *RUN[4:], "--delta", "1e-5"], ["--sample-rate", "--batch-size"]),
+        (["epsilon", *RUN[:4], "--delta", "1e-5"], ["--steps", "--epochs"]),
+        (
+            ["epsilon", *RUN[:2], "--batch-size", "9", "--delta", "1e-5"],
+            ["--batch-size", "--dataset-size"],
+        ),
+        (
+            ["epsilon", *RUN[:2], "--batch-size", "9", "--dataset-size", "8", "--delta", "1e-5"],
+            ["--batch-size", "at most", "8", "9"],
+        ),
+        (["delta", *RUN, "--epsilon", "-1"], ["--epsilon", ">= 0"]),
+        (["delta", *RUN], ["--epsilon", "required"]),
+        (["noise", *RUN[2:], "--delta", "1e-5"], ["--epsilon", "required"]),
+        (["noise", *RUN[2:], "--delta", "1e-5", "--epsilon", "0"], ["--epsilon"]),
+        (["steps", *RUN[:4], "--epsilon", "2"], ["--delta", "required"]),
+        (["rate", *RUN[:2], "--delta", "1e-5", "--epsilon", "2"], ["--steps", "required"]),
+        (["rdp", *RUN], ["--orders", "required"]),
+        (["rdp", *RUN, "--orders", "0.5"], ["--orders", ">= 1"]),
+        (["rdp", *RUN, "--orders", "1e7"], ["--orders", "1e6"]),
+        (["verify", "--order", "2"], ["--sample-rate", "required"]),
+        (["verify", "--random", "2", "--order", "2"], ["--random", "--order"]),
+        (["verify", "--seed", "2"], ["--seed", "--random"]),
+        (["epsilom"], ["epsilom", "epsilon"]),
+        (["info", "--csv"], ["--csv"]),
+    ],
+)
+def test_bad_input(capsys, arguments, words):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("renyi")
+    assert err.count("\n") == 1
+    for word in words:
+        assert word in err
+
+
+def test_no_command_prints_help(capsys):
+    code, out, err = run(capsys)
+    assert (code, out) == (2, "")
+    assert "start here" in err
+
+
+# Remarks.
+
+
+def test_a_delta_that_promises_nothing(capsys):
+    _, out, _ = run(
+        capsys,
+        *["epsilon", "--noise-multiplier", 1, "--batch-size", 50, "--dataset-size", 1000],
+        *["--epochs", 10, "--delta", "0.01"],
+    )
+    assert "Note: delta 0.01 is not below 1 / data set size" in out
+
+
+def test_an_order_at_the_end_of_the_list(capsys):
+    _, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--orders", "2,3,4")
+    assert "the best order is the largest of --orders" in " ".join(out.split())
+
+
+# Help, version, info, bench.
+
+COMMANDS = ["epsilon", "delta", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example_that_runs(capsys, command):
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    example = out.split("example:\n")[1].replace("\\\n", "").strip().splitlines()[0].split()
+    assert example[:2] == ["renyi", command]
+    code, out, err = run(capsys, *example[1:])
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"renyi {__version__}\n", "")
+
+
+def test_info(capsys):
+    from renyi import build_info
+
+    code, out, _ = run(capsys, "info", "--json")
+    assert code == 0
+    assert json.loads(out) == build_info()
+    _, out, _ = run(capsys, "info")
+    assert __version__ in out
+
+
+def test_bench(capsys):
+    rows = results(capsys, "bench", "--quick")
+    assert rows[0]["library"] == "renyi"
+    assert rows[0]["ratio"] == 1.0
+    assert all(row["seconds"] > 0.0 for row in rows)

@@ -1,0 +1,378 @@
+"""The ufuncs behave as NumPy's own: broadcasting, casting, out=, where=, laziness, no warnings."""
+
+import doctest
+import inspect
+import math
+import pickle
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from renyi import special
+
+ALL = [getattr(special, name) for name in special.__all__]
+BINARY = [f for f in ALL if f.nin == 2]
+TERNARY = [f for f in ALL if f.nin == 3]
+SIDED = [f for f in ALL if f.__name__.endswith(("_lower", "_upper"))]
+
+# Arguments inside every domain: (q, sigma, alpha), whole orders for the binomial route.
+Q = np.array([1e-4, 0.01, 0.05, 0.1, 0.2])
+SIGMA = np.array([4.0, 5.0, 6.0, 8.0, 10.0])
+ALPHA = np.array([2.0, 3.0, 4.0, 3.0, 2.0])
+
+
+def by_name(f):
+    return f.__name__
+
+
+def arguments(f):
+    return (SIGMA, ALPHA) if f.nin == 2 else (Q, SIGMA, ALPHA)
+
+
+def one_by_one(f, *arrays):
+    arrays = np.broadcast_arrays(*arrays)
+    values = [
+        f(*(float(a) for a in point)) for point in zip(*(a.ravel() for a in arrays), strict=True)
+    ]
+    return np.array(values).reshape(arrays[0].shape)
+
+
+def same(a, b):
+    return np.array_equal(a, b, equal_nan=True)
+
+
+every = pytest.mark.parametrize("f", ALL, ids=by_name)
+
+
+@every
+def test_is_a_documented_ufunc(f):
+    assert isinstance(f, np.ufunc)
+    assert (f.nout, f.identity, f.signature) == (1, None, None)
+    doc = f.__doc__
+    names = ["sigma", "alpha"] if f.nin == 2 else ["q", "sigma", "alpha"]
+    for part in ("Parameters\n", "Returns\n", "Notes\n", "References\n", "Examples\n"):
+        assert part in doc
+    for name in names:
+        assert f"\n{name} : array_like" in doc
+    assert doc.startswith(f"{f.__name__}(")
+    if getattr(f, "__module__", None) == "renyi.special":  # not settable in older NumPy
+        assert doc.startswith(f"{f.__name__}({', '.join(names)}, /")
+
+
+@every
+def test_documented_example(f):
+    test = doctest.DocTestParser().get_doctest(f.__doc__, {}, f.__name__, None, 0)
+    assert test.examples
+    report = []
+    assert doctest.DocTestRunner(verbose=False).run(test, out=report.append).failed == 0, report
+
+
+def test_module_lists_every_ufunc():
+    ufuncs = {name for name, value in vars(special).items() if isinstance(value, np.ufunc)}
+    assert ufuncs == set(special.__all__)
+    assert {f.__name__ for f in ALL} == ufuncs
+    base = {name.removesuffix("_lower") for name in ufuncs if name.endswith("_lower")}
+    assert base == {name.removesuffix("_upper") for name in ufuncs if name.endswith("_upper")}
+    assert base <= ufuncs
+
+
+def test_loops():
+    for f in ALL:
+        expected = ["dd->d"] if f.nin == 2 else ["ddd->d"]
+        if f is special.log_a:
+            expected.append("ddD->D")
+        assert f.types == expected
+
+
+@every
+def test_pickles_by_name(f):
+    assert pickle.loads(pickle.dumps(f)) is f
+
+
+@every
+def test_scalars_give_scalars(f):
+    point = [float(a[0]) for a in arguments(f)]
+    value = f(*point)
+    assert isinstance(value, np.float64)
+    assert math.isfinite(value)
+    assert value == f(*(np.array(x) for x in point)) == f(*(np.array([x]) for x in point))[0]
+
+
+@every
+def test_arrays_equal_scalars(f):
+    assert same(f(*arguments(f)), one_by_one(f, *arguments(f)))
+
+
+@pytest.mark.parametrize("f", TERNARY, ids=by_name)
+def test_broadcasting(f):
+    q, sigma, alpha = Q[:2, None, None], SIGMA[None, :3, None], ALPHA[None, None, :4]
+    value = f(q, sigma, alpha)
+    assert value.shape == (2, 3, 4)
+    assert same(value, one_by_one(f, q, sigma, alpha))
+    with pytest.raises(ValueError, match="broadcast"):
+        f(Q, SIGMA[:3], ALPHA)
+
+
+@pytest.mark.parametrize("f", TERNARY, ids=by_name)
+@pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 700])
+def test_one_mechanism_many_orders_equals_one_by_one(f, count):
+    whole = "binomial" in f.__name__
+    orders = np.arange(2, count + 2) if whole else np.linspace(1.0, 30.0, count)
+    expected = one_by_one(f, 0.05, 4.0, orders)
+    assert same(f(0.05, 4.0, orders), expected)
+    assert same(f(0.05, 4.0, orders[::-1]), expected[::-1])
+    assert same(f(np.full(count, 0.05), 4.0, orders), expected)
+
+
+@every
+def test_integers_and_narrow_floats_are_promoted(f):
+    exact = arguments(f)
+    for dtype in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
+        inputs = [np.ones_like(a, dtype) if a is Q else a.astype(dtype) for a in exact]
+        value = f(*inputs)
+        assert value.dtype == np.float64
+        assert same(value, f(*(a.astype(np.float64) for a in inputs)))
+    assert f(*(a.tolist() for a in exact)).dtype == np.float64
+
+
+@every
+def test_wider_or_foreign_types_are_refused(f):
+    for dtype in (object, "U8", "M8[s]"):
+        with pytest.raises(TypeError):
+            f(
+                *(
+                    a.astype(dtype) if dtype != "M8[s]" else a.astype("i8").astype(dtype)
+                    for a in arguments(f)
+                )
+            )
+    if f is not special.log_a:
+        with pytest.raises(TypeError):
+            f(*arguments(f)[:-1], ALPHA + 1j)
+    with pytest.raises(TypeError):
+        special.log_a(Q + 0j, SIGMA, ALPHA)
+
+
+@every
+def test_layouts(f):
+    expected = f(*arguments(f))
+    spread = []
+    for a in arguments(f):
+        wide = np.full(3 * a.size, np.nan)
+        wide[::3] = a
+        view = wide[::3]
+        view.flags.writeable = False
+        spread.append(view)
+    assert same(f(*spread), expected)
+    assert same(f(*(a[::-1] for a in arguments(f))), expected[::-1])
+
+    swapped = [a.astype(a.dtype.newbyteorder()) for a in arguments(f)]
+    assert same(f(*swapped), expected)
+
+    raw = [np.frombuffer(b"\0" + a.tobytes(), dtype=np.uint8)[1:].view("f8") for a in arguments(f)]
+    assert not any(a.flags.aligned for a in raw)
+    assert same(f(*raw), expected)
+
+    square = [np.asfortranarray(np.tile(a, (5, 1))) for a in arguments(f)]
+    assert same(f(*square), np.tile(expected, (5, 1)))
+
+
+@every
+def test_out(f):
+    expected = f(*arguments(f))
+    out = np.zeros(10)
+    target = out[::2]
+    assert f(*arguments(f), out=target) is target
+    assert same(target, expected)
+    assert same(out[1::2], np.zeros(5))
+
+    in_place = ALPHA.copy()
+    f(*arguments(f)[:-1], in_place, out=in_place)
+    assert same(in_place, expected)
+
+    backwards = ALPHA[::-1].copy()
+    f(*arguments(f)[:-1], backwards[::-1], out=backwards)
+    assert same(backwards, expected)
+
+    single = np.empty(5, np.float32)
+    f(*arguments(f), out=single, casting="same_kind")
+    assert same(single, expected.astype(np.float32))
+
+
+@every
+def test_unsuitable_outputs_are_refused(f):
+    frozen = np.zeros(5)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        f(*arguments(f), out=frozen)
+    with pytest.raises(ValueError, match=r"read-only|broadcast"):
+        f(*arguments(f), out=np.broadcast_to(np.zeros(1), 5))
+    with pytest.raises(ValueError, match="broadcast"):
+        f(*arguments(f), out=np.zeros(3))
+    with pytest.raises(TypeError):
+        f(*arguments(f), out=np.zeros(5, np.int64))
+
+
+def test_orders_overwritten_by_their_own_results():
+    orders = np.linspace(1.0, 20.0, 1000)
+    expected = special.log_a(0.1, 4.0, orders)
+    buffer = np.append(orders, 0.0)
+    special.log_a(0.1, 4.0, buffer[:-1], out=buffer[1:])  # overlaps, shifted by one
+    assert same(buffer[1:], expected)
+    special.log_a(0.1, 4.0, orders, out=orders)
+    assert same(orders, expected)
+
+
+@every
+def test_where(f):
+    mask = np.array([True, False, True, True, False])
+    value = f(*arguments(f), where=mask, out=np.full(5, -1.0))
+    assert same(value[mask], f(*arguments(f))[mask])
+    assert same(value[~mask], [-1.0, -1.0])
+
+
+@every
+def test_empty(f):
+    shapes = [(0,), (3, 0), (0, 2)]
+    for shape in shapes:
+        value = f(*(np.empty(shape) for _ in range(f.nin)))
+        assert (value.shape, value.dtype) == (shape, np.float64)
+
+
+@every
+def test_methods_of_ufuncs(f):
+    a = arguments(f)
+    if f.nin == 2:
+        assert same(f.outer(*a), f(a[0][:, None], a[1]))
+    else:
+        with pytest.raises(ValueError, match="binary"):
+            f.reduce(a[0])
+
+
+def test_subclasses_and_overrides():
+    class Tagged(np.ndarray):
+        pass
+
+    assert isinstance(special.log_a(Q.view(Tagged), SIGMA, ALPHA), Tagged)
+    masked = np.ma.masked_array(ALPHA, mask=[0, 1, 0, 0, 0])
+    assert special.rdp_gaussian(SIGMA, masked).mask.tolist() == [False, True, False, False, False]
+
+
+@every
+def test_dask_stays_lazy(f):
+    lazy = [da.from_array(a, chunks=2) for a in arguments(f)]
+    value = f(*lazy)
+    assert isinstance(value, da.Array)
+    assert same(value.compute(), f(*arguments(f)))
+
+    mixed = f(*(float(a[0]) for a in arguments(f)[:-1]), lazy[-1])
+    assert isinstance(mixed, da.Array)
+    assert same(mixed.compute(), f(*(float(a[0]) for a in arguments(f)[:-1]), ALPHA))
+
+
+OUTSIDE = [
+    (-0.1, 4.0, 2.0),
+    (np.nextafter(0.0, -1.0), 4.0, 2.0),
+    (np.nextafter(1.0, 2.0), 4.0, 2.0),
+    (np.nan, 4.0, 2.0),
+    (np.inf, 4.0, 2.0),
+    (0.1, 0.0, 2.0),
+    (0.1, -1.0, 2.0),
+    (0.1, -np.inf, 2.0),
+    (0.1, np.nan, 2.0),
+    (0.1, 4.0, 0.5),
+    (0.1, 4.0, np.nextafter(1.0, 0.0)),
+    (0.1, 4.0, np.nan),
+    (0.1, 4.0, -np.inf),
+]
+
+
+@every
+@pytest.mark.parametrize("point", OUTSIDE, ids=str)
+def test_outside_the_domain_is_nan(f, point):
+    q_matters = point[1:] == (4.0, 2.0)
+    if f.nin == 2 and q_matters:
+        return
+    point = point[-f.nin :]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert math.isnan(f(*point))
+        assert np.all(np.isnan(f(*(np.full(3, x) for x in point))))
+        assert np.all(np.isnan(f(*point[:-1], np.full(3, point[-1]))))
+
+
+@pytest.mark.parametrize("f", [f for f in TERNARY if "bound" not in f.__name__], ids=by_name)
+def test_infinite_or_too_large_orders_are_nan(f):
+    assert np.all(np.isnan(f(0.1, 4.0, [np.inf, 1.000001e6])))
+
+
+@pytest.mark.parametrize("f", [f for f in TERNARY if f.__name__.startswith("rdp")], ids=by_name)
+def test_rdp_needs_an_order_of_at_least_one(f):
+    assert np.all(np.isnan(f(0.1, 4.0, [0.0, -1.0, -1e6])))
+
+
+def test_binomial_route_needs_whole_orders():
+    assert math.isnan(special.log_a_binomial(0.1, 4.0, 2.5))
+    assert math.isnan(special.log_a_binomial(0.1, 4.0, -2.0))
+
+
+@every
+def test_no_warning_and_no_flag_left(f):
+    points = [
+        *OUTSIDE, (0.0, 4.0, 2.0), (1e-300, 4.0, 2.0), (0.2, np.inf, 3.0), (0.2, 1e300, 3.0),
+        (1.0, 0.01, 1e6), (1e-12, 0.01, 1e6), (0.5, 1e6, 2.0), (0.2, 1e-300, 2.0), (0.1, 4.0, 1.0),
+    ]  # fmt: skip
+    columns = np.array(points).T[-f.nin :]
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        f(*columns)
+        if f is special.log_a:
+            f(*columns[:-1], columns[-1] + 1j)
+        np.add(1.0, 2.0)
+
+
+def test_values_at_the_limits():
+    assert special.rdp_gaussian(np.inf, 5.0) == 0.0
+    assert special.rdp_gaussian(2.0, 3.0) == 0.375
+    assert same(special.log_a(0.0, 1.0, ALPHA), np.zeros(5))
+    assert same(special.log_a(Q, np.inf, ALPHA), np.zeros(5))
+    assert same(special.log_a(Q, SIGMA, 1.0), np.zeros(5))
+    assert same(special.log_a(Q, SIGMA, 0.0), np.zeros(5))
+    assert special.log_a(1.0, 2.0, 3.0) == 0.75
+
+
+@pytest.mark.parametrize(
+    "name", [f.__name__.removesuffix("_lower") for f in SIDED if "_lower" in f.__name__]
+)
+def test_bounds_are_on_their_sides_and_close(name):
+    f, lower, upper = (getattr(special, name + side) for side in ("", "_lower", "_upper"))
+    a = arguments(f)
+    assert np.all(lower(*a) <= f(*a))
+    assert np.all(f(*a) <= upper(*a))
+    assert np.all(upper(*a) - lower(*a) <= 1e-11 * f(*a))
+
+
+@pytest.mark.parametrize("side", ["", "_lower", "_upper"])
+def test_gaussian_is_the_unsampled_limit(side):
+    gaussian = getattr(special, "rdp_gaussian" + side)(SIGMA, ALPHA)
+    sampled = getattr(special, "rdp_sampled_gaussian" + side)(1.0, SIGMA, ALPHA)
+    np.testing.assert_allclose(gaussian, sampled, rtol=1e-13)
+
+
+def test_complex_loop():
+    orders = np.array([1.5 + 0j, 2.0 + 3j, 2.0 - 3j, -1.0 + 0.5j])
+    value = special.log_a(0.1, 4.0, orders)
+    assert value.dtype == np.complex128
+    assert isinstance(special.log_a(0.1, 4.0, 2 + 1j), np.complex128)
+    np.testing.assert_allclose(value[0], special.log_a(0.1, 4.0, 1.5), rtol=1e-11)
+    np.testing.assert_allclose(value[2], value[1].conjugate(), rtol=1e-11)
+    assert special.log_a(0.1, 4.0, orders.astype(np.complex64)).dtype == np.complex128
+    assert same(special.log_a(0.1, 4.0, orders), [special.log_a(0.1, 4.0, a) for a in orders])
+    assert np.isnan(special.log_a(0.1, -4.0, 2 + 1j))
+
+
+def test_keyword_names_are_not_part_of_the_interface():
+    with pytest.raises(TypeError):
+        special.log_a(q=0.1, sigma=4.0, alpha=2.0)
+    assert "sigma" in inspect.getdoc(special.log_a)
