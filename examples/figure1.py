@@ -148,7 +148,8 @@ def _draw_left(axes: Any) -> None:
     axes.set(
         xlabel="sampling rate $q$", ylabel=r"largest order $\alpha$", title="where the bound holds"
     )
-    axes.legend(fontsize="small", loc="lower left")
+    axes.set_ylim(bottom=0.5)
+    axes.legend(fontsize="small", loc="lower left", ncols=2)
 
 
 def _l(q: float, alpha: float) -> float:
@@ -161,7 +162,10 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> float:
         middle = math.sqrt(low * high)
         if middle in (low, high):
             break
-        low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
+        value = excess(middle)
+        if math.isnan(value):
+            raise ArithmeticError(f"no value at order {middle!r}")
+        low, high = (middle, high) if value < 0.0 else (low, middle)
     return low
 
 

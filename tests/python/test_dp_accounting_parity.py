@@ -89,20 +89,27 @@ def test_effective_noise_of_composed_gaussians():
         np.testing.assert_allclose(got, one, rtol=1e-12)
 
 
-def test_no_events():
-    """PrivacyAccountantTest.test_no_events, for the delta and epsilon that we admit."""
-    acc = RDPAccountant([2.0])
-    assert acc.get_epsilon(1e-12) == 0
-    assert acc.get_delta(1e-12) == 0
-    assert acc.get_delta(0) == 0
+@pytest.mark.parametrize("orders", [None, [2.0]])
+def test_no_events(orders):
+    """PrivacyAccountantTest.test_no_events."""
+    acc = RDPAccountant(orders)
+    assert [acc.get_epsilon(delta) for delta in (1e-12, 0, 1)] == [0, 0, 0]
+    assert [acc.get_delta(epsilon) for epsilon in (1e-12, 0, math.inf)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("sigma", [1.0, 0.0])
+@pytest.mark.parametrize("orders", [None, [3.14159]])
+def test_sampling_rate_zero(sigma, orders):
+    """test_zero_poisson_sample: nothing is released."""
+    acc = accountant(PoissonSampled(Gaussian(sigma), 0), orders=orders)
+    assert acc.get_epsilon(1e-10) == 0
+    assert acc.get_delta(1e-10) == 0
 
 
 @pytest.mark.parametrize("orders", [None, [3.14159]])
-def test_sampling_rate_zero(orders):
-    """test_zero_poisson_sample: nothing is released."""
-    acc = accountant(PoissonSampled(Gaussian(1.0), 0.0), orders=orders)
-    assert acc.get_epsilon(1e-10) == 0
-    assert acc.get_delta(1e-10) == 0
+def test_no_noise(orders):
+    """test_epsilon_non_private_gaussian."""
+    assert accountant(Gaussian(0), orders=orders).get_epsilon(1e-1) == math.inf
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.1])
@@ -146,6 +153,12 @@ def test_rdp_of_sampled_gaussian(order, signed, unsigned, exact):
         assert unsigned > 1.03 * rdp
     else:
         close(rdp, unsigned, rtol=1e-4, atol=1e-8)
+
+
+def test_order_infinity_is_refused():
+    """Their sixth order is infinite, with RDP infinity; ours end at 1e6 and say so."""
+    with pytest.raises(ValueError, match="orders"):
+        accountant(PoissonSampled(Gaussian(2.5), 0.01)).get_rdp([math.inf])
 
 
 # test_compute_log_a_equals_mp: q, sigma, order; rtol 1e-4 and atol 1e-8 there. Exact values ours.
@@ -235,14 +248,16 @@ DELTAS = (0.99, 0.9, 0.1, 0.01, 1e-3, 1e-5, 1e-9, 1e-12)
 
 @pytest.mark.parametrize("conversion", ["balle", "optimal"])
 @pytest.mark.parametrize("q", [0.0, 0.01, 0.1, 0.8, 1.0])
-@pytest.mark.parametrize("sigma", [0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("sigma", [0.0, 0.1, 1.0, 10.0, 100.0])
 def test_epsilon_and_delta_are_inverse(q, sigma, conversion):
     """test_epsilon_delta_consistency: orders 2..49, 7 places; and never on the unsafe side."""
     acc = accountant(PoissonSampled(Gaussian(sigma), q), orders=range(2, 50), conversion=conversion)
     for delta in DELTAS:
         epsilon = acc.get_epsilon(delta)
         back = acc.get_delta(epsilon)
-        if epsilon == 0:
+        if epsilon == math.inf:
+            assert back == 1
+        elif epsilon == 0:
             assert back <= delta
         else:
             close(back, delta)

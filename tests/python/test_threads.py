@@ -46,21 +46,24 @@ def runs_beside(work):
         sys.setswitchinterval(interval)
 
 
-# A small noise multiplier makes every element expensive.
-SIGMAS = np.full(10, 0.011)
-ORDERS = np.linspace(1.5, 2.5, 10)
+# Fewer elements than the 500 from which on NumPy gives the GIL up itself.
+TEN_LARGE_ORDERS = np.arange(100_000, 100_010)  # the binomial route takes as many terms
+ORDERS = np.linspace(1.5, 40.0, 400)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: special.log_a_quadrature(0.3, SIGMAS, ORDERS),
-        lambda: special.log_a(0.3, 0.011, ORDERS),
-        lambda: special.log_a(0.3, 0.011, ORDERS + 3j),
+        lambda: special.log_a_binomial(0.3, 0.5, TEN_LARGE_ORDERS),
+        lambda: special.log_a(0.3, 0.5, ORDERS),
+        lambda: special.log_a(np.full(400, 0.3), 0.5, ORDERS),
+        lambda: special.log_a(0.3, 0.5, ORDERS + 3j),
+        lambda: special.rdp_sampled_gaussian(0.3, 0.5, ORDERS),
+        lambda: special.log_a_derivative(0.3, 0.5, ORDERS),
     ],
-    ids=["elementwise", "one mechanism, many orders", "complex"],
+    ids=["ten elements", "many orders", "elementwise", "complex", "rdp", "derivative"],
 )
-def test_ten_expensive_elements_leave_the_gil_free(call):
+def test_expensive_loops_leave_the_gil_free(call):
     assert runs_beside(call)
 
 

@@ -4,6 +4,8 @@ import doctest
 import inspect
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 
 import dask.array as da
@@ -317,19 +319,46 @@ def test_binomial_route_needs_whole_orders():
     assert math.isnan(special.log_a_binomial(0.1, 4.0, -2.0))
 
 
+# In the domain, some of them outside the range where the accuracy is proven.
+EXTREME = [
+    (0.0, 4.0, 2.0),
+    (1e-300, 4.0, 2.0),
+    (0.2, np.inf, 3.0),
+    (0.2, 1e300, 3.0),
+    (1.0, 0.01, 1e6),
+    (1e-12, 0.01, 1e6),
+    (0.5, 1e6, 2.0),
+    (0.2, 0.01, -1e6),
+    (0.1, 4.0, 1.0),
+    (0.1, 4.0, 0.0),
+]
+
+
 @every
 def test_no_warning_and_no_flag_left(f):
-    points = [
-        *OUTSIDE, (0.0, 4.0, 2.0), (1e-300, 4.0, 2.0), (0.2, np.inf, 3.0), (0.2, 1e300, 3.0),
-        (1.0, 0.01, 1e6), (1e-12, 0.01, 1e6), (0.5, 1e6, 2.0), (0.2, 1e-300, 2.0), (0.1, 4.0, 1.0),
-    ]  # fmt: skip
-    columns = np.array(points).T[-f.nin :]
+    columns = np.array(OUTSIDE + EXTREME).T[-f.nin :]
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         f(*columns)
-        if f is special.log_a:
-            f(*columns[:-1], columns[-1] + 1j)
+        for point in columns.T:
+            f(*point)
+            f(*point[:-1], np.full(3, point[-1]))
         np.add(1.0, 2.0)
+
+
+def test_extreme_arguments_come_to_an_end():
+    # In a process of its own: a loop without end must fail, not hang. Nothing is said about speed.
+    code = """
+from renyi import special
+for sigma in (1e-300, 1e-20, 1e-6, 1e-3):
+    for q in (5e-324, 1e-300, 1e-12, 0.2, 1.0):
+        for alpha in (-1e6, -1.0, 0.0, 1.0, 1.0 + 2.0**-52, 1.5, 2.0, 1e6):
+            for name in special.__all__:
+                if not name.startswith("rdp_gaussian"):
+                    getattr(special, name)(q, sigma, alpha)
+            special.log_a(q, sigma, alpha + 1j)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_values_at_the_limits():

@@ -20,10 +20,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from ball_log_a import log_a_ball  # noqa: E402
-
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 CHUNK = 5000
 SEED = 20190830
 
@@ -77,6 +75,8 @@ def split(ball: object) -> tuple[float, float]:
 
 
 def compute(chunk: int) -> tuple[int, dict[str, np.ndarray]]:
+    from ball_log_a import log_a_ball  # needs python-flint; reading a table does not
+
     points = chunk_points(chunk)
     values = [split(log_a_ball(*point)) for point in points]
     columns = np.array([(*p, *v) for p, v in zip(points, values, strict=True)]).T

@@ -141,16 +141,14 @@ def _print_point(result: Verification, digits: int) -> None:
         record["verdict"] = (
             "yes" if route.contained else "NO" if route.applies or not route.ok else "-"
         )
+        record["proven"] = route.proven
         record["label"] = "rdp" if route.route == "rdp" else f"log A, {route.route}"
     output.print_table(
         [
             Column("label", "route", str, left=True),
             Column("value", "value", _number_or_dash),
-            Column(
-                "digits", "digits agreeing", lambda value: "-" if value != value else f"{value:.1f}"
-            ),
-            Column("lower", "certified lower", _number_or_dash),
-            Column("upper", "certified upper", _number_or_dash),
+            Column("digits", "digits agreeing", _digits),
+            Column("proven", "digits proven", _digits),
             Column("verdict", "contains reference", str),
         ],
         records,
@@ -229,6 +227,10 @@ def _duration(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds / 1e-9:.3g} ns"
+
+
+def _digits(value: float) -> str:
+    return "-" if value != value else f"{value:.1f}"
 
 
 def _number_or_dash(value: float) -> str:

@@ -29,7 +29,10 @@ def exact(name: str, value: Number) -> Fraction | float:
         if not mpmath.isnan(value):
             return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** exponent
     elif isinstance(value, str | Decimal | Rational):
-        return Fraction(value)
+        try:
+            return Fraction(value)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            pass  # not a number: refused below
     elif isinstance(value, float) or hasattr(value, "__float__"):
         number = float(value)
         if number in (float("inf"), float("-inf")):
@@ -65,8 +68,8 @@ def settle(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> A
     """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy used here.
 
     ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must go another way
-    (other nodes, other brackets), not merely repeat the first; for a closed form more digits are another way. A small value costs digits (log A of
-    A = 1 + tiny), so the working precision grows until it covers them.
+    (other nodes, other brackets), not merely repeat the first; for a closed form more digits are another
+    way. A small value costs digits (log A of A = 1 + tiny): the working precision grows to cover them.
     """
     work = max(start, digits + 15)
     patience = 4  # disagreements; lost digits that are understood do not count

@@ -198,7 +198,8 @@ def rdp_sampled_gaussian_bound(q: Number, sigma: Number, alpha: Number, digits: 
     """
     check_digits(digits)
     rate, noise, order = exact("q", q), exact("sigma", sigma), exact("alpha", alpha)
-    require("q", 0 < rate <= Fraction(1, 5), "in (0, 1/5] for the closed-form bound", q)
+    fifth = Fraction(0.2)  # the double next to 1/5 counts as 1/5
+    require("q", 0 < rate <= fifth, "in (0, 1/5] for the closed-form bound", q)
     require("sigma", 4 <= noise < math.inf, "in [4, inf) for the closed-form bound", sigma)
     require("alpha", 1 < order < math.inf, "> 1 and finite", alpha)
     with mp.workdps(digits + 15):

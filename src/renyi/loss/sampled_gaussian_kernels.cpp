@@ -194,8 +194,8 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
 RENYI_MULTIVERSION
 FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step, int count) noexcept {
     if (direction == Direction::add) return sum_far_block<FarForm::add>(peak, i0, step, count);
-    if (peak.tilt == peak.alpha) return sum_far_block<FarForm::own_tilt>(peak, i0, step, count);
-    return sum_far_block<FarForm::unit_tilt>(peak, i0, step, count);
+    if (peak.tilt == 1.0) return sum_far_block<FarForm::unit_tilt>(peak, i0, step, count);
+    return sum_far_block<FarForm::own_tilt>(peak, i0, step, count);
 }
 
 }  // namespace renyi

@@ -1,0 +1,63 @@
+"""Checks of arguments: every message names the argument, what is allowed and what was given."""
+
+from __future__ import annotations
+
+import math
+import operator
+from numbers import Real
+from typing import Any
+
+__all__ = ["count_of", "delta_of", "epsilon_of", "probability_of", "real_of"]
+
+
+def real_of(value: Any, name: str, allowed: str) -> float:
+    """``value`` as a float: any real number, NumPy scalars and 0-d arrays among them; not NaN."""
+    if type(value) is not float:
+        if isinstance(value, bool | str | bytes) or not (
+            isinstance(value, Real) or getattr(value, "shape", None) == ()
+        ):
+            raise TypeError(f"{name} must be {allowed}, got {value!r}")
+        try:
+            value = float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise TypeError(f"{name} must be {allowed}, got {value!r}") from error
+    if math.isnan(value):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return value
+
+
+def probability_of(value: Any, name: str) -> float:
+    """A number in [0, 1]."""
+    allowed = "a number in [0, 1]"
+    number = real_of(value, name, allowed)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+def delta_of(value: Any, name: str = "delta") -> float:
+    """A number in [0, 1]."""
+    return probability_of(value, name)
+
+
+def epsilon_of(value: Any, name: str = "epsilon") -> float:
+    """A number in [0, inf]."""
+    allowed = "a number in [0, inf]"
+    number = real_of(value, name, allowed)
+    if number < 0.0:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+def count_of(value: Any, name: str = "count") -> int:
+    """An integer >= 0: Python's, NumPy's or a 0-d integer array."""
+    allowed = "an integer >= 0"
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be {allowed}, got {value!r}") from None
+    if number < 0:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number

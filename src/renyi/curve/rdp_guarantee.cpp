@@ -1,0 +1,142 @@
+#include "renyi/curve/rdp_guarantee.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kLogSmallest = -16.0;              // of t: alpha - 1 >= 1e-7
+constexpr double kLogLargest = 13.815509557964274;  // of t: alpha <= 1e6
+
+double order_at(double log_t) noexcept { return std::min(1.0 + lane_exp(log_t), 1e6); }
+
+// What is asked: epsilon at a given delta, or delta at a given epsilon.
+struct Query {
+    std::span<const SampledStep> steps;
+    Conversion conversion;
+    bool given_delta;
+    double log_delta, epsilon;
+
+    double convert(double alpha, double k, Rounding r) const noexcept {
+        return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r) : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
+    }
+    double convert_upper(double alpha) const noexcept { return convert(alpha, upper(log_moment(steps, alpha)), Rounding::up); }
+
+    // The monotone function of the closed form (see the header), its target and its derivative in log t.
+    struct Stationarity {
+        double value, slope;
+    };
+    Stationarity closed_form(double alpha) const noexcept {
+        const LogMoment m = log_moment_derivatives(steps, alpha);
+        const double t = alpha - 1.0;
+        const bool plain = conversion == Conversion::mironov;
+        if (given_delta) {
+            const double value = std::max(t * m.first - m.value.value, 0.0) + (plain ? 0.0 : lane_log1p(t));
+            // In logarithms both sides are nearly powers of t.
+            return {lane_log(value / -log_delta), t * (t * m.second + (plain ? 0.0 : 1.0 / alpha)) / value};
+        }
+        return {m.first + (plain ? 0.0 : lane_log(t / alpha)) - epsilon, t * m.second + (plain ? 0.0 : 1.0 / alpha)};
+    }
+    Stationarity optimal_form(double alpha) const noexcept {
+        const LogMoment m = log_moment_derivatives(steps, alpha);
+        const double k = m.value.value;
+        const double slope = given_delta ? optimal_slope_given_delta(alpha, k, log_delta) : optimal_slope_given_epsilon(alpha, k, epsilon);
+        return {m.first - slope, (alpha - 1.0) * m.second};
+    }
+};
+
+// Root of an increasing function of log t, from `start`, to 1e-9.
+template <class Function>
+double rising_root(double start, Function function) noexcept {
+    double low = kLogSmallest, high = kLogLargest;
+    double here = std::clamp(start, low, high), last = here, last_value = 0.0;
+    for (int i = 0; i < 100 && high - low > 1e-9; ++i) {
+        const auto [value, slope] = function(order_at(here));
+        if (value == 0.0) return here;
+        (value < 0.0 ? low : high) = here;
+        // Newton, or the secant where it is the steeper: derivatives of the optimal form are only known in part.
+        const double secant = i == 0 ? 0.0 : (value - last_value) / (here - last);
+        const double step = -value / (secant > 0.0 && i > 1 ? secant : slope);
+        last = here;
+        last_value = value;
+        here += std::clamp(step, -2.0, 2.0);
+        if (!(here > low && here < high)) here = std::isfinite(step) && std::fabs(step) < 1e-9 ? last : 0.5 * (low + high);
+        if (std::fabs(here - last) < 1e-9) return here;
+    }
+    return here;
+}
+
+// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes over.
+double first_guess(const Query& query) noexcept {
+    double curvature = 0.0, limit = 1e6;
+    for (const SampledStep& s : query.steps) {
+        const double c = std::min(1.0 / s.sigma, 20.0);
+        curvature += s.count * std::min(s.q * s.q * lane_expm1(c * c), 1e300);
+        if (s.q < 1.0) limit = std::min(limit, 1.0 + 2.0 * std::max(-lane_log(s.q), 0.1) / (c * c));
+    }
+    const double t = query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
+    return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
+}
+
+double best_order(const Query& query, double start) noexcept {
+    const double guess = start > 1.0 ? lane_log(start - 1.0) : first_guess(query);
+    const double closed = rising_root(guess, [&](double alpha) { return query.closed_form(alpha); });
+    if (query.conversion == Conversion::mironov || query.conversion == Conversion::balle) return order_at(closed);
+    const double exact = rising_root(closed, [&](double alpha) { return query.optimal_form(alpha); });
+    return query.convert_upper(order_at(exact)) <= query.convert_upper(order_at(closed)) ? order_at(exact) : order_at(closed);
+}
+
+double best_of(const Query& query, std::span<const double> orders) noexcept {
+    double best = orders[0], best_value = kInfinity;
+    for (const double alpha : orders) {
+        const Certified k = log_moment(query.steps, alpha);
+        if (query.given_delta && query.conversion != Conversion::mironov && query.conversion != Conversion::balle &&
+            epsilon_floor(alpha, lower(k), query.log_delta) >= best_value) {
+            continue;
+        }
+        const double value = query.convert(alpha, upper(k), Rounding::up);
+        if (value < best_value) best = alpha, best_value = value;
+    }
+    return best;
+}
+
+RdpGuarantee at_order(const Query& query, double alpha) noexcept {
+    const Certified k = log_moment(query.steps, alpha);
+    return {query.convert(alpha, upper(k), Rounding::up), query.convert(alpha, lower(k), Rounding::down), alpha};
+}
+
+// log delta at epsilon = 0 from the divergence of the lowest order at hand.
+double log_total_variation(const Query& query, std::span<const double> orders) noexcept {
+    if (query.conversion == Conversion::mironov) return kInfinity;
+    return log_delta_at_zero(upper(rdp(query.steps, orders.empty() ? 1.0 : orders[0])));
+}
+
+double exp_up(double x) noexcept { return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + 0x1p-50), 2.0), 1.0); }
+double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - 0x1p-50), 0.0); }
+
+}  // namespace
+
+RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion, std::span<const double> orders,
+                         double start) noexcept {
+    const Query query{steps, conversion, true, std::log(delta), 0.0};
+    if (log_total_variation(query, orders) <= query.log_delta) return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders));
+    if (std::isnan(g.value) || std::isnan(g.floor)) return {kInfinity, 0.0, g.order};
+    return {std::max(g.value, 0.0), std::max(g.floor, 0.0), g.order};
+}
+
+RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion, std::span<const double> orders,
+                       double start) noexcept {
+    const Query query{steps, conversion, false, 0.0, epsilon};
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders));
+    if (std::isnan(g.value) || std::isnan(g.floor)) g = {0.0, -kInfinity, g.order};
+    const double variation = log_total_variation(query, orders);
+    if (variation < g.value) g = {variation, std::min(variation, g.floor), orders.empty() ? 1.0 : orders[0]};
+    return {exp_up(g.value), exp_down(g.floor), g.order};
+}
+
+}  // namespace renyi
