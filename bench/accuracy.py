@@ -74,7 +74,9 @@ def engine_rows(table: Table) -> Iterator[list[str]]:
     for route in ROUTES:
         inside = select(table, route.domain(table))
         q, sigma, alpha, hi, lo = (inside[k] for k in ("q", "sigma", "alpha", "hi", "lo"))
-        values = [getattr(special, route.name + end)(q, sigma, alpha) for end in ("", "_lower", "_upper")]
+        values = [
+            getattr(special, route.name + end)(q, sigma, alpha) for end in ("", "_lower", "_upper")
+        ]
         value, lower, upper = values
         declined = np.isnan(value)
         bad = ~declined & ~(np.isfinite(value) & (value > 0))
@@ -121,16 +123,22 @@ def deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def peer_values(log_a: Callable[[float, float, float], float], points: Table, name: str) -> tuple[Array, int]:
+def peer_values(
+    log_a: Callable[[float, float, float], float], points: Table, name: str
+) -> tuple[Array, int]:
     """What a library answers (NaN: nothing usable), and how often it did not answer in time."""
     values = np.full(len(points["q"]), np.nan)
     late = 0
     columns = (points[k].tolist() for k in ("q", "sigma", "alpha"))
     with quiet(), np.errstate(all="ignore"):
-        for i, (q, sigma, alpha) in enumerate(tqdm(zip(*columns, strict=True), name, len(values), disable=None)):
+        for i, (q, sigma, alpha) in enumerate(
+            tqdm(zip(*columns, strict=True), name, len(values), disable=None)
+        ):
             try:
                 with deadline(SECONDS):
-                    values[i] = float(np.real(log_a(q, sigma, int(alpha) if alpha.is_integer() else alpha)))
+                    values[i] = float(
+                        np.real(log_a(q, sigma, int(alpha) if alpha.is_integer() else alpha))
+                    )
             except TimeoutError:
                 late += 1
             except Exception:  # whatever it is: no answer
@@ -148,21 +156,38 @@ def peer_rows(title: str, points: Table, peers: Sequence[Peer]) -> Iterator[list
         failed = ~(np.isfinite(values) & (values > 0))
         error = np.where(failed, np.inf, relative_error(values, points))
         under = np.isfinite(values) & (values < points["hi"] * (1 - 1e-6))
-        counts = [*((error > limit).sum() for limit in (1e-6, 0.01, 0.5)), under.sum(), failed.sum(), late]
+        counts = [
+            *((error > limit).sum() for limit in (1e-6, 0.01, 0.5)),
+            under.sum(),
+            failed.sum(),
+            late,
+        ]
         median = np.median(error)
-        yield [title, name, f"{count:,}", *(f"{100 * n / count:.1f} %" for n in counts), f"{median:.1e}"]
+        yield [
+            title,
+            name,
+            f"{count:,}",
+            *(f"{100 * n / count:.1f} %" for n in counts),
+            f"{median:.1e}",
+        ]
 
 
 def everyday(table: Table) -> NDArray[np.bool_]:
     """The part of the box where most accounting happens."""
     q, sigma, alpha = table["q"], table["sigma"], table["alpha"]
     return (
-        (q >= 1e-6) & (q <= 0.5) & (sigma >= 0.3) & (sigma <= 100) & (alpha >= 1.01) & (alpha <= 512)
+        (q >= 1e-6)
+        & (q <= 0.5)
+        & (sigma >= 0.3)
+        & (sigma <= 100)
+        & (alpha >= 1.01)
+        & (alpha <= 512)
     )
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
+def markdown(head: str, rows: Sequence[Sequence[str]]) -> str:
+    titles = head.split("|")
+    lines = ["| " + " | ".join(row) + " |" for row in (titles, ["---"] * len(titles), *rows)]
     return "\n".join(lines)
 
 
@@ -199,14 +224,14 @@ def report(arguments: argparse.Namespace) -> Iterator[str]:
     command = "python bench/accuracy.py " + " ".join(sys.argv[1:])
     yield machine(command.strip(), table) + "\n"
     yield (
-        "Points: log-uniform sampling rate in [1e-12, 1], noise multiplier in [0.01, 1e6] and distance "
-        "of the order from 1 in [1e-8, 1e6]; 30 % integers up to 1e6, 25 % negative orders, 5 % where "
-        "two peaks of the integrand have about the same height. Reference: ball arithmetic, relative "
-        "radius at most 1e-40.\n"
+        "Points: log-uniform sampling rate in [1e-12, 1], noise multiplier in [0.01, 1e6] and "
+        "distance of the order from 1 in [1e-8, 1e6]; 30 % integers up to 1e6, 25 % negative "
+        "orders, 5 % where two peaks of the integrand have about the same height. Reference: ball "
+        "arithmetic, relative radius at most 1e-40.\n"
     )
     yield "## The engine\n"
-    head = ["function", "log A", "points", "declined (NaN)", "inf or <= 0", "largest relative error"]
-    head += ["median", "outside [lower, upper]", "widest bracket", "worst at q, sigma, alpha"]
+    head = "function|log A|points|declined (NaN)|inf or <= 0|largest relative error|median"
+    head += "|outside [lower, upper]|widest bracket|largest error at q, sigma, alpha"
     yield markdown(head, list(engine_rows(table))) + "\n"
     peers, missing = installed()
     yield "## Beside other libraries, orders above 1\n"
@@ -218,13 +243,14 @@ def report(arguments: argparse.Namespace) -> Iterator[str]:
         chosen = np.flatnonzero(part)[: arguments.peer_points]
         if len(chosen):
             rows += peer_rows(title, select(table, chosen), peers)
-    head = ["points from", "library", "points", "off > 1e-6", "off > 1 %", "off > 50 %"]
-    head += ["below the truth by > 1e-6", "failed", f"of these not within {SECONDS:g} s", "median error"]
+    head = "points from|library|points|off > 1e-6|off > 1 %|off > 50 %|below the truth by > 1e-6"
+    head += f"|failed|of these not within {SECONDS:g} s|median error"
     yield markdown(head, rows) + "\n"
     yield (
-        "Failed: infinite, NaN, not positive, an exception, or no answer in time; a failure counts in "
-        "every column of errors. Below the truth: privacy loss is under-reported (finite answers).\n\n"
-        "Everyday part: sampling rate 1e-6 to 0.5, noise multiplier 0.3 to 100, order 1.01 to 512.\n"
+        "Failed: infinite, NaN, not positive, an exception, or no answer in time; a failure counts "
+        "in every column of errors. Below the truth: privacy loss is under-reported (finite "
+        "answers).\n\nEveryday part: sampling rate 1e-6 to 0.5, noise multiplier 0.3 to 100, "
+        "order 1.01 to 512.\n"
     )
 
 
@@ -233,9 +259,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--count", type=int, default=100_000, help="points of the sweep")
-    parser.add_argument("--peer-points", type=int, default=3000, help="points of each part for peers")
+    parser.add_argument(
+        "--peer-points", type=int, default=3000, help="points of each part for peers"
+    )
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="directory of the table")
-    parser.add_argument("--output", default=str(OUTPUT), help="markdown file; - for the terminal only")
+    parser.add_argument(
+        "--output", default=str(OUTPUT), help="markdown file; - for the terminal only"
+    )
     arguments = parser.parse_args()
     text = "\n".join(report(arguments))
     print(text)

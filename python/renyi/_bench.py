@@ -65,13 +65,18 @@ def interleave(
     """
     number = itertools.count(1)
     everyone, seconds = range(len(contenders)), [[0.0] * rounds for _ in contenders]
+    results: list[Any] = []
+    calls: list[int] = []
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()  # as timeit does
     try:
         with quiet():
-            results = [contender.call(0) for contender in contenders]  # also the warm-up
-            calls = [_calls_in(block, contender, number) for contender in contenders]
+            for contender in contenders:
+                start = time.perf_counter()
+                results.append(contender.call(0))  # also the warm-up
+                slow = time.perf_counter() - start > 50 * block
+                calls.append(1 if slow else _calls_in(block, contender, number))
             for turn in range(rounds):
                 for place, k in enumerate(everyone if turn % 2 == 0 else reversed(everyone)):
                     if progress is not None:

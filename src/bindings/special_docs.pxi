@@ -10,6 +10,8 @@ _PARAMETERS = {
     "complex alpha": """alpha : array_like
     Order, in [-1e6, 0] or [1, 1e6]. A complex order selects the complex loop; its real part has
     the same domain.""",
+    "series alpha": """alpha : array_like
+    Order, in [1, 16384].""",
     "integer alpha": """alpha : array_like
     Order, a whole number in [1, 1e6].""",
     "rdp alpha": """alpha : array_like
@@ -82,7 +84,9 @@ DOCS = {
         _LOG_A, ("q", "sigma", "complex alpha"),
         _ERROR + "\n" + _ENCLOSED.format("log_a") + """
 The fastest of three routes is taken. Where ``q`` and ``sigma`` are scalars or broadcast, one call
-with an array of orders shares work between them. The GIL is free during the computation.""",
+with an array of orders shares work between them. The GIL is free during the computation. At complex
+orders the principal branch is taken, and the absolute error of ``A(alpha)`` is a small multiple of
+``2**-53 * A(alpha.real)``, not certified.""",
         _SOURCE, _TWO, _VALUE_AT_TWO),
     **_family(
         "log_a_binomial", "`log_a` at whole orders, by the binomial expansion.",
@@ -93,8 +97,11 @@ positive, so that small values keep their relative accuracy.
         _SOURCE + " Section 3.3 for the expansion.", _TWO, _VALUE_AT_TWO),
     **_family(
         "log_a_series", "`log_a` at fractional orders, by the two series of error functions.",
-        _LOG_A, _TRIPLE,
-        "The second, independent route to the same number.\n" + _ENCLOSED.format("log_a_series"),
+        _LOG_A, ("q", "sigma", "series alpha"),
+        """The second, independent route to the same number, for checks. The terms alternate: NaN where the sum
+is ill conditioned (condition number above 16), as it is for ``sigma`` above about 2 and for orders
+next to 1.
+""" + _ENCLOSED.format("log_a_series"),
         _SOURCE + " Section 3.3 for the series.", _HALF, _VALUE_AT_HALF),
     **_family(
         "log_a_quadrature", "`log_a` by the trapezoidal rule on its defining integral.",

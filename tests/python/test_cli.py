@@ -215,11 +215,12 @@ def test_noise(capsys):
     )
     assert result["noise_multiplier"] == sigma
     assert result["epsilon"] <= 2.0
+    assert accountant(0.999 * sigma, 0.004, 15000).get_epsilon(1e-5) > 2.0
     for digits in (2, 3, 6):
         _, out, _ = run(capsys, *arguments, "--digits", digits)
         printed = first_number(out)
         assert len(printed.as_tuple().digits) == digits
-        assert sigma <= printed <= Decimal(sigma) + Decimal(10) ** (1 - digits)
+        assert 0.999999 * sigma <= printed <= Decimal(sigma) + Decimal(10) ** (1 - digits)
         assert accountant(float(printed), 0.004, 15000).get_epsilon(1e-5) <= 2.0
 
 
@@ -265,6 +266,20 @@ def test_a_target_that_one_step_exceeds(capsys):
     assert err.count("\n") == 1
 
 
+def test_limits_of_the_search_are_said(capsys):
+    _, out, _ = run(
+        capsys, "noise", "--epsilon", 1e6, "--delta", 1e-5, "--sample-rate", 0.1, "--steps", 1
+    )
+    assert out.startswith("noise multiplier = 0.01000,")
+    assert "Note: noise multipliers below 0.01 are not considered" in out
+    _, out, _ = run(
+        capsys,
+        *["steps", "--epsilon", 9, "--delta", 1e-5, "--sample-rate", 1e-9],
+        *["--noise-multiplier", 1000],
+    )
+    assert "Note: numbers of steps above 1e15 are not considered" in out
+
+
 # Sweeps.
 
 
@@ -302,6 +317,7 @@ def test_csv(capsys):
 def test_calibration_sweeps(capsys):
     rows = results(capsys, "noise", "--epsilon", "1,2,4", "--delta", "1e-6,1e-5", *RUN[2:])
     assert len(rows) == 6
+    assert all(0.99 * row["target_epsilon"] < row["epsilon"] for row in rows)
     assert all(row["epsilon"] <= row["target_epsilon"] for row in rows)
     code, out, _ = run(capsys, "noise", "--epsilon", "1,2,4", "--delta", "1e-5", *RUN[2:])
     assert code == 0

@@ -22,7 +22,12 @@ PYTHON = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
 @pytest.mark.parametrize(("command", "output"), [(first, rest) for first, _, rest in CONSOLE])
 def test_commands(capsys, command, output):
     assert main(shlex.split(command)) == 0
-    assert capsys.readouterr().out == output
+    assert _rounded(capsys.readouterr().out) == _rounded(output)
+
+
+def _rounded(text: str) -> str:
+    """Cut full doubles to ten digits: their last bits are nobody's promise."""
+    return re.sub(r"\d+\.\d{12,}", lambda match: f"{float(match[0]):.10g}", text)
 
 
 def test_there_are_commands():

@@ -30,6 +30,8 @@ def by_name(f):
 
 
 def arguments(f):
+    if "series" in f.__name__:  # well conditioned for small noise multipliers only
+        return Q, SIGMA / 8.0, ALPHA
     return (SIGMA, ALPHA) if f.nin == 2 else (Q, SIGMA, ALPHA)
 
 
@@ -122,10 +124,11 @@ def test_broadcasting(f):
 def test_one_mechanism_many_orders_equals_one_by_one(f, count):
     whole = "binomial" in f.__name__
     orders = np.arange(2, count + 2) if whole else np.linspace(1.0, 30.0, count)
-    expected = one_by_one(f, 0.05, 4.0, orders)
-    assert same(f(0.05, 4.0, orders), expected)
-    assert same(f(0.05, 4.0, orders[::-1]), expected[::-1])
-    assert same(f(np.full(count, 0.05), 4.0, orders), expected)
+    q, sigma = (0.05, 0.5) if "series" in f.__name__ else (0.05, 4.0)
+    expected = one_by_one(f, q, sigma, orders)
+    assert same(f(q, sigma, orders), expected)
+    assert same(f(q, sigma, orders[::-1]), expected[::-1])
+    assert same(f(np.full(count, q), sigma, orders), expected)
 
 
 @every

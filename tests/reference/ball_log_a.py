@@ -1,29 +1,32 @@
-"""log A(alpha) of the sampled Gaussian mechanism as a ball (python-flint): midpoint +- proven radius.
+"""log A(alpha) of the sampled Gaussian mechanism as a ball (python-flint): midpoint +- radius.
 
 The definition, integrated by rigorous adaptive Gauss-Legendre quadrature (``acb.integral``):
 
     A(alpha) = int exp(G(u)) du / sqrt(2 pi),     G(u) = -u^2/2 + alpha L(u),
-    L(u) = log(1 - q + q exp((2 u sigma - 1)/(2 sigma^2))) = log(1-q) + log(1 + e^t),   t = (u - u0)/sigma,
-    u0 = 1/(2 sigma) + sigma log((1-q)/q).
+    L(u) = log(1 - q + q exp((2 u sigma - 1)/(2 sigma^2))) = log(1-q) + log(1 + e^t),
+    t = (u - u0)/sigma,    u0 = 1/(2 sigma) + sigma log((1-q)/q).
 
-L is increasing and convex, 0 < L' < 1/sigma. The line is cut into live stretches (integrated) and dead stretches, where
-the integral is bounded from those two facts alone. Nothing here is shared with the engine: no trapezoidal rule, no
-series, no split of the integrand.  When A - 1 is tiny the working precision is raised; nothing is rearranged.
+L is increasing and convex, 0 < L' < 1/sigma. The line is cut into live stretches (integrated) and
+dead stretches, where the integral is bounded from those two facts alone. Nothing here is shared
+with the engine: no trapezoidal rule, no series, no split of the integrand. When A - 1 is tiny the
+working precision is raised; nothing is rearranged.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from flint import acb, arb, ctx
+from landscape import Landscape
 
 DIGITS = 40  # promised relative accuracy of log A, decimal digits
 
 
 class Integrand:
-    """G for one (q, sigma, alpha), 0 < q < 1, in ball arithmetic at the precision current when it was made."""
+    """G for 0 < q < 1 in ball arithmetic, at the precision current when it was made."""
 
     def __init__(self, q: float, sigma: float, alpha: float) -> None:
         self.q, self.sigma, self.alpha = arb(q), arb(sigma), arb(alpha)
@@ -70,7 +73,7 @@ class Integrand:
         def integrand(u: acb, analytic: bool) -> acb:
             if u.rel_accuracy_bits() > enough:
                 return exponent(u, analytic).exp()
-            # Wide ball: mean-value form, G(u) in G(m) + G'(u)(u - m); 1 + e^-t must stay away from 0.
+            # Wide ball: mean-value form, G(u) in G(m) + G'(u)(u - m), if the ball meets no cut of L
             slope = c_rate / (1 + ((c_u0 - u) * c_inv).exp()) - u
             if not slope.is_finite():
                 return exponent(u, analytic).exp()
@@ -84,122 +87,11 @@ class Integrand:
         return integrand
 
 
-def _softplus(t: float) -> float:
-    return t + math.log1p(math.exp(-t)) if t > 0 else math.log1p(math.exp(t))
-
-
-def _logistic(t: float) -> float:
-    if t > 0:
-        return 1 / (1 + math.exp(-t))
-    return math.exp(t) / (1 + math.exp(t))
-
-
-class Landscape:
-    """Peaks and live stretches of G in doubles: guesses only, nothing proven depends on them."""
-
-    def __init__(self, q: float, sigma: float, alpha: float) -> None:
-        self.sigma, self.alpha = sigma, alpha
-        self.rate = alpha / sigma
-        self.u0 = 1 / (2 * sigma) + sigma * (math.log1p(-q) - math.log(q))
-        self.const = alpha * math.log1p(-q)
-        self.valley = None  # between two peaks
-        self.peaks = self._peaks()
-
-    def _logit(self, u: float) -> float:
-        return (u - self.u0) / self.sigma
-
-    def _slope(self, u: float) -> float:
-        return self.rate * _logistic(self._logit(u)) - u
-
-    def _root(self, low: float, high: float, sign: float = 1.0) -> float:
-        """Where sign * G' changes from positive to not positive between low and high."""
-        for _ in range(200):
-            middle = (low + high) / 2
-            if high - low < 1e-7 or middle in (low, high):
-                break
-            if sign * self._slope(middle) > 0:
-                low = middle
-            else:
-                high = middle
-        return (low + high) / 2
-
-    def _peaks(self) -> list[float]:
-        quarter = 4 * self.sigma**2 / self.alpha
-        if self.alpha < 0 or quarter >= 1:
-            return [self._root(min(0.0, self.rate), max(0.0, self.rate))]
-        # G' falls, rises between the two points with p(1-p) = sigma^2/alpha, and falls again
-        small = quarter / (2 * (1 + math.sqrt(1 - quarter)))
-        logit = math.log(small) - math.log1p(-small)
-        first = self.u0 + self.sigma * logit
-        second = self.u0 - self.sigma * logit
-        peaks = []
-        if first > 0 and self._slope(first) < 0:
-            peaks.append(self._root(0.0, first))
-        if second < self.rate and self._slope(second) > 0:
-            peaks.append(self._root(max(second, 0.0), self.rate))
-        if len(peaks) == 2:
-            self.valley = self._root(first, second, sign=-1.0)
-        return peaks or [self._root(0.0, self.rate)]
-
-    def height(self, u: float) -> float:
-        """G(u), to double precision of its largest part."""
-        return self.const + self.alpha * _softplus(self._logit(u)) - u * u / 2
-
-    def drop(self, c: float, d: float) -> float:
-        """G(c + d) - G(c) without the cancellation of the exponents."""
-        t = self._logit(c)
-        if t < 0:
-            return self.alpha * (_softplus(t + d / self.sigma) - _softplus(t)) - d * (c + d / 2)
-        rest = d * self.rate * _logistic(-t) + d * (self.rate * _logistic(t) - c)
-        return rest - d * d / 2 + self.alpha * (_softplus(-t - d / self.sigma) - _softplus(-t))
-
-    def _edge(self, c: float, depth: float, limit: float) -> float | None:
-        """Where G has fallen by ``depth`` on the way from peak c to ``limit``; None: not on the way."""
-        sign = 1.0 if limit > c else -1.0
-        low, high = 0.0, math.sqrt(2 * depth)
-        while self.drop(c, sign * high) > -depth:
-            if high > abs(limit - c):
-                break
-            low, high = high, 2 * high
-        if high > abs(limit - c):
-            high = abs(limit - c)
-            if self.drop(c, sign * high) > -depth:
-                return None
-        while high - low > 0.02 * high and high - low > 1e-9 * abs(c):
-            middle = (low + high) / 2
-            if self.drop(c, sign * middle) > -depth:
-                low = middle
-            else:
-                high = middle
-        return c + sign * high
-
-    def live(self, depth: float) -> list[tuple[float, float, float]]:
-        """(start, peak, end) of the stretches within ``depth`` of the largest peak."""
-        top = max(map(self.height, self.peaks))
-        stretches: list[tuple[float, float, float]] = []
-        open_start = None
-        for index, c in enumerate(self.peaks):
-            room = depth - (top - self.height(c))
-            if room <= 0:
-                continue
-            left = self.valley if index == 1 and self.valley is not None else -math.inf
-            right = self.valley if index == 0 and self.valley is not None else math.inf
-            start = self._edge(c, room, left)
-            end = self._edge(c, room, right)
-            start = open_start if start is None and open_start is not None else start
-            if start is None:
-                start = left
-            if end is None:
-                end = right
-            stretches.append((start, c, end))
-        return stretches
-
-
 def _dead_mass(g: Integrand, start: arb, end: arb, log_budget: arb) -> arb:
-    """Upper bound of int_start^end exp(G): on a piece [s, t] the convex part of G lies below its chord (alpha > 0).
+    """Upper bound of the integral of exp(G) from start to end, for alpha > 0.
 
-    For alpha < 0, G is concave and monotone on a dead stretch: its largest value is at the end nearer to the peak.
-    Pieces are halved until each bound is below exp(log_budget) * length or they are too many to be sensible.
+    On a piece [s, t] the convex part alpha L lies below its chord, so G lies below the parabola
+    b(u) = chord(u) - u^2/2. Pieces are halved until each adds at most exp(log_budget).
     """
     total = arb(0)
     stack = [(start, g.convex_part(start), end, g.convex_part(end))]
@@ -209,11 +101,10 @@ def _dead_mass(g: Integrand, start: arb, end: arb, log_budget: arb) -> arb:
         s, fs, t, ft = stack.pop()
         length = t - s
         chord = (ft - fs) / length
-        at = chord.mid().max(s).min(t)  # any point near the maximum of the concave bound: correct below
-        # max over [s, t] of b(u) = fs + chord (u - s) - u^2/2 is at most b(at) + |b'(at)| * (distance left to go)
+        at = chord.mid().max(s).min(t)  # about where b is largest on [s, t]
         value = fs + chord * (at - s) - at * at / 2
         slope = chord - at
-        if at == s and slope < 0 or at == t and slope > 0:
+        if (at == s and slope < 0) or (at == t and slope > 0):
             slope = arb(0)
         value = value + slope * slope / 2  # b'' = -1: b(u) <= b(at) + b'(at)(u-at) - (u-at)^2/2
         if value < log_budget - length.log():
@@ -226,10 +117,10 @@ def _dead_mass(g: Integrand, start: arb, end: arb, log_budget: arb) -> arb:
 
 
 def log_a_ball(q: float, sigma: float, alpha: float, digits: int = DIGITS) -> arb:
-    """log A(alpha) as a ball of relative radius <= 10^-digits; the arguments are exact binary numbers.
+    """log A(alpha) as a ball of relative radius <= 10^-digits; the arguments are exact.
 
-    Domain: q in [0, 1], sigma > 0, real alpha (alpha in (0, 1) too, where log A < 0). Raises ArithmeticError if the
-    accuracy is not reached.
+    Domain: q in [0, 1], sigma > 0, real alpha. Raises ArithmeticError if the accuracy is not
+    reached.
 
     >>> print(log_a_ball(0.01, 1.0, 2.0).str(30, radius=False))
     0.000171813422074547853653842466577
@@ -241,7 +132,7 @@ def log_a_ball(q: float, sigma: float, alpha: float, digits: int = DIGITS) -> ar
             return arb(alpha) * (arb(alpha) - 1) / (2 * arb(sigma) ** 2)
     shape = Landscape(q, sigma, alpha)
     top = max(map(shape.height, shape.peaks))
-    # log A is at least about this large (Jensen; the far peak): only sets the first working precision
+    # log A is about this large or larger (Jensen; the far peak): sets the first working precision
     size = math.log(q * q * abs(alpha) / (2 * sigma**2)) + math.log(abs(alpha - 1))
     size = max(size, *(shape.height(c) - 3 for c in shape.peaks if abs(c) > 1), -1e9)
     size = min(size, math.log(max(top, 1.0)))
@@ -259,11 +150,7 @@ def _attempt(q: float, sigma: float, alpha: float, shape: Landscape, log_tol: fl
     """One evaluation with the absolute error of log A aimed at exp(log_tol)."""
     depth = -log_tol + 12
     stretches = shape.live(depth)
-    largest = max(
-        abs(shape.const) + abs(alpha * _softplus(shape._logit(u))) + u * u
-        for stretch in stretches
-        for u in stretch
-    )
+    largest = max(shape.size(u) for stretch in stretches for u in stretch)
     precision = int(-log_tol / math.log(2) + math.log2(2 + largest)) + 30
     with ctx.workprec(precision):
         g = Integrand(q, sigma, alpha)
@@ -281,9 +168,13 @@ def _attempt(q: float, sigma: float, alpha: float, shape: Landscape, log_tol: fl
                 if previous < start:
                     dead += _dead_mass(g, arb(previous), arb(start), budget)
             points = sorted({start, end, *(p for p in (peak, u0) if start < p < end)})
-            for a, b in zip(points, points[1:], strict=False):
+            for a, b in pairwise(points):
                 piece = acb.integral(
-                    g.scaled(top, right=a >= u0), acb(a), acb(b), rel_tol=arb(2) ** -precision, abs_tol=tolerance / 16
+                    g.scaled(top, right=a >= u0),
+                    acb(a),
+                    acb(b),
+                    rel_tol=arb(2) ** -precision,
+                    abs_tol=tolerance / 16,
                 )
                 total += piece.real
             previous = end
@@ -301,7 +192,7 @@ def _tails(g: Integrand, start: float, end: float, budget: arb) -> arb:
         if not (left > 0 and right < 0):
             raise ArithmeticError("edge on the wrong side of the peak")
         return g.exponent(a).exp() / left - g.exponent(b).exp() / right
-    # u < a', a' < 0: L <= L(a') and the Gaussian tail; u > b', b' > alpha/sigma: G' <= alpha/sigma - u
+    # left of c < 0: L <= L(c), Gaussian tail; right of d > alpha/sigma: G' <= alpha/sigma - u
     far_left = min(start, 0.0) - 16
     far_right = max(end, float(g.rate) * (1 + 1e-15)) + 16
     mass = _dead_mass(g, arb(far_left), a, budget) + _dead_mass(g, b, arb(far_right), budget)

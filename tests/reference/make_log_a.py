@@ -1,11 +1,11 @@
-"""Points and reference values of log A: the 2,000-point table of the tests and the large one of the sweep.
+"""Points and reference values of log A: the table of the tests and the large one of the sweep.
 
-    python tests/reference/make_log_a.py table                      # rewrites tests/reference/log_a.npz
+    python tests/reference/make_log_a.py table      # 2,000 points, tests/reference/log_a.npz
     python tests/reference/make_log_a.py sweep --count 100000 --out build/reference
 
-Every value is a ball of ``ball_log_a`` with relative radius <= 1e-40, stored as an unevaluated sum hi + lo of two
-doubles (relative rounding <= 2^-106). The arguments are doubles, taken as exact. The sweep is written in chunks of 5,000
-points; a second run computes the missing chunks only.
+Every value is a ball of ``ball_log_a`` with relative radius <= 1e-40, stored as an unevaluated sum
+hi + lo of two doubles (relative rounding <= 2^-106). The arguments are doubles, taken as exact. The
+sweep is written in chunks of 5,000 points; a second run computes the missing chunks only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Point = tuple[float, float, float]
 
 
 def random_point(rng: random.Random) -> Point:
-    """One point of the box: log-uniform q, sigma and distance of alpha from 1 (from 0 if negative)."""
+    """One point of the box, log-uniform in q, sigma and the distance of alpha from 1 (or 0)."""
     q = min(10 ** rng.uniform(-12, 0), 1.0)
     sigma = 10 ** rng.uniform(-2, 6)
     kind = rng.random()
@@ -50,7 +50,19 @@ def random_point(rng: random.Random) -> Point:
 def edge_points() -> list[Point]:
     """Corners of the box, q next to 1, and orders a step away from an integer."""
     near_one = 1 - 2.0**-53
-    orders = [1 + 1e-8, 1.5, 2.0, math.nextafter(2.0, 3.0), 3.0, 32.0, 999999.5, 1e6, -1e-8, -1.0, -1e6]
+    orders = [
+        1 + 1e-8,
+        1.5,
+        2.0,
+        math.nextafter(2.0, 3.0),
+        3.0,
+        32.0,
+        999999.5,
+        1e6,
+        -1e-8,
+        -1.0,
+        -1e6,
+    ]
     return [
         (q, sigma, alpha)
         for q in (1e-12, 1e-6, 0.01, 0.5, near_one, 1.0)
@@ -60,7 +72,8 @@ def edge_points() -> list[Point]:
 
 
 def chunk_points(chunk: int) -> list[Point]:
-    """The points of one chunk; chunk -1 is the small table. ``random.Random`` is stable across Python versions."""
+    """The points of one chunk; chunk -1 is the small table. The generator is the same in every
+    version of Python."""
     rng = random.Random(SEED + chunk)
     if chunk >= 0:
         return [random_point(rng) for _ in range(CHUNK)]
@@ -89,7 +102,10 @@ def load(path: Path) -> dict[str, np.ndarray]:
     if not files:
         raise FileNotFoundError(f"no reference table in {path}")
     tables = [np.load(f) for f in files]
-    return {name: np.concatenate([t[name] for t in tables]) for name in ("q", "sigma", "alpha", "hi", "lo")}
+    return {
+        name: np.concatenate([t[name] for t in tables])
+        for name in ("q", "sigma", "alpha", "hi", "lo")
+    }
 
 
 def sweep(count: int, out: Path, jobs: int = 1) -> None:
@@ -106,7 +122,9 @@ def sweep(count: int, out: Path, jobs: int = 1) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("table", "sweep"))
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "build" / "reference")

@@ -47,6 +47,7 @@ def noise(options: argparse.Namespace) -> int:
             **_target_arguments(cell),
             sample_rate=cell["sample_rate"],
             steps=cell["steps"],
+            tolerance=_tolerance(options),
             **accounting(options),
         )
 
@@ -75,7 +76,7 @@ def steps(options: argparse.Namespace) -> int:
             )
         )
 
-    return _calibrate(options, cells, "steps", solve, lambda value, _: str(value))
+    return _calibrate(options, cells, "steps", solve)
 
 
 def rate(options: argparse.Namespace) -> int:
@@ -102,6 +103,7 @@ def rate(options: argparse.Namespace) -> int:
             **_target_arguments(cell),
             noise_multiplier=cell["noise_multiplier"],
             steps=cell["steps"],
+            tolerance=_tolerance(options),
             **accounting(options),
         )
 
@@ -113,7 +115,7 @@ def _calibrate(
     cells: list[Inputs],
     wanted: str,
     solve: Callable[[Inputs], float | int],
-    rounded: Callable[[Any, int], str],
+    rounded: Callable[[float, int], str] | None = None,
 ) -> int:
     """Solve every cell, check the number that will be printed, and print."""
     records = []
@@ -125,9 +127,9 @@ def _calibrate(
         run[wanted] = solve(cell)
         record = {"target_epsilon": target, **run}
         text = plain(run[wanted])
-        if not (options.json or options.csv):
-            text = rounded(run[wanted], options.digits)
-            run[wanted] = record[wanted] = type(run[wanted])(text)
+        if rounded is not None and not (options.json or options.csv):
+            text = output.round_double(run[wanted], options.digits, rounded)
+            run[wanted] = record[wanted] = float(text)
         if wanted == "steps" and run["steps"] == 0:
             raise UsageError(
                 f"--epsilon {plain(target)} is out of reach: a single step with noise multiplier "
@@ -164,6 +166,7 @@ def _calibrate(
         record["spent"] = _spent(record, options.digits)
     columns.append(Column("spent", "epsilon spent", str))
     print_sweep(options, shown, columns, given)
+    print_notes(sorted({note for record in records for note in _limits(wanted, record)}))
     return 0
 
 
@@ -194,7 +197,21 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     output.print_facts(words.assumptions(run))
     print("\nComputed")
     output.print_facts(words.method(options, record))
-    print_notes(words.notes(options, record))
+    print_notes([*_limits(wanted, record), *words.notes(options, record)])
+
+
+def _limits(wanted: str, record: Inputs) -> list[str]:
+    """Say so where the search ended before the target was reached."""
+    if wanted == "noise_multiplier" and record[wanted] <= 0.01:
+        return ["noise multipliers below 0.01 are not considered; the target permits less noise"]
+    if wanted == "steps" and record[wanted] >= 10**15:
+        return ["numbers of steps above 1e15 are not considered; the target permits more steps"]
+    return []
+
+
+def _tolerance(options: argparse.Namespace) -> float:
+    """Return the relative tolerance of the search: well below the digits that are printed."""
+    return float(min(1e-6, max(1e-12, 10.0 ** -(options.digits + 2))))
 
 
 def _spent(record: Inputs, digits: int) -> str:
@@ -228,5 +245,5 @@ def _targets(options: argparse.Namespace) -> list[Inputs]:
     ]
 
 
-def _target_arguments(cell: Inputs) -> dict[str, float]:
+def _target_arguments(cell: Inputs) -> dict[str, Any]:
     return {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}

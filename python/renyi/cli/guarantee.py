@@ -97,12 +97,11 @@ def price(
         number, order = account.get_delta_and_order(value)
         lower, upper = account.get_delta_bounds(value)
     wanted = "epsilon" if given == "delta" else "delta"
-    found = order is not None and math.isfinite(order)
     return {
         wanted: float(number),
         f"{wanted}_lower": float(lower),
         f"{wanted}_upper": float(upper),
-        "order": float(order) if found else None,
+        "order": float(order) if math.isfinite(order) else None,
     }
 
 
@@ -175,9 +174,12 @@ def _print_one(
     number = output.round_up(record[wanted], options.digits)
     texts = {wanted: number, given: plain(record[given])}
     print(f"{wanted} = {number} at {given} = {texts[given]}\n")
-    output.print_paragraph(
-        words.statement(record, texts["epsilon"], texts["delta"], options.conversion)
-    )
+    if math.isfinite(record[wanted]):
+        output.print_paragraph(
+            words.statement(record, texts["epsilon"], texts["delta"], options.conversion)
+        )
+    else:
+        print("No finite guarantee.")
     print("\nAssumes")
     output.print_facts(words.assumptions(record))
     print("\nComputed")
@@ -213,14 +215,18 @@ def _runs(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def varying(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:
     """Return the keys whose value differs between records."""
-    return [
-        key for key in keys if key in records[0] and len({record[key] for record in records}) > 1
-    ]
+    return [key for key in _shown(records, keys) if len({record[key] for record in records}) > 1]
+
+
+def _shown(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:
+    """Return the keys that the records have, without a sampling rate that others say already."""
+    hidden = {"sample_rate"} if "batch_size" in records[0] else set()
+    return [key for key in keys if key in records[0] and key not in hidden]
 
 
 def _print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
     moving = varying(records, keys)
-    fixed = [key for key in keys if key in records[0] and key not in moving]
+    fixed = [key for key in _shown(records, keys) if key not in moving]
     if fixed:
         print(
             ", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed) + "\n"

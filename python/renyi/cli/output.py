@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -33,7 +33,7 @@ def round_up(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> round_up(2.08501, 4), round_up(3.2e-7, 2), round_up(0.0, 4)
+    >>> round_up(2.08501, 4), round_up(3.15e-7, 2), round_up(0.0, 4)
     ('2.086', '3.2e-7', '0')
     """
     return _rounded(value, digits, ROUND_CEILING)
@@ -51,8 +51,22 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     for _ in range(2):  # twice: 9.9996 becomes 10.000, which has a digit too many
         exact = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding)
     if not 1e-3 <= abs(value) < 1e7:
-        return f"{exact:e}"
+        return f"{exact:e}".replace("e+", "e")
     return f"{exact:f}"
+
+
+def round_double(value: float, digits: int, rounding: Callable[[float, int], str]) -> str:
+    """Round a number that is read back as a double, in the direction of ``rounding``.
+
+    Unlike ``round_up`` alone, this leaves 0.01 alone, whose double is a little above one hundredth.
+
+    Examples
+    --------
+    >>> round_up(0.01, 4), round_double(0.01, 4, round_up), round_double(0.123456, 4, round_up)
+    ('0.01001', '0.01000', '0.1235')
+    """
+    nearest = _rounded(value, digits, ROUND_HALF_EVEN)
+    return nearest if float(nearest) == value else rounding(value, digits)
 
 
 def plain(value: float | int | None) -> str:

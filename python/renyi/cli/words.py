@@ -22,7 +22,7 @@ ADJACENCY = "add_remove"
 def run_in_words(record: Mapping[str, Any]) -> str:
     """Say what was run: steps, sampling and noise."""
     count, noise = record["steps"], plain(record["noise_multiplier"])
-    steps = f"{grouped(count)} step{'' if count == 1 else 's'} of the"
+    steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
     if record["sample_rate"] == 1.0:
         return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
     rate = rate_in_words(record)
@@ -46,8 +46,7 @@ def statement(record: Mapping[str, Any], epsilon: str, delta: str, conversion: s
     order = record["order"]
     at_order = "" if order is None else f" at order {order:.4g}"
     return (
-        f"The composition of {run_in_words(record)} "
-        f"satisfies ({epsilon}, {delta})-differential privacy "
+        f"{run_in_words(record)} satisfies ({epsilon}, {delta})-differential privacy "
         "under the addition or removal of one record; this is an upper bound obtained by "
         f"Renyi differential privacy (Mironov 2017; Mironov, Talwar and Zhang 2019){at_order} with "
         f"{CONVERSION_SOURCES[conversion]}, computed with renyi {__version__}."
@@ -96,8 +95,8 @@ def notes(options: Any, record: Mapping[str, Any]) -> list[str]:
             f"delta {plain(record['delta'])} is not below 1 / data set size = {1 / size:.3g}: "
             "such a guarantee permits publishing a random record"
         )
-    if record["delta"] >= 1.0:
-        remarks.append("delta = 1 promises nothing; ask for a larger epsilon")
+    if record["delta"] > 0.999:
+        remarks.append("a delta of 1 promises nothing; ask for a larger epsilon")
     order = record["order"]
     if options.orders is not None and len(options.orders) > 1 and order is not None:
         if order == float(max(options.orders)):

@@ -3,12 +3,13 @@ r"""log A and its derivatives, from the integral that defines A.
 .. math:: A(\alpha) = \int \frac{e^{-u^2/2}}{\sqrt{2\pi}} \, e^{\alpha L(u)} \, du, \qquad
           L(u) = \log\bigl(1 - q + q \, e^{(2 u \sigma - 1) / (2 \sigma^2)}\bigr)
 
-u is the noise in units of sigma and L the privacy loss. With t = (u - u0)/sigma the odds of the sampled component are
-exp(t), L = log(1-q) + log(1 + e^t), and the exponent G = alpha L - u^2/2 has
+u is the noise in units of sigma and L the privacy loss. With t = (u - u0)/sigma the odds of the
+sampled component are exp(t), L = log(1-q) + log(1 + e^t), and the exponent G = alpha L - u^2/2 has
 
     G'(u) = (alpha/sigma) p - u,    G''(u) = (alpha/sigma^2) p (1 - p) - 1,    p = 1/(1 + e^-t).
 
-So G has one peak, or two (one near 0, one near alpha/sigma) with a valley between them. Gauss-Legendre, composite.
+So G has one peak, or two (one near 0, one near alpha/sigma) with a valley between them. The rule is
+composite Gauss-Legendre.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MOST = 1_000_000  # evaluations of an integrand, about half a minute
 
 
 class Loss:
-    """L, G and the peaks of Re G for one (q, sigma, alpha) at the working precision; 0 < q < 1, sigma < inf."""
+    """L, G and the peaks of Re G at the working precision; 0 < q < 1, sigma finite."""
 
     def __init__(self, q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> None:
         self.sigma = real(sigma)
@@ -51,13 +52,13 @@ class Loss:
         return self.order / self.sigma * self.share(u) - u
 
     def peaks(self) -> list[Any]:
-        """All local maxima of Re G, and the valley between them if there are two: one or three points."""
+        """All local maxima of Re G, with the valley between them if there are two."""
         rate = self.order / self.sigma
         low, high = min(rate, mp.zero), max(rate, mp.zero)
         quarter = 4 * self.sigma**2 / self.order if self.order else mp.inf
         if not 0 < quarter < 1:  # G is concave
             return [self._falls(low, high)]
-        # G'' = 0 at p(1-p) = sigma^2/alpha: logit -+ b. G' falls up to there, rises between, falls again.
+        # G'' = 0 where p(1-p) = sigma^2/alpha, u = u0 -+ bend: G' falls, rises between, falls again
         small = quarter / (2 * (1 + mp.sqrt(1 - quarter)))
         bend = self.sigma * (mp.log1p(-small) - mp.log(small))
         first, second = self.u0 - bend, self.u0 + bend
@@ -83,8 +84,8 @@ class Loss:
     def stretches(self, depth: Any) -> list[tuple[Any, Any]]:
         """Intervals outside which G lies more than ``depth`` below its largest value.
 
-        What is left out lies on monotone runs of G, below peak - depth, no longer than alpha/sigma in all, and on
-        Gaussian tails: its integral is below exp(-depth) * (alpha/sigma + 2) of exp(peak).
+        What is left out lies on monotone runs of G, below peak - depth, no longer than alpha/sigma
+        in all, and on Gaussian tails: its integral is below exp(peak - depth) (alpha/sigma + 2).
         """
         points = self.peaks()
         floor = max(map(self.exponent, points)) - depth
@@ -114,9 +115,9 @@ class Loss:
     def pieces(self, start: Any, end: Any, width: float, most: int) -> list[tuple[Any, Any]]:
         """(middle, half length) of intervals on which the integrand is tame.
 
-        The branch points of L are at u0 +- i pi sigma, +- 3 i pi sigma ...: near u0 pieces are no longer than about
-        sigma, and grow with the distance; where G bends strongly they shrink with the scale of the bend, and a complex
-        order turns by at most about 6 radians a piece.
+        The branch points of L are u0 +- i pi sigma, u0 +- 3 i pi sigma ...: near u0 a piece is
+        about sigma long, and longer with the distance; where G bends strongly it has the scale
+        of the bend, and a complex order turns by at most about 6 radians over it.
         """
         turn = abs(mp.im(self.alpha)) / self.sigma
         bend = abs(self.alpha) / self.sigma**2
@@ -132,7 +133,9 @@ class Loss:
             step = min(step, end - start)
             found.append((start + step / 2, step / 2))
             if len(found) > most:
-                raise ArithmeticError("the integrand turns too often: |A(alpha)| is too far below A(Re alpha)")
+                raise ArithmeticError(
+                    "the integrand turns too often: |A(alpha)| is too far below A(Re alpha)"
+                )
             start += step
         return found
 
@@ -151,7 +154,9 @@ def integrals(
     """
     largest = _largest_exponent(q, sigma, alpha)
     guard = int(mp.log10(largest)) + 10
-    bits = -(-int((work + guard) * 3.33) // 64) * 64  # multiples of 64: mpmath keeps the nodes of a precision
+    bits = (
+        -(-int((work + guard) * 3.33) // 64) * 64
+    )  # multiples of 64: mpmath keeps the nodes of a precision
     with mp.workprec(bits):
         f = Loss(q, sigma, alpha)
         depth = work * mp.log(10) + mp.log(largest) + 20 + 8 * variant

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
+from numbers import Integral, Rational
 from typing import Any
 
 import mpmath
@@ -23,22 +24,23 @@ def exact(name: str, value: Number) -> Fraction | float:
     Fraction(1, 10)
     """
     if isinstance(value, mpmath.mpf):
-        if mpmath.isinf(value):
-            return float(value)
         sign, mantissa, exponent, _ = value._mpf_
-        if not mpmath.isnan(value):
-            return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** exponent
-    elif isinstance(value, str | Decimal | Rational):
+        if mpmath.isfinite(value):
+            return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+        value = float(value)
+    if isinstance(value, Rational):  # NumPy integers too, whose own arithmetic overflows
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str | Decimal):
         try:
             return Fraction(value)
         except (ValueError, OverflowError, ZeroDivisionError):
             pass  # not a number: refused below
-    elif isinstance(value, float) or hasattr(value, "__float__"):
+    elif hasattr(value, "__float__"):
         number = float(value)
-        if number in (float("inf"), float("-inf")):
-            return number
-        if number == number:
+        if math.isfinite(number):
             return Fraction(number)
+        if math.isinf(number):
+            return number
     else:
         raise TypeError(f"{name} must be a real number, got {value!r}")
     raise ValueError(f"{name} must be a number, got {value!r}")
@@ -50,11 +52,11 @@ def require(name: str, allowed: bool, domain: str, value: Number) -> None:
         raise ValueError(f"{name} must be {domain}, got {value!r}")
 
 
-def check_digits(digits: int) -> None:
-    """Between 1 and 10,000 decimal digits."""
-    if not isinstance(digits, int) or isinstance(digits, bool):
+def check_digits(digits: Any) -> None:
+    """Refuse anything but 1 to 10,000 decimal digits."""
+    if not isinstance(digits, Integral) or isinstance(digits, bool):
         raise TypeError(f"digits must be an int, got {digits!r}")
-    require("digits", 1 <= digits <= 10_000, "in [1, 10000]", digits)
+    require("digits", 1 <= int(digits) <= 10_000, "in [1, 10000]", digits)
 
 
 def real(value: Fraction | float) -> Any:
@@ -65,11 +67,12 @@ def real(value: Fraction | float) -> Any:
 
 
 def settle(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> Any:
-    """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy used here.
+    """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy here.
 
-    ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must go another way
-    (other nodes, other brackets), not merely repeat the first; for a closed form more digits are another
-    way. A small value costs digits (log A of A = 1 + tiny): the working precision grows to cover them.
+    ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must go
+    another way (other nodes, other brackets), not merely repeat the first; for a closed form more
+    digits are another way. A small value costs digits (log A of A = 1 + tiny): the working
+    precision grows to cover them.
     """
     work = max(start, digits + 15)
     patience = 4  # disagreements; lost digits that are understood do not count

@@ -1,4 +1,7 @@
-"""The two sums of Mironov, Talwar and Zhang 2019, section 3.3, for log A: checks on the integral that use no integral."""
+"""The two sums of Mironov, Talwar and Zhang 2019, section 3.3, for log A.
+
+Checks on the integral that use no integral.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from renyi.reference._sampled_gaussian import _arguments, _order, log_a
 
 
 def log_a_binomial(q: Number, sigma: Number, alpha: Number, digits: int = 50) -> Any:
-    r"""log A for integer alpha >= 0, from the binomial expansion; alpha + 1 terms.
+    r"""Binomial expansion of log A for integer alpha >= 0; alpha + 1 terms.
 
     .. math:: A = \sum_{k=0}^{\alpha} \binom{\alpha}{k} (1-q)^{\alpha-k} q^k e^{k(k-1)/(2 \sigma^2)}
 
     >>> import mpmath
     >>> mpmath.nstr(log_a_binomial(0.01, 1.0, 32), 16)
-    '348.634554185487'
+    '348.6345540484901'
     """
     rate, noise = _arguments(q, sigma, digits)
     order = _order(alpha)
@@ -31,9 +34,8 @@ def log_a_binomial(q: Number, sigma: Number, alpha: Number, digits: int = 50) ->
         guard = int(math.log10(count)) + int(mp.log10(1 + count**2 / real(noise) ** 2)) + 5
         with mp.workdps(work + guard):
             odds, weight = real(rate / (1 - rate)), mp.exp(1 / real(noise) ** 2)
-            last = count
             if variant:  # the same sum from its other end: k -> alpha - k
-                odds, last = 1 / odds, 0
+                odds = 1 / odds
                 growth = mp.exp(-mp.mpf(count - 1) / real(noise) ** 2)
                 exponent = mp.mpf(count) * (count - 1) / (2 * real(noise) ** 2)
                 term = real(rate) ** count * mp.exp(exponent)
@@ -51,18 +53,19 @@ def log_a_binomial(q: Number, sigma: Number, alpha: Number, digits: int = 50) ->
 
 
 def log_a_series(q: Number, sigma: Number, alpha: Number, digits: int = 50) -> Any:
-    r"""log A for real alpha >= 1, from the two-series form, with the signs of the binomial coefficients kept.
+    r"""Two-series form of log A for real alpha >= 1, the signs of the binomials kept.
 
     With :math:`z_0 = 1/2 + \sigma^2 \log(1/q - 1)`, j = alpha - k and
     :math:`E(x) = \tfrac12 \mathrm{erfc}(x / (\sqrt2 \sigma))`,
 
     .. math:: A = \sum_{k \ge 0} \binom{\alpha}{k} \Bigl[
-          (1-q)^{j} q^k e^{k(k-1)/(2\sigma^2)} E(k - z_0) + (1-q)^k q^{j} e^{j(j-1)/(2\sigma^2)} E(z_0 - j) \Bigr]
+          (1-q)^{j} q^k e^{k(k-1)/(2\sigma^2)} E(k - z_0)
+          + (1-q)^k q^{j} e^{j(j-1)/(2\sigma^2)} E(z_0 - j) \Bigr]
 
     Beyond k = alpha the terms alternate and fall like :math:`k^{-\alpha-2}` only. They are
-    :math:`(-1)^k \int_0^1 s^k d\nu(s)` with a positive measure (beta function times Gaussian integral), so the
-    acceleration of Cohen, Rodriguez Villegas and Zagier 2000 has an error below 2 * 5.828^-n of the tail with n terms.
-    About alpha terms: meant for alpha up to 1e4 or so.
+    :math:`(-1)^k \int_0^1 s^k d\nu(s)` with a positive measure (beta function times Gaussian
+    integral), so the acceleration of Cohen, Rodriguez Villegas and Zagier 2000 leaves less than
+    2 * 5.828^-n of the tail with n terms. About alpha terms: meant for alpha up to 1e4 or so.
 
     >>> import mpmath
     >>> mpmath.nstr(log_a_series(0.25, 0.8, 1.5), 12)
@@ -83,7 +86,7 @@ def log_a_series(q: Number, sigma: Number, alpha: Number, digits: int = 50) -> A
 
 
 def _two_series(q: Fraction, sigma: Fraction, alpha: Fraction, work: int, variant: int) -> Any:
-    """A: the first terms one by one, the alternating rest accelerated."""
+    """Return A: the first terms one by one, the alternating rest accelerated."""
     s, a = real(sigma), real(alpha)
     log_p, log_r = mp.log(real(q)), mp.log(real(1 - q))
     z0 = mp.mpf(1) / 2 + s**2 * (log_r - log_p)
@@ -93,7 +96,9 @@ def _two_series(q: Fraction, sigma: Fraction, alpha: Fraction, work: int, varian
         j = real(alpha - k)
         low = j * log_r + k * log_p + mp.mpf(k) * (k - 1) / (2 * s**2)
         high = k * log_r + j * log_p + j * (j - 1) / (2 * s**2)
-        return (mp.exp(low) * mp.erfc((k - z0) / scale) + mp.exp(high) * mp.erfc((z0 - j) / scale)) / 2
+        return (
+            mp.exp(low) * mp.erfc((k - z0) / scale) + mp.exp(high) * mp.erfc((z0 - j) / scale)
+        ) / 2
 
     coefficient, total = mp.one, mp.zero
     first = math.ceil(alpha) + 1 + 7 * variant  # from here on the signs alternate
@@ -116,6 +121,6 @@ def _two_series(q: Fraction, sigma: Fraction, alpha: Fraction, work: int, varian
 
 
 def _sign(alpha: Fraction, k: int) -> int:
-    """Sign of C(alpha, k) for k > alpha: one factor (alpha - i) is negative for each i in (alpha, k)."""
+    """Sign of C(alpha, k), k > alpha: the factor alpha - i is negative for each i in (alpha, k)."""
     negative = k - math.ceil(alpha)
     return -1 if negative % 2 else 1

@@ -69,19 +69,19 @@ Ends add_blocks(const BulkRequest& r, Direction direction, double j0, double blo
 
 double log_or_minus_infinity(double x) noexcept { return x > 0.0 ? lane_log(x) : -kInfinity; }
 
-// log of the sum of a tail that starts at e^height and falls at least as fast as e^(-slope u).
-double log_tail(double height, double slope, double h) noexcept {
-    return slope > 0.0 ? height + lane_log(1.0 + 1.0 / (slope * h)) : kInfinity;
-}
+// Bound on the log of the sum of a tail that starts at e^height and falls at least as fast as e^(-slope u):
+// 1/(1 - e^-t) <= 1 + 1/t and log(1 + 1/t) <= 1/t.
+double log_tail(double height, double slope, double h) noexcept { return slope > 0.0 ? height + 1.0 / (slope * h) : kInfinity; }
 
 }  // namespace
 
 BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
-    const double c = r.grid.c, h = r.grid.h, q = r.grid.q;
+    const double c = r.grid.c, h = r.grid.h;
     const double beta = std::max(r.s, kSmallestBeta);
     const double power = std::max(r.alpha - 2.0, 0.0);
-    const double log_left = lane_log(beta * q * q * std::max(1.0, 0.5 * r.alpha));
-    const double log_right = lane_log(0.5 * r.alpha * beta * q * q) + c * c;
+    const double log_half = lane_log(0.5 * r.alpha * beta) + 2.0 * r.law.log_q;
+    const double log_left = log_half + (r.alpha < 2.0 ? kLog2 : 0.0);
+    const double log_right = log_half + c * c;
     const double reach = std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, 2.0));
     double j = std::floor(-reach / h);
     if (std::isfinite(end.index)) j = end.index - kLanes * std::ceil((end.index - j) / kLanes);
@@ -98,25 +98,26 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
         if (j >= end.index || sums.overflow || u > kLastNode) return sums;
         const double target = std::max(log_or_minus_infinity(sums.value), r.log_excess) - kAliasingTarget;
         if (u > end.single_after) {
-            const double p = 1.0 - (1.0 - q) * lane_exp(-l);
+            const double p = 1.0 - r.law.one_minus_q * lane_exp(-l);
             const double away = u - 2.0 * c;
             const double right = log_tail(log_right - 0.5 * away * away + power * l, away - power * p * c, h);
             const double left = u < 0.5 * c ? log_tail(log_left - 0.5 * u * u, u, h) : -kInfinity;
             if (std::max(left, right) < target) return sums;
         }
-        if (u > end.falls_after && u > 0.5 * c) {  // at most this height up to alpha c, a geometric series beyond
+        const double height = r.alpha * l - 0.5 * u * u;
+        if (height < target && u > end.falls_after && u > 0.5 * c) {  // at most this height up to alpha c, a geometric series beyond
             const double nodes = std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
-            if (r.alpha * l - 0.5 * u * u + lane_log(nodes) < target) return sums;
+            if (height + lane_log(nodes) < target) return sums;
         }
     }
 }
 
 BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
     const double c = r.grid.c, h = r.grid.h, q = r.grid.q, z = -r.alpha;
-    const double log_flat = log_or_minus_infinity(z * (z + 1.0) * q * q) - (z + 2.0) * lane_log1p(-q);  // >= log 2 F(-q)
+    const double log_flat = log_or_minus_infinity(z * (z + 1.0) * q * q) - (z + 2.0) * r.law.log_rest;  // >= log 2 F(-q)
     const double start = std::nearbyint(mode / h);
     const auto log_concave = [&](double u, double l, double sign) {  // bound on n F where x <= 0
-        const double p = 1.0 - (1.0 - q) * lane_exp(-l);
+        const double p = 1.0 - r.law.one_minus_q * lane_exp(-l);
         const double steep = log_tail(z * -l - 0.5 * u * u, sign * (u + z * p * c), h);
         return std::min(steep, log_tail(log_flat - 0.5 * u * u, sign * u, h));
     };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
+#include "renyi/loss/sampled_gaussian_law.hpp"
 
 namespace renyi {
 
@@ -13,6 +14,7 @@ struct BulkSums {
 };
 
 struct BulkRequest {
+    const SampledGaussianLaw& law;
     const Grid& grid;
     double alpha;
     double s;            // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0

@@ -49,12 +49,13 @@ struct Span {
     double h, first, last;
 };
 
-Span span_of(double q, double c, Complex alpha, double log_a) noexcept {
+Span span_of(const SampledGaussianLaw& law, Complex alpha, double log_a) noexcept {
+    const double q = law.q, c = law.c;
     const double a = alpha.real();
     const bool remove = a >= 1.0;
     const double order = remove ? std::max(a, 2.0) : std::min(a, -1.0);
-    const double mode = remove ? 0.0 : far_mode(q, c, order, 0.0);
-    const double p = 1.0 - (1.0 - q) / ((1.0 - q) + q * lane_exp(std::min(mode * c - 0.5 * c * c, 700.0)));
+    const double mode = remove ? 0.0 : far_mode(law, order, 0.0);
+    const double p = law.posterior(mode);
     const double narrow = remove ? 1.0 : 1.0 + std::fabs(a) * p * (1.0 - p) * c * c;
     const double smallest = q * q * std::min(c * c, 1.0) * std::min(std::norm(alpha), std::norm(alpha - 1.0));
     const double target = kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * q) - std::min(lane_log(std::min(smallest, 1.0) + 1e-300), 0.0);
@@ -79,7 +80,7 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
     if (q == 1.0) return 0.5 * c * c * alpha * (alpha - 1.0);
     const bool remove = a >= 1.0;
     const double real_log_a = log_a(q, sigma, a).value;
-    const Span span = span_of(q, c, alpha, real_log_a);
+    const Span span = span_of(SampledGaussianLaw(q, sigma), alpha, real_log_a);
     const bool excess = real_log_a < 30.0;
     const Complex beta = alpha - 1.0;
     Complex sum = 0.0;

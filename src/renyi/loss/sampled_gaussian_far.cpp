@@ -1,4 +1,4 @@
-// See the header. Rounding: the reference exponent is right to 2^-80 of its parts; every term to (80 + 16 E) u, where E is the
+// See the header. Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is enough; every term to (80 + 16 E) u, where E is the
 // magnitude of the exponents added, accumulated by the kernel together with the sum.
 // Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. Right of a node with u > alpha c, g' <= alpha c - u < 0, so
 // the rest is below a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
@@ -17,48 +17,57 @@ namespace {
 
 constexpr double kMostBlocks = 1e5;  // a guard: the answer is then refused, not guessed
 
-double logit_at(double q, double c, double u) noexcept {
-    return lane_log(q) - lane_log(1.0 - q) + (u * c - 0.5 * c * c);
-}
+struct Reference {
+    FarPeak peak;
+    DoubleDouble exponent;
+    double rounding;  // absolute, of the exponent
+};
 
-double posterior(double logit) noexcept {
-    const double e = lane_exp(-std::fabs(logit));
-    return (logit >= 0.0 ? 1.0 : e) / (1.0 + e);
-}
-
-FarPeak reference(const Grid& grid, Direction direction, double alpha, double beta, double u, DoubleDouble& exponent) noexcept {
-    const DoubleDouble c{grid.c, grid.c3};
-    const DoubleDouble w = c * u - grid.half_c_squared;
+// l, p and 1 - p at u, l in double-double if asked for.
+DoubleDouble weigh(const SampledGaussianLaw& law, const Grid& grid, double u, bool precise, FarPeak& peak) noexcept {
+    const DoubleDouble w = DoubleDouble{grid.c, grid.c3} * u - grid.half_c_squared;
     const DoubleDouble rest = two_sum(1.0, -grid.q);
-    DoubleDouble l;
-    FarPeak peak{};
-    if (w.hi < 600.0) {
+    peak.logit = law.logit(u);
+    peak.extreme = std::fabs(peak.logit) > 500.0;
+    if (w.hi > 600.0) {  // (1-q)/q e^-w < 2^53 e^-600 does not reach l
+        peak.p = 1.0;
+        peak.one_minus_p = lane_exp(-peak.logit);
+        return precise ? log_dd({grid.q, 0.0}) + w : DoubleDouble{law.log_q + w.hi, 0.0};
+    }
+    if (precise) {
         const Scaled e = exp_dd(w);
-        const double scale = e.exponent < -1000.0 ? 0.0 : std::ldexp(1.0, static_cast<int>(e.exponent));
-        const DoubleDouble sampled = DoubleDouble{e.mantissa.hi * scale, e.mantissa.lo * scale} * grid.q;
+        const DoubleDouble sampled = e.mantissa * grid.q * DoubleDouble{power_of_two(e.exponent), 0.0};
         const DoubleDouble y = rest + sampled;
-        l = log_dd(y);
         peak.p = sampled.hi / y.hi;
         peak.one_minus_p = rest.hi / y.hi;
-    } else {  // (1-q)/q e^-w < 2^53 e^-600 does not reach l
-        l = log_dd({grid.q, 0.0}) + w;
-        peak.p = 1.0;
-        peak.one_minus_p = lane_exp(-(lane_log(grid.q) - lane_log(grid.one_minus_q) + w.hi));
+        return log_dd(y);
     }
+    const ExpReduction e = reduce_exp(std::max(w.hi, -708.0));
+    const double sampled = grid.q * (exp_of(e) * (1.0 + w.lo));
+    const double y = rest.hi + sampled;
+    peak.p = sampled / y;
+    peak.one_minus_p = rest.hi / y;
+    return {log_of(reduce_log(y, grid.q * (expm1_of(e) + exp_of(e) * w.lo))), 0.0};
+}
+
+Reference reference(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta, double u) noexcept {
     // The weight may be tilted by 1 instead of alpha where both tilts share one peak: then alpha l would cancel against l.
     const bool unit_tilt = direction == Direction::remove && beta * grid.c < 6.0;
+    const double height = far_height(law, alpha, u);
+    const bool precise = unit_tilt || height + u * u > 8.0 * std::max(1.0, height);
+    FarPeak peak{};
+    const DoubleDouble l = weigh(law, grid, u, precise, peak);
     peak.alpha = alpha;
     peak.beta = beta;
     peak.tilt = unit_tilt ? 1.0 : alpha;
     peak.c = grid.c;
     peak.h = grid.h;
     peak.u = u;
-    peak.drift = ((-(c * peak.tilt)) + u).hi;
-    peak.logit = logit_at(grid.q, grid.c, u);
-    peak.extreme = std::fabs(peak.logit) > 500.0;
+    peak.drift = (DoubleDouble{grid.c, grid.c3} * -peak.tilt + u).hi;
     peak.l = l.hi;
-    exponent = l * peak.tilt - two_prod(0.5 * u, u);
-    return peak;
+    const double size = std::fabs(peak.tilt * l.hi) + 0.5 * u * u;
+    if (precise) return {peak, l * peak.tilt - two_prod(0.5 * u, u), 0x1p-75 * (size + std::fabs(peak.tilt))};
+    return {peak, {peak.tilt * l.hi - 0.5 * u * u, 0.0}, 6.0 * kUnitRoundoff * size};
 }
 
 void add(FarSums& total, const FarSums& part) noexcept {
@@ -72,11 +81,12 @@ void add(FarSums& total, const FarSums& part) noexcept {
 
 }  // namespace
 
-double far_mode(double q, double c, double alpha, double start) noexcept {
+double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept {
+    const double c = law.c;
     double u = start;
     double below = alpha * c, above = 0.0;  // for alpha < 0 the slope falls through its zero in between
     for (int i = 0; i < 100; ++i) {
-        const double p = posterior(logit_at(q, c, u));
+        const double p = law.posterior(u);
         const double residual = alpha * p * c - u;
         const double curvature = 1.0 - alpha * p * (1.0 - p) * c * c;
         double step = residual / (curvature > 0.1 ? curvature : 1.0);
@@ -90,29 +100,26 @@ double far_mode(double q, double c, double alpha, double start) noexcept {
     return u;
 }
 
-double far_height(double q, double c, double alpha, double u) noexcept {
-    const double w = u * c - 0.5 * c * c;
-    const double l = w > 600.0 ? lane_log(q) + w : lane_log((1.0 - q) + q * lane_exp(w));
-    return alpha * l - 0.5 * u * u;
-}
-
-double far_valley(double q, double c, double alpha, double low, double high) noexcept {
+double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept {
     for (int i = 0; i < 40 && high - low > 0.05; ++i) {
         const double middle = 0.5 * (low + high);
-        const double slope = alpha * posterior(logit_at(q, c, middle)) * c - middle;
+        const double slope = alpha * law.posterior(middle) * law.c - middle;
         (slope < 0.0 ? low : high) = middle;
     }
     return 0.5 * (low + high);
 }
 
-FarResult integrate_far(const Grid& grid, Direction direction, double alpha, double beta, double mode, double center,
-                        FarRange range) noexcept {
+FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta, double mode,
+                        double center, FarRange range) noexcept {
     const double index = std::clamp(std::nearbyint(mode / grid.h), range.left, range.right - 1.0);
     FarResult result{};
-    FarPeak peak = reference(grid, direction, alpha, beta, index * grid.h, result.exponent);
+    const Reference at = reference(law, grid, direction, alpha, beta, index * grid.h);
+    result.exponent = at.exponent;
+    result.exponent_error = at.rounding;
+    FarPeak peak = at.peak;
     peak.center = center;
     FarSums& sums = result.sums;
-    const auto slope_at = [&](double u) { return alpha * posterior(logit_at(grid.q, grid.c, u)) * grid.c - u; };
+    const auto slope_at = [&](double u) { return alpha * law.posterior(u) * grid.c - u; };
     const auto rest_of = [&](double fall) { return fall > 0.0 ? sums.last * (1.0 + 1.0 / (fall * grid.h)) : kInfinity; };
     const double margin = std::max(1.0, 0.5 * alpha * peak.beta);  // the bulk's tail bound exceeds the integrand by this factor
     double blocks = 0.0;

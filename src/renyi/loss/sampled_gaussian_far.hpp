@@ -2,16 +2,18 @@
 // one whose height exceeds e^40.
 //
 // There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double and every
-// other node is formed relative to it (kernel sum_far). Nodes lie on the same grid u = j h as the rest of the rule.
+// other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
 #pragma once
 
 #include "renyi/fp/double_double.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
+#include "renyi/loss/sampled_gaussian_law.hpp"
 
 namespace renyi {
 
 struct FarResult {
     DoubleDouble exponent;  // log of the scale of the sums below
+    double exponent_error;  // its absolute error
     FarSums sums;           // times h / sqrt(2 pi) e^exponent
     double leftmost;        // index j of the first node used
     double rounding;        // relative rounding error of sums.value
@@ -27,17 +29,19 @@ struct FarRange {
 
 // Stationary point of alpha l(u) - u^2/2 reached from the start by Newton steps damped to fixed-point steps u = alpha p(u) c, which
 // rise from 0 to the lowest one and fall from alpha c to the highest one.
-double far_mode(double q, double c, double alpha, double start) noexcept;
+double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept;
 
 // The minimum between two modes.
-double far_valley(double q, double c, double alpha, double low, double high) noexcept;
+double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept;
 
 // log of the integrand at u, in double: enough to decide, not to answer.
-double far_height(double q, double c, double alpha, double u) noexcept;
+inline double far_height(const SampledGaussianLaw& law, double alpha, double u) noexcept {
+    return alpha * law.log_ratio(u) - 0.5 * u * u;
+}
 
 // Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts the derivative sums.
 // beta = alpha - 1, not always the rounded difference.
-FarResult integrate_far(const Grid& grid, Direction direction, double alpha, double beta, double mode, double center,
-                        FarRange range) noexcept;
+FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta, double mode,
+                        double center, FarRange range) noexcept;
 
 }  // namespace renyi

@@ -15,31 +15,32 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 
 }  // namespace
 
-double log_excess_remove(double q, double c, double alpha) noexcept {
+double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
     const double beta = std::max(alpha - 1.0, kSmallestBeta);
-    const double gaussian = 0.5 * alpha * beta * c * c;
-    const double log_a = std::max(gaussian * q * q, alpha * lane_log(q) + gaussian);
-    return log_a > 1.0 ? log_a - 0.46 : lane_log(lane_expm1(log_a));  // log expm1(t) >= t - 0.46 for t >= 1
+    const double gaussian = 0.5 * alpha * beta * law.c * law.c;
+    const double log_a = std::max(gaussian * law.q * law.q, alpha * law.log_q + gaussian);
+    return log_a > 1.0 ? log_a - 0.46 : lane_log(log_a);  // log expm1(t) >= t - 0.46 for t >= 1, and >= log t
 }
 
-double step_remove(double q, double c, double alpha, double log_excess) noexcept {
-    const double sigma = 1.0 / c;
-    const double linear = log_excess > 600.0 ? 0.0 : (2.0 + 2.0 * alpha * q) * lane_exp(-log_excess);
-    const double target = kAliasingTarget + 0.01 + 0.7 + lane_log(1.0 + linear);
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept {
+    constexpr double kLogFour = 1.3862943611198907, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
+    // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next power of two.
+    const double linear = (std::ilogb(2.0 + 2.0 * alpha * law.q) + 1) * kLog2 - log_excess;
+    const double target = kAliasingTarget + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0);
     const double wide = std::sqrt(2.0 * target);
-    const double inside = kPi * sigma;
+    const double inside = kPi * law.sigma;
     if (inside >= wide || alpha == std::floor(alpha)) return round_step(2.0 * kPi / wide);
-    const double u0 = 0.5 * c + sigma * (lane_log(1.0 - q) - lane_log(q));
-    const double cut = kAliasingTarget + 0.01 - log_excess + lane_log(4.0 * wide) + 0.5 * (inside * inside - u0 * u0) +
-                       alpha * lane_log(2.0 * (1.0 - q));
+    const double u0 = law.split();
+    const double cut = kAliasingTarget + 0.01 - log_excess + (kLogFour + kLogLargestStrip) + 0.5 * (inside * inside - u0 * u0) +
+                       alpha * (kLog2 + law.log_rest);
     const double beyond_cut = cut > 0.0 ? 2.0 * kPi * inside / cut : kInfinity;
     const double within_cut = 2.0 * kPi * inside / (target + 0.5 * inside * inside);
     return round_step(std::min(2.0 * kPi / wide, std::max(beyond_cut, within_cut)));
 }
 
-AddStep step_add(double q, double c, double z, double mode, double log_excess, double log_a) noexcept {
-    const double w = std::min(mode * c - 0.5 * c * c, 700.0);
-    const double odds = q * lane_exp(w) / (1.0 - q);
+AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept {
+    const double q = law.q, c = law.c;
+    const double odds = lane_exp(law.logit(mode));
     const double p = odds / (1.0 + odds);
     const double pq = p / (1.0 + odds);
     const double kappa = z * pq * c * c;
@@ -52,7 +53,7 @@ AddStep step_add(double q, double c, double z, double mode, double log_excess, d
     const double growth = 0.5 * a * a - 0.5 * z * lane_log(shrink);
     // D'(u1) = -u1 - z c Re(p e^{i theta} / (1 - p + p e^{i theta}))
     const double slope = -mode - z * c * (p - 2.0 * pq * sine * sine) / shrink;
-    const double at_mode = -0.5 * mode * mode - z * lane_log((1.0 - q) * (1.0 + odds));
+    const double at_mode = -0.5 * mode * mode - z * (law.log_rest + lane_log1p(odds));
     const double log_m = std::max(at_mode + growth + 0.5 * slope * slope, 0.5 * a * a + linear);
     const double h = round_step(2.0 * kPi * a / (target + 0.7 + std::max(log_m - std::max(log_a, linear), 0.0)));
     return {h, 1.4 + log_m - 2.0 * kPi * a / h};

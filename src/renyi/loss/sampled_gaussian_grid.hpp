@@ -18,6 +18,7 @@
 #pragma once
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/loss/sampled_gaussian_law.hpp"
 
 namespace renyi {
 
@@ -29,10 +30,10 @@ constexpr double kSmallestBeta = 1e-9;
 
 // log of a lower bound on A - 1 for alpha > 1, from log A >= alpha (alpha-1) q^2 / (2 sigma^2) (Jensen) and
 // log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
-double log_excess_remove(double q, double c, double alpha) noexcept;
+double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
 
 // Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
-double step_remove(double q, double c, double alpha, double log_excess) noexcept;
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept;
 
 struct AddStep {
     double h;
@@ -40,6 +41,6 @@ struct AddStep {
 };
 
 // Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing afterwards.
-AddStep step_add(double q, double c, double z, double mode, double log_excess, double log_a) noexcept;
+AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept;
 
 }  // namespace renyi

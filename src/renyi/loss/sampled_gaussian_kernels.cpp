@@ -32,10 +32,13 @@ double round_step(double h) noexcept {
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
-    const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};
-    const DoubleDouble parts = split(c.hi);
-    const DoubleDouble squared = c * c;
-    return {q, 1.0 - q, c.hi, parts.hi, parts.lo, c.lo, {0.5 * squared.hi, 0.5 * squared.lo}, h};
+    const double c = 1.0 / sigma;
+    const DoubleDouble product = two_prod(c, sigma);
+    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
+    const DoubleDouble parts = split(c);
+    const DoubleDouble square = two_prod(c, c);
+    const DoubleDouble half_square = fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo);
+    return {q, 1.0 - q, c, parts.hi, parts.lo, c_lo, half_square, h};
 }
 
 namespace {

@@ -29,11 +29,12 @@ constexpr double kVanishingBeta = 0x1p-500;  // alpha - 1 at alpha = 1: (A - 1)/
 struct Excess {
     double scale, value, slope, first, second;
     double relative_error;
+    double scale_error = 0.0;  // absolute
 };
 
 LogADerivatives logarithm(const Excess& e) noexcept {
     if (!(e.relative_error < 0x1p-20)) return {kOutsideDomain, kNaN, kNaN};
-    const double unit = lane_exp(-e.scale);  // 1 in the scale of the sums
+    const double unit = e.scale == 0.0 ? 1.0 : lane_exp(-e.scale);  // 1 in the scale of the sums
     const double a = unit + e.value;
     double value, sensitivity;
     if (e.scale == 0.0) {
@@ -44,12 +45,7 @@ LogADerivatives logarithm(const Excess& e) noexcept {
         sensitivity = e.value / (a * value);
     }
     const double mean = e.first / a;
-    return {{value, e.relative_error * sensitivity + 4.0 * kUnitRoundoff}, e.slope / a, std::max(e.second / a - mean * mean, 0.0)};
-}
-
-// l at u, from the height of the integrand there.
-double l_at(double q, double c, double alpha, double u) noexcept {
-    return (far_height(q, c, alpha, u) + 0.5 * u * u) / alpha;
+    return {{value, e.relative_error * sensitivity + e.scale_error / value + 4.0 * kUnitRoundoff}, e.slope / a, std::max(e.second / a - mean * mean, 0.0)};
 }
 
 Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
@@ -61,10 +57,10 @@ Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
 // e^exponent is multiplied in while it stays within range.
 Excess excess_of(const FarResult& far, const Grid& grid) noexcept {
     const bool large = far.exponent.hi > 600.0;
-    const double f = grid.h * kInverseSqrt2Pi * (large ? 1.0 + far.exponent.lo : exp_of_dd(far.exponent));
+    const double f = grid.h * kInverseSqrt2Pi * (large ? 1.0 + far.exponent.lo : far.exponent.lo == 0.0 ? lane_exp(far.exponent.hi) : exp_of_dd(far.exponent));
     const FarSums& s = far.sums;
     return {large ? far.exponent.hi : 0.0, f * s.value, f * s.slope, f * s.first, f * s.second,
-            far.rounding + far.truncation + 8.0 * kUnitRoundoff};
+            far.rounding + far.truncation + (large ? 0.0 : far.exponent_error) + 8.0 * kUnitRoundoff, large ? far.exponent_error : 0.0};
 }
 
 Excess operator+(const Excess& a, const Excess& b) noexcept {
@@ -72,79 +68,104 @@ Excess operator+(const Excess& a, const Excess& b) noexcept {
     const double w = lane_exp(b.scale - a.scale);
     const double value = a.value + w * b.value;
     return {a.scale, value, a.slope + w * b.slope, a.first + w * b.first, a.second + w * b.second,
-            (a.relative_error * a.value + b.relative_error * (w * b.value)) / value};
+            (a.relative_error * a.value + b.relative_error * (w * b.value)) / value, a.scale_error + b.scale_error};
 }
 
-// Up to two peaks beyond u = 9 and the bulk below; see the head of sampled_gaussian_bulk.cpp for why the gaps between them are dead.
-Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
-    const double log_excess = log_excess_remove(q, 1.0 / sigma, alpha);
-    const Grid grid = make_grid(q, sigma, step_remove(q, 1.0 / sigma, alpha, log_excess));
-    const double c = grid.c;
-    const bool reaches_far = alpha * c > kFarFrom;
-    const double low = derivatives || reaches_far ? far_mode(q, c, alpha, 0.0) : 0.0;
-    if (!reaches_far) {
-        const double center = derivatives ? l_at(q, c, alpha, low) : 0.0;
-        return excess_of(integrate_bulk_remove({grid, alpha, beta, log_excess, derivatives, center}, {kInfinity, std::max(alpha, 2.0) * c, alpha * c}), grid);
-    }
+// Where the peaks of the integrand of A lie for alpha > 1 and alpha c > 9, and which of them matter.
+struct Peaks {
+    double low = 0.0, high = 0.0;  // modes; equal if there is one
+    bool low_far = false;          // low is beyond the bulk
+    bool high_alive = false;       // high is beyond the bulk and matters
+    double dead_from = kInfinity;  // beyond this u nothing matters, and no far part is needed
+};
 
-    const double high = far_mode(q, c, alpha, alpha * c);
-    const bool two = high - low > 1.0;
-    const double height = far_height(q, c, alpha, high);
-    const double low_height = far_height(q, c, alpha, low);
-    const double alive_margin = lane_log((1.0 + 0.5 * alpha * alpha) * (20.0 + alpha * c)) + kNegligible;
-    const bool high_alive = high > kFarFrom && (alpha < 2.0 || height + alive_margin > std::max(log_excess, two && low > kFarFrom ? low_height - 2.0 : log_excess));
-    const double center = l_at(q, c, alpha, two && (!high_alive || low_height > height) ? low : high);
+Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept {
+    Peaks peaks;
+    // Right of the split point l <= log q + w + log 2, so the integrand stays below e^{E + alpha log 2}, E its height at alpha c if p were 1.
+    // The margin covers the number of nodes and the factor alpha (alpha-1)/2 by which the bulk's tail bound exceeds the integrand.
+    const double margin = kNegligible + 2.0 * std::max(std::ilogb(alpha) * kLog2, 0.0) + (std::ilogb(20.0 + alpha * law.c) + 1) * kLog2;
+    const double top = alpha * law.log_q + 0.5 * alpha * (alpha - 1.0) * law.c * law.c;
+    const bool falls_at_boundary = alpha * law.posterior(kFarFrom) * law.c < kFarFrom;  // then a mode lies below it
+    if (alpha >= 2.0 && falls_at_boundary && top + alpha * kLog2 + margin < log_excess && law.split() > kFarFrom) {
+        peaks.dead_from = law.split();
+        return peaks;
+    }
+    peaks.high = far_mode(law, alpha, alpha * law.c);
+    peaks.low = falls_at_boundary && peaks.high > kFarFrom ? 0.0 : far_mode(law, alpha, 0.0);
+    const bool two = peaks.high - peaks.low > 1.0;
+    if (!two) peaks.low = peaks.high;
+    peaks.low_far = two && peaks.low > kFarFrom;
+    const double floor = peaks.low_far ? std::max(log_excess, far_height(law, alpha, peaks.low) - 2.0) : log_excess;
+    peaks.high_alive = peaks.high > kFarFrom && (alpha < 2.0 || !two || far_height(law, alpha, peaks.high) + margin > floor);
+    if (two && !peaks.high_alive && peaks.high > kFarFrom) peaks.dead_from = far_valley(law, alpha, peaks.low, peaks.high);
+    return peaks;
+}
+
+// Up to two far parts and the bulk below them; see the head of sampled_gaussian_bulk.cpp for why the gaps between them are dead.
+Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
+    const SampledGaussianLaw law(q, sigma);
+    const double log_excess = log_excess_remove(law, alpha);
+    const Grid grid = make_grid(q, sigma, step_remove(law, alpha, log_excess));
+    const double c = grid.c;
+    if (alpha * c <= kFarFrom) {
+        const double center = derivatives ? law.log_ratio(far_mode(law, alpha, 0.0)) : 0.0;
+        return excess_of(integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center}, {kInfinity, std::max(alpha, 2.0) * c, alpha * c}), grid);
+    }
+    const Peaks peaks = find_peaks(law, alpha, log_excess);
+    double center = 0.0;
+    if (derivatives) {
+        const bool prefer_low = !peaks.high_alive || (peaks.low_far && far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high));
+        center = law.log_ratio(prefer_low ? far_mode(law, alpha, 0.0) : peaks.high);
+    }
     // The bulk form is the better one while alpha l < 2; beyond u = 27 it is all below 2^-500.
     const double crossing = (lane_log1p(lane_expm1(2.0 / alpha) / q) + 0.5 * c * c) * sigma;
     FarRange range{std::floor(std::clamp(crossing, kFarFrom, 27.0) / grid.h), kInfinity, true};
-    const bool low_far = two && low > range.left * grid.h;
-
     Excess sum{};
     bool any = false, joined = true;
-    if (high_alive) {
+    if (peaks.high_alive) {
         FarRange high_range = range;
-        if (low_far) high_range.left = std::max(range.left, std::floor(far_valley(q, c, alpha, low, high) / grid.h));
-        const FarResult far = integrate_far(grid, Direction::remove, alpha, beta, high, center, high_range);
+        if (peaks.low_far) high_range.left = std::max(range.left, std::floor(far_valley(law, alpha, peaks.low, peaks.high) / grid.h));
+        const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.high, center, high_range);
         sum = excess_of(far, grid);
         any = true;
         joined = far.joined;
         range = {range.left, far.leftmost, false};
     }
-    if (low_far && (!any || joined || low_height > height - kNegligible - 20.0)) {
+    const bool low_matters = !any || joined || far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high) - kNegligible - 20.0;
+    if (peaks.low_far && low_matters && peaks.low < (range.right - 1.0) * grid.h) {
         range.last = false;
-        const FarResult far = integrate_far(grid, Direction::remove, alpha, beta, low, center, range);
+        if (!any) range.right = std::ceil(peaks.dead_from / grid.h);
+        const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.low, center, range);
         sum = any ? sum + excess_of(far, grid) : excess_of(far, grid);
         any = true;
         joined = far.joined;
         range.right = far.leftmost;
     }
-    if (joined || sum.scale + lane_log(sum.value) < 100.0) {
-        // Where the upper peak is dead, so is everything above the valley before it (alive_margin covers the bulk's tail bound).
-        const bool dead = !high_alive && high > kFarFrom;
-        const double index = !any && dead && two ? std::ceil(far_valley(q, c, alpha, low, high) / grid.h) : range.right;
-        const double single_after = any ? (alpha < 2.0 ? kInfinity : 0.0) : dead && two ? 0.0 : std::max(alpha, 2.0) * c;
-        const BulkSums bulk = integrate_bulk_remove({grid, alpha, beta, log_excess, derivatives, center}, {index, single_after, high});
-        sum = any ? sum + excess_of(bulk, grid) : excess_of(bulk, grid);
-    }
-    return sum;
+    if (any && !joined && sum.scale + lane_log(sum.value) >= 100.0) return sum;  // the bulk is below e^41
+    const bool dead = peaks.dead_from < kInfinity;
+    BulkEnd end{any ? range.right : std::ceil(peaks.dead_from / grid.h), 0.0, peaks.high};
+    if (any ? alpha < 2.0 : !dead) end.single_after = any ? kInfinity : std::max(alpha, 2.0) * c;
+    const BulkSums bulk = integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center}, end);
+    return any ? sum + excess_of(bulk, grid) : excess_of(bulk, grid);
 }
 
 Excess excess_add(double q, double sigma, double alpha, bool derivatives) noexcept {
-    const double c = 1.0 / sigma, z = -alpha;
-    const double mode = z * q * c < 0.01 ? 0.0 : far_mode(q, c, alpha, 0.0);
-    const double center = l_at(q, c, alpha, mode);
-    const double log_a = std::max(far_height(q, c, alpha, mode), 0.0);
+    const SampledGaussianLaw law(q, sigma);
+    const double c = law.c, z = -alpha;
+    const double mode = z * q * c < 0.01 ? 0.0 : far_mode(law, alpha, 0.0);
+    const double center = law.log_ratio(mode);
+    const double log_a = std::max(far_height(law, alpha, mode), 0.0);
     const double small = std::min(lane_log(z * (z + 1.0) * q * q * std::min(c * c, 1.0) * 0.125), 0.0);
     const double log_excess = log_a > 1.0 ? std::max(log_a - 20.0, small) : small;
-    const AddStep step = step_add(q, c, z, mode, log_excess, log_a);
+    const AddStep step = step_add(law, z, mode, log_excess, log_a);
     const Grid grid = make_grid(q, sigma, step.h);
     if (mode >= -kFarFrom && log_a < 45.0) {
-        Excess e = excess_of(integrate_bulk_add({grid, alpha, alpha, log_excess, derivatives, center}, mode), grid);
+        Excess e = excess_of(integrate_bulk_add({law, grid, alpha, alpha, log_excess, derivatives, center}, mode), grid);
         e.relative_error += lane_exp(std::min(step.log_aliasing - lane_log(e.value), 0.0));
         return e;
     }
     // The weights alone are summed here: this is A, not A - 1.
-    Excess e = excess_of(integrate_far(grid, Direction::add, alpha, alpha - 1.0, mode, center, {-kInfinity, kInfinity, true}), grid);
+    Excess e = excess_of(integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center, {-kInfinity, kInfinity, true}), grid);
     e.relative_error += lane_exp(std::min(step.log_aliasing - e.scale - lane_log(e.value), 0.0));
     if (e.scale == 0.0) e.value -= 1.0;
     return e;

@@ -1,0 +1,114 @@
+"""lower <= truth <= upper, exactly; derivatives and complex orders against the reference."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from renyi import reference, special
+
+TABLES = Path(__file__).resolve().parents[1] / "reference"
+sys.path.insert(0, str(TABLES))
+
+TABLE = importlib.import_module("make_log_a").load(TABLES / "log_a.npz")
+Q, SIGMA, ALPHA, HI, LO = (TABLE[k] for k in ("q", "sigma", "alpha", "hi", "lo"))
+DERIVATIVES = dict(np.load(TABLES / "derivatives.npz"))
+
+EVERYWHERE = np.full(len(Q), True)
+INTEGER = (ALPHA >= 1) & (np.floor(ALPHA) == ALPHA)
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        ("log_a", EVERYWHERE),
+        ("log_a_quadrature", EVERYWHERE),
+        ("log_a_binomial", INTEGER),
+        ("log_a_series", ALPHA > 1),
+    ],
+)
+def test_log_a_is_enclosed(name, domain):
+    point = Q[domain], SIGMA[domain], ALPHA[domain]
+    lower, upper = (getattr(special, name + end)(*point) for end in ("_lower", "_upper"))
+    value = getattr(special, name)(*point)
+    answered = ~np.isnan(value)
+    assert answered.sum() > 100
+    assert (np.isnan(lower) == ~answered).all()
+    assert (np.isnan(upper) == ~answered).all()
+    # exact rational arithmetic: the truth is hi + lo to 2^-106, far closer than any bracket
+    exact = [Fraction(h) + Fraction(e) for h, e in zip(HI[domain], LO[domain], strict=True)]
+    for i in np.flatnonzero(answered):
+        assert Fraction(lower[i]) <= exact[i] <= Fraction(upper[i]), tuple(
+            float(x[i]) for x in point
+        )
+        assert lower[i] <= value[i] <= upper[i]
+    width = (upper - lower)[answered] / HI[domain][answered]
+    assert width.max() <= 1e-12
+
+
+def test_renyi_divergence_is_enclosed():
+    chosen = ALPHA > 1
+    point = Q[chosen], SIGMA[chosen], ALPHA[chosen]
+    lower = special.rdp_sampled_gaussian_lower(*point)
+    upper = special.rdp_sampled_gaussian_upper(*point)
+    for low, high, alpha, h, e in zip(lower, upper, point[2], HI[chosen], LO[chosen], strict=True):
+        exact = (Fraction(h) + Fraction(e)) / (Fraction(alpha) - 1)
+        assert Fraction(low) <= exact <= Fraction(high)
+    assert ((upper - lower) / lower).max() <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma"), [(0.01, 1.0), (1e-12, 1e6), (0.5, 0.3), (1.0, 3.0), (1e-5, 0.01)]
+)
+def test_kullback_leibler_is_enclosed(q, sigma):
+    exact = reference.rdp_sampled_gaussian(q, sigma, 1, 30)
+    assert special.rdp_sampled_gaussian_lower(q, sigma, 1.0) <= exact
+    assert exact <= special.rdp_sampled_gaussian_upper(q, sigma, 1.0)
+    assert special.rdp_sampled_gaussian(q, sigma, 1.0) == pytest.approx(float(exact), rel=4e-14)
+
+
+@pytest.mark.parametrize(("sigma", "alpha"), [(1.1, 3.7), (0.01, 1e6), (1e6, 1.0), (3.0, 2.0)])
+def test_gaussian_is_enclosed(sigma, alpha):
+    exact = Fraction(alpha) / (2 * Fraction(sigma) ** 2)
+    assert Fraction(float(special.rdp_gaussian_lower(sigma, alpha))) <= exact
+    assert exact <= Fraction(float(special.rdp_gaussian_upper(sigma, alpha)))
+
+
+def test_derivatives():
+    point = tuple(DERIVATIVES[k] for k in ("q", "sigma", "alpha"))
+    first = special.log_a_derivative(*point)
+    second = special.log_a_second_derivative(*point)
+    np.testing.assert_allclose(first, DERIVATIVES["first"], rtol=1e-12)
+    np.testing.assert_allclose(second, DERIVATIVES["second"], rtol=1e-10)
+
+
+def test_complex_orders():
+    """Within 1e-11 of A(Re alpha); the table holds A(alpha)/A(Re alpha)."""
+    q, sigma, alpha, tau = (DERIVATIVES[k] for k in ("q", "sigma", "alpha", "tau"))
+    expected = DERIVATIVES["ratio_real"] + 1j * DERIVATIVES["ratio_imag"]
+    order = alpha + 1j * tau
+    exact = order.imag == tau  # alpha is real: nothing was rounded
+    assert exact.all()
+    difference = special.log_a(q, sigma, order) - special.log_a(q, sigma, alpha)
+    small = np.abs(special.log_a(q, sigma, alpha)) < 1e4  # else log A itself has lost the digits
+    ratio = np.exp(difference[small])
+    assert np.abs(ratio - expected[small]).max() <= 1e-11
+
+
+def test_complex_order_on_the_real_axis():
+    q, sigma, alpha = (DERIVATIVES[k] for k in ("q", "sigma", "alpha"))
+    value = special.log_a(q, sigma, alpha + 0j)
+    np.testing.assert_allclose(value.real, special.log_a(q, sigma, alpha), rtol=1e-11, atol=1e-11)
+    assert (value.imag == 0).all()
+
+
+def test_conjugate_order():
+    value = special.log_a(0.01, 1.0, np.array([2 + 3j, 2 - 3j]))
+    assert value[0] == value[1].conjugate()
+    assert abs(complex(mp.exp(reference.log_a(0.01, 1.0, 2 + 3j, 20))) - np.exp(value[0])) < 1e-12

@@ -1,0 +1,284 @@
+"""The multi-precision reference: known values, and four independent ways to the same number."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import random
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp
+
+from renyi import reference
+
+TABLES = Path(__file__).resolve().parents[1] / "reference"
+sys.path.insert(0, str(TABLES))
+
+make_log_a = importlib.import_module("make_log_a")
+
+# q, sigma, alpha, Renyi divergence of (mu, mu0), of (mu0, mu); from mpmath.quad with 40 digits
+VECTORS = """
+0.01   1    2     0.0001718134220745479  0.0001602226498185536
+0.01   1    1.5   0.0001272537433274498  0.0001214759930640138
+0.01   1    32    11.24627593704807      0.001692336779965303
+0.001  0.5  4.75  0.7661006723570068     6.627900911489878e-05
+0.2    4    4     0.005262844037639986   0.004901469186606242
+0.02   10   50    0.0001014669221194025  9.950200517178858e-05
+0.5    1    2.5   0.5105603809236316     0.2142549001780721
+0.9    2    1.5   0.1537166309586305     0.1467919877401945
+0.004  1.1  8.5   9.191938358167932e-05  8.203567304460058e-05
+1e-6   4    8     2.579779376463565e-13  2.579776827092439e-13
+"""
+
+
+def close(a, b, digits):
+    with mp.workdps(digits + 30):
+        return abs(a - b) <= abs(b) * mp.mpf(10) ** -digits
+
+
+@pytest.mark.parametrize("line", VECTORS.split("\n")[1:-1])
+def test_known_values(line):
+    q, sigma, alpha, remove, add = line.split()
+    assert close(reference.rdp_sampled_gaussian(q, sigma, alpha, 20), mp.mpf(remove), 14.5)
+    order = Fraction(alpha)
+    back = reference.log_a(q, sigma, 1 - order, 20) / (mp.mpf(alpha) - 1)
+    assert close(back, mp.mpf(add), 14.5)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "alpha"),
+    [
+        (0.25, 0.8, 1.5),
+        (0.1, 100.0, 1.5),
+        (0.3, 2.0, 3.7),
+        (0.5, 0.05, 1.01),
+        (1e-12, 1e6, 1 + 1e-8),
+        (0.999, 3.0, 17.25),
+        (0.1, 1.0, 7.3),
+    ],
+)
+def test_series_is_the_integral(q, sigma, alpha):
+    integral = reference.log_a(q, sigma, alpha, 40)
+    assert close(reference.log_a_series(q, sigma, alpha, 40), integral, 40)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "alpha"), [(0.01, 1.0, 2), (1e-8, 10.0, 32), (0.5, 0.1, 1000), (1e-12, 0.01, 7)]
+)
+def test_binomial_is_the_integral(q, sigma, alpha):
+    integral = reference.log_a(q, sigma, alpha, 40)
+    assert close(reference.log_a_binomial(q, sigma, alpha, 40), integral, 40)
+    assert close(reference.log_a_series(q, sigma, alpha, 40), integral, 40)
+
+
+def test_table_agrees_with_the_integral():
+    """The table of the other tests was made by ball arithmetic; corners and a random sample."""
+    table = make_log_a.load(TABLES / "log_a.npz")
+    chosen = random.Random(1).sample(range(len(table["q"])), 60)
+    for i in chosen:
+        q, sigma, alpha, hi, lo = (float(table[k][i]) for k in ("q", "sigma", "alpha", "hi", "lo"))
+        with mp.workdps(60):
+            truth = mp.mpf(hi) + mp.mpf(lo)
+        assert close(truth, reference.log_a(q, sigma, alpha, 32), 31), (q, sigma, alpha)
+
+
+def test_table_can_be_made_again():
+    pytest.importorskip("flint")
+    ball = importlib.import_module("ball_log_a")
+    table = make_log_a.load(TABLES / "log_a.npz")
+    points = make_log_a.chunk_points(-1)
+    for i in random.Random(2).sample(range(len(points)), 100):
+        value = ball.log_a_ball(*points[i])
+        # the points themselves may differ in the last bit where the libm differs
+        np.testing.assert_allclose(points[i], [table[k][i] for k in ("q", "sigma", "alpha")], 1e-14)
+        if all(points[i][j] == table[k][i] for j, k in enumerate(("q", "sigma", "alpha"))):
+            assert make_log_a.split(value) == (table["hi"][i], table["lo"][i])
+
+
+def test_balls_contain_the_binomial_sum():
+    """For integer alpha the sum of positive terms, in ball arithmetic."""
+    flint = pytest.importorskip("flint")
+    ball = importlib.import_module("ball_log_a")
+    rng = random.Random(3)
+    for _ in range(40):
+        q, sigma = 10 ** rng.uniform(-12, 0), 10 ** rng.uniform(-2, 6)
+        count = round(10 ** rng.uniform(0.31, 2.7))
+        with flint.ctx.workprec(400):
+            p, scale = flint.arb(q), 1 / (2 * flint.arb(sigma) ** 2)
+            weight, binomial, total = (1 - p) ** count, flint.fmpz(1), flint.arb(0)
+            for k in range(count + 1):
+                total += weight * binomial * (k * (k - 1) * scale).expm1()
+                weight *= p / (1 - p)
+                binomial = binomial * (count - k) // (k + 1)
+            exact = total.log1p()
+        assert exact.rad() < abs(exact.mid()) * flint.arb(10) ** -90
+        assert ball.log_a_ball(q, sigma, float(count)).overlaps(exact)
+
+
+def test_derivatives_are_derivatives():
+    for q, sigma, alpha in ((0.01, 1.0, 2), (1e-3, 0.3, -2.5), (0.3, 20.0, 1000.5)):
+        first = reference.log_a_derivative(q, sigma, alpha, 25)
+        second = reference.log_a_second_derivative(q, sigma, alpha, 25)
+        with mp.workdps(60):
+            h = mp.mpf(10) ** -10
+            below, here, above = (reference.log_a(q, sigma, alpha + k * h, 55) for k in (-1, 0, 1))
+            assert close((above - below) / (2 * h), first, 12)
+            assert close((above - 2 * here + below) / h**2, second, 12)
+
+
+def test_complex_order():
+    """Against a plain mpmath.quad of the definition, and the conjugate."""
+    q, sigma, alpha = 0.1, 0.7, mp.mpc(2.5, 6)
+    with mp.workdps(40):
+
+        def integrand(z):
+            ratio = 1 - mp.mpf(q) + mp.mpf(q) * mp.exp((2 * z - 1) / (2 * mp.mpf(sigma) ** 2))
+            return mp.exp(-(z**2) / (2 * mp.mpf(sigma) ** 2)) * ratio**alpha
+
+        total = mp.quad(integrand, [mp.mpf(x) / 2 for x in range(-24, 32)])
+        expected = total / (mp.sqrt(2 * mp.pi) * mp.mpf(sigma))
+        value = mp.exp(reference.log_a(q, sigma, alpha, 30))
+        assert abs(value - expected) < mp.mpf(10) ** -28 * abs(expected)
+        mirrored = mp.exp(reference.log_a(q, sigma, alpha.conjugate(), 30))
+        assert abs(mirrored - mp.conj(value)) < mp.mpf(10) ** -28 * abs(value)
+    assert isinstance(reference.log_a(q, sigma, 2 + 0j), mpmath.mpf)
+
+
+def test_exact_cases():
+    assert reference.log_a(0, 1.0, 5) == 0
+    assert reference.log_a(0.5, 1.0, 0) == reference.log_a(0.5, 1.0, 1) == 0
+    assert reference.log_a(0.5, float("inf"), 5) == 0
+    assert reference.log_a(1, 0.5, 3) == 12
+    assert reference.log_a_derivative(1, 0.5, 3) == 10
+    assert reference.log_a_second_derivative(1, 0.5, 3) == 4
+    assert reference.rdp_gaussian(0.5, 3) == 6
+    assert reference.rdp_sampled_gaussian(1, 0.5, 1) == 2
+    # "0.1" is a tenth, 0.1 the double next to it
+    tenth, double = (reference.log_a(q, 1, 2, 30) for q in ("0.1", 0.1))
+    assert close(tenth, double, 15)
+    assert not close(tenth, double, 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("log_a", (1.5, 1.0, 2), "q must be in [0, 1], got 1.5"),
+        ("log_a", (0.1, 0.0, 2), "sigma must be positive, got 0.0"),
+        ("log_a", (0.1, 1.0, 0.5), "alpha must be <= 0, >= 1 or complex, got 0.5"),
+        ("log_a", (0.1, 1.0, float("inf")), "alpha must be finite, got inf"),
+        ("log_a", (float("nan"), 1.0, 2), "q must be a number, got nan"),
+        ("log_a", ("x", 1.0, 2), "q must be a number, got 'x'"),
+        ("log_a", (0.1, 1.0, 2, 0), "digits must be in [1, 10000], got 0"),
+        ("log_a_binomial", (0.1, 1.0, 2.5), "alpha must be an integer >= 0, got 2.5"),
+        ("log_a_series", (0.1, 1.0, -1), "alpha must be real and >= 1, got -1"),
+        ("rdp_sampled_gaussian", (0.1, 1.0, 0.5), "alpha must be >= 1 and finite, got 0.5"),
+        ("rdp_sampled_gaussian_bound", (0.3, 4, 2), "q must be in (0, 1/5]"),
+        ("rdp_sampled_gaussian_bound", (0.1, 3, 2), "sigma must be in [4, inf)"),
+        ("rdp_sampled_gaussian_bound", (0.1, 4, 7), "sigma^2 L/2 - 2 log sigma"),
+        ("rdp_sampled_gaussian_bound", (0.2, 4, 4.2), "(L + log(q alpha) + 1/(2 sigma^2))"),
+        ("epsilon_balle", (1, 1, 0.1), "alpha must be > 1 and finite, got 1"),
+        ("epsilon_optimal", (2, 1, 0), "delta must be in (0, 1), got 0"),
+        ("delta_optimal", (2, -1, 1), "rho must be >= 0 and finite, got -1"),
+        ("delta_mironov", (2, 1, -1), "epsilon must be >= 0 and finite, got -1"),
+    ],
+)
+def test_refusals(name, arguments, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the message is compared below)
+        getattr(reference, name)(*arguments)
+    assert message in str(caught.value)
+
+
+def test_refused_types():
+    with pytest.raises(TypeError, match="q must be a real number, got None"):
+        reference.log_a(None, 1.0, 2)
+    with pytest.raises(TypeError, match="digits must be an int"):
+        reference.log_a(0.1, 1.0, 2, 20.0)
+
+
+def test_closed_form_bound_holds():
+    for q, sigma, alpha in (("0.01", 4, 8), ("0.001", 10, 100), ("0.2", 20, 10)):
+        bound = reference.rdp_sampled_gaussian_bound(q, sigma, alpha, 20)
+        exact = reference.rdp_sampled_gaussian(q, sigma, alpha, 20)
+        assert close(bound, 2 * mp.mpf(q) ** 2 * alpha / sigma**2, 14)
+        assert bound / 4 < exact < bound
+
+
+# alpha, rho, delta; Mironov, Balle, second form of Asoodeh, optimal
+CONVERSIONS = """
+2   .1    1e-5  11.6129  10.2266  8.5678  7.8748
+2   .001  1e-5  11.5139  10.1276  3.9323  3.2586
+5   .5    1e-3  2.2269   1.6014   1.7884  1.5659
+10  1     1e-5  2.2792   1.9180   2.0234  1.9180
+20  .05   1e-3  .41357   .20460   .23082  .18201
+4   2     .3    2.4013   1.6515   1.9394  1.6433
+"""
+
+
+@pytest.mark.parametrize("line", CONVERSIONS.split("\n")[1:-1])
+def test_conversions(line):
+    alpha, rho, delta, *expected = line.split()
+    mironov, balle, other, optimal = map(float, expected)
+    for name, value in (
+        ("mironov", mironov),
+        ("balle", balle),
+        ("asoodeh", min(balle, other)),
+        ("optimal", optimal),
+    ):
+        epsilon = getattr(reference, "epsilon_" + name)(alpha, rho, delta, 30)
+        assert float(epsilon) == pytest.approx(value, rel=1e-4)
+        back = getattr(reference, "delta_" + name)(alpha, rho, epsilon, 25)
+        with mp.workdps(40):
+            assert close(back, mp.mpf(delta), 22)
+
+
+def test_optimal_conversion_is_optimal():
+    """No pair of two-point distributions beats it, and one reaches it."""
+    rng = np.random.default_rng(4)
+    for alpha, rho, epsilon in (
+        (2.0, 0.1, 1.0),
+        (5.0, 0.5, 0.7),
+        (1.1, 3.0, 2.0),
+        (40.0, 0.05, 0.1),
+    ):
+        delta = float(reference.delta_optimal(alpha, rho, epsilon, 15))
+        best = -1.0
+        centre, width = np.array([-1.0, -2.0]), 6.0
+        for _ in range(60):  # shrinking random search in the log-odds of p and q
+            odds = centre + width * rng.standard_normal((4000, 2))
+            p, q = 1 / (1 + np.exp(-odds.T))
+            log_p, log_q = -np.logaddexp(0, -odds.T)
+            log_p1, log_q1 = -np.logaddexp(0, odds.T)
+            divergence = np.logaddexp(
+                alpha * log_p + (1 - alpha) * log_q, alpha * log_p1 + (1 - alpha) * log_q1
+            ) / (alpha - 1)
+            value = np.where(divergence <= rho, p - np.exp(epsilon) * q, -1)
+            assert value.max() <= delta * (1 + 1e-9)
+            if value.max() > best:
+                best, centre = value.max(), odds[value.argmax()]
+            width *= 0.85
+        assert best > delta * 0.999
+
+
+def test_conversions_at_the_ends():
+    assert reference.epsilon_optimal(2, 0, 0.1) == 0
+    assert reference.delta_optimal(2, 0, 0.1) == 0
+    assert reference.epsilon_balle(2, "1e-3", 0.9) == 0
+    assert reference.epsilon_optimal(2, "1e-3", 0.9) == 0
+    assert reference.delta_mironov(2, 5, 1) == 1
+    assert reference.delta_from_kl(0) == 0
+    assert close(reference.delta_from_kl("0.02", 20), mp.sqrt(1 - mp.exp(mp.mpf("-0.02"))), 12)
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["", "._conversion", "._integral", "._numbers", "._optimal", "._sampled_gaussian", "._sums"],
+)
+def test_examples_in_docstrings(module):
+    failed, run = doctest.testmod(importlib.import_module("renyi.reference" + module))
+    assert run > 0
+    assert failed == 0
