@@ -9,10 +9,8 @@
 #include <numpy/ndarraytypes.h>
 #include <numpy/ufuncobject.h>
 
-#include <algorithm>
 #include <cfenv>
 #include <complex>
-#include <cstddef>
 
 #include "renyi/loss/closed_form_bound.hpp"
 #include "renyi/loss/gaussian.hpp"
@@ -82,32 +80,6 @@ void ternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// The same where one mechanism meets many orders (q and sigma broadcast): Many(q, sigma, alpha, n, out) shares work.
-template <auto Kernel, auto Many, auto Project>
-void orders_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void* data) {
-    const npy_intp n = dimensions[0];
-    if (n < 2 || steps[0] != 0 || steps[1] != 0) {
-        ternary_loop<Kernel, Project>(args, dimensions, steps, data);
-        return;
-    }
-    {
-        GilRelease gil;
-        constexpr npy_intp kBlock = 256;
-        double alpha[kBlock];
-        Certified result[kBlock];
-        const double q = at<double>(args[0], 0, 0);
-        const double sigma = at<double>(args[1], 0, 0);
-        for (npy_intp start = 0; start < n; start += kBlock) {
-            const npy_intp count = std::min(kBlock, n - start);
-            // A whole block is read before it is written: the output may be the array of orders itself.
-            for (npy_intp i = 0; i < count; ++i) alpha[i] = at<double>(args[2], start + i, steps[2]);
-            Many(q, sigma, alpha, static_cast<std::size_t>(count), result);
-            for (npy_intp i = 0; i < count; ++i) at<double>(args[3], start + i, steps[3]) = Project(result[i]);
-        }
-    }
-    std::feclearexcept(FE_ALL_EXCEPT);
-}
-
 using Complex = std::complex<double>;
 inline Certified real_log_a(double q, double sigma, double alpha) noexcept { return log_a(q, sigma, alpha); }
 inline Complex complex_log_a(double q, double sigma, Complex alpha) noexcept { return log_a(q, sigma, alpha); }
@@ -129,11 +101,6 @@ constexpr Ufunc ternary(const char* name) noexcept {
     return {name, 3, 1, {ternary_loop<Kernel, Project, Gil>, nullptr}, {D, D, D, D}};
 }
 
-template <auto Kernel, auto Many, auto Project>
-constexpr Ufunc orders(const char* name) noexcept {
-    return {name, 3, 1, {orders_loop<Kernel, Many, Project>, nullptr}, {D, D, D, D}};
-}
-
 template <auto Kernel>
 constexpr Ufunc rdp_of_gaussian(const char* name) noexcept {
     return {name, 2, 1, {binary_loop<Kernel, as_is, KeepGil>, nullptr}, {D, D, D}};
@@ -144,10 +111,10 @@ inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return
 // NumPy keeps pointers into this table for the life of the process.
 inline Ufunc ufuncs[] = {
     {"log_a", 3, 2,
-     {orders_loop<real_log_a, log_a_many, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
+     {ternary_loop<real_log_a, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
      {D, D, D, D, D, D, Z, Z}},
-    orders<real_log_a, log_a_many, lower>("log_a_lower"),
-    orders<real_log_a, log_a_many, upper>("log_a_upper"),
+    ternary<real_log_a, lower>("log_a_lower"),
+    ternary<real_log_a, upper>("log_a_upper"),
     ternary<log_a_binomial, nearest>("log_a_binomial"),
     ternary<log_a_binomial, lower>("log_a_binomial_lower"),
     ternary<log_a_binomial, upper>("log_a_binomial_upper"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -73,7 +74,10 @@ def test_a_guarantee_to_publish(capsys):
         assert phrase in text
 
 
-@pytest.mark.parametrize("start", [["renyi"], [sys.executable, "-m", "renyi"]])
+SCRIPT = str(Path(sys.executable).with_name("renyi"))  # beside the interpreter, on PATH or not
+
+
+@pytest.mark.parametrize("start", [[SCRIPT], [sys.executable, "-m", "renyi"]])
 def test_the_installed_command(start):
     done = subprocess.run(
         [*start, "epsilon", *RUN, "--delta", "1e-5"], capture_output=True, text=True, check=True

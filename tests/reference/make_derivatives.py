@@ -1,9 +1,10 @@
 """Reference values of the derivatives of log A and of complex orders, from ``renyi.reference``.
 
-    python tests/reference/make_derivatives.py    # minutes, rewrites tests/reference/derivatives.npz
+    python tests/reference/make_derivatives.py      # tests/reference/derivatives.npz, 10 minutes
 
-300 points of the box of ``make_log_a``. For every point: the Kullback-Leibler divergence of its
-(q, sigma), that is the derivative at alpha = 1; the first and second derivative in alpha; and exp(log A(alpha + i tau) - log A(alpha)) at a tau that turns the integrand by 0.01 to 30 radians
+300 points of the box of ``make_log_a``. For every point: the Kullback-Leibler divergence at its
+(q, sigma), that is the derivative at alpha = 1; the first and second derivative at alpha; and
+exp(log A(alpha + i tau) - log A(alpha)) at a tau that turns the integrand by 0.01 to 30 radians
 over a standard deviation of the loss. Points where that takes too many nodes are left out.
 """
 

@@ -219,6 +219,14 @@ double epsilon_floor(double alpha, double k, double log_delta) noexcept {
     return k > 0.0 ? balle_epsilon(alpha, log_expm1(k), log_delta, Rounding::down) : -kInfinity;
 }
 
+double log_delta_floor(double alpha, double k, double epsilon) noexcept {
+    if (!(k > 0.0)) return -kInfinity;
+    const double smaller = log_expm1(k);
+    const double loss = rho_of(alpha, smaller) - epsilon;  // the pair p = 1, q = e^-rho is always allowed
+    if (!(loss > 0.0)) return smaller > 0.0 ? -kInfinity : balle_log_delta(alpha, smaller, epsilon, Rounding::down);
+    return std::min(balle_log_delta(alpha, smaller, epsilon, Rounding::down), rounded(lane_log(-lane_expm1(-loss)), 4.0 + std::fabs(loss), Rounding::down));
+}
+
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept {
     if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k);
     const Touch t = optimal_given_delta(alpha, k, log_delta, Rounding::up);

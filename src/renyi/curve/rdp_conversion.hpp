@@ -25,9 +25,10 @@ enum class Rounding { down, up };
 double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding rounding) noexcept;
 double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding rounding) noexcept;
 
-// A lower bound on the optimal epsilon that costs a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1, and the pairs of
+// Lower bounds on the optimal values that cost a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1, and the pairs of
 // that smaller set have the balle value for e^K - 1 as long as p = alpha delta <= 1.
 double epsilon_floor(double alpha, double k, double log_delta) noexcept;
+double log_delta_floor(double alpha, double k, double epsilon) noexcept;
 
 // For the optimal conversion: log f's derivative in alpha at the touching point. The converted value falls in alpha while this exceeds K'.
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept;

@@ -24,6 +24,10 @@ struct Query {
     double convert(double alpha, double k, Rounding r) const noexcept {
         return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r) : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
     }
+    // A lower bound on the value of every conversion but mironov's.
+    double floor(double alpha, double k) const noexcept {
+        return given_delta ? epsilon_floor(alpha, k, log_delta) : log_delta_floor(alpha, k, epsilon);
+    }
     double convert_upper(double alpha) const noexcept { return convert(alpha, upper(log_moment(steps, alpha)), Rounding::up); }
 
     // The monotone function of the closed form (see the header), its target and its derivative in log t.
@@ -49,12 +53,12 @@ struct Query {
     }
 };
 
-// Root of an increasing function of log t, from `start`, to 1e-9.
+// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs O(d^2).
 template <class Function>
-double rising_root(double start, Function function) noexcept {
+double rising_root(double start, double tolerance, Function function) noexcept {
     double low = kLogSmallest, high = kLogLargest;
     double here = std::clamp(start, low, high), last = here, last_value = 0.0;
-    for (int i = 0; i < 100 && high - low > 1e-9; ++i) {
+    for (int i = 0; i < 100 && high - low > tolerance; ++i) {
         const auto [value, slope] = function(order_at(here));
         if (value == 0.0) return here;
         (value < 0.0 ? low : high) = here;
@@ -64,8 +68,8 @@ double rising_root(double start, Function function) noexcept {
         last = here;
         last_value = value;
         here += std::clamp(step, -2.0, 2.0);
-        if (!(here > low && here < high)) here = std::isfinite(step) && std::fabs(step) < 1e-9 ? last : 0.5 * (low + high);
-        if (std::fabs(here - last) < 1e-9) return here;
+        if (!(here > low && here < high)) here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
+        if (std::fabs(here - last) < tolerance) return here;
     }
     return here;
 }
@@ -82,24 +86,52 @@ double first_guess(const Query& query) noexcept {
     return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
 }
 
+bool is_closed(Conversion c) noexcept { return c == Conversion::mironov || c == Conversion::balle; }
+
 double best_order(const Query& query, double start) noexcept {
     const double guess = start > 1.0 ? lane_log(start - 1.0) : first_guess(query);
-    const double closed = rising_root(guess, [&](double alpha) { return query.closed_form(alpha); });
-    if (query.conversion == Conversion::mironov || query.conversion == Conversion::balle) return order_at(closed);
-    const double exact = rising_root(closed, [&](double alpha) { return query.optimal_form(alpha); });
-    return query.convert_upper(order_at(exact)) <= query.convert_upper(order_at(closed)) ? order_at(exact) : order_at(closed);
+    const double closed = order_at(rising_root(guess, 1e-7, [&](double alpha) { return query.closed_form(alpha); }));
+    if (is_closed(query.conversion)) return closed;
+    const double exact = order_at(rising_root(lane_log(closed - 1.0), 1e-7, [&](double alpha) { return query.optimal_form(alpha); }));
+    return query.convert_upper(exact) <= query.convert_upper(closed) ? exact : closed;
 }
 
+// A tangent of K, which is convex: a lower bound on K at every order.
+struct Tangent {
+    double alpha, k, slope;
+    double at(double order) const noexcept { return k + slope * (order - alpha); }
+};
+
+// Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is best. For the other
+// conversions an order can only win if its `floor` does, and that is bounded below through the tangents of K at the neighbours.
 double best_of(const Query& query, std::span<const double> orders) noexcept {
+    const double root = order_at(rising_root(first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
+    auto right = std::lower_bound(orders.begin(), orders.end(), root);
+    while (right != orders.end() && query.closed_form(*right).value < 0.0) ++right;
+    while (right != orders.begin() && query.closed_form(*(right - 1)).value > 0.0) --right;
+
     double best = orders[0], best_value = kInfinity;
-    for (const double alpha : orders) {
-        const Certified k = log_moment(query.steps, alpha);
-        if (query.given_delta && query.conversion != Conversion::mironov && query.conversion != Conversion::balle &&
-            epsilon_floor(alpha, lower(k), query.log_delta) >= best_value) {
-            continue;
-        }
-        const double value = query.convert(alpha, upper(k), Rounding::up);
+    const auto consider = [&](double alpha, double k_upper) {
+        const double value = query.convert(alpha, k_upper, Rounding::up);
         if (value < best_value) best = alpha, best_value = value;
+    };
+    Tangent left_tangent{}, right_tangent{};
+    const auto neighbour = [&](double alpha) {
+        const LogMoment m = log_moment_derivatives(query.steps, alpha);
+        consider(alpha, upper(m.value));
+        return Tangent{alpha, lower(m.value), m.first * (1.0 - 0x1p-30)};
+    };
+    if (right != orders.end()) right_tangent = left_tangent = neighbour(*right);
+    if (right != orders.begin()) left_tangent = neighbour(*(right - 1));
+    if (right == orders.end()) right_tangent = left_tangent;
+    if (is_closed(query.conversion)) return best;
+
+    for (const double alpha : orders) {
+        if (alpha == left_tangent.alpha || alpha == right_tangent.alpha) continue;
+        const double k_floor = alpha < left_tangent.alpha ? left_tangent.at(alpha) : right_tangent.at(alpha);
+        if (k_floor > 0.0 && query.floor(alpha, k_floor) >= best_value) continue;
+        const Certified k = log_moment(query.steps, alpha);
+        if (query.floor(alpha, lower(k)) < best_value) consider(alpha, upper(k));
     }
     return best;
 }

@@ -20,13 +20,14 @@ namespace {
 
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
+constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
-    return q >= 0.0 && q <= 1.0 && sigma > 0.0 && ((alpha >= 1.0 && alpha <= kLargestOrder) || (alpha <= 0.0 && alpha >= -kLargestOrder));
+    return (q == 0.0 || q >= kTiny) && q <= 1.0 && sigma >= kTiny && ((alpha >= 1.0 && alpha <= kLargestOrder) || (alpha <= 0.0 && alpha >= -kLargestOrder));
 }
 
 bool out_of_reach(double q, double c, double alpha) noexcept {
-    if (!(alpha < 0.0 && c > 20.0)) return false;
+    if (!(alpha <= 0.0 && c > 20.0)) return false;
     const double split = 0.5 * c + (lane_log(1.0 - q) - lane_log(q)) / c;
     return split > 12.0 + (40.0 + lane_log(1.0 - alpha)) / c;
 }
@@ -63,10 +64,6 @@ Certified log_a_quadrature(double q, double sigma, double alpha) noexcept {
 Certified log_a(double q, double sigma, double alpha) noexcept {
     const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha);
     return few_terms ? log_a_binomial(q, sigma, alpha) : log_a_quadrature(q, sigma, alpha);
-}
-
-void log_a_many(double q, double sigma, const double* alpha, std::size_t n, Certified* out) noexcept {
-    for (std::size_t i = 0; i < n; ++i) out[i] = log_a(q, sigma, alpha[i]);
 }
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept {

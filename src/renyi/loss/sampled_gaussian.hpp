@@ -4,12 +4,11 @@
 //
 // Mironov, Talwar, Zhang 2019 (arXiv 1908.10530): log A(alpha)/(alpha-1) is the Renyi-DP of order alpha > 1
 // (remove direction, Theorems 4 and 5); log A(-z) is the log moment of the add direction.
-// Domain of every function: q in [0, 1], sigma in (0, inf], alpha in [-1e6, 0] or [1, 1e6]; NaN outside.
+// Domain of every function: q = 0 or in [1e-100, 1], sigma in [1e-100, inf], alpha in [-1e6, 0] or [1, 1e6]; NaN outside.
 // The accuracy is proven for sigma in [0.01, 1e6] and q = 0 or q in [1e-12, 1].
 #pragma once
 
 #include <complex>
-#include <cstddef>
 
 #include "renyi/fp/certified.hpp"
 
@@ -27,14 +26,11 @@ Certified log_a(double q, double sigma, double alpha) noexcept;
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
 
 // Three independent routes to the same number.
-Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // integer alpha >= 1
+Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // integer alpha >= 1, sigma >= 1e-3
 Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
-
-// log A at n orders of one (q, sigma): the nodes that do not depend on the order are computed once.
-void log_a_many(double q, double sigma, const double* alpha, std::size_t n, Certified* out) noexcept;
 
 // Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;

@@ -22,6 +22,7 @@ namespace renyi {
 namespace {
 
 constexpr double kTiny = 0x1p-60;
+constexpr double kSmallestSigma = 1e-3;  // exponents stay below 2^60
 
 // w expm1(a)
 Scaled term(const Scaled& w, DoubleDouble a) noexcept {
@@ -38,8 +39,8 @@ Scaled term(const Scaled& w, DoubleDouble a) noexcept {
 }  // namespace
 
 Certified log_a_binomial(double q, double sigma, double alpha) noexcept {
-    if (!(alpha >= 1.0) || alpha != std::floor(alpha)) return kOutsideDomain;
-    if (!(q > 0.0 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0 || !(alpha <= 1e6) || !(sigma > 0.0)) {
+    if (!(alpha >= 1.0) || alpha != std::floor(alpha) || !(sigma >= kSmallestSigma)) return kOutsideDomain;
+    if (!(q > 0.0 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0 || !(alpha <= 1e6)) {
         return log_a_quadrature(q, sigma, alpha);  // closed forms and NaN, in one place
     }
     const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};

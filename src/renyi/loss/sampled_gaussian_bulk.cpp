@@ -85,7 +85,7 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
     const double reach = std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, 2.0));
     double j = std::floor(-reach / h);
     if (std::isfinite(end.index)) j = end.index - kLanes * std::ceil((end.index - j) / kLanes);
-    double blocks = std::ceil((2.0 * c + 9.0 - j * h) / (h * kLanes));
+    double blocks = std::ceil((std::min(2.0 * c + 9.0, kLastNode) - j * h) / (h * kLanes));
 
     BulkSums sums;
     sums.truncation = 0x1p-54;

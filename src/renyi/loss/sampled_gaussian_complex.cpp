@@ -5,7 +5,7 @@
 // hence the nodes of the real order serve; the step must also resolve e^{i Im(alpha) l}: on the line Im u = a,
 // |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which divides the step 2 pi a / (L + a^2/2 + ...) accordingly.
 // The absolute error of A is a small multiple of u A(Re alpha) (1 + u_max^2/2): A itself may be far smaller than that, because the
-// integrand oscillates. Principal branch.
+// integrand oscillates. Principal branch. NaN where more than a million nodes would be needed (sigma |Im alpha| and |Re alpha|/sigma extreme).
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -23,6 +23,7 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
+constexpr double kMostNodes = 1e6;  // tens of milliseconds; small sigma with large |alpha| is refused beyond
 
 // sin(t) - t
 double sine_excess(double t) noexcept {
@@ -81,6 +82,7 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
     const bool remove = a >= 1.0;
     const double real_log_a = log_a(q, sigma, a).value;
     const Span span = span_of(SampledGaussianLaw(q, sigma), alpha, real_log_a);
+    if (!(span.last - span.first < kMostNodes)) return {kNaN, kNaN};
     const bool excess = real_log_a < 30.0;
     const Complex beta = alpha - 1.0;
     Complex sum = 0.0;

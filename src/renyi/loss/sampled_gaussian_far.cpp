@@ -1,7 +1,7 @@
 // See the header. Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is enough; every term to (80 + 16 E) u, where E is the
 // magnitude of the exponents added, accumulated by the kernel together with the sum.
-// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. Right of a node with u > alpha c, g' <= alpha c - u < 0, so
-// the rest is below a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
+// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls beyond the highest mode, with g' < -1 beyond
+// alpha c + 1: the rest is below its first term times the number of nodes up to there plus a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
 // the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk, which the caller integrates by itself.
 #include "renyi/loss/sampled_gaussian_far.hpp"
 
@@ -126,9 +126,10 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
     for (double i = 0.0; index + i < range.right && blocks < kMostBlocks; i += kLanes, ++blocks) {
         add(sums, sum_far(peak, direction, i, 1.0, static_cast<int>(std::min<double>(kLanes, range.right - index - i))));
         const double u = (index + i + kLanes - 1) * grid.h;
-        const bool final_fall = direction == Direction::remove && range.last;
-        const double rest = rest_of(final_fall ? u - alpha * grid.c : -slope_at(u));
-        if (rest * (final_fall ? 1.0 : margin) <= 0x1p-57 * sums.value) {
+        const bool final_fall = direction == Direction::remove && range.last;  // falling up to alpha c, faster than e^-u beyond alpha c + 1
+        const double nodes = std::max(alpha * grid.c + 1.0 - u, 0.0) / grid.h + 1.0 + 1.0 / grid.h;
+        const double rest = final_fall ? (u > mode ? sums.last * nodes : kInfinity) : rest_of(-slope_at(u)) * margin;
+        if (rest <= 0x1p-57 * sums.value) {
             result.truncation += rest / sums.value;
             break;
         }

@@ -32,8 +32,12 @@ constexpr double kSmallestBeta = 1e-9;
 // log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
 double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
 
+// What is summed: A - 1, entire in u for integer alpha > 1, or its derivatives in alpha as well, whose factor log(1+x) has the branch
+// points at every alpha and is at most |l| + pi off the axis.
+enum class Summand { excess, derivatives };
+
 // Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
-double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept;
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept;
 
 struct AddStep {
     double h;

@@ -21,6 +21,7 @@ namespace renyi {
 namespace {
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
+constexpr double kShoulder = 24.0;
 constexpr double kFarFrom = 9.0;     // up to here the bulk loses at most 12 * 81/2 u
 constexpr double kNegligible = 45.0;  // e^-45 < 2^-64
 constexpr double kVanishingBeta = 0x1p-500;  // alpha - 1 at alpha = 1: (A - 1)/beta = KL (1 + O(beta))
@@ -97,6 +98,8 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     peaks.low_far = two && peaks.low > kFarFrom;
     const double floor = peaks.low_far ? std::max(log_excess, far_height(law, alpha, peaks.low) - 2.0) : log_excess;
     peaks.high_alive = peaks.high > kFarFrom && (alpha < 2.0 || !two || far_height(law, alpha, peaks.high) + margin > floor);
+    // A single peak may have a shoulder that reaches beyond the bulk.
+    if (peaks.high <= kFarFrom) peaks.high_alive = far_height(law, alpha, kShoulder) + margin > log_excess;
     if (two && !peaks.high_alive && peaks.high > kFarFrom) peaks.dead_from = far_valley(law, alpha, peaks.low, peaks.high);
     return peaks;
 }
@@ -105,7 +108,7 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
 Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
     const SampledGaussianLaw law(q, sigma);
     const double log_excess = log_excess_remove(law, alpha);
-    const Grid grid = make_grid(q, sigma, step_remove(law, alpha, log_excess));
+    const Grid grid = make_grid(q, sigma, step_remove(law, alpha, log_excess, derivatives || alpha == 1.0 ? Summand::derivatives : Summand::excess));
     const double c = grid.c;
     if (alpha * c <= kFarFrom) {
         const double center = derivatives ? law.log_ratio(far_mode(law, alpha, 0.0)) : 0.0;

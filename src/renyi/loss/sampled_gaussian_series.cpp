@@ -24,6 +24,7 @@ namespace renyi {
 namespace {
 
 constexpr double kMostTerms = 16384.0;
+constexpr double kSmallestSigma = 1e-3;  // exponents stay below 2^60
 constexpr double kWorstCondition = 16.0;
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kNegligible = 0x1p-64;
@@ -81,8 +82,8 @@ double alternating_tail(double alpha, double k, Function f) noexcept {
 }  // namespace
 
 Certified log_a_series(double q, double sigma, double alpha) noexcept {
-    if (!(alpha >= 1.0 && alpha <= kMostTerms)) return kOutsideDomain;
-    if (!(q > 0.0 && q < 1.0) || !(sigma <= 1e40) || !(sigma > 0.0) || alpha == 1.0) return log_a_quadrature(q, sigma, alpha);
+    if (!(alpha >= 1.0 && alpha <= kMostTerms) || !(sigma >= kSmallestSigma)) return kOutsideDomain;
+    if (!(q > 0.0 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0) return log_a_quadrature(q, sigma, alpha);
     const DoubleDouble rest = two_sum(1.0, -q);
     const DoubleDouble log_rest = log_dd(rest), log_q = log_dd({q, 0.0});
     const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};

@@ -1,6 +1,6 @@
 // exp and log in double-double, for the few scalars per evaluation whose rounding would be multiplied by the order.
 //
-//   exp_dd(a), |a| < 2^45:     2^exponent * mantissa, relative error <= 2^-80 + 2^-98 |a|
+//   exp_dd(a), |a| < 2^45:     2^exponent * mantissa, relative error <= 2^-80 + 2^-98 |a|; 0 below, NaN above
 //   log_dd(a), a > 0 normal:   absolute error <= 2^-79 (1 + |log a| 2^-20)
 // exp: a = (64 k + i) log(2)/64 + r, |r| < 0.0055, e^a = 2^k 2^(i/64) e^r; e^r - 1 by its series, in double from r^4/24 < 2^-34 on.
 // log: a = 2^k m, r = m c - 1 with c near 1/m from a table, |r| < 2^-6.6; log1p(r) by its series, in double from r^5/5 < 2^-35 on.
@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "renyi/fp/certified.hpp"
 #include "renyi/fp/scaled.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_tables.hpp"
@@ -17,6 +18,7 @@ namespace renyi {
 constexpr DoubleDouble kLog2DD{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
 inline Scaled exp_dd(DoubleDouble a) noexcept {
+    if (!(std::fabs(a.hi) < 0x1p45)) return {{a.hi < 0.0 ? 0.0 : kNaN, 0.0}, 0.0};
     const double n = std::nearbyint(a.hi * (64.0 * 0x1.71547652b82fep0));
     const DoubleDouble r = a - kLog2DD * (n * 0x1p-6);
     const double k = std::floor(n * 0x1p-6);
