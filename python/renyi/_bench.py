@@ -17,6 +17,7 @@ import numpy as np
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
 from renyi._peers import Peer, Training, installed, quiet
+from renyi.accountants import Conversion
 
 DELTA = 1e-5
 EVERYDAY = Training(0.01, 1.0, 10_000)
@@ -63,11 +64,8 @@ def interleave(
     The order is turned back to front in every other round. A block repeats the call for about
     ``block`` seconds. Repetitions are numbered through, so inputs derived from k are always new.
     """
-    number = itertools.count(1)
-    everyone, seconds = range(len(contenders)), [[0.0] * rounds for _ in contenders]
-    results: list[Any] = []
-    calls: list[int] = []
-    collecting = gc.isenabled()
+    number, everyone, collecting = itertools.count(1), range(len(contenders)), gc.isenabled()
+    results, calls, seconds = list[Any](), list[int](), [[0.0] * rounds for _ in contenders]
     gc.collect()
     gc.disable()  # as timeit does
     try:
@@ -112,7 +110,9 @@ def _calls_in(block: float, contender: Contender, number: Iterator[int]) -> int:
 def epsilon_contenders(run: Training, peers: Sequence[Peer]) -> list[Contender]:
     """List fresh accountants: ours, then each peer and ours with the same orders and formula."""
 
-    def ours(k: int, orders: Sequence[float] | None = None, conversion: str = "optimal") -> float:
+    def ours(
+        k: int, orders: Sequence[float] | None = None, conversion: Conversion = "optimal"
+    ) -> float:
         q, sigma, steps = run.nudged(k)
         accountant = RDPAccountant(orders=orders, conversion=conversion)
         return float(
@@ -163,7 +163,7 @@ class Row:
 
 
 def run(*, quick: bool = False, progress: Callable[[str], object] | None = None) -> list[Row]:
-    """Time a few cases beside the installed peers.
+    """Time a few cases beside the installed peers; the rows of a case begin with ours.
 
     Parameters
     ----------
@@ -171,11 +171,6 @@ def run(*, quick: bool = False, progress: Callable[[str], object] | None = None)
         Five rounds instead of twenty-five.
     progress : callable, optional
         Is told in words what is being done, between the timed blocks.
-
-    Returns
-    -------
-    list of Row
-        Of every case, the library ``"renyi"`` first.
 
     Examples
     --------

@@ -112,6 +112,18 @@ def test_derivatives_at_integers(q, sigma, alpha):
     assert special.log_a_second_derivative(q, sigma, alpha) == pytest.approx(second, rel=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("q", "sigma", "alpha"),
+    [(1e-8, 0.4, 7.25), (5e-12, 1.4, 103.4), (2.9e-9, 1.18, 53.0), (3e-11, 0.29, 5.3)],
+)
+def test_derivatives_with_two_peaks(q, sigma, alpha):
+    """The peak that A may neglect can still carry the variance of the loss."""
+    first = float(reference.log_a_derivative(q, sigma, alpha, 17))
+    second = float(reference.log_a_second_derivative(q, sigma, alpha, 17))
+    assert special.log_a_derivative(q, sigma, alpha) == pytest.approx(first, rel=1e-12)
+    assert special.log_a_second_derivative(q, sigma, alpha) == pytest.approx(second, rel=1e-9)
+
+
 def test_complex_orders():
     """Within 1e-11 of A(Re alpha); the table holds A(alpha)/A(Re alpha)."""
     q, sigma, alpha, tau = (DERIVATIVES[k] for k in ("q", "sigma", "alpha", "tau"))

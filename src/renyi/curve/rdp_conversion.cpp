@@ -52,15 +52,21 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
 }
 
-// log of F(e^l) = e^{alpha l} - 1 - alpha expm1(l), l > 0 or < 0.
-double log_convex(double beta, double l) noexcept {
+// log of F(e^l) = e^{alpha l} - 1 - alpha expm1(l) for l < 0.
+double log_convex_left(double beta, double l) noexcept {
     const double t = beta * l;
-    if (t + l > 600.0) return t + l + lane_log1p(-(beta + 1.0) * lane_exp(-t));
     const double x = lane_expm1(l);
-    const LogReduction log = reduce_log(1.0 + x, x);
-    const double h = l > 700.0 ? kInfinity : x * l + (std::fabs(l) < 0.3 ? log1pmx_of(log, x) : l - x);
+    const double l_minus_x = l > -0.3 ? log1pmx_of(reduce_log(1.0 + x, x), x) : l - x;
     const double phi = t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t;
-    return lane_log(beta * h + (1.0 + x) * phi);
+    return lane_log(beta * (x * l + l_minus_x) + (1.0 + x) * phi);
+}
+
+// log of F(e^l) e^{-alpha l} for l > 0: F = e^l (beta (l - 1 + e^-l) + phi(beta l)), or 1 - alpha e^{-beta l} + beta e^{-alpha l}.
+double log_convex_decayed(double beta, double l) noexcept {
+    const double t = beta * l;
+    if (t > 40.0) return lane_log1p(-(beta + 1.0) * lane_exp(-t));
+    const double h = phi_of(reduce_exp(std::max(-l, -700.0))) + (l > 700.0 ? l - 700.0 : 0.0);  // e^-l - 1 + l
+    return lane_log(beta * h + phi_of(reduce_exp(t))) - t;
 }
 
 double log_add(double a, double b) noexcept {
@@ -68,74 +74,85 @@ double log_add(double a, double b) noexcept {
     return high + lane_log1p(lane_exp(std::min(a, b) - high));
 }
 
-// A touching point: a = e^x, b = e^-y, x + y = s.
-struct Touch {
-    double s, x, y;
-    double log_q, log_rest;  // log q, log (1-q)
-    double epsilon;
-    bool inside;             // 0 < p < 1, 0 < q < 1
+double one_minus_exp(double v) noexcept { return -lane_expm1(-v); }  // v >= 0
+
+// The line of slope s meets the axis at delta = p G, and e^{epsilon - x} = 1 - G = ((alpha-1)/alpha) (1 - r^alpha)/(1 - r^(alpha-1)), r = e^-s.
+struct Share {
+    double log_g;
+    double offset, size;  // epsilon - x and the size of its parts
 };
 
-// log of (1 - r^alpha)/(1 - r^beta) (alpha-1)/alpha with r = e^-s: epsilon - x.
-double slope_offset(double alpha, double s) noexcept {
+Share share_at(double alpha, double s) noexcept {
     const double beta = alpha - 1.0;
-    const double shrink = beta < 1.0 ? lane_log(beta) - lane_log1p(beta) : lane_log1p(-1.0 / alpha);
-    return shrink + lane_log(-lane_expm1(-alpha * s)) - lane_log(-lane_expm1(-beta * s));
+    const double decay = one_minus_exp(beta * s);
+    const double log_decayed = log_convex_decayed(beta, s);
+    const double log_g = log_decayed - lane_log1p(beta) - lane_log(decay);
+    const double g = lane_exp(log_g);
+    const double offset = g < 0.5 ? lane_log1p(-g) : lane_log(beta / alpha * (one_minus_exp(alpha * s) / decay));
+    return {log_g, offset, std::fabs(offset) * (4.0 + std::fabs(log_decayed))};
 }
 
-Touch complete(double alpha, double s, double x, double y) noexcept {
-    const double log_span = s > 600.0 ? s : lane_log(lane_expm1(s));  // log((a-b)/b)
-    // q = (1-b)/(a-b), 1-q = (a-1)/(a-b)
-    return {s, x, y, log_expm1(y) - log_span, log_expm1(x) + y - log_span, x + slope_offset(alpha, s), x > 0.0 && y > 0.0};
+// A touching point: a = e^x, b = e^-y, x + y = s, so that p = (1 - e^-y)/(1 - e^-s) and 1 - q = (1 - e^-x)/(1 - e^-s).
+struct Touch {
+    double s, x, y;
+    double log_p, log_rest;  // log p, log (1-q)
+    double log_delta;        // of the line
+    double epsilon, size;    // size of the parts of epsilon
+    bool inside;             // x > 0 and y > 0, that is p < 1 and q > 0
+};
+
+Touch complete(double s, double x, double y, const Share& share) noexcept {
+    const double log_span = lane_log(one_minus_exp(s));
+    const double log_p = lane_log(one_minus_exp(y)) - log_span;
+    const double log_rest = x > 0.0 ? lane_log(one_minus_exp(x)) - log_span : 0.0;
+    return {s, x, y, log_p, log_rest, log_p + share.log_g, x + share.offset, std::fabs(x) + y + share.size, x > 0.0 && y > 0.0};
 }
 
-// The touching point of slope s whose line has intercept delta: delta = p g(s)/(alpha (1 - r^beta)), g = r^alpha F(1/r), p = (1-b)/(1-r).
+// The touching point of slope s whose line has intercept delta: p = delta/G.
 Touch touch_given_delta(double alpha, double s, double log_delta) noexcept {
-    const double beta = alpha - 1.0;
-    const double log_g = log_convex(beta, s) - alpha * s;
-    const double log_p_span = log_delta + lane_log1p(beta) + lane_log(-lane_expm1(-beta * s)) - log_g + lane_log(-lane_expm1(-s));  // log(1-b)
-    if (!(log_p_span < 0.0)) return {s, 0, 0, 0, 0, 0, false};
-    const double y = -lane_log1p(-lane_exp(log_p_span));
-    return complete(alpha, s, s - y, y);
+    const Share share = share_at(alpha, s);
+    const double log_flat = log_delta - share.log_g + lane_log(one_minus_exp(s));  // log (1-b)
+    if (!(log_flat < 0.0)) return {s, 0, 0, 0, 0, 0, 0, 0, false};
+    const double y = -lane_log1p(-lane_exp(log_flat));
+    return complete(s, s - y, y, share);
 }
 
-// The touching point at height b = e^-y whose line has slope e^epsilon: s + slope_offset(s) = epsilon + y, by Newton.
+// The touching point at height b = e^-y whose line has slope e^epsilon: s + offset(s) = epsilon + y, by Newton.
 Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
     const double beta = alpha - 1.0;
     double s = epsilon + y + (beta < 1.0 ? lane_log1p(beta) - lane_log(beta) : -lane_log1p(-1.0 / alpha));
+    Share share{};
     for (int i = 0; i < 100; ++i) {
+        share = share_at(alpha, s);
         const double slope = 1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) - beta / lane_expm1(std::min(beta * s, 700.0));
-        const double step = (epsilon + y - s - slope_offset(alpha, s)) / slope;
+        const double step = (epsilon + y - s - share.offset) / slope;
         s = std::max(s + step, 0.1 * s);
         if (std::fabs(step) <= 4.0 * kUnitRoundoff * s) break;
     }
-    return complete(alpha, s, s - y, y);
+    return complete(s, s - y, y, share);
 }
 
-double log_excess_of(double alpha, const Touch& t) noexcept {  // log(f - 1)
-    return log_add(t.log_q + log_convex(alpha - 1.0, t.x), t.log_rest + log_convex(alpha - 1.0, -t.y));
-}
-
-double log_intercept(double alpha, const Touch& t) noexcept {  // log delta of the line at t
+double log_excess_of(double alpha, const Touch& t) noexcept {  // log(f - 1), f - 1 = q F(a) + (1-q) F(b), q = p e^-x
     const double beta = alpha - 1.0;
-    const double log_p = t.log_q + t.x;
-    return log_p + log_convex(beta, t.s) - alpha * t.s - lane_log1p(beta) - lane_log(-lane_expm1(-beta * t.s));
+    return log_add(t.log_p + log_convex_decayed(beta, t.x) + beta * t.x, t.log_rest + log_convex_left(beta, -t.y));
 }
 
 // Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess of the derivative.
-// Where the point is not inside, the parameter is too small. The residual is right to 40u, so one of at most 60u against a target moved by 100u
-// proves the side.
+// Where the point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each, right to
+// u size: a target moved by twice the residual that is accepted proves the side.
 template <class TouchAt>
-Touch solve(double alpha, double k, double start, double first_slope, TouchAt touch_at, Rounding r) noexcept {
-    constexpr double kFound = 60.0 * kUnitRoundoff;
-    const double target = log_expm1(k) + (r == Rounding::up ? 100.0 : -100.0) * kUnitRoundoff;
+Touch solve(double alpha, double k, double start, double first_slope, double size, TouchAt touch_at,
+            Rounding r) noexcept {
+    const double log_k = log_expm1(k);
+    const double found = kUnitRoundoff * (100.0 + 12.0 * (size + k + std::fabs(log_k)));
+    const double target = log_k + (r == Rounding::up ? 2.0 : -2.0) * found;
     double low = -1000.0, high = 1000.0;
     double here = lane_log(start), last = here, f_last = kNaN;
     Touch touch{};
     for (int i = 0; i < 200; ++i) {
         touch = touch_at(lane_exp(here));
         const double f = touch.inside ? log_excess_of(alpha, touch) - target : -kInfinity;
-        if (std::fabs(f) <= kFound) return touch;
+        if (std::fabs(f) <= found) return touch;
         (f < 0.0 ? low : high) = here;
         const double slope = std::isfinite(f_last) ? (f - f_last) / (here - last) : first_slope;
         last = here;
@@ -163,35 +180,39 @@ Touch optimal_given_delta(double alpha, double k, double log_delta, Rounding r) 
     const double p = alpha * lane_exp(log_delta);
     const double start = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
     // d log(f-1)/d log s lies between 2 for small K and about K for large K.
-    return solve(alpha, k, start, std::max(2.0, k), [&](double s) { return touch_given_delta(alpha, s, log_delta); }, r);
+    return solve(alpha, k, start, std::max(2.0, k), std::fabs(log_delta), [&](double s) { return touch_given_delta(alpha, s, log_delta); }, r);
 }
 
 Touch optimal_given_epsilon(double alpha, double k, double epsilon, Rounding r) noexcept {
     const double log_p = std::min(balle_log_delta(alpha, k, epsilon, r) + lane_log(alpha), -0.7);
-    return solve(alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, r);
+    return solve(alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, alpha * epsilon - log_p, [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, r);
 }
 
+// Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from below.
+constexpr double kSmallestLogDelta = -690.0;
+
 double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noexcept {
+    if (log_delta < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     if (corner_given_delta(alpha, log_delta)) {
-        const double value = rho_of(alpha, k) + lane_log1p(-lane_exp(log_delta));
-        return rounded(value, rho_of(alpha, k) + 1.0 + std::fabs(value), r);
+        const double loss = lane_log1p(-lane_exp(log_delta));
+        return rounded(rho_of(alpha, k) + loss, rho_of(alpha, k) - loss * (4.0 - log_delta), r);
     }
     const Touch t = optimal_given_delta(alpha, k, log_delta, r);
     if (!t.inside) return balle_epsilon(alpha, k, log_delta, r);
-    return rounded(t.epsilon, t.x + std::fabs(t.epsilon - t.x) + 4.0 * kUnitRoundoff, r);
+    return rounded(t.epsilon, 2.0 * t.size, r);
 }
 
 double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon)) return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
+    if (balle_log_delta(alpha, k, epsilon, r) < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     const Touch t = optimal_given_epsilon(alpha, k, epsilon, r);
     if (!t.inside) return balle_log_delta(alpha, k, epsilon, r);
-    const double value = log_intercept(alpha, t);
-    return rounded(value, std::fabs(t.log_q) + alpha * t.s + 8.0, r);
+    return rounded(t.log_delta, std::fabs(t.log_p) + alpha * t.s + 8.0, r);
 }
 
 // log f has derivative (q a^alpha x - (1-q) b^alpha y)/f in alpha.
 double slope_at(double alpha, double k, const Touch& t) noexcept {
-    return lane_exp(t.log_q + alpha * t.x - k) * t.x - lane_exp(t.log_rest - alpha * t.y - k) * t.y;
+    return lane_exp(t.log_p + (alpha - 1.0) * t.x - k) * t.x - lane_exp(t.log_rest - alpha * t.y - k) * t.y;
 }
 
 }  // namespace
@@ -215,7 +236,7 @@ double log_delta_from_rdp(Conversion conversion, double alpha, double k, double 
 }
 
 double epsilon_floor(double alpha, double k, double log_delta) noexcept {
-    if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k) + lane_log1p(-lane_exp(log_delta)) - kMargin * (rho_of(alpha, k) + 1.0);
+    if (corner_given_delta(alpha, log_delta)) return optimal_epsilon(alpha, k, log_delta, Rounding::down);
     return k > 0.0 ? balle_epsilon(alpha, log_expm1(k), log_delta, Rounding::down) : -kInfinity;
 }
 

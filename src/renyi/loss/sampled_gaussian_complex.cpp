@@ -1,19 +1,19 @@
 // log A for complex alpha: the moment generating function of the privacy loss off the real axis.
 //
 // Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) + (1+x) phi(beta l) ] for Re alpha >= 1, and
-// E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2), so small A - 1 keeps its digits. |(1+x)^alpha| = (1+x)^(Re alpha),
-// hence the nodes of the real order serve; the step must also resolve e^{i Im(alpha) l}: on the line Im u = a,
-// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which divides the step 2 pi a / (L + a^2/2 + ...) accordingly.
-// The absolute error of A is a small multiple of u A(Re alpha) (1 + u_max^2/2): A itself may be far smaller than that, because the
-// integrand oscillates. Principal branch. NaN where more than a million nodes would be needed (sigma |Im alpha| and |Re alpha|/sigma extreme).
+// E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2), so small A - 1 keeps its digits. |(1+x)^alpha| = (1+x)^(Re alpha):
+// the mass lies where it lies for the real order. The step must also resolve e^{i Im(alpha) l}: on the line Im u = a,
+// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which lowers the step 2 pi a / (L + a^2/2 + |Im alpha| a c) accordingly.
+// The absolute error of A is a small multiple of u A(Re alpha) (1 + u^2/2) at the nodes that matter: A itself may be far smaller than that,
+// because the integrand oscillates. Principal branch. NaN where more than four million nodes would be needed (|Im alpha|/sigma above about 1e6).
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/loss/sampled_gaussian_far.hpp"
 #include "renyi/loss/sampled_gaussian_grid.hpp"
-#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -23,7 +23,9 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
-constexpr double kMostNodes = 1e6;  // tens of milliseconds; small sigma with large |alpha| is refused beyond
+constexpr double kMostNodes = 4e6;
+constexpr double kPeakDepth = 50.0;  // e^-50 of a peak is not missed
+constexpr double kSmallExcess = 30.0;  // log A below which A - 1 is summed instead of A
 
 // sin(t) - t
 double sine_excess(double t) noexcept {
@@ -42,77 +44,104 @@ Complex complex_phi(Complex t) noexcept {
 }
 
 Complex complex_log1p(Complex s) noexcept {
+    if (std::norm(s) > 0.25) return std::log(1.0 + s);
     const double norm = 2.0 * s.real() + std::norm(s);
     return {0.5 * std::log1p(norm), std::atan2(s.imag(), 1.0 + s.real())};
 }
 
-struct Span {
-    double h, first, last;
+struct Window {
+    double first, last;  // of u
 };
 
-Span span_of(const SampledGaussianLaw& law, Complex alpha, double log_a) noexcept {
-    const double q = law.q, c = law.c;
-    const double a = alpha.real();
-    const bool remove = a >= 1.0;
-    const double order = remove ? std::max(a, 2.0) : std::min(a, -1.0);
-    const double mode = remove ? 0.0 : far_mode(law, order, 0.0);
-    const double p = law.posterior(mode);
-    const double narrow = remove ? 1.0 : 1.0 + std::fabs(a) * p * (1.0 - p) * c * c;
-    const double smallest = q * q * std::min(c * c, 1.0) * std::min(std::norm(alpha), std::norm(alpha - 1.0));
-    const double target = kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * q) - std::min(lane_log(std::min(smallest, 1.0) + 1e-300), 0.0);
+// Where the logarithm of the integrand of the real order exceeds `floor` around a mode.
+Window around(const SampledGaussianLaw& law, double order, double mode, double floor) noexcept {
+    const auto reach = [&](double direction) {
+        double step = 0.05 / std::sqrt(1.0 + std::fabs(order) * law.c * law.c);
+        double u = mode;
+        while (far_height(law, order, u) > floor) u += direction * (step *= 1.5);
+        return u;
+    };
+    return {reach(-1.0), reach(1.0)};
+}
+
+double step_of(const SampledGaussianLaw& law, Complex alpha, double mode) noexcept {
+    const double c = law.c, p = law.posterior(mode);
+    const bool remove = alpha.real() >= 1.0;
+    const double narrow = remove ? 1.0 : 1.0 - alpha.real() * p * (1.0 - p) * c * c;
+    const double smallest = law.q * law.q * std::min(c * c, 1.0) * std::min(std::norm(alpha), std::norm(alpha - 1.0));
+    const double target = kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * law.q) - std::log(std::clamp(smallest, 1e-300, 1.0));
     const double strip = std::min(std::sqrt(2.0 * target / narrow), (remove ? 3.1 : 1.5) / c);
-    const double h = 2.0 * 0x1.921fb54442d18p1 / (target / strip + 0.5 * strip * narrow + std::fabs(alpha.imag()) * c);
-    const double reach = 9.5 + std::sqrt(2.0 * std::max(-lane_log(std::min(c * c, 1.0)), 0.0));
-    const double left = remove ? -reach : mode - reach;
-    const double right = remove ? (log_a > 0.0 ? std::max(order * c, 2.0 * c) + reach : reach) : std::max(2.0 * c, 0.0) + reach;
-    return {h, std::floor(left / h), std::ceil(right / h)};
+    return 2.0 * 0x1.921fb54442d18p1 / (target / strip + 0.5 * strip * narrow + std::fabs(alpha.imag()) * c);
+}
+
+// The integrand of A - 1 at u, times sqrt(2 pi).
+Complex excess_at(const SampledGaussianLaw& law, Complex alpha, double u) noexcept {
+    const double w = law.w(u);
+    const double n = lane_exp(-0.5 * u * u);
+    if (w > 1.0) {  // l may be large and n tiny: combine exponents
+        const double l = law.log_ratio(u);
+        if (alpha.real() >= 1.0) {
+            const Complex t = (alpha - 1.0) * l;
+            const double mu = lane_exp(l - 0.5 * u * u);
+            if (t.real() > 600.0) return std::polar(lane_exp(alpha.real() * l - 0.5 * u * u), t.imag());
+            return mu * ((alpha - 1.0) * (l - 1.0 + lane_exp(-l)) + complex_phi(t));
+        }
+        return n * (complex_phi(alpha * l) + alpha * l) - alpha * law.q * (lane_exp(-0.5 * (u - law.c) * (u - law.c)) - n);
+    }
+    const ExpReduction e = reduce_exp(std::max(w, -700.0));
+    const double x = law.q * expm1_of(e);
+    const double y = law.one_minus_q + law.q * exp_of(e);
+    const LogReduction log = reduce_log(y, x);
+    const double l = log_of(log), l_minus_x = log1pmx_of(log, x);
+    if (alpha.real() * l > 600.0) return std::polar(lane_exp(alpha.real() * l - 0.5 * u * u), alpha.imag() * l);
+    if (alpha.real() >= 1.0) return n * (alpha - 1.0) * (x * l + l_minus_x) + n * y * complex_phi((alpha - 1.0) * l);
+    return n * (complex_phi(alpha * l) + alpha * l_minus_x);
 }
 
 }  // namespace
 
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept {
-    const double a = alpha.real();
-    if (alpha.imag() == 0.0) return log_a(q, sigma, a).value;
-    if (!(q >= 0.0 && q <= 1.0 && sigma > 0.0 && (a >= 1.0 || a <= 0.0) && std::fabs(a) <= 1e6 && std::isfinite(alpha.imag()))) {
-        return {kNaN, kNaN};
-    }
+    const double order = alpha.real();
+    const Certified real_order = log_a(q, sigma, order);
+    if (alpha.imag() == 0.0) return real_order.value;
+    if (std::isnan(real_order.value) || !std::isfinite(alpha.imag())) return {kNaN, kNaN};
     const double c = 1.0 / sigma;
     if (q == 0.0 || std::isinf(sigma)) return 0.0;
     if (q == 1.0) return 0.5 * c * c * alpha * (alpha - 1.0);
-    const bool remove = a >= 1.0;
-    const double real_log_a = log_a(q, sigma, a).value;
-    const Span span = span_of(SampledGaussianLaw(q, sigma), alpha, real_log_a);
-    if (!(span.last - span.first < kMostNodes)) return {kNaN, kNaN};
-    const bool excess = real_log_a < 30.0;
-    const Complex beta = alpha - 1.0;
-    Complex sum = 0.0;
-    for (double j = span.first; j <= span.last; ++j) {
-        const double u = j * span.h;
-        const double w = u * c - 0.5 * c * c;
-        double l, x, y, l_minus_x;
-        if (w < 600.0) {
-            const ExpReduction e = reduce_exp(std::max(w, -700.0));
-            x = q * expm1_of(e);
-            y = (1.0 - q) + q * exp_of(e);
-            const LogReduction log = reduce_log(y, x);
-            l = log_of(log);
-            l_minus_x = log1pmx_of(log, x);
-        } else {
-            l = lane_log(q) + w;
-            x = y = l_minus_x = kInfinity;
-        }
-        const double height = a * l - 0.5 * u * u;
-        if (!excess) {
-            sum += std::polar(lane_exp(height - real_log_a), alpha.imag() * l);
-        } else if (a * l > 40.0) {  // the linear part is below rounding
-            sum += std::polar(lane_exp(height), alpha.imag() * l);
-        } else {
-            const double n = lane_exp(-0.5 * u * u);
-            sum += remove ? n * beta * (x * l + l_minus_x) + n * y * complex_phi(beta * l) : n * (complex_phi(alpha * l) + alpha * l_minus_x);
-        }
+    const SampledGaussianLaw law(q, sigma);
+    const bool excess = real_order.value < kSmallExcess;
+    const double low = far_mode(law, order, 0.0), high = order > 1.0 ? far_mode(law, order, order * c) : low;
+    const double h = step_of(law, alpha, low);
+
+    // The modes, and for A - 1 the bulk and the bump of the linear part at u = c; the windows may overlap.
+    const double top = std::max(far_height(law, order, low), far_height(law, order, high));
+    const auto floor_of = [&](double mode) { return (excess ? far_height(law, order, mode) : top) - kPeakDepth; };
+    std::array<Window, 4> windows{around(law, order, low, floor_of(low)), around(law, order, high, floor_of(high)), {low, low}, {low, low}};
+    if (excess) {
+        const double reach = 10.0 + 2.0 * std::sqrt(std::max(std::log(sigma), 0.0));
+        windows[2] = {-reach, std::min(2.0 * c, reach) + reach};
+        windows[3] = {c - reach, c + reach};
     }
-    sum *= span.h * kInverseSqrt2Pi;
-    return excess ? complex_log1p(sum) : real_log_a + std::log(sum);
+    std::sort(windows.begin(), windows.end(), [](Window a, Window b) { return a.first < b.first; });
+    double nodes = 0.0, covered = -kInfinity;
+    for (const Window& window : windows) {
+        nodes += std::max(window.last - std::max(window.first, covered), 0.0) / h;
+        covered = std::max(covered, window.last);
+    }
+    if (!(nodes < kMostNodes)) return {kNaN, kNaN};
+
+    Complex sum = 0.0;
+    double next = -kInfinity;
+    for (const Window& window : windows) {
+        for (double j = std::max(next, std::floor(window.first / h)); j * h <= window.last; ++j) {
+            const double u = j * h;
+            sum += excess ? excess_at(law, alpha, u)
+                          : std::polar(lane_exp(far_height(law, order, u) - real_order.value), alpha.imag() * law.log_ratio(u));
+        }
+        next = std::max(next, std::floor(window.last / h) + 1.0);
+    }
+    sum *= h * kInverseSqrt2Pi;
+    return excess ? complex_log1p(sum) : real_order.value + std::log(sum);
 }
 
 }  // namespace renyi

@@ -116,9 +116,10 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     }
     const Peaks peaks = find_peaks(law, alpha, log_excess);
     double center = 0.0;
-    if (derivatives) {
-        const bool prefer_low = !peaks.high_alive || (peaks.low_far && far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high));
-        center = law.log_ratio(prefer_low ? far_mode(law, alpha, 0.0) : peaks.high);
+    if (derivatives) {  // at the mode that holds most of the tilted law
+        const double low = far_mode(law, alpha, 0.0);
+        const bool prefer_low = !peaks.high_alive || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
+        center = law.log_ratio(prefer_low ? low : peaks.high);
     }
     // The bulk form is the better one while alpha l < 2; beyond u = 27 it is all below 2^-500.
     const double crossing = (lane_log1p(lane_expm1(2.0 / alpha) / q) + 0.5 * c * c) * sigma;

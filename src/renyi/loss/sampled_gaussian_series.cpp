@@ -11,7 +11,7 @@
 // Cohen-Rodriguez Villegas-Zagier method, error (3 + sqrt 8)^-23 < 2^-58 of its first term.
 //
 // Terms carry 30u each. The sum of their magnitudes over the result, the condition number, is tracked; it is what decides the
-// documented domain: 1 < alpha <= 16384 and condition <= 16 (sigma up to about 2, alpha not close to 1). NaN elsewhere.
+// documented domain: 1 < alpha <= 16384 and condition <= 4 (sigma up to about 1, alpha not close to 1). NaN elsewhere.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kMostTerms = 16384.0;
 constexpr double kSmallestSigma = 1e-3;  // exponents stay below 2^60
-constexpr double kWorstCondition = 16.0;
+constexpr double kWorstCondition = 4.0;
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kNegligible = 0x1p-64;
 
