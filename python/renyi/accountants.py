@@ -239,7 +239,9 @@ class RDPAccountant:
 def _orders_of(orders: Any) -> tuple[float, ...]:
     allowed = "a non-empty list of numbers in (1, 1e6]"
     try:
-        values = tuple(real_of(order, "orders", allowed) for order in orders)
+        values = tuple(orders)
+        if not all(type(order) is float for order in values):
+            values = tuple(real_of(order, "orders", allowed) for order in values)
     except TypeError as error:
         raise TypeError(f"orders must be {allowed}, got {orders!r}") from error
     if not values or not all(1.0 < order <= LARGEST_ORDER for order in values):

@@ -54,10 +54,12 @@ cdef class SampledSteps:
     cdef vector[double] orders
     cdef dict positions
     cdef Conversion conversion
+    cdef double last_order  # where the next query starts to look: the order moves little between queries
 
     def __init__(self, orders, str conversion):
         cdef double order
         self.positions = {}
+        self.last_order = 0.0
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
             for order in orders:
@@ -77,19 +79,23 @@ cdef class SampledSteps:
     def epsilon(self, double delta):
         """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
         cdef vector[SampledStep] steps = self.steps
+        cdef double start = self.last_order
         cdef RdpGuarantee g
         with nogil:
             g = rdp_epsilon(Steps(steps.data(), steps.size()), delta, self.conversion,
-                            ConstDoubles(self.orders.data(), self.orders.size()), 0.0)
+                            ConstDoubles(self.orders.data(), self.orders.size()), start)
+        self.last_order = g.order
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
         """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
         cdef vector[SampledStep] steps = self.steps
+        cdef double start = self.last_order
         cdef RdpGuarantee g
         with nogil:
             g = rdp_delta(Steps(steps.data(), steps.size()), epsilon, self.conversion,
-                          ConstDoubles(self.orders.data(), self.orders.size()), 0.0)
+                          ConstDoubles(self.orders.data(), self.orders.size()), start)
+        self.last_order = g.order
         return g.value, g.floor, g.order
 
     def rdp_into(self, const double[::1] orders, double[::1] out):

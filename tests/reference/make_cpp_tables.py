@@ -174,7 +174,8 @@ def make_elementary_dd() -> None:
     scaled = []
     for _ in range(60):  # mantissa within 2^+-199, as normalised() leaves it
         mantissa = double_double(rng, wide(rng, -199, 199))
-        size = rng.choice((rng.uniform(-900, 900), rng.uniform(-70, 70), rng.uniform(55, 70), rng.uniform(-3, 3)))
+        sizes = ((-900, 900), (-70, 70), (61, 66), (61, 66), (-3, 3))
+        size = rng.uniform(*rng.choice(sizes))
         exponent = float(round(size - math.log2(mantissa[0])))
         ctx.prec = 2500
         x = (arb(mantissa[0]) + arb(mantissa[1])) * arb(2) ** int(exponent)
@@ -224,7 +225,7 @@ def make_kernels() -> None:
     """One node: everything the kernels say about u, exact for the double arguments."""
     rng = random.Random(5)
     rows = []
-    while len(rows) < 160:
+    while len(rows) < 120:
         q = rng.choice((rng.random(), 10 ** rng.uniform(-12, 0), 1 - 10 ** rng.uniform(-6, -1)))
         sigma = rng.choice((10 ** rng.uniform(-2, 6), 10 ** rng.uniform(-1, 1)))
         h = rng.randrange(2048, 4096) / 2.0 ** rng.randrange(13, 16)
@@ -243,10 +244,15 @@ def make_kernels() -> None:
         log = x.log1p()
         if not abs(x) > 1e-100:
             continue
-        values = (log, n * ((1 + x) * log - x), n * (x - log), n * (1 + x), n)
-        rows.append((q, sigma, h, float(j), *(part for v in values for part in pair(v))))
-    names = "l_hi, l_lo, g_remove_hi, g_remove_lo, g_add_hi, g_add_lo, m_hi, m_lo, n_hi, n_lo"
-    write("kernels", table("Node", f"q, sigma, h, j, {names}", rows))
+        most = math.log10(min(600 / abs(float(log)), 1e6))
+        beta, z = (10 ** rng.uniform(min(-6, most - 1), most) for _ in range(2))
+        values = [log, n * ((1 + x) * log - x), n * (x - log), n * (1 + x), n]
+        for weight, s in ((n * (1 + x), arb(beta)), (n, -arb(z))):  # m phi(s l)
+            values.append(weight * ((s * log).expm1() - s * log))
+        rows.append((q, sigma, h, float(j), beta, -z, *(part for v in values for part in pair(v))))
+    names = ("l", "g_remove", "g_add", "m", "n", "phi_remove", "phi_add")
+    columns = ", ".join(f"{name}_hi, {name}_lo" for name in names)
+    write("kernels", table("Node", f"q, sigma, h, j, s_remove, s_add, {columns}", rows))
 
 
 def make_sampled_gaussian() -> None:
@@ -254,7 +260,7 @@ def make_sampled_gaussian() -> None:
 
     rng = random.Random(6)
     values = np.load(HERE / "log_a.npz")
-    some = sorted(rng.sample(range(len(values["q"])), 240))
+    some = sorted(rng.sample(range(len(values["q"])), 160))
     rows = [tuple(float(values[name][i]) for name in ("q", "sigma", "alpha", "hi", "lo")) for i in some]
     rows = [(*row[:4], shorter(row[4], 24)) for row in rows]
     names = ("q", "sigma", "alpha", "kl", "first", "second", "tau", "ratio_real", "ratio_imag")

@@ -89,23 +89,28 @@ double first_guess(const Query& query) noexcept {
 bool is_closed(Conversion c) noexcept { return c == Conversion::mironov || c == Conversion::balle; }
 
 double best_order(const Query& query, double start) noexcept {
+    const auto optimal = [&](double alpha) { return query.optimal_form(alpha); };
+    if (start > 1.0 && !is_closed(query.conversion)) return order_at(rising_root(lane_log(start - 1.0), 1e-7, optimal));
     const double guess = start > 1.0 ? lane_log(start - 1.0) : first_guess(query);
     const double closed = order_at(rising_root(guess, 1e-7, [&](double alpha) { return query.closed_form(alpha); }));
     if (is_closed(query.conversion)) return closed;
-    const double exact = order_at(rising_root(lane_log(closed - 1.0), 1e-7, [&](double alpha) { return query.optimal_form(alpha); }));
+    const double exact = order_at(rising_root(lane_log(closed - 1.0), 1e-7, optimal));
     return query.convert_upper(exact) <= query.convert_upper(closed) ? exact : closed;
 }
 
 // A tangent of K, which is convex: a lower bound on K at every order.
 struct Tangent {
     double alpha, k, slope;
-    double at(double order) const noexcept { return k + slope * (order - alpha); }
+    double at(double order) const noexcept { return k + slope * (order - alpha) * (order > alpha ? 1.0 - 0x1p-30 : 1.0 + 0x1p-30); }
 };
 
+Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
+
 // Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is best. For the other
-// conversions an order can only win if its `floor` does, and that is bounded below through the tangents of K at the neighbours.
-double best_of(const Query& query, std::span<const double> orders) noexcept {
-    const double root = order_at(rising_root(first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
+// conversions an order can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
+// the way outward.
+double best_of(const Query& query, std::span<const double> orders, double start) noexcept {
+    const double root = order_at(rising_root(start > 1.0 ? lane_log(start - 1.0) : first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
     auto right = std::lower_bound(orders.begin(), orders.end(), root);
     while (right != orders.end() && query.closed_form(*right).value < 0.0) ++right;
     while (right != orders.begin() && query.closed_form(*(right - 1)).value > 0.0) --right;
@@ -119,20 +124,23 @@ double best_of(const Query& query, std::span<const double> orders) noexcept {
     const auto neighbour = [&](double alpha) {
         const LogMoment m = log_moment_derivatives(query.steps, alpha);
         consider(alpha, upper(m.value));
-        return Tangent{alpha, lower(m.value), m.first * (1.0 - 0x1p-30)};
+        return tangent_of(alpha, m);
     };
     if (right != orders.end()) right_tangent = left_tangent = neighbour(*right);
     if (right != orders.begin()) left_tangent = neighbour(*(right - 1));
     if (right == orders.end()) right_tangent = left_tangent;
     if (is_closed(query.conversion)) return best;
 
-    for (const double alpha : orders) {
-        if (alpha == left_tangent.alpha || alpha == right_tangent.alpha) continue;
-        const double k_floor = alpha < left_tangent.alpha ? left_tangent.at(alpha) : right_tangent.at(alpha);
-        if (k_floor > 0.0 && query.floor(alpha, k_floor) >= best_value) continue;
-        const Certified k = log_moment(query.steps, alpha);
-        if (query.floor(alpha, lower(k)) < best_value) consider(alpha, upper(k));
-    }
+    const auto visit = [&](double alpha, Tangent& tangent) {
+        const double k_floor = tangent.at(alpha);
+        if (k_floor > 0.0 && query.floor(alpha, k_floor) >= best_value) return;
+        const LogMoment m = log_moment_derivatives(query.steps, alpha);
+        tangent = tangent_of(alpha, m);
+        if (query.floor(alpha, tangent.k) < best_value) consider(alpha, upper(m.value));
+    };
+    if (right != orders.end()) ++right;
+    for (auto it = right; it != orders.end(); ++it) visit(*it, right_tangent);
+    for (auto it = std::lower_bound(orders.begin(), orders.end(), left_tangent.alpha); it != orders.begin();) visit(*--it, left_tangent);
     return best;
 }
 
@@ -141,9 +149,12 @@ RdpGuarantee at_order(const Query& query, double alpha) noexcept {
     return {query.convert(alpha, upper(k), Rounding::up), query.convert(alpha, lower(k), Rounding::down), alpha};
 }
 
-// log delta at epsilon = 0 from the divergence of the lowest order at hand.
-double log_total_variation(const Query& query, std::span<const double> orders) noexcept {
+// log delta at epsilon = 0 from the divergence of the lowest order at hand, if it can be below log_delta.
+double log_total_variation(const Query& query, std::span<const double> orders, double log_delta) noexcept {
     if (query.conversion == Conversion::mironov) return kInfinity;
+    double jensen = 0.0;  // log A >= alpha (alpha-1) q^2/(2 sigma^2)
+    for (const SampledStep& s : query.steps) jensen += 0.5 * s.count * (s.q / s.sigma) * (s.q / s.sigma);
+    if (log_delta_at_zero(jensen) > log_delta + 1e-6) return kInfinity;
     return log_delta_at_zero(upper(rdp(query.steps, orders.empty() ? 1.0 : orders[0])));
 }
 
@@ -155,8 +166,8 @@ double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x
 RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion, std::span<const double> orders,
                          double start) noexcept {
     const Query query{steps, conversion, true, std::log(delta), 0.0};
-    if (log_total_variation(query, orders) <= query.log_delta) return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
-    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders));
+    if (log_total_variation(query, orders, query.log_delta) <= query.log_delta) return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders, start));
     if (std::isnan(g.value) || std::isnan(g.floor)) return {kInfinity, 0.0, g.order};
     return {std::max(g.value, 0.0), std::max(g.floor, 0.0), g.order};
 }
@@ -164,9 +175,9 @@ RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conve
 RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion, std::span<const double> orders,
                        double start) noexcept {
     const Query query{steps, conversion, false, 0.0, epsilon};
-    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders));
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders, start));
     if (std::isnan(g.value) || std::isnan(g.floor)) g = {0.0, -kInfinity, g.order};
-    const double variation = log_total_variation(query, orders);
+    const double variation = log_total_variation(query, orders, g.value);
     if (variation < g.value) g = {variation, std::min(variation, g.floor), orders.empty() ? 1.0 : orders[0]};
     return {exp_up(g.value), exp_down(g.floor), g.order};
 }

@@ -37,7 +37,9 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     const double c = 1.0 / sigma;
     if (!in_domain(q, sigma, alpha)) {
         answer = {kOutsideDomain, kNaN, kNaN};
-    } else if (q == 0.0 || std::isinf(sigma)) {
+        return true;
+    }
+    if (q == 0.0 || std::isinf(sigma)) {
         answer = {{0.0, 0.0}, 0.0, 0.0};
     } else if (q == 1.0 || sigma > kHugeSigma) {
         const double scale = q * c * (q * c);

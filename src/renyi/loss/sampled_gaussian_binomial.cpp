@@ -40,7 +40,7 @@ Scaled term(const Scaled& w, DoubleDouble a) noexcept {
 
 Certified log_a_binomial(double q, double sigma, double alpha) noexcept {
     if (!(alpha >= 1.0) || alpha != std::floor(alpha) || !(sigma >= kSmallestSigma)) return kOutsideDomain;
-    if (!(q > 0.0 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0 || !(alpha <= 1e6)) {
+    if (!(q >= 1e-100 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0 || !(alpha <= 1e6)) {
         return log_a_quadrature(q, sigma, alpha);  // closed forms and NaN, in one place
     }
     const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};

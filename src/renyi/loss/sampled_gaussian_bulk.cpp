@@ -82,7 +82,8 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
     const double log_half = lane_log(0.5 * r.alpha * beta) + 2.0 * r.law.log_q;
     const double log_left = log_half + (r.alpha < 2.0 ? kLog2 : 0.0);
     const double log_right = log_half + c * c;
-    const double reach = std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, 2.0));
+    // The moments of the tilted law also need its mass of 1 near the origin, which A - 1 does not see.
+    const double reach = std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, r.derivatives ? kAliasingTarget : 2.0));
     double j = std::floor(-reach / h);
     if (std::isfinite(end.index)) j = end.index - kLanes * std::ceil((end.index - j) / kLanes);
     double blocks = std::ceil((std::min(2.0 * c + 9.0, kLastNode) - j * h) / (h * kLanes));
@@ -97,6 +98,8 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
         const double u = (j - 1.0) * h;
         if (j >= end.index || sums.overflow || u > kLastNode) return sums;
         const double target = std::max(log_or_minus_infinity(sums.value), r.log_excess) - kAliasingTarget;
+        const double height = r.alpha * l - 0.5 * u * u;
+        if (r.derivatives && height > std::max(r.log_excess, 0.0) - kAliasingTarget) continue;
         if (u > end.single_after) {
             const double p = 1.0 - r.law.one_minus_q * lane_exp(-l);
             const double away = u - 2.0 * c;
@@ -104,9 +107,8 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
             const double left = u < 0.5 * c ? log_tail(log_left - 0.5 * u * u, u, h) : -kInfinity;
             if (std::max(left, right) < target) return sums;
         }
-        const double height = r.alpha * l - 0.5 * u * u;
-        if (height < target && u > end.falls_after && u > 0.5 * c) {  // at most this height up to alpha c, a geometric series beyond
-            const double nodes = std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
+        if (height < target && u > end.falls_after && u > 0.5 * c) {  // at most this height up to the end, or up to alpha c and a geometric series beyond
+            const double nodes = std::isfinite(end.index) ? end.index - j : std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
             if (height + lane_log(nodes) < target) return sums;
         }
     }

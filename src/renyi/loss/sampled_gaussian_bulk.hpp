@@ -18,7 +18,7 @@ struct BulkRequest {
     const Grid& grid;
     double alpha;
     double s;            // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
-    double log_excess;   // log of a lower bound on A - 1
+    double log_excess;   // log of a lower bound on A - 1, or of what of it is known already
     bool derivatives;
     double center;       // shift of the derivative sums
 };
@@ -27,7 +27,7 @@ struct BulkRequest {
 struct BulkEnd {
     double index;         // nodes j < index only (inf: no far part follows)
     double single_after;  // beyond this u the tail bound, once falling, has no peak left that matters
-    double falls_after;   // beyond this u the integrand of A falls
+    double falls_after;   // beyond this u the integrand of A falls, or rises again only to what is negligible at index
 };
 
 BulkSums integrate_bulk_remove(const BulkRequest& request, BulkEnd end) noexcept;

@@ -126,6 +126,7 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
     double nodes = 0.0, covered = -kInfinity;
     for (const Window& window : windows) {
         nodes += std::max(window.last - std::max(window.first, covered), 0.0) / h;
+        if (std::max(-window.first, window.last) > 0x1p50 * h) return {kNaN, kNaN};  // indices beyond the integers of double
         covered = std::max(covered, window.last);
     }
     if (!(nodes < kMostNodes)) return {kNaN, kNaN};

@@ -92,7 +92,8 @@ double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexc
         double step = residual / (curvature > 0.1 ? curvature : 1.0);
         if (alpha < 0.0) {
             (residual > 0.0 ? below : above) = u;
-            if (!(u + step > below && u + step < above)) step = 0.5 * (below + above) - u;
+            const bool halve = i % 3 == 2 && above - below > 1.0;  // Newton may jump to and fro across the sigmoid
+            if (halve || !(u + step > below && u + step < above)) step = 0.5 * (below + above) - u;
         }
         u += step;
         if (std::fabs(step) <= 0.01 / std::sqrt(1.0 + std::fabs(1.0 - curvature))) break;

@@ -136,7 +136,7 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
         range = {range.left, far.leftmost, false};
     }
     const bool low_matters = !any || joined || far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high) - kNegligible - 20.0;
-    if (peaks.low_far && low_matters && peaks.low < (range.right - 1.0) * grid.h) {
+    if (peaks.low_far && low_matters && (joined || peaks.low < (range.right - 1.0) * grid.h)) {
         range.last = false;
         if (!any) range.right = std::ceil(peaks.dead_from / grid.h);
         const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.low, center, range);
@@ -145,11 +145,19 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
         joined = far.joined;
         range.right = far.leftmost;
     }
-    if (any && !joined && sum.scale + lane_log(sum.value) >= 100.0) return sum;  // the bulk is below e^41
-    const bool dead = peaks.dead_from < kInfinity;
-    BulkEnd end{any ? range.right : std::ceil(peaks.dead_from / grid.h), 0.0, peaks.high};
-    if (any ? alpha < 2.0 : !dead) end.single_after = any ? kInfinity : std::max(alpha, 2.0) * c;
-    const BulkSums bulk = integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center}, end);
+    const double known = any ? std::max(log_excess, sum.scale + lane_log(sum.value)) : log_excess;
+    if (any && !joined && known >= 100.0) return sum;  // the bulk is below e^41
+    const bool two = peaks.high - peaks.low > 1.0;
+    BulkEnd end{range.right, kInfinity, kInfinity};
+    if (any) {
+        if (alpha >= 2.0) end.single_after = 0.0;
+        if (!joined && two && !peaks.low_far) end.falls_after = kFarFrom;
+    } else if (peaks.dead_from < kInfinity) {
+        end = {std::ceil(peaks.dead_from / grid.h), 0.0, kFarFrom};
+    } else {
+        end = {kInfinity, std::max(alpha, 2.0) * c, peaks.high};
+    }
+    const BulkSums bulk = integrate_bulk_remove({law, grid, alpha, beta, known, derivatives, center}, end);
     return any ? sum + excess_of(bulk, grid) : excess_of(bulk, grid);
 }
 
