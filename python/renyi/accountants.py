@@ -60,7 +60,10 @@ class RDPAccountant:
             raise ValueError(f"conversion must be one of {', '.join(map(repr, CONVERSIONS))}, got {conversion!r}")
         self._orders = None if orders is None else _orders_of(orders)
         self._conversion: Conversion = conversion
-        self._steps = SampledSteps(None if self._orders is None else sorted(self._orders), conversion)
+        try:
+            self._steps = SampledSteps(self._orders, conversion)
+        except ValueError as error:
+            raise ValueError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
         self._unprotected = False
         self._ledger: dict[Mechanism, int] = {}
 
@@ -236,16 +239,16 @@ class RDPAccountant:
         return f"<RDPAccountant: {parts or 'nothing composed'}>"
 
 
+_ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"
+
+
 def _orders_of(orders: Any) -> tuple[float, ...]:
-    allowed = "a non-empty list of numbers in (1, 1e6]"
     try:
         values = tuple(orders)
         if not all(type(order) is float for order in values):
-            values = tuple(real_of(order, "orders", allowed) for order in values)
+            values = tuple(real_of(order, "orders", _ALLOWED_ORDERS) for order in values)
     except TypeError as error:
-        raise TypeError(f"orders must be {allowed}, got {orders!r}") from error
-    if not values or not all(1.0 < order <= LARGEST_ORDER for order in values):
-        raise ValueError(f"orders must be {allowed}, got {orders!r}")
+        raise TypeError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
     return values
 
 

@@ -4,6 +4,7 @@
 Every query works on a copy of the steps taken under the GIL and releases it, so threads may compose and ask at will.
 """
 
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 
@@ -58,12 +59,18 @@ cdef class SampledSteps:
 
     def __init__(self, orders, str conversion):
         cdef double order
+        cdef bint valid = True
         self.positions = {}
         self.last_order = 0.0
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
-            for order in orders:
+            for value in orders:
+                order = value
+                valid = valid and 1.0 < order <= 1e6
                 self.orders.push_back(order)
+            if not valid or self.orders.empty():
+                raise ValueError("orders outside (1, 1e6]")
+            sort(self.orders.begin(), self.orders.end())
 
     def add(self, double q, double sigma, double count):
         """Add ``count`` steps; the sum of counts is not rounded below 2^53."""

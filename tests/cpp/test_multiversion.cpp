@@ -12,6 +12,7 @@
 #include "check.hpp"
 #include "kernels_baseline.hpp"
 #include "renyi/fp/environment.hpp"
+#include "renyi/loss/sampled_gaussian_far.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_law.hpp"
 
@@ -87,7 +88,7 @@ FarPeak peak_at(std::mt19937_64& generator, bool remove, bool unit_tilt) {
     k.tilt = unit_tilt ? 1.0 : k.alpha;
     k.c = law.c;
     k.h = round_step(0.05 + 0.2 * unit(generator));
-    k.u = law.split() + 20.0 * (unit(generator) - 0.3);
+    k.u = far_mode(law, k.tilt, std::max(k.tilt, 0.0) * law.c) + unit(generator) - 0.5;
     k.drift = k.u - k.tilt * k.c;
     k.p = law.posterior(k.u);
     k.one_minus_p = 1.0 - k.p;

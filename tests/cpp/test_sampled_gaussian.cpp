@@ -236,8 +236,8 @@ void monotone() {
 }
 
 void derivatives() {
-    Worst kl{"KL", 1.0}, value{"value", 1.0}, first{"first derivative", 1e-11, 1.0}, second{"second derivative", 1e-10, 1.0};
-    Worst ratio{"A(alpha + i tau) / A(alpha)", 1e-11, 1.0};
+    // A central moment loses digits where the order is large: the reference node of a far peak moves by rounding.
+    Worst kl{"KL", 1.0}, first{"first derivative", 1e-13}, second{"second derivative", 1e-9}, ratio{"A(alpha + i tau) / A(alpha)", 1.0};
     for (const auto& row : table::kDerivative) {
         const Certified d = rdp_sampled_gaussian(row.q, row.sigma, 1.0);
         CHECK(lower(d) <= row.kl && row.kl <= upper(d));
@@ -249,8 +249,9 @@ void derivatives() {
         second.note_error(std::fabs(a.second / row.second - 1.0), row.alpha);
         const std::complex<double> z = log_a(row.q, row.sigma, std::complex<double>(row.alpha, row.tau));
         if (std::isnan(z.real())) continue;
-        const std::complex<double> quotient = std::exp(z - log_a(row.q, row.sigma, row.alpha).value);
-        ratio.note_error(std::abs(quotient - std::complex<double>(row.ratio_real, row.ratio_imag)), row.alpha);
+        const double at_real = log_a(row.q, row.sigma, row.alpha).value;  // its rounding alone moves the quotient
+        const double error = std::abs(std::exp(z - at_real) - std::complex<double>(row.ratio_real, row.ratio_imag));
+        ratio.note_error(error / (1e-13 + 8.0 * 0x1p-53 * at_real), row.alpha);
     }
     for (const Worst& worst : {kl, first, second, ratio}) REPORT(worst);
 

@@ -34,8 +34,8 @@ struct Query {
     struct Stationarity {
         double value, slope;
     };
-    Stationarity closed_form(double alpha) const noexcept {
-        const LogMoment m = log_moment_derivatives(steps, alpha);
+    Stationarity closed_form(double alpha) const noexcept { return closed_form(alpha, log_moment_derivatives(steps, alpha)); }
+    Stationarity closed_form(double alpha, const LogMoment& m) const noexcept {
         const double t = alpha - 1.0;
         const bool plain = conversion == Conversion::mironov;
         if (given_delta) {
@@ -111,24 +111,27 @@ Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, l
 // the way outward.
 double best_of(const Query& query, std::span<const double> orders, double start) noexcept {
     const double root = order_at(rising_root(start > 1.0 ? lane_log(start - 1.0) : first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
-    auto right = std::lower_bound(orders.begin(), orders.end(), root);
-    while (right != orders.end() && query.closed_form(*right).value < 0.0) ++right;
-    while (right != orders.begin() && query.closed_form(*(right - 1)).value > 0.0) --right;
-
     double best = orders[0], best_value = kInfinity;
     const auto consider = [&](double alpha, double k_upper) {
         const double value = query.convert(alpha, k_upper, Rounding::up);
         if (value < best_value) best = alpha, best_value = value;
     };
+    // The neighbours: the last order where the function is negative and the first where it is not.
+    auto right = std::lower_bound(orders.begin(), orders.end(), root);
     Tangent left_tangent{}, right_tangent{};
-    const auto neighbour = [&](double alpha) {
+    bool right_known = false;
+    const auto is_left = [&](double alpha) {
         const LogMoment m = log_moment_derivatives(query.steps, alpha);
         consider(alpha, upper(m.value));
-        return tangent_of(alpha, m);
+        const bool negative = query.closed_form(alpha, m).value < 0.0;
+        (negative ? left_tangent : right_tangent) = tangent_of(alpha, m);
+        right_known = right_known || !negative;
+        return negative;
     };
-    if (right != orders.end()) right_tangent = left_tangent = neighbour(*right);
-    if (right != orders.begin()) left_tangent = neighbour(*(right - 1));
-    if (right == orders.end()) right_tangent = left_tangent;
+    while (right != orders.begin() && !is_left(*(right - 1))) --right;
+    while (!right_known && right != orders.end() && is_left(*right)) ++right;
+    if (left_tangent.alpha == 0.0) left_tangent = right_tangent;
+    if (right_tangent.alpha == 0.0) right_tangent = left_tangent;
     if (is_closed(query.conversion)) return best;
 
     const auto visit = [&](double alpha, Tangent& tangent) {
