@@ -1,6 +1,7 @@
 """Write src/renyi/special/elementary_tables.hpp: the constants of exp and log in double-double.
 
-Run from the root of the repository: python tools/make_elementary_tables.py (a second; needs mpmath).
+Run from the root of the repository: python tools/make_elementary_tables.py (a second; needs
+mpmath).
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ BITS = 6
 
 
 def double_double(x: mpf) -> str:
+    """Return the two doubles nearest to x as a C++ initialiser."""
     high = float(x)
     return f"{{{high.hex()}, {float(x - mpf(high)).hex()}}}"
 
 
 def main() -> None:
+    """Write the header."""
     mp.prec = 300
     powers = [mpf(2) ** (mpf(i) / 2**BITS) for i in range(2**BITS)]
-    # 1/m for the middle m of each cell, to 9 bits, so that |m c - 1| < 2^-7 + 2^-9 and m c is exact in double-double.
+    # 1/m for the middle m of each cell, to 9 bits, so that |m c - 1| < 2^-7 + 2^-9 and m c is exact
+    # in double-double.
     inverses = [round(512 / (1 + (i + 0.5) / 2**BITS)) / 512 for i in range(2**BITS)]
     lines = [
         "// Made by tools/make_elementary_tables.py.",

@@ -23,11 +23,11 @@ def real_of(value: Any, name: str, allowed: str) -> float:
             raise TypeError(f"{name} must be {allowed}, got {value!r}") from error
     if math.isnan(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return value
+    return float(value)
 
 
 def probability_of(value: Any, name: str) -> float:
-    """A number in [0, 1]."""
+    """Return a number in [0, 1]."""
     allowed = "a number in [0, 1]"
     number = real_of(value, name, allowed)
     if not 0.0 <= number <= 1.0:
@@ -36,12 +36,12 @@ def probability_of(value: Any, name: str) -> float:
 
 
 def delta_of(value: Any, name: str = "delta") -> float:
-    """A number in [0, 1]."""
+    """Return a number in [0, 1]."""
     return probability_of(value, name)
 
 
 def epsilon_of(value: Any, name: str = "epsilon") -> float:
-    """A number in [0, inf]."""
+    """Return a number in [0, inf]."""
     allowed = "a number in [0, inf]"
     number = real_of(value, name, allowed)
     if number < 0.0:
@@ -50,7 +50,7 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
 
 
 def count_of(value: Any, name: str = "count") -> int:
-    """An integer >= 0: Python's, NumPy's or a 0-d integer array."""
+    """Return an integer >= 0: Python's, NumPy's or a 0-d integer array."""
     allowed = "an integer >= 0"
     if isinstance(value, bool):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")

@@ -1,13 +1,14 @@
 """Privacy accountants: compose mechanisms, ask for (epsilon, delta).
 
-Adjacency is add/remove of one record throughout. What an accountant reports is rounded outward: epsilon and delta are never below the exact
-value of the guarantee they stand for.
+Adjacency is add/remove of one record throughout. What an accountant reports is rounded outward:
+epsilon and delta are never below the exact value of the guarantee they stand for.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = ["Conversion", "RDPAccountant"]
 Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 
 LARGEST_ORDER = 1e6
+SMALLEST_RATE = 1e-100  # smaller sampling rates are accounted as this one
 
 
 class RDPAccountant:
@@ -30,11 +32,13 @@ class RDPAccountant:
     Parameters
     ----------
     orders : iterable of float, optional
-        Orders to choose from, each in (1, 1e6]. By default the best real order is found, which is never worse than any list.
+        Orders to choose from, each in (1, 1e6]. By default the best real order is found, which is
+        never worse than any list.
     conversion : {"optimal", "balle", "asoodeh", "mironov"}
-        From Rényi-DP to (epsilon, delta): the optimal value of each order (Asoodeh et al. 2020; the default, never above the others),
-        Balle et al. 2020 Theorem 21 (the same as Canonne, Kamath, Steinke 2020 Proposition 12), the smaller of that and Asoodeh's
-        closed form, or Mironov 2017 Proposition 3.
+        From Rényi-DP to (epsilon, delta): the optimal value of each order (Asoodeh et al. 2020; the
+        default, never above the others), Balle et al. 2020 Theorem 21 (the same as Canonne, Kamath,
+        Steinke 2020 Proposition 12), the smaller of that and Asoodeh's closed form, or Mironov 2017
+        Proposition 3.
 
     Raises
     ------
@@ -43,9 +47,9 @@ class RDPAccountant:
 
     Notes
     -----
-    Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate, noise multiplier) pairs only.
-    The Rényi divergence is exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative.
-    Methods may be called from many threads.
+    Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
+    noise multiplier) pairs only. The Rényi divergence is exact (Mironov, Talwar, Zhang 2019,
+    Theorems 4 and 5) and certified to 1e-12 relative. Methods may be called from many threads.
 
     Examples
     --------
@@ -55,9 +59,13 @@ class RDPAccountant:
     2.50282
     """
 
-    def __init__(self, orders: Iterable[float] | None = None, conversion: Conversion = "optimal") -> None:
+    def __init__(
+        self, orders: Iterable[float] | None = None, conversion: Conversion = "optimal"
+    ) -> None:
         if conversion not in CONVERSIONS:
-            raise ValueError(f"conversion must be one of {', '.join(map(repr, CONVERSIONS))}, got {conversion!r}")
+            raise ValueError(
+                f"conversion must be one of {', '.join(map(repr, CONVERSIONS))}, got {conversion!r}"
+            )
         self._orders = None if orders is None else _orders_of(orders)
         self._conversion: Conversion = conversion
         try:
@@ -65,6 +73,7 @@ class RDPAccountant:
         except ValueError as error:
             raise ValueError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
         self._unprotected = False
+        self._lock = Lock()
         self._ledger: dict[Mechanism, int] = {}
 
     @property
@@ -88,7 +97,8 @@ class RDPAccountant:
         Raises
         ------
         TypeError, ValueError
-            If ``mechanism`` is not a mechanism or ``count`` not an integer >= 0; nothing is recorded then.
+            If ``mechanism`` is not a mechanism or ``count`` not an integer >= 0; nothing is
+            recorded then.
 
         Examples
         --------
@@ -102,12 +112,13 @@ class RDPAccountant:
         if number == 0:
             return self
         steps = list(mechanism.sampled_gaussian_steps())
-        for rate, noise, times in steps:
-            if rate > 0.0 and noise == 0.0:
-                self._unprotected = True
-            elif rate > 0.0 and noise < math.inf:
-                self._steps.add(rate, noise, _float_above(times * number))
-        self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
+        with self._lock:
+            for rate, noise, times in steps:
+                if rate > 0.0 and noise == 0.0:
+                    self._unprotected = True
+                elif rate > 0.0 and noise < math.inf:
+                    self._steps.add(max(rate, SMALLEST_RATE), noise, _float_above(times * number))
+            self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
         return self
 
     def get_epsilon(self, delta: float) -> float:
@@ -121,7 +132,8 @@ class RDPAccountant:
         Returns
         -------
         float
-            At least 0; 0 if nothing was composed; infinity for ``delta = 0`` unless nothing depends on the data, and where a mechanism adds no noise.
+            At least 0; 0 if nothing was composed; infinity for ``delta = 0`` unless nothing depends
+            on the data, and where a mechanism adds no noise.
 
         Raises
         ------
@@ -157,22 +169,22 @@ class RDPAccountant:
         return self._delta(epsilon)[0]
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
-        """Return epsilon as `get_epsilon` and the order it comes from (1 for the Kullback-Leibler divergence)."""
+        """Return epsilon as `get_epsilon` does, and its order (1: Kullback-Leibler divergence)."""
         value, _, order = self._epsilon(delta)
         return value, order
 
     def get_delta_and_order(self, epsilon: float) -> tuple[float, float]:
-        """Return delta as `get_delta` and the order it comes from (1 for the Kullback-Leibler divergence)."""
+        """Return delta as `get_delta` does, and its order (1: Kullback-Leibler divergence)."""
         value, _, order = self._delta(epsilon)
         return value, order
 
     def get_epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        """Return (lower, upper) around the exact converted value at the order of `get_epsilon`; upper is what it returns."""
+        """Return (lower, upper) around the exact value at the order `get_epsilon` found."""
         value, floor, _ = self._epsilon(delta)
         return floor, value
 
     def get_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Return (lower, upper) around the exact converted value at the order of `get_delta`; upper is what it returns."""
+        """Return (lower, upper) around the exact value at the order `get_delta` found."""
         value, floor, _ = self._delta(epsilon)
         return floor, value
 
@@ -234,6 +246,9 @@ class RDPAccountant:
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self._orders, self._conversion, self.mechanisms)
+
     def __repr__(self) -> str:
         parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._ledger.items())
         return f"<RDPAccountant: {parts or 'nothing composed'}>"
@@ -250,6 +265,17 @@ def _orders_of(orders: Any) -> tuple[float, ...]:
     except TypeError as error:
         raise TypeError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
     return values
+
+
+def _rebuilt(
+    orders: tuple[float, ...] | None,
+    conversion: Conversion,
+    ledger: tuple[tuple[Mechanism, int], ...],
+) -> RDPAccountant:
+    accountant = RDPAccountant(orders, conversion)
+    for mechanism, count in ledger:
+        accountant.compose(mechanism, count)
+    return accountant
 
 
 def _float_above(count: int) -> float:

@@ -1,7 +1,7 @@
-"""Calibration: the noise, the number of steps or the sampling rate for a target (epsilon, delta), through Rényi-DP.
+"""Calibration: noise, steps or sampling rate for a target (epsilon, delta), through Rényi-DP.
 
-Every value returned satisfies the target, as the accountant itself confirms; one tolerance further it does not. All functions assume
-Poisson sampling and add/remove adjacency.
+Every value returned satisfies the target, as the accountant itself confirms; one tolerance further
+it does not. All functions assume Poisson sampling and add/remove adjacency.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def calibrate_noise_multiplier(
     orders: Iterable[float] | None = None,
     conversion: Conversion = "optimal",
 ) -> float:
-    """Return the smallest noise multiplier that makes ``steps`` sampled Gaussian steps (target_epsilon, target_delta)-DP.
+    """Return the smallest noise multiplier for which ``steps`` sampled steps meet the target.
 
     Parameters
     ----------
@@ -50,18 +50,21 @@ def calibrate_noise_multiplier(
     Returns
     -------
     float
-        At least 0.01, the smallest that is looked at; 0.0 where nothing is released (no steps or a rate of 0).
+        At least 0.01, the smallest that is looked at; 0.0 where nothing is released (no steps or a
+        rate of 0).
 
     Raises
     ------
     TypeError, ValueError
-        For arguments outside these ranges, and where no noise multiplier up to 1e8 reaches the target.
+        For arguments outside these ranges, and where no noise multiplier up to 1e8 reaches the
+        target.
 
     Examples
     --------
-    >>> sigma = calibrate_noise_multiplier(target_epsilon=1.0, target_delta=1e-5, sample_rate=0.01, steps=1000)
+    >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    >>> sigma = calibrate_noise_multiplier(**target, sample_rate=0.01, steps=1000)
     >>> round(sigma, 4)
-    1.4829
+    1.513
     """
     epsilon, delta = _target(target_epsilon, target_delta)
     rate, count = probability_of(sample_rate, "sample_rate"), count_of(steps, "steps")
@@ -72,7 +75,9 @@ def calibrate_noise_multiplier(
         return _epsilon(noise, rate, count, delta, grid, conversion) - epsilon
 
     if rate == 0.0 or count == 0:
-        _epsilon(1.0, rate, count, delta, grid, conversion)  # orders and conversion are checked all the same
+        _epsilon(
+            1.0, rate, count, delta, grid, conversion
+        )  # orders and conversion are checked all the same
         return 0.0
     if excess(SMALLEST_NOISE) <= 0.0:
         return SMALLEST_NOISE
@@ -80,7 +85,10 @@ def calibrate_noise_multiplier(
     while excess(enough) > 0.0:
         enough *= 8.0
         if enough > LARGEST_NOISE:
-            raise ValueError(f"target_epsilon must be reachable with a noise multiplier of at most {LARGEST_NOISE:g}, got {target_epsilon!r}")
+            raise ValueError(
+                "target_epsilon must be reachable with a noise multiplier of at most "
+                f"{LARGEST_NOISE:g}, got {target_epsilon!r}"
+            )
     short = enough / 8.0
     while excess(short) <= 0.0:
         enough, short = short, max(short / 8.0, SMALLEST_NOISE)
@@ -97,7 +105,7 @@ def calibrate_sample_rate(
     orders: Iterable[float] | None = None,
     conversion: Conversion = "optimal",
 ) -> float:
-    """Return the largest sampling rate for which ``steps`` sampled Gaussian steps are (target_epsilon, target_delta)-DP.
+    """Return the largest sampling rate for which ``steps`` sampled steps meet the target.
 
     Parameters
     ----------
@@ -110,7 +118,8 @@ def calibrate_sample_rate(
     steps : int
         At least 0.
     tolerance : float
-        Relative, in [1e-12, 0.1]: ``(1 + tolerance)`` times the result misses the target, unless the result is 1.
+        Relative, in [1e-12, 0.1]: ``(1 + tolerance)`` times the result misses the target, unless
+        the result is 1.
     orders, conversion
         As for `RDPAccountant`.
 
@@ -126,9 +135,10 @@ def calibrate_sample_rate(
 
     Examples
     --------
-    >>> q = calibrate_sample_rate(target_epsilon=1.0, target_delta=1e-5, noise_multiplier=1.0, steps=1000)
+    >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    >>> q = calibrate_sample_rate(**target, noise_multiplier=1.0, steps=1000)
     >>> round(q, 5)
-    0.00448
+    0.00376
     """
     epsilon, delta = _target(target_epsilon, target_delta)
     noise, count = _noise(noise_multiplier), count_of(steps, "steps")
@@ -144,7 +154,10 @@ def calibrate_sample_rate(
     while excess(enough) > 0.0:
         enough, short = enough / 10.0, enough
         if enough < 1e-12:
-            raise ValueError(f"target_epsilon must be reachable with a sample rate of at least 1e-12, got {target_epsilon!r}")
+            raise ValueError(
+                "target_epsilon must be reachable with a sample rate of at least 1e-12, "
+                f"got {target_epsilon!r}"
+            )
     return _edge(excess, enough, short, tolerance)
 
 
@@ -157,7 +170,7 @@ def calibrate_steps(
     orders: Iterable[float] | None = None,
     conversion: Conversion = "optimal",
 ) -> int:
-    """Return the largest number of sampled Gaussian steps that is (target_epsilon, target_delta)-DP.
+    """Return the largest number of sampled steps that meets the target.
 
     Parameters
     ----------
@@ -175,7 +188,8 @@ def calibrate_steps(
     Returns
     -------
     int
-        At least 0; one step more misses the target. Counts above 1e15 are not looked at: 10**15 is returned then.
+        At least 0; one step more misses the target. Counts above 1e15 are not looked at: 10**15 is
+        returned then.
 
     Raises
     ------
@@ -184,8 +198,9 @@ def calibrate_steps(
 
     Examples
     --------
-    >>> calibrate_steps(target_epsilon=2.0, target_delta=1e-5, noise_multiplier=1.1, sample_rate=0.004)
-    9698
+    >>> target = {"target_epsilon": 2.0, "target_delta": 1e-5}
+    >>> calibrate_steps(**target, noise_multiplier=1.1, sample_rate=0.004)
+    9878
     """
     epsilon, delta = _target(target_epsilon, target_delta)
     noise, rate = _noise(noise_multiplier), probability_of(sample_rate, "sample_rate")
@@ -208,7 +223,7 @@ def calibrate_steps(
 
 
 def _edge(excess: Callable[[float], float], enough: float, short: float, tolerance: float) -> float:
-    """The value nearest to ``short`` with ``excess <= 0``, to a relative tolerance: secants on logarithms, bracketed."""
+    """Return the value nearest to ``short`` with ``excess <= 0``, by bracketed secants on logs."""
     low, high = math.log(enough), math.log(short)
     at_low, at_high = excess(enough), excess(short)
     width = math.log1p(tolerance) * 0.5
@@ -216,9 +231,13 @@ def _edge(excess: Callable[[float], float], enough: float, short: float, toleran
         if abs(high - low) <= width:
             break
         share = at_low / (at_low - at_high) if math.isfinite(at_high) and turn % 4 != 3 else 0.5
-        # Past the secant's point by a fraction of the width, so that the bracket closes from both sides.
+        # Past the secant's point by a fraction of the width, so that the bracket closes from both
+        # sides.
         inward = 0.4 * width / abs(high - low)
-        share = min(max(share + (inward if abs(at_low) < abs(at_high) else -inward), 0.5 * inward), 1.0 - 0.5 * inward)
+        share = min(
+            max(share + (inward if abs(at_low) < abs(at_high) else -inward), 0.5 * inward),
+            1.0 - 0.5 * inward,
+        )
         middle = low + (high - low) * share
         value = excess(math.exp(middle))
         if value <= 0.0:
@@ -228,7 +247,14 @@ def _edge(excess: Callable[[float], float], enough: float, short: float, toleran
     return math.exp(low)
 
 
-def _epsilon(noise: float, rate: float, count: int, delta: float, orders: tuple[float, ...] | None, conversion: Conversion) -> float:
+def _epsilon(
+    noise: float,
+    rate: float,
+    count: int,
+    delta: float,
+    orders: tuple[float, ...] | None,
+    conversion: Conversion,
+) -> float:
     accountant = RDPAccountant(orders, conversion)
     return accountant.compose(PoissonSampled(Gaussian(noise), rate), count).get_epsilon(delta)
 

@@ -1,7 +1,8 @@
-"""Mechanisms as immutable values, and their algebra: ``m * k``, ``m + n``, ``PoissonSampled(m, q)``.
+"""Mechanisms as immutable values with an algebra: ``m * k``, ``m + n``, ``PoissonSampled(m, q)``.
 
-A mechanism says what was released, not what it costs; accountants say that. Equal mechanisms compare equal and hash
-equal. Neighbouring data sets differ by adding or removing one record; the sensitivity is 1, so noise is given as a multiple of it.
+A mechanism says what was released, not what it costs; accountants say that. Equal mechanisms
+compare equal and hash equal. Neighbouring data sets differ by adding or removing one record; the
+sensitivity is 1, so noise is given as a multiple of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from renyi._validation import count_of, probability_of, real_of
 
 __all__ = ["Composed", "Gaussian", "Mechanism", "PoissonSampled", "SampledGaussianStep"]
 
-# Sampling rate, noise multiplier and count: what accountants of the sampled Gaussian mechanism read.
+# Sampling rate, noise multiplier and count: what accountants of the sampled Gaussian mechanism
+# read.
 SampledGaussianStep = tuple[float, float, int]
 
 
@@ -27,7 +29,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def sampled_gaussian_steps(self) -> Iterator[SampledGaussianStep]:
-        """Yield the mechanism as independent Poisson-sampled Gaussian steps (rate, noise multiplier, count)."""
+        """Yield the independent Poisson-sampled Gaussian steps: rate, noise multiplier, count."""
 
     def __mul__(self, count: int) -> Composed:
         return Composed((self, count))
@@ -47,7 +49,8 @@ class Gaussian(Mechanism):
     Parameters
     ----------
     noise_multiplier : float
-        Standard deviation of the noise over the sensitivity, in [0, inf]. At 0 nothing is protected, at infinity nothing released.
+        Standard deviation of the noise over the sensitivity, in [0, inf]. At 0 nothing is
+        protected, at infinity nothing released.
 
     Raises
     ------
@@ -82,7 +85,8 @@ class Composed(Mechanism):
     Parameters
     ----------
     *parts : Mechanism or (Mechanism, int)
-        The mechanisms, with their counts if not 1. Nested compositions are flattened and equal mechanisms merged; the order is kept.
+        The mechanisms, with their counts if not 1. Nested compositions are flattened and equal
+        mechanisms merged; the order is kept.
 
     Raises
     ------
@@ -139,16 +143,16 @@ class Composed(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class PoissonSampled(Mechanism):
-    """Runs a mechanism on a random subset: every record enters independently with probability ``sample_rate``.
+    """Runs a mechanism on a Poisson sample: every record enters with probability ``sample_rate``.
 
-    Several releases on one sample are ``PoissonSampled(a + b, q)``; two separate ``PoissonSampled`` draw two samples. Shuffled or fixed-size
-    batches are not Poisson samples and are not covered.
+    Several releases on one sample are ``PoissonSampled(a + b, q)``; two separate ``PoissonSampled``
+    draw two samples. Shuffled or fixed-size batches are not Poisson samples and are not covered.
 
     Parameters
     ----------
     mechanism : Mechanism
-        A Gaussian, a composition of Gaussians (their noise multipliers combine to ``(sum of sigma^-2)^-1/2``), or another
-        ``PoissonSampled`` of these (the rates multiply).
+        A Gaussian, a composition of Gaussians (their noise multipliers combine to ``(sum of
+        sigma^-2)^-1/2``), or another ``PoissonSampled`` of these (the rates multiply).
     sample_rate : float
         In [0, 1].
 
@@ -197,14 +201,15 @@ def _part_of(part: Any) -> tuple[Mechanism, int]:
 
 
 def _one_release(mechanism: Mechanism) -> tuple[float, float]:
-    """(rate, noise multiplier) of one sampled Gaussian release that has the joint law of ``mechanism``, the noise rounded down."""
+    """Return (rate, noise multiplier) of one release with the law of ``mechanism``, noise down."""
     steps = list(mechanism.sampled_gaussian_steps())
     if len(steps) == 1 and steps[0][2] == 1:
         return steps[0][0], steps[0][1]
     if any(rate != 1.0 for rate, _, _ in steps):
         raise ValueError(
-            "mechanism must be a Gaussian, a composition of Gaussians or one PoissonSampled of these: releases that draw their own "
-            f"samples cannot be sampled again as one, got {mechanism!r}"
+            "mechanism must be a Gaussian, a composition of Gaussians or one PoissonSampled of "
+            "these: releases that draw their own samples cannot be sampled again as one, "
+            f"got {mechanism!r}"
         )
     if not steps:
         return 1.0, math.inf

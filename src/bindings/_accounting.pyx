@@ -41,8 +41,8 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
         double value
         double floor
         double order
-    RdpGuarantee rdp_epsilon(Steps, double delta, Conversion, ConstDoubles orders, double start)
-    RdpGuarantee rdp_delta(Steps, double epsilon, Conversion, ConstDoubles orders, double start)
+    RdpGuarantee rdp_epsilon(Steps, double delta, Conversion, ConstDoubles orders)
+    RdpGuarantee rdp_delta(Steps, double epsilon, Conversion, ConstDoubles orders)
 
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 CONVERSIONS = tuple(_CONVERSIONS)
@@ -55,13 +55,11 @@ cdef class SampledSteps:
     cdef vector[double] orders
     cdef dict positions
     cdef Conversion conversion
-    cdef double last_order  # where the next query starts to look: the order moves little between queries
 
     def __init__(self, orders, str conversion):
         cdef double order
         cdef bint valid = True
         self.positions = {}
-        self.last_order = 0.0
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
             for value in orders:
@@ -86,23 +84,19 @@ cdef class SampledSteps:
     def epsilon(self, double delta):
         """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
         cdef vector[SampledStep] steps = self.steps
-        cdef double start = self.last_order
         cdef RdpGuarantee g
         with nogil:
             g = rdp_epsilon(Steps(steps.data(), steps.size()), delta, self.conversion,
-                            ConstDoubles(self.orders.data(), self.orders.size()), start)
-        self.last_order = g.order
+                            ConstDoubles(self.orders.data(), self.orders.size()))
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
         """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
         cdef vector[SampledStep] steps = self.steps
-        cdef double start = self.last_order
         cdef RdpGuarantee g
         with nogil:
             g = rdp_delta(Steps(steps.data(), steps.size()), epsilon, self.conversion,
-                          ConstDoubles(self.orders.data(), self.orders.size()), start)
-        self.last_order = g.order
+                          ConstDoubles(self.orders.data(), self.orders.size()))
         return g.value, g.floor, g.order
 
     def rdp_into(self, const double[::1] orders, double[::1] out):

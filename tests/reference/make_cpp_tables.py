@@ -95,7 +95,6 @@ def wide(rng: random.Random, low: int, high: int) -> float:
     return math.ldexp(1 + rng.random(), rng.randrange(low, high))
 
 
-
 def make_elementary() -> None:
     rng = random.Random(1)
     t = literals(HARD_EXP)
@@ -127,7 +126,9 @@ def make_elementary() -> None:
     for x in y:
         exact = 0.5 <= x <= 2.0**53  # x - 1 is a double
         a = arb(x)
-        logs.append((x, *pair(a.log()), *(pair((a - 1).log1p() - (a - 1)) if exact else (0.0, 0.0))))
+        logs.append(
+            (x, *pair(a.log()), *(pair((a - 1).log1p() - (a - 1)) if exact else (0.0, 0.0)))
+        )
 
     z = literals(HARD_LOG1P)
     z += [rng.uniform(-0.999, 3) for _ in range(40)] + [rng.uniform(-0.5, -0.29) for _ in range(20)]
@@ -163,12 +164,22 @@ def make_elementary_dd() -> None:
     for x in h:
         a = double_double(rng, x)
         exponent = round(a[0] / LOG2)
-        exps.append((*a, float(exponent), *pair((arb(a[0]) + arb(a[1]) - arb.log(arb(2)) * exponent).exp(), 53)))
+        exps.append(
+            (
+                *a,
+                float(exponent),
+                *pair((arb(a[0]) + arb(a[1]) - arb.log(arb(2)) * exponent).exp(), 53),
+            )
+        )
 
     y = [wide(rng, -900, 1000) for _ in range(40)] + [rng.uniform(0.5, 2) for _ in range(40)]
     y += [1 + math.copysign(wide(rng, -60, -3), rng.random() - 0.5) for _ in range(30)]
     y += [(1 + rng.randrange(64) / 64) * (1 + rng.uniform(-1, 1) * 2.0**-45) for _ in range(30)]
-    pairs = [double_double(rng, x) for x in y] + [(2.0**-1022, 0.0), (1.0, -(2.0**-54)), (1.0, 2.0**-53)]
+    pairs = [double_double(rng, x) for x in y] + [
+        (2.0**-1022, 0.0),
+        (1.0, -(2.0**-54)),
+        (1.0, 2.0**-53),
+    ]
     logs = [(*a, *pair((arb(a[0]) + arb(a[1])).log(), 53)) for a in pairs]
 
     scaled = []
@@ -182,9 +193,11 @@ def make_elementary_dd() -> None:
         scaled.append((*mantissa, exponent, *pair(x.log1p())))
     write(
         "elementary_dd",
-        "// exp(hi + lo) = 2^exponent (exp_hi + exp_lo)\n" + table("ExpDD", "hi, lo, exponent, exp_hi, exp_lo", exps),
+        "// exp(hi + lo) = 2^exponent (exp_hi + exp_lo)\n"
+        + table("ExpDD", "hi, lo, exponent, exp_hi, exp_lo", exps),
         table("LogDD", "hi, lo, log_hi, log_lo", logs),
-        "// log1p of 2^exponent (hi + lo)\n" + table("Log1pOf", "hi, lo, exponent, log1p_hi, log1p_lo", scaled),
+        "// log1p of 2^exponent (hi + lo)\n"
+        + table("Log1pOf", "hi, lo, exponent, log1p_hi, log1p_lo", scaled),
     )
 
 
@@ -206,8 +219,13 @@ def make_double_double() -> None:
     hi, lo = pair(factorial / arb(2) ** exponent, 53)
     write(
         "double_double",
-        table("Arithmetic", "a_hi, a_lo, b_hi, b_lo, sum_hi, sum_lo, product_hi, product_lo, ratio_hi, ratio_lo", rows),
-        "// 5000! = 2^exponent (hi + lo)\n" + table("Factorial5000", "exponent, hi, lo", [(float(exponent), hi, lo)]),
+        table(
+            "Arithmetic",
+            "a_hi, a_lo, b_hi, b_lo, sum_hi, sum_lo, product_hi, product_lo, ratio_hi, ratio_lo",
+            rows,
+        ),
+        "// 5000! = 2^exponent (hi + lo)\n"
+        + table("Factorial5000", "exponent, hi, lo", [(float(exponent), hi, lo)]),
     )
 
 
@@ -218,7 +236,10 @@ def make_erfcx() -> None:
     x += [wide(rng, -60, 0) for _ in range(20)] + [0.0, 2.0**-1022, 40.0]
     x += [*around(2 * math.pi, 3)] + [2 * math.pi + rng.uniform(-0.2, 0.2) for _ in range(20)]
     x += [(n + 0.5) / 2 for n in range(14)]
-    write("erfcx", table("Erfcx", "x, hi, lo", [(v, *pair((arb(v) ** 2).exp() * arb(v).erfc())) for v in x]))
+    write(
+        "erfcx",
+        table("Erfcx", "x, hi, lo", [(v, *pair((arb(v) ** 2).exp() * arb(v).erfc())) for v in x]),
+    )
 
 
 def make_kernels() -> None:
@@ -261,7 +282,9 @@ def make_sampled_gaussian() -> None:
     rng = random.Random(6)
     values = np.load(HERE / "log_a.npz")
     some = sorted(rng.sample(range(len(values["q"])), 160))
-    rows = [tuple(float(values[name][i]) for name in ("q", "sigma", "alpha", "hi", "lo")) for i in some]
+    rows = [
+        tuple(float(values[name][i]) for name in ("q", "sigma", "alpha", "hi", "lo")) for i in some
+    ]
     rows = [(*row[:4], shorter(row[4], 24)) for row in rows]
     names = ("q", "sigma", "alpha", "kl", "first", "second", "tau", "ratio_real", "ratio_imag")
     other = np.load(HERE / "derivatives.npz")
@@ -296,14 +319,27 @@ def make_rdp_conversion() -> None:
 
     mp.dps = 60
     rng = random.Random(7)
-    points = [(2.0, 0.1, 1e-5), (2.0, 0.001, 1e-5), (5.0, 2.0, 1e-3), (10.0, 9.0, 1e-5), (20.0, 0.95, 1e-3), (4.0, 6.0, 0.3)]
+    points = [
+        (2.0, 0.1, 1e-5),
+        (2.0, 0.001, 1e-5),
+        (5.0, 2.0, 1e-3),
+        (10.0, 9.0, 1e-5),
+        (20.0, 0.95, 1e-3),
+        (4.0, 6.0, 0.3),
+    ]
     points = [(a, k, math.log(d)) for a, k, d in points]
     for _ in range(70):
         alpha = 1 + 10 ** rng.uniform(-7, 6)
         k = 10 ** rng.uniform(-12, 5)
         log_delta = -(10 ** rng.uniform(-0.5, math.log10(690)))
         points.append((min(alpha, 1e6), k, log_delta))
-    points += [(1 + 2.0**-23, 1e-12, -690.0), (1e6, 1e5, -690.0), (1e6, 1e-12, -0.5), (1.5, 1e5, -690.0), (1 + 2.0**-23, 1e5, -1.0)]
+    points += [
+        (1 + 2.0**-23, 1e-12, -690.0),
+        (1e6, 1e5, -690.0),
+        (1e6, 1e-12, -0.5),
+        (1.5, 1e5, -690.0),
+        (1 + 2.0**-23, 1e5, -1.0),
+    ]
 
     def number(x: Any) -> arb:
         return arb(mp.nstr(x, 50))
@@ -318,14 +354,22 @@ def make_rdp_conversion() -> None:
             epsilons = [pair(v, 53) for v in forms] + [pair_of_digits(number(best))]
             given_delta.append((alpha, k, log_delta, *(p for e in epsilons for p in e)))
         epsilon = float(best) if best > 0 else float(abs(forms[2])) * rng.random()
+        epsilon *= rng.choice((1.0, 1.0, 0.7, 1.3, 0.0))
         best = mp.log(reference.delta_optimal(alpha, rho, epsilon, 35))
-        deltas = [pair(v, 53) for v in closed_forms(alpha, k, epsilon, False)] + [pair_of_digits(number(best))]
+        deltas = [pair(v, 53) for v in closed_forms(alpha, k, epsilon, False)] + [
+            pair_of_digits(number(best))
+        ]
         given_epsilon.append((alpha, k, epsilon, *(p for d in deltas for p in d)))
-    names = ", ".join(f"{name}_{part}" for name in ("mironov", "balle", "asoodeh", "optimal") for part in ("hi", "lo"))
+    names = ", ".join(
+        f"{name}_{part}"
+        for name in ("mironov", "balle", "asoodeh", "optimal")
+        for part in ("hi", "lo")
+    )
     write(
         "rdp_conversion",
         table("GivenDelta", f"alpha, k, log_delta, {names}", given_delta),
-        "// log delta, not cut at 0\n" + table("GivenEpsilon", f"alpha, k, epsilon, {names}", given_epsilon),
+        "// log delta, not cut at 0\n"
+        + table("GivenEpsilon", f"alpha, k, epsilon, {names}", given_epsilon),
     )
 
 
@@ -336,7 +380,9 @@ def pair_of_digits(value: arb) -> tuple[float, float]:
 
 
 MAKERS: dict[str, Callable[[], None]] = {
-    name.removeprefix("make_"): maker for name, maker in list(globals().items()) if name.startswith("make_")
+    name.removeprefix("make_"): maker
+    for name, maker in list(globals().items())
+    if name.startswith("make_")
 }
 
 

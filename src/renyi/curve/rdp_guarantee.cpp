@@ -88,14 +88,34 @@ double first_guess(const Query& query) noexcept {
 
 bool is_closed(Conversion c) noexcept { return c == Conversion::mironov || c == Conversion::balle; }
 
-double best_order(const Query& query, double start) noexcept {
-    const auto optimal = [&](double alpha) { return query.optimal_form(alpha); };
-    if (start > 1.0 && !is_closed(query.conversion)) return order_at(rising_root(lane_log(start - 1.0), 1e-7, optimal));
-    const double guess = start > 1.0 ? lane_log(start - 1.0) : first_guess(query);
-    const double closed = order_at(rising_root(guess, 1e-7, [&](double alpha) { return query.closed_form(alpha); }));
+// Minimum over log t by a scan and golden sections, for functions without a known shape.
+template <class Function>
+double scanned_minimum(Function function) noexcept {
+    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
+    double best = kLogSmallest, best_value = kInfinity;
+    for (double x = kLogSmallest; x <= kLogLargest; x += kStep) {
+        const double value = function(order_at(x));
+        if (value < best_value) best = x, best_value = value;
+    }
+    double low = best - kStep, high = best + kStep;
+    for (int i = 0; i < 40; ++i) {
+        const double width = kGolden * (high - low);
+        if (function(order_at(high - width)) < function(order_at(low + width))) {
+            high = low + width;
+        } else {
+            low = high - width;
+        }
+    }
+    return 0.5 * (low + high);
+}
+
+double best_order(const Query& query) noexcept {
+    const double closed = order_at(rising_root(first_guess(query), 1e-7, [&](double alpha) { return query.closed_form(alpha); }));
     if (is_closed(query.conversion)) return closed;
-    const double exact = order_at(rising_root(lane_log(closed - 1.0), 1e-7, optimal));
-    return query.convert_upper(exact) <= query.convert_upper(closed) ? exact : closed;
+    const double other = order_at(query.conversion == Conversion::asoodeh
+                                      ? scanned_minimum([&](double alpha) { return query.convert_upper(alpha); })
+                                      : rising_root(lane_log(closed - 1.0), 1e-7, [&](double alpha) { return query.optimal_form(alpha); }));
+    return query.convert_upper(other) <= query.convert_upper(closed) ? other : closed;
 }
 
 // A tangent of K, which is convex: a lower bound on K at every order.
@@ -109,8 +129,8 @@ Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, l
 // Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is best. For the other
 // conversions an order can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
 // the way outward.
-double best_of(const Query& query, std::span<const double> orders, double start) noexcept {
-    const double root = order_at(rising_root(start > 1.0 ? lane_log(start - 1.0) : first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
+double best_of(const Query& query, std::span<const double> orders) noexcept {
+    const double root = order_at(rising_root(first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
     double best = orders[0], best_value = kInfinity;
     const auto consider = [&](double alpha, double k_upper) {
         const double value = query.convert(alpha, k_upper, Rounding::up);
@@ -166,19 +186,17 @@ double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x
 
 }  // namespace
 
-RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion, std::span<const double> orders,
-                         double start) noexcept {
+RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion, std::span<const double> orders) noexcept {
     const Query query{steps, conversion, true, std::log(delta), 0.0};
     if (log_total_variation(query, orders, query.log_delta) <= query.log_delta) return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
-    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders, start));
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query) : best_of(query, orders));
     if (std::isnan(g.value) || std::isnan(g.floor)) return {kInfinity, 0.0, g.order};
     return {std::max(g.value, 0.0), std::max(g.floor, 0.0), g.order};
 }
 
-RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion, std::span<const double> orders,
-                       double start) noexcept {
+RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion, std::span<const double> orders) noexcept {
     const Query query{steps, conversion, false, 0.0, epsilon};
-    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query, start) : best_of(query, orders, start));
+    RdpGuarantee g = at_order(query, orders.empty() ? best_order(query) : best_of(query, orders));
     if (std::isnan(g.value) || std::isnan(g.floor)) g = {0.0, -kInfinity, g.order};
     const double variation = log_total_variation(query, orders, g.value);
     if (variation < g.value) g = {variation, std::min(variation, g.floor), orders.empty() ? 1.0 : orders[0]};

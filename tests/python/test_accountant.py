@@ -1,0 +1,245 @@
+"""The Rényi accountant: safe rounding, edges, orders, merging, threads."""
+
+import copy
+import math
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from renyi import Composed, Gaussian, PoissonSampled, RDPAccountant, reference
+
+CONVERSIONS = ["optimal", "balle", "asoodeh", "mironov"]
+REFERENCE = {
+    "optimal": (reference.epsilon_optimal, reference.delta_optimal),
+    "balle": (reference.epsilon_balle, reference.delta_balle),
+    "asoodeh": (reference.epsilon_asoodeh, reference.delta_asoodeh),
+    "mironov": (reference.epsilon_mironov, reference.delta_mironov),
+}
+
+
+def sampled(q, sigma, steps, **options):
+    return RDPAccountant(**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
+
+
+def random_settings(count, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield (
+            float(10 ** rng.uniform(-6, 0)),
+            float(10 ** rng.uniform(-0.7, 2.3)),
+            int(10 ** rng.uniform(0, 6)),
+            float(10 ** rng.uniform(-12, -0.05)),
+        )
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_the_value_is_safe_and_tight_at_its_order(conversion):
+    """Against 30 digits: K from the mpmath integral, the conversion from its definition."""
+    to_epsilon, to_delta = REFERENCE[conversion]
+    for q, sigma, steps, delta in random_settings(6, 11):
+        acc = sampled(q, sigma, steps, conversion=conversion)
+        epsilon, order = acc.get_epsilon_and_order(delta)
+        lower, upper = acc.get_epsilon_bounds(delta)
+        if order == 1.0:
+            assert epsilon == 0.0
+            continue
+        rho = steps * reference.rdp_sampled_gaussian(q, sigma, order, 30)
+        exact = to_epsilon(order, rho, delta, 25)
+        assert mpf(lower) <= exact <= mpf(upper)
+        assert upper == pytest.approx(float(exact), rel=1e-9, abs=1e-14)
+
+        value, order = acc.get_delta_and_order(epsilon)
+        low, high = acc.get_delta_bounds(epsilon)
+        if order > 1.0:
+            rho = steps * reference.rdp_sampled_gaussian(q, sigma, order, 30)
+            exact = min(to_delta(order, rho, epsilon, 25), mpf(1))
+            assert mpf(low) <= exact <= mpf(high)
+        assert value == high
+        assert value <= delta * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_the_continuum_is_never_worse_than_a_grid(conversion):
+    grid = 1 + 10 ** np.linspace(-5, 5.9, 150)
+    for q, sigma, steps, delta in random_settings(40, 5):
+        best = sampled(q, sigma, steps, conversion=conversion)
+        listed = sampled(q, sigma, steps, conversion=conversion, orders=grid)
+        assert best.get_epsilon(delta) <= listed.get_epsilon(delta) * (1 + 1e-12)
+        assert best.get_delta(0.7) <= listed.get_delta(0.7) * (1 + 1e-10)
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_a_list_gives_its_best_order(conversion):
+    orders = [1.1, 1.5, 2.0, 3.5, 8.0, 12.25, 64.0, 500.0]
+    for q, sigma, steps, delta in random_settings(15, 9):
+        listed = sampled(q, sigma, steps, conversion=conversion, orders=orders)
+        single = [sampled(q, sigma, steps, conversion=conversion, orders=[a]) for a in orders]
+        # A list knows its lowest order only for the fallback at epsilon = 0.
+        least = min(acc.get_epsilon(delta) for acc in single)
+        assert listed.get_epsilon(delta) == pytest.approx(least, rel=1e-13, abs=1e-300)
+
+
+def test_conversions_are_ordered():
+    for q, sigma, steps, delta in random_settings(40, 3):
+        values = [sampled(q, sigma, steps, conversion=c).get_epsilon(delta) for c in CONVERSIONS]
+        optimal, balle, asoodeh, mironov = values
+        slack = 1 + 1e-12
+        assert optimal <= asoodeh * slack
+        assert asoodeh <= balle * slack
+        assert balle <= mironov * slack
+
+
+def test_gaussian_against_the_closed_form():
+    """Mironov's conversion of a Gaussian has the closed form mu^2/2 + mu sqrt(2 log(1/delta))."""
+    for sigma, delta in [(1.0, 1e-5), (30.0, 1e-9), (0.2, 0.01)]:
+        mu = 1 / mpf(sigma)
+        exact = mu**2 / 2 + mu * mp.sqrt(-2 * mp.log(mpf(delta)))
+        value = RDPAccountant(conversion="mironov").compose(Gaussian(sigma)).get_epsilon(delta)
+        assert value >= exact * (1 - mpf(10) ** -17)
+        assert value == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_epsilon_falls_with_noise_down_to_the_smallest():
+    noises = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0, 1e3, 1e6, math.inf]
+    values = [sampled(0.01, sigma, 1000).get_epsilon(1e-5) for sigma in noises]
+    assert all(a > b or a == b == 0.0 for a, b in pairwise(values))
+    assert values[0] > 1e5
+
+
+def test_monotone_in_every_argument():
+    base = {"q": 0.01, "sigma": 1.2, "steps": 2000}
+    value = sampled(**base).get_epsilon(1e-6)
+    assert sampled(**base | {"q": 0.0101}).get_epsilon(1e-6) > value
+    assert sampled(**base | {"steps": 2001}).get_epsilon(1e-6) > value
+    assert sampled(**base | {"sigma": 1.19}).get_epsilon(1e-6) > value
+    assert sampled(**base).get_epsilon(1e-7) > value
+
+
+def test_equal_steps_merge_and_grouping_does_not_matter():
+    step = PoissonSampled(Gaussian(1.1), 0.004)
+    one = RDPAccountant()
+    for _ in range(100):
+        one.compose(step)
+    assert one.mechanisms == ((step, 100),)
+    other = RDPAccountant().compose(step * 60 + Composed((step, 40)))
+    assert one.get_epsilon(1e-5) == other.get_epsilon(1e-5)
+    mixed = [step, Gaussian(30.0), PoissonSampled(Gaussian(2.0), 0.3)]
+    forward, backward = RDPAccountant(), RDPAccountant()
+    for mechanism in mixed:
+        forward.compose(mechanism)
+    for mechanism in mixed[::-1]:
+        backward.compose(mechanism)
+    assert forward.get_epsilon(1e-5) == pytest.approx(backward.get_epsilon(1e-5), rel=1e-13)
+
+
+def test_nothing_composed_and_nothing_protected():
+    empty = RDPAccountant()
+    assert empty.get_epsilon(0.0) == empty.get_epsilon(1e-5) == empty.get_delta(0.0) == 0.0
+    assert empty.get_rdp([2.0]).tolist() == [0.0]
+    for harmless in (PoissonSampled(Gaussian(0.0), 0.0), Gaussian(math.inf)):
+        assert RDPAccountant().compose(harmless, 10).get_epsilon(0.0) == 0.0
+    open_ = RDPAccountant().compose(Gaussian(0.0))
+    assert open_.get_epsilon(1e-5) == math.inf
+    assert open_.get_epsilon(1.0) == 0.0
+    assert open_.get_delta(5.0) == 1.0
+    assert open_.get_rdp(2.0) == math.inf
+    assert RDPAccountant().compose(Gaussian(1.0)).get_epsilon(0.0) == math.inf
+    assert RDPAccountant().compose(Gaussian(1.0)).get_delta(math.inf) == 0.0
+    assert RDPAccountant().compose(Gaussian(1.0), 0).mechanisms == ()
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 0.5, 1 - 1e-12])
+@pytest.mark.parametrize("steps", [1, 10**9, 10**30])
+def test_extreme_delta_and_count(delta, steps):
+    epsilon = sampled(0.01, 1.0, steps).get_epsilon(delta)
+    assert 0.0 <= epsilon < math.inf
+    assert sampled(0.01, 1.0, steps).get_delta(epsilon + 1e-9) <= delta * (1 + 1e-6)
+
+
+def test_get_rdp_is_rounded_up_and_keeps_the_shape():
+    acc = sampled(0.01, 1.0, 7)
+    orders = np.array([[1.0, 1.5], [2.0, 32.0]])
+    values = acc.get_rdp(orders[:, ::-1])[:, ::-1]
+    assert values.shape == (2, 2)
+    for order, value in zip(orders.flat, values.flat, strict=True):
+        exact = 7 * reference.rdp_sampled_gaussian(0.01, 1.0, float(order), 30)
+        assert exact <= mpf(float(value)) <= exact * (1 + mpf(10) ** -12)
+    with pytest.raises(ValueError, match=r"orders must be in \[1, 1e6\]"):
+        acc.get_rdp([2.0, 0.5])
+    with pytest.raises(ValueError, match="nan"):
+        acc.get_rdp(math.nan)
+
+
+@pytest.mark.parametrize("bad", [-1e-9, 1.0 + 1e-9, math.nan, math.inf])
+def test_delta_outside_its_range(bad):
+    with pytest.raises(ValueError, match=r"delta must be a number in \[0, 1\]"):
+        RDPAccountant().get_epsilon(bad)
+
+
+@pytest.mark.parametrize("bad", [-1e-9, math.nan])
+def test_epsilon_outside_its_range(bad):
+    with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, inf\]"):
+        RDPAccountant().get_delta(bad)
+
+
+@pytest.mark.parametrize("bad", [-1, np.int64(-1)])
+def test_negative_counts_leave_the_state_alone(bad):
+    acc = sampled(0.01, 1.0, 10)
+    before = acc.get_epsilon(1e-5), acc.mechanisms
+    with pytest.raises(ValueError, match="count must be an integer >= 0"):
+        acc.compose(Gaussian(1.0), bad)
+    for wrong in (1.5, "1", None, np.array([1, 2])):
+        with pytest.raises(TypeError, match="count must be an integer >= 0"):
+            acc.compose(Gaussian(1.0), wrong)
+    with pytest.raises(TypeError, match="mechanism must be a renyi mechanism"):
+        acc.compose(1.0)
+    assert (acc.get_epsilon(1e-5), acc.mechanisms) == before
+
+
+def test_numpy_integers_and_zero_dimensional_arrays_are_fine():
+    acc = RDPAccountant().compose(PoissonSampled(Gaussian(np.array(1.1)), 0.004), np.array(15000))
+    assert acc.get_epsilon(np.float64(1e-5)) == sampled(0.004, 1.1, 15000).get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize("bad", [[], [1.0], [0.5, 2.0], [math.nan], [2.0, 1e7], [math.inf]])
+def test_orders_outside_their_range(bad):
+    with pytest.raises(ValueError, match="orders must be a non-empty list"):
+        RDPAccountant(bad)
+
+
+@pytest.mark.parametrize("bad", [3, "23", [None]])
+def test_orders_of_a_wrong_type(bad):
+    with pytest.raises(TypeError, match="orders must be a non-empty list"):
+        RDPAccountant(bad)
+
+
+def test_unknown_conversion():
+    with pytest.raises(ValueError, match="conversion must be one of 'mironov'"):
+        RDPAccountant(conversion="best")
+
+
+def test_copies_are_independent():
+    acc = sampled(0.01, 1.0, 10, orders=[2, 4], conversion="balle")
+    twin = copy.deepcopy(acc)
+    twin.compose(Gaussian(1.0))
+    assert acc.mechanisms != twin.mechanisms
+    assert (twin.orders, twin.conversion) == ((2.0, 4.0), "balle")
+
+
+def test_threads_compose_and_ask_without_losing_a_step():
+    acc, step = RDPAccountant(), PoissonSampled(Gaussian(1.0), 0.001)
+
+    def work():
+        for _ in range(500):
+            acc.compose(step).get_epsilon(1e-5)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert acc.mechanisms == ((step, 2000),)
+    assert acc.get_epsilon(1e-5) == pytest.approx(sampled(0.001, 1.0, 2000).get_epsilon(1e-5))
