@@ -17,7 +17,7 @@ namespace {
 
 constexpr Conversion kAll[] = {Conversion::mironov, Conversion::balle, Conversion::asoodeh, Conversion::optimal};
 constexpr double kSmallestBeta = 0x1p-23;  // 1.2e-7
-constexpr double kLogSmallestDelta = -690.0;
+constexpr double kLogSmallestDelta = -680.0;  // e^-708 is where the smallest normal doubles are
 
 // What the enclosures may cost, relative to the sizes of the parts: log delta is found through a point whose parts are
 // 1/(alpha-1) times as large.

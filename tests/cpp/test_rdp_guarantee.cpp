@@ -73,7 +73,7 @@ double epsilon_by_trial(const Steps& steps, double delta, Conversion c, std::spa
     double best = HUGE_VAL;
     for (const double a : orders) best = std::min(best, epsilon_from_rdp(c, a, upper(log_moment(steps, a)), log_delta, Rounding::up));
     if (c != Conversion::mironov && log_delta_at_zero(upper(rdp(steps, orders.front()))) <= log_delta) best = 0.0;
-    return std::max(best);
+    return std::max(best, 0.0);
 }
 
 double delta_by_trial(const Steps& steps, double epsilon, Conversion c, std::span<const double> orders) {
@@ -85,14 +85,26 @@ double delta_by_trial(const Steps& steps, double epsilon, Conversion c, std::spa
 
 bool close(double a, double b, double tolerance) { return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b)); }
 
+struct Ask {
+    Steps steps;
+    double delta;
+};
+
+// Compositions whose optimum lies where K turns from a parabola to an exponential: the derivative has a kink.
+const Ask kCliffs[] = {
+    {{{0x1.14476c56e9a69p-10, 0x1.d9299ae86acc5p+1, 2905.0}}, 0x1.1763c439f4761p-14},
+    {{{0x1.60c1efcc83b81p-30, 0x1.32aa7ee9d827cp+7, 116.0}}, 0x1.2291a99814d04p-40},
+    {{{0x1.bd90c0e198f4ap-13, 0x1.b2e6a3d875b55p+1, 4154.0}}, 1e-5},
+    {{{0x1.5a8bc18734587p-24, 0x1.9e729bb534265p+2, 6263.0}, {0x1.92ac9dae3e5afp-18, 0x1.17cd8f5e15f84p-2, 544.0}, {0x1.536ce31234724p-8, 0x1.44ba1394c9933p+7, 2.0}}, 1e-6},
+    {{{0.001, 4.0, 10000.0}}, 1e-7},
+    {{{1e-5, 2.0, 10.0}}, 1e-9},
+};
+
 void lists_and_continuum() {
     const std::vector<Orders> fixed{integers(), fractions(), geometric()};
     Worst epsilon_worse{"continuum above a list, epsilon", 1e-11, 1.0}, delta_worse{"continuum above a list, delta", 1e-9, 1.0};
     int gains = 0;
-    for (int i = 0; i < 60; ++i) {
-        const Steps steps = random_steps();
-        const double delta = power(-12.0, -2.0);
-        const Conversion c = kAll[i % 4];
+    const auto one = [&](const Steps& steps, double delta, Conversion c) {
         const RdpGuarantee free = rdp_epsilon(steps, delta, c, {});
         CHECK(free.value >= free.floor && free.floor >= 0.0 && free.order >= 1.0 && free.order <= kLargestOrder);
         const double epsilon = std::isfinite(free.value) ? std::min(free.value, 50.0) * uniform(0.5, 1.5) : 1.0;
@@ -103,23 +115,27 @@ void lists_and_continuum() {
             const RdpGuarantee g = rdp_epsilon(steps, delta, c, orders);
             CHECK(std::find(orders.begin(), orders.end(), g.order) != orders.end() || g.value == 0.0);
             CHECK(close(g.value, epsilon_by_trial(steps, delta, c, orders), 1e-13));
-            epsilon_worse.note_error(g.value > 0.0 ? (free.value - g.value) / g.value : free.value, g.order);
+            epsilon_worse.note_error(g.value > 0.0 ? (free.value - g.value) / g.value : free.value, steps[0].q);
             gains += free.value < g.value * (1.0 - 1e-6);
 
             const RdpGuarantee d = rdp_delta(steps, epsilon, c, orders);
             const double trial = delta_by_trial(steps, epsilon, c, orders);
             // the rounding of log delta grows with its parts
             CHECK(close(d.value, trial, 1e-12 * (2.0 + std::fabs(std::log(trial)))) || d.value < 1e-300);
-            if (d.value > 1e-290) delta_worse.note_error((free_delta.value - d.value) / d.value, d.order);
+            if (d.value > 1e-290) delta_worse.note_error((free_delta.value - d.value) / d.value, steps[0].q);
         }
+    };
+    for (int i = 0; i < 240; ++i) one(random_steps(), power(-12.0, -2.0), kAll[i % 4]);
+    for (const Ask& ask : kCliffs) {
+        for (const Conversion c : kAll) one(ask.steps, ask.delta, c);
     }
     REPORT(epsilon_worse);
     REPORT(delta_worse);
-    CHECK(gains > 50);  // lists do cost something
+    CHECK(gains > 200);  // lists do cost something
 }
 
 void consistency() {
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < 160; ++i) {
         Steps steps = random_steps();
         const double delta = power(-12.0, -2.0);
         const Conversion c = kAll[i % 4];

@@ -251,7 +251,7 @@ void derivatives() {
         if (std::isnan(z.real())) continue;
         const double at_real = log_a(row.q, row.sigma, row.alpha).value;  // its rounding alone moves the quotient
         const double error = std::abs(std::exp(z - at_real) - std::complex<double>(row.ratio_real, row.ratio_imag));
-        ratio.note_error(error / (1e-13 + 8.0 * 0x1p-53 * at_real), row.alpha);
+        ratio.note_error(error / (1e-13 + 32.0 * 0x1p-53 * at_real), row.alpha);
     }
     for (const Worst& worst : {kl, first, second, ratio}) REPORT(worst);
 

@@ -31,7 +31,7 @@ def by_name(f):
 
 def arguments(f):
     if "series" in f.__name__:  # well conditioned for small noise multipliers only
-        return Q, SIGMA / 8.0, ALPHA
+        return Q, SIGMA / 16.0, ALPHA
     return (SIGMA, ALPHA) if f.nin == 2 else (Q, SIGMA, ALPHA)
 
 

@@ -53,18 +53,21 @@ struct Query {
     }
 };
 
+// Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
+enum class Slope { exact, bound };
+
 // Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs O(d^2).
 template <class Function>
-double rising_root(double start, double tolerance, Function function) noexcept {
+double rising_root(double start, double tolerance, Slope kind, Function function) noexcept {
     double low = kLogSmallest, high = kLogLargest;
     double here = std::clamp(start, low, high), last = here, last_value = 0.0;
     for (int i = 0; i < 100 && high - low > tolerance; ++i) {
         const auto [value, slope] = function(order_at(here));
         if (value == 0.0) return here;
         (value < 0.0 ? low : high) = here;
-        // Newton, or the secant where it is the steeper: derivatives of the optimal form are only known in part.
-        const double secant = i == 0 ? 0.0 : (value - last_value) / (here - last);
-        const double step = -value / (secant > 0.0 && i > 1 ? secant : slope);
+        const double secant = (value - last_value) / (here - last);
+        const bool near = kind == Slope::bound && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
+        const double step = -value / (near ? secant : slope);
         last = here;
         last_value = value;
         here += std::clamp(step, -2.0, 2.0);
@@ -110,11 +113,11 @@ double scanned_minimum(Function function) noexcept {
 }
 
 double best_order(const Query& query) noexcept {
-    const double closed = order_at(rising_root(first_guess(query), 1e-7, [&](double alpha) { return query.closed_form(alpha); }));
+    const double closed = order_at(rising_root(first_guess(query), 1e-10, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
     if (is_closed(query.conversion)) return closed;
     const double other = order_at(query.conversion == Conversion::asoodeh
                                       ? scanned_minimum([&](double alpha) { return query.convert_upper(alpha); })
-                                      : rising_root(lane_log(closed - 1.0), 1e-7, [&](double alpha) { return query.optimal_form(alpha); }));
+                                      : rising_root(lane_log(closed - 1.0), 1e-9, Slope::bound, [&](double alpha) { return query.optimal_form(alpha); }));
     return query.convert_upper(other) <= query.convert_upper(closed) ? other : closed;
 }
 
@@ -130,7 +133,7 @@ Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, l
 // conversions an order can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
 // the way outward.
 double best_of(const Query& query, std::span<const double> orders) noexcept {
-    const double root = order_at(rising_root(first_guess(query), 1e-2, [&](double alpha) { return query.closed_form(alpha); }));
+    const double root = order_at(rising_root(first_guess(query), 1e-2, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
     double best = orders[0], best_value = kInfinity;
     const auto consider = [&](double alpha, double k_upper) {
         const double value = query.convert(alpha, k_upper, Rounding::up);
