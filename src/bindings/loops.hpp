@@ -110,7 +110,9 @@ inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return
 
 // NumPy keeps pointers into this table for the life of the process.
 inline Ufunc ufuncs[] = {
-    {"log_a", 3, 2,
+    {"log_a",
+     3,
+     2,
      {ternary_loop<real_log_a, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
      {D, D, D, D, D, D, Z, Z}},
     ternary<real_log_a, lower>("log_a_lower"),

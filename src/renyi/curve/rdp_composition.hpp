@@ -1,4 +1,5 @@
-// The log moment generating function of a composition of Poisson-sampled Gaussian steps: K(alpha) = sum_i count_i log A(q_i, sigma_i, alpha).
+// The log moment generating function of a composition of Poisson-sampled Gaussian steps: K(alpha) = sum_i count_i log
+// A(q_i, sigma_i, alpha).
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
-// Rounding: each closed form is a sum of at most five terms, each right to 4u of its size; the margin is 16u times the sum of their sizes.
-// The optimal value is evaluated at an s whose K(s), right to 100u, lies beyond K on the side that rounds as asked.
+// Rounding: each closed form is a sum of at most five terms, each right to 4u of its size; the margin is 16u times the
+// sum of their sizes. The optimal value is evaluated at an s whose K(s), right to 100u, lies beyond K on the side that
+// rounds as asked.
 #include "renyi/curve/rdp_conversion.hpp"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ double balle_log_delta(double alpha, double k, double epsilon, Rounding r) noexc
     const double beta = alpha - 1.0;
     const double log_alpha = lane_log1p(beta);
     const double shrink = beta < 1.0 ? lane_log(beta) - log_alpha : lane_log1p(-1.0 / alpha);
-    return rounded(k - beta * epsilon - log_alpha + beta * shrink, k + beta * epsilon + log_alpha + beta * std::fabs(shrink), r);
+    return rounded(k - beta * epsilon - log_alpha + beta * shrink,
+                   k + beta * epsilon + log_alpha + beta * std::fabs(shrink), r);
 }
 
 double second_epsilon(double alpha, double k, double log_delta, Rounding r) noexcept {
@@ -61,7 +63,8 @@ double log_convex_left(double beta, double l) noexcept {
     return lane_log(beta * (x * l + l_minus_x) + (1.0 + x) * phi);
 }
 
-// log of F(e^l) e^{-alpha l} for l > 0: F = e^l (beta (l - 1 + e^-l) + phi(beta l)), or 1 - alpha e^{-beta l} + beta e^{-alpha l}.
+// log of F(e^l) e^{-alpha l} for l > 0: F = e^l (beta (l - 1 + e^-l) + phi(beta l)), or 1 - alpha e^{-beta l} + beta
+// e^{-alpha l}.
 double log_convex_decayed(double beta, double l) noexcept {
     const double t = beta * l;
     if (t > 40.0) return lane_log1p(-(beta + 1.0) * lane_exp(-t));
@@ -76,7 +79,8 @@ double log_add(double a, double b) noexcept {
 
 double one_minus_exp(double v) noexcept { return -lane_expm1(-v); }  // v >= 0
 
-// The line of slope s meets the axis at delta = p G, and e^{epsilon - x} = 1 - G = ((alpha-1)/alpha) (1 - r^alpha)/(1 - r^(alpha-1)), r = e^-s.
+// The line of slope s meets the axis at delta = p G, and e^{epsilon - x} = 1 - G = ((alpha-1)/alpha) (1 - r^alpha)/(1 -
+// r^(alpha-1)), r = e^-s.
 struct Share {
     double log_g;
     double offset, size;  // epsilon - x and the size of its parts
@@ -105,7 +109,15 @@ Touch complete(double s, double x, double y, const Share& share) noexcept {
     const double log_span = lane_log(one_minus_exp(s));
     const double log_p = lane_log(one_minus_exp(y)) - log_span;
     const double log_rest = x > 0.0 ? lane_log(one_minus_exp(x)) - log_span : 0.0;
-    return {s, x, y, log_p, log_rest, log_p + share.log_g, x + share.offset, std::fabs(x) + y + share.size, x > 0.0 && y > 0.0};
+    return {s,
+            x,
+            y,
+            log_p,
+            log_rest,
+            log_p + share.log_g,
+            x + share.offset,
+            std::fabs(x) + y + share.size,
+            x > 0.0 && y > 0.0};
 }
 
 // The touching point of slope s whose line has intercept delta: p = delta/G.
@@ -124,7 +136,8 @@ Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
     Share share{};
     for (int i = 0; i < 100; ++i) {
         share = share_at(alpha, s);
-        const double slope = 1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) - beta / lane_expm1(std::min(beta * s, 700.0));
+        const double slope =
+            1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) - beta / lane_expm1(std::min(beta * s, 700.0));
         const double step = (epsilon + y - s - share.offset) / slope;
         s = std::max(s + step, 0.1 * s);
         if (std::fabs(step) <= 4.0 * kUnitRoundoff * s) break;
@@ -137,9 +150,10 @@ double log_excess_of(double alpha, const Touch& t) noexcept {  // log(f - 1), f 
     return log_add(t.log_p + log_convex_decayed(beta, t.x) + beta * t.x, t.log_rest + log_convex_left(beta, -t.y));
 }
 
-// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess of the derivative.
-// Where the point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each, right to
-// u size: a target moved by twice the residual that is accepted proves the side.
+// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess
+// of the derivative. Where the point is not inside, the parameter is too small. The residual is a sum of a dozen
+// logarithms of at most `size` each, right to u size: a target moved by twice the residual that is accepted proves the
+// side.
 template <class TouchAt>
 Touch solve(double alpha, double k, double start, double first_slope, double size, TouchAt touch_at,
             Rounding r) noexcept {
@@ -158,7 +172,8 @@ Touch solve(double alpha, double k, double start, double first_slope, double siz
         last = here;
         f_last = f;
         here -= f / slope;
-        if (!(here > low && here < high)) here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
+        if (!(here > low && here < high))
+            here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
     }
     return touch_at(lane_exp(r == Rounding::up ? high : low));
@@ -180,15 +195,20 @@ Touch optimal_given_delta(double alpha, double k, double log_delta, Rounding r) 
     const double p = alpha * lane_exp(log_delta);
     const double start = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
     // d log(f-1)/d log s lies between 2 for small K and about K for large K.
-    return solve(alpha, k, start, std::max(2.0, k), std::fabs(log_delta), [&](double s) { return touch_given_delta(alpha, s, log_delta); }, r);
+    return solve(
+        alpha, k, start, std::max(2.0, k), std::fabs(log_delta),
+        [&](double s) { return touch_given_delta(alpha, s, log_delta); }, r);
 }
 
 Touch optimal_given_epsilon(double alpha, double k, double epsilon, Rounding r) noexcept {
     const double log_p = std::min(balle_log_delta(alpha, k, epsilon, r) + lane_log(alpha), -0.7);
-    return solve(alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, alpha * epsilon - log_p, [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, r);
+    return solve(
+        alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, alpha * epsilon - log_p,
+        [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, r);
 }
 
-// Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from below.
+// Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from
+// below.
 constexpr double kSmallestLogDelta = -690.0;
 
 double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noexcept {
@@ -203,7 +223,8 @@ double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noe
 }
 
 double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noexcept {
-    if (corner_given_epsilon(alpha, k, epsilon)) return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
+    if (corner_given_epsilon(alpha, k, epsilon))
+        return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
     if (balle_log_delta(alpha, k, epsilon, r) < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     const Touch t = optimal_given_epsilon(alpha, k, epsilon, r);
     if (!t.inside) return balle_log_delta(alpha, k, epsilon, r);
@@ -245,7 +266,8 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept {
     const double smaller = log_expm1(k);
     const double loss = rho_of(alpha, smaller) - epsilon;  // the pair p = 1, q = e^-rho is always allowed
     if (!(loss > 0.0)) return smaller > 0.0 ? -kInfinity : balle_log_delta(alpha, smaller, epsilon, Rounding::down);
-    return std::min(balle_log_delta(alpha, smaller, epsilon, Rounding::down), rounded(lane_log(-lane_expm1(-loss)), 4.0 + std::fabs(loss), Rounding::down));
+    return std::min(balle_log_delta(alpha, smaller, epsilon, Rounding::down),
+                    rounded(lane_log(-lane_expm1(-loss)), 4.0 + std::fabs(loss), Rounding::down));
 }
 
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept {

@@ -1,19 +1,21 @@
 // From Renyi-DP of one order to (epsilon, delta): alpha > 1 and K = (alpha-1) rho, rho the RDP of order alpha.
 //
-//   mironov   eps = rho + log(1/delta)/(alpha-1)                                                    Mironov 2017, Prop. 3
-//   balle     eps = rho + log(1-1/alpha) - (log delta + log alpha)/(alpha-1)                        Balle et al. 2020, Thm 21;
+//   mironov   eps = rho + log(1/delta)/(alpha-1)                                                    Mironov 2017, Prop.
+//   3 balle     eps = rho + log(1-1/alpha) - (log delta + log alpha)/(alpha-1)                        Balle et al.
+//   2020, Thm 21;
 //             the same as Canonne, Kamath, Steinke 2020, Prop. 12
 //   asoodeh   the smaller of balle and log1p(expm1(K)/(alpha delta))/(alpha-1)                      Asoodeh et al. 2020
 //   optimal   sup of eps over all pairs of divergence at most rho; binary pairs suffice             Asoodeh et al. 2020
 // and, for all but mironov, eps = 0 where delta^2 >= 1 - e^-rho (Bretagnolle-Huber; D_1 <= D_alpha).
 //
-// The optimal value: with a = p/q, b = (1-p)/(1-q) the set f(p,q) = q a^alpha + (1-q) b^alpha <= e^K is convex, so its supporting lines
-// p - e^eps q = delta touch it where e^eps = ((alpha-1)/alpha) (a^alpha - b^alpha)/(a^(alpha-1) - b^(alpha-1)). With s = log(a/b), both eps and
-// the touching point follow from s and delta in closed form (and from s and eps), so one monotone equation K(s) = K remains.
-// f - 1 = q F(a) + (1-q) F(b), F(a) = a^alpha - 1 - alpha (a-1) >= 0, keeps its digits for small K.
+// The optimal value: with a = p/q, b = (1-p)/(1-q) the set f(p,q) = q a^alpha + (1-q) b^alpha <= e^K is convex, so its
+// supporting lines p - e^eps q = delta touch it where e^eps = ((alpha-1)/alpha) (a^alpha - b^alpha)/(a^(alpha-1) -
+// b^(alpha-1)). With s = log(a/b), both eps and the touching point follow from s and delta in closed form (and from s
+// and eps), so one monotone equation K(s) = K remains. f - 1 = q F(a) + (1-q) F(b), F(a) = a^alpha - 1 - alpha (a-1) >=
+// 0, keeps its digits for small K.
 //
-// Every function works from both sides: given K not below the truth the result is not below it, given the wish to round down it is
-// not above. Values are not clamped: eps may be negative, log delta positive.
+// Every function works from both sides: given K not below the truth the result is not below it, given the wish to round
+// down it is not above. Values are not clamped: eps may be negative, log delta positive.
 #pragma once
 
 namespace renyi {
@@ -25,12 +27,13 @@ enum class Rounding { down, up };
 double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding rounding) noexcept;
 double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding rounding) noexcept;
 
-// Lower bounds on the optimal values that cost a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1, and the pairs of
-// that smaller set have the balle value for e^K - 1 as long as p = alpha delta <= 1.
+// Lower bounds on the optimal values that cost a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1,
+// and the pairs of that smaller set have the balle value for e^K - 1 as long as p = alpha delta <= 1.
 double epsilon_floor(double alpha, double k, double log_delta) noexcept;
 double log_delta_floor(double alpha, double k, double epsilon) noexcept;
 
-// For the optimal conversion: log f's derivative in alpha at the touching point. The converted value falls in alpha while this exceeds K'.
+// For the optimal conversion: log f's derivative in alpha at the touching point. The converted value falls in alpha
+// while this exceeds K'.
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept;
 double optimal_slope_given_epsilon(double alpha, double k, double epsilon) noexcept;
 

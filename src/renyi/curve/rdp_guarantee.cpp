@@ -22,19 +22,24 @@ struct Query {
     double log_delta, epsilon;
 
     double convert(double alpha, double k, Rounding r) const noexcept {
-        return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r) : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
+        return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r)
+                           : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
     }
     // A lower bound on the value of every conversion but mironov's.
     double floor(double alpha, double k) const noexcept {
         return given_delta ? epsilon_floor(alpha, k, log_delta) : log_delta_floor(alpha, k, epsilon);
     }
-    double convert_upper(double alpha) const noexcept { return convert(alpha, upper(log_moment(steps, alpha)), Rounding::up); }
+    double convert_upper(double alpha) const noexcept {
+        return convert(alpha, upper(log_moment(steps, alpha)), Rounding::up);
+    }
 
     // The monotone function of the closed form (see the header), its target and its derivative in log t.
     struct Stationarity {
         double value, slope;
     };
-    Stationarity closed_form(double alpha) const noexcept { return closed_form(alpha, log_moment_derivatives(steps, alpha)); }
+    Stationarity closed_form(double alpha) const noexcept {
+        return closed_form(alpha, log_moment_derivatives(steps, alpha));
+    }
     Stationarity closed_form(double alpha, const LogMoment& m) const noexcept {
         const double t = alpha - 1.0;
         const bool plain = conversion == Conversion::mironov;
@@ -48,7 +53,8 @@ struct Query {
     Stationarity optimal_form(double alpha) const noexcept {
         const LogMoment m = log_moment_derivatives(steps, alpha);
         const double k = m.value.value;
-        const double slope = given_delta ? optimal_slope_given_delta(alpha, k, log_delta) : optimal_slope_given_epsilon(alpha, k, epsilon);
+        const double slope = given_delta ? optimal_slope_given_delta(alpha, k, log_delta)
+                                         : optimal_slope_given_epsilon(alpha, k, epsilon);
         return {m.first - slope, (alpha - 1.0) * m.second};
     }
 };
@@ -56,7 +62,8 @@ struct Query {
 // Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
 enum class Slope { exact, bound };
 
-// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs O(d^2).
+// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs
+// O(d^2).
 template <class Function>
 double rising_root(double start, double tolerance, Slope kind, Function function) noexcept {
     double low = kLogSmallest, high = kLogLargest;
@@ -71,13 +78,15 @@ double rising_root(double start, double tolerance, Slope kind, Function function
         last = here;
         last_value = value;
         here += std::clamp(step, -2.0, 2.0);
-        if (!(here > low && here < high)) here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
+        if (!(here > low && here < high))
+            here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
         if (std::fabs(here - last) < tolerance) return here;
     }
     return here;
 }
 
-// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes over.
+// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes
+// over.
 double first_guess(const Query& query) noexcept {
     double curvature = 0.0, limit = 1e6;
     for (const SampledStep& s : query.steps) {
@@ -85,7 +94,8 @@ double first_guess(const Query& query) noexcept {
         curvature += s.count * std::min(s.q * s.q * lane_expm1(c * c), 1e300);
         if (s.q < 1.0) limit = std::min(limit, 1.0 + 2.0 * std::max(-lane_log(s.q), 0.1) / (c * c));
     }
-    const double t = query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
+    const double t =
+        query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
     return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
 }
 
@@ -113,27 +123,32 @@ double scanned_minimum(Function function) noexcept {
 }
 
 double best_order(const Query& query) noexcept {
-    const double closed = order_at(rising_root(first_guess(query), 1e-10, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
+    const double closed = order_at(
+        rising_root(first_guess(query), 1e-10, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
     if (is_closed(query.conversion)) return closed;
     const double other = order_at(query.conversion == Conversion::asoodeh
                                       ? scanned_minimum([&](double alpha) { return query.convert_upper(alpha); })
-                                      : rising_root(lane_log(closed - 1.0), 1e-9, Slope::bound, [&](double alpha) { return query.optimal_form(alpha); }));
+                                      : rising_root(lane_log(closed - 1.0), 1e-9, Slope::bound,
+                                                    [&](double alpha) { return query.optimal_form(alpha); }));
     return query.convert_upper(other) <= query.convert_upper(closed) ? other : closed;
 }
 
 // A tangent of K, which is convex: a lower bound on K at every order.
 struct Tangent {
     double alpha, k, slope;
-    double at(double order) const noexcept { return k + slope * (order - alpha) * (order > alpha ? 1.0 - 0x1p-30 : 1.0 + 0x1p-30); }
+    double at(double order) const noexcept {
+        return k + slope * (order - alpha) * (order > alpha ? 1.0 - 0x1p-30 : 1.0 + 0x1p-30);
+    }
 };
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
-// Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is best. For the other
-// conversions an order can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
-// the way outward.
+// Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
+// best. For the other conversions an order can only win if its `floor` does, and that is bounded below through the
+// tangent of K at the last order looked at on the way outward.
 double best_of(const Query& query, std::span<const double> orders) noexcept {
-    const double root = order_at(rising_root(first_guess(query), 1e-2, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
+    const double root = order_at(
+        rising_root(first_guess(query), 1e-2, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
     double best = orders[0], best_value = kInfinity;
     const auto consider = [&](double alpha, double k_upper) {
         const double value = query.convert(alpha, k_upper, Rounding::up);
@@ -166,7 +181,8 @@ double best_of(const Query& query, std::span<const double> orders) noexcept {
     };
     if (right != orders.end()) ++right;
     for (auto it = right; it != orders.end(); ++it) visit(*it, right_tangent);
-    for (auto it = std::lower_bound(orders.begin(), orders.end(), left_tangent.alpha); it != orders.begin();) visit(*--it, left_tangent);
+    for (auto it = std::lower_bound(orders.begin(), orders.end(), left_tangent.alpha); it != orders.begin();)
+        visit(*--it, left_tangent);
     return best;
 }
 
@@ -184,20 +200,25 @@ double log_total_variation(const Query& query, std::span<const double> orders, d
     return log_delta_at_zero(upper(rdp(query.steps, orders.empty() ? 1.0 : orders[0])));
 }
 
-double exp_up(double x) noexcept { return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + 0x1p-50), 2.0), 1.0); }
+double exp_up(double x) noexcept {
+    return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + 0x1p-50), 2.0), 1.0);
+}
 double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - 0x1p-50), 0.0); }
 
 }  // namespace
 
-RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion, std::span<const double> orders) noexcept {
+RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion,
+                         std::span<const double> orders) noexcept {
     const Query query{steps, conversion, true, std::log(delta), 0.0};
-    if (log_total_variation(query, orders, query.log_delta) <= query.log_delta) return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
+    if (log_total_variation(query, orders, query.log_delta) <= query.log_delta)
+        return {0.0, 0.0, orders.empty() ? 1.0 : orders[0]};
     RdpGuarantee g = at_order(query, orders.empty() ? best_order(query) : best_of(query, orders));
     if (std::isnan(g.value) || std::isnan(g.floor)) return {kInfinity, 0.0, g.order};
     return {std::max(g.value, 0.0), std::max(g.floor, 0.0), g.order};
 }
 
-RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion, std::span<const double> orders) noexcept {
+RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion,
+                       std::span<const double> orders) noexcept {
     const Query query{steps, conversion, false, 0.0, epsilon};
     RdpGuarantee g = at_order(query, orders.empty() ? best_order(query) : best_of(query, orders));
     if (std::isnan(g.value) || std::isnan(g.floor)) g = {0.0, -kInfinity, g.order};

@@ -1,16 +1,17 @@
 // Does this thread compute with IEEE-754 doubles as the error analysis assumes?
 //
 // A shared library built with -ffast-math sets flush-to-zero for the whole process when it is loaded, and a program may
-// change the rounding mode. The probe computes, it does not read control registers, so it sees what the kernels will see.
+// change the rounding mode. The probe computes, it does not read control registers, so it sees what the kernels will
+// see.
 #pragma once
 
 namespace renyi {
 
 struct FloatingPointEnvironment {
-    bool gradual_underflow;   // subnormal results and operands are not flushed to zero
-    bool rounds_to_nearest;   // the default rounding mode
-    bool no_contraction;      // a*b + c is rounded twice, not fused
-    bool no_excess_precision; // doubles are not evaluated in a wider format
+    bool gradual_underflow;    // subnormal results and operands are not flushed to zero
+    bool rounds_to_nearest;    // the default rounding mode
+    bool no_contraction;       // a*b + c is rounded twice, not fused
+    bool no_excess_precision;  // doubles are not evaluated in a wider format
 
     constexpr bool sound() const noexcept {
         return gradual_underflow && rounds_to_nearest && no_contraction && no_excess_precision;

@@ -45,7 +45,8 @@ inline Scaled absolute(const Scaled& a) noexcept { return a.mantissa.hi < 0.0 ? 
 
 // a/b to double precision, saturating.
 inline double ratio(const Scaled& a, const Scaled& b) noexcept {
-    return a.mantissa.hi / b.mantissa.hi * std::ldexp(1.0, static_cast<int>(std::clamp(a.exponent - b.exponent, -1000.0, 1000.0)));
+    return a.mantissa.hi / b.mantissa.hi *
+           std::ldexp(1.0, static_cast<int>(std::clamp(a.exponent - b.exponent, -1000.0, 1000.0)));
 }
 
 }  // namespace renyi

@@ -1,6 +1,7 @@
 // The closed-form upper bound on the Renyi-DP of the sampled Gaussian mechanism: 2 q^2 alpha / sigma^2.
 //
-// Mironov, Talwar, Zhang 2019 (arXiv 1908.10530), Theorem 11: for q <= 1/5, sigma >= 4 and L = log(1 + 1/(q (alpha-1))),
+// Mironov, Talwar, Zhang 2019 (arXiv 1908.10530), Theorem 11: for q <= 1/5, sigma >= 4 and L = log(1 + 1/(q
+// (alpha-1))),
 //   (c1)  1 < alpha <= sigma^2 L / 2 - 2 log sigma
 //   (c2)  alpha <= (sigma^2 L^2 / 2 - log 5 - 2 log sigma) / (L + log(q alpha) + 1/(2 sigma^2)).
 // q up to the double nearest to 1/5 is accepted: it exceeds 1/5 by 1e-17, the bound has a factor 3 to spare there.
@@ -9,7 +10,8 @@
 
 namespace renyi {
 
-// The bound rounded up (at most 4 ulp), exact where it is a double; NaN where a condition fails or is within 1e-12 of failing.
+// The bound rounded up (at most 4 ulp), exact where it is a double; NaN where a condition fails or is within 1e-12 of
+// failing.
 double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noexcept;
 
 enum class BoundCondition { first, second, both };

@@ -1,9 +1,12 @@
 // The dispatcher. Its rules, in order:
 //   1. outside the domain                                        NaN
 //   2. alpha = 0 or 1, q = 0, sigma = inf                        log A = 0, exact
-//   3. q = 1                                                     log A = alpha (alpha-1) / (2 sigma^2), the Gaussian mechanism
-//   4. sigma > 1e40                                              log A = alpha (alpha-1) q^2 / (2 sigma^2): the next terms are below 1e-33
-//   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to e^-40 / |alpha|
+//   3. q = 1                                                     log A = alpha (alpha-1) / (2 sigma^2), the Gaussian
+//   mechanism
+//   4. sigma > 1e40                                              log A = alpha (alpha-1) q^2 / (2 sigma^2): the next
+//   terms are below 1e-33
+//   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
+//   e^-40 / |alpha|
 //   6. integer alpha <= 4, exponents of at most 600              binomial expansion: two or three terms
 //   7. everything else                                           quadrature
 // The series route is never picked: it is the slower of two independent ways and exists to check the other.
@@ -23,7 +26,8 @@ constexpr double kHugeSigma = 1e40;
 constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
-    return (q == 0.0 || q >= kTiny) && q <= 1.0 && sigma >= kTiny && ((alpha >= 1.0 && alpha <= kLargestOrder) || (alpha <= 0.0 && alpha >= -kLargestOrder));
+    return (q == 0.0 || q >= kTiny) && q <= 1.0 && sigma >= kTiny &&
+           ((alpha >= 1.0 && alpha <= kLargestOrder) || (alpha <= 0.0 && alpha >= -kLargestOrder));
 }
 
 bool out_of_reach(double q, double c, double alpha) noexcept {
@@ -82,7 +86,9 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
     if (alpha == 1.0) {
         LogADerivatives answer;
         if (!at_limit(q, sigma, alpha, answer)) return kullback_leibler_by_quadrature(q, sigma);
-        return std::isnan(answer.value.value) ? kOutsideDomain : Certified{answer.first, answer.first == 0.0 ? 0.0 : 8.0 * kUnitRoundoff};
+        return std::isnan(answer.value.value)
+                   ? kOutsideDomain
+                   : Certified{answer.first, answer.first == 0.0 ? 0.0 : 8.0 * kUnitRoundoff};
     }
     const Certified c = log_a(q, sigma, alpha);
     return {c.value / (alpha - 1.0), c.relative_error == 0.0 ? 0.0 : c.relative_error + 3.0 * kUnitRoundoff};

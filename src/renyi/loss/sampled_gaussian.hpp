@@ -4,8 +4,8 @@
 //
 // Mironov, Talwar, Zhang 2019 (arXiv 1908.10530): log A(alpha)/(alpha-1) is the Renyi-DP of order alpha > 1
 // (remove direction, Theorems 4 and 5); log A(-z) is the log moment of the add direction.
-// Domain of every function: q = 0 or in [1e-100, 1], sigma in [1e-100, inf], alpha in [-1e6, 0] or [1, 1e6]; NaN outside.
-// The accuracy is proven for sigma in [0.01, 1e6] and q = 0 or q in [1e-12, 1].
+// Domain of every function: q = 0 or in [1e-100, 1], sigma in [1e-100, inf], alpha in [-1e6, 0] or [1, 1e6]; NaN
+// outside. The accuracy is proven for sigma in [0.01, 1e6] and q = 0 or q in [1e-12, 1].
 #pragma once
 
 #include <complex>

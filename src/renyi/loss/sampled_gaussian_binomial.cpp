@@ -1,16 +1,19 @@
 // log A for integer alpha by the binomial expansion, without its cancelling part:
 //     A - 1 = E_K[ expm1(K (K-1) / (2 sigma^2)) ],  K ~ Bin(alpha, q)
-// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion sum to what is subtracted). All terms are >= 0.
+// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion sum to what is subtracted).
+// All terms are >= 0.
 //
-// The probabilities are taken relative to their mode by the recurrence in double-double, and normalised by their own sum, which is 1: no
-// log-gamma, no digits lost to large alpha. Every quantity carries a separate binary exponent, so nothing over- or underflows.
+// The probabilities are taken relative to their mode by the recurrence in double-double, and normalised by their own
+// sum, which is 1: no log-gamma, no digits lost to large alpha. Every quantity carries a separate binary exponent, so
+// nothing over- or underflows.
 //
-// Error: weights 2^-80, expm1 to 8u (its argument is double-double), sums in double-double, the rest below 2^-59 where the marches stop:
-// S to 16u, log A to 20u. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
+// Error: weights 2^-80, expm1 to 8u (its argument is double-double), sums in double-double, the rest below 2^-59 where
+// the marches stop: S to 16u, log A to 20u. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
 //
 // Stop to the right of k: a_j = j (j-1) c^2/2 is convex, so a_j - a_k <= (j-k) (alpha+k-1) c^2/2 up to j = alpha, and
-// expm1(a_j)/expm1(a_k) <= (a_j/a_k) e^{a_j - a_k} with a_j/a_k <= e^{2 (j-k)/(k-1)}: terms fall at least geometrically with ratio
-// w_{k+1}/w_k e^{(alpha+k-1) c^2/2 + 2/(k-1)}. To the left weights and terms both fall faster than the weights' ratio.
+// expm1(a_j)/expm1(a_k) <= (a_j/a_k) e^{a_j - a_k} with a_j/a_k <= e^{2 (j-k)/(k-1)}: terms fall at least geometrically
+// with ratio w_{k+1}/w_k e^{(alpha+k-1) c^2/2 + 2/(k-1)}. To the left weights and terms both fall faster than the
+// weights' ratio.
 #include <algorithm>
 #include <cmath>
 

@@ -1,11 +1,12 @@
 // Rounding: (62 + 12 max(s l, 0)) u a term (sampled_gaussian_kernels.cpp) and one u a block for the summation.
 //
 // Truncation, with F = (1+x)^alpha - 1 - alpha x:
-//   alpha > 1, left:   F(-q) <= beta q^2 max(1, alpha/2), for F/x^2 is monotone and F(-1) = beta: a Gaussian tail from the start node.
-//   alpha > 1, right:  F <= alpha beta/2 x^2 (1+x)^(alpha-2)+ and n x^2 <= q^2 e^(c^2) n(u - 2c). The logarithm of that has slope
-//                      2c - u + (alpha-2)+ p c, a sigmoid minus a line: once negative it stays so up to the valley before a far peak.
-//                      F <= (1+x)^alpha for x >= 0, whose slope alpha p c - u is negative beyond its highest mode and
-//                      below -1 beyond alpha c + 1.
+//   alpha > 1, left:   F(-q) <= beta q^2 max(1, alpha/2), for F/x^2 is monotone and F(-1) = beta: a Gaussian tail from
+//   the start node. alpha > 1, right:  F <= alpha beta/2 x^2 (1+x)^(alpha-2)+ and n x^2 <= q^2 e^(c^2) n(u - 2c). The
+//   logarithm of that has slope
+//                      2c - u + (alpha-2)+ p c, a sigmoid minus a line: once negative it stays so up to the valley
+//                      before a far peak. F <= (1+x)^alpha for x >= 0, whose slope alpha p c - u is negative beyond its
+//                      highest mode and below -1 beyond alpha c + 1.
 //   alpha < 0, x <= 0: F <= (1+x)^alpha, log-concave, and F <= F(-q).
 //   alpha < 0, x > 0:  F <= z x and F <= z (z+1)/2 x^2; n x <= q n(u - c).
 #include "renyi/loss/sampled_gaussian_bulk.hpp"
@@ -21,9 +22,9 @@ namespace renyi {
 
 namespace {
 
-constexpr int kChunk = 8;           // blocks held on the stack at a time
-constexpr double kLastNode = 36.0;  // n(u) < 2^-900 beyond
-constexpr double kBumpApart = 24.0; // c from which the linear part z x n has its bump at u = c apart from the rest
+constexpr int kChunk = 8;            // blocks held on the stack at a time
+constexpr double kLastNode = 36.0;   // n(u) < 2^-900 beyond
+constexpr double kBumpApart = 24.0;  // c from which the linear part z x n has its bump at u = c apart from the rest
 constexpr double kSqrt2Pi = 0x1.40d931ff62706p1;
 
 struct Chunk {
@@ -71,7 +72,9 @@ double log_or_minus_infinity(double x) noexcept { return x > 0.0 ? lane_log(x) :
 
 // Bound on the log of the sum of a tail that starts at e^height and falls at least as fast as e^(-slope u):
 // 1/(1 - e^-t) <= 1 + 1/t and log(1 + 1/t) <= 1/t.
-double log_tail(double height, double slope, double h) noexcept { return slope > 0.0 ? height + 1.0 / (slope * h) : kInfinity; }
+double log_tail(double height, double slope, double h) noexcept {
+    return slope > 0.0 ? height + 1.0 / (slope * h) : kInfinity;
+}
 
 }  // namespace
 
@@ -83,7 +86,8 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
     const double log_left = log_half + (r.alpha < 2.0 ? kLog2 : 0.0);
     const double log_right = log_half + c * c;
     // The moments of the tilted law also need its mass of 1 near the origin, which A - 1 does not see.
-    const double reach = std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, r.derivatives ? kAliasingTarget : 2.0));
+    const double reach =
+        std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, r.derivatives ? kAliasingTarget : 2.0));
     double j = std::floor(-reach / h);
     if (std::isfinite(end.index)) j = end.index - kLanes * std::ceil((end.index - j) / kLanes);
     double blocks = std::ceil((std::min(2.0 * c + 9.0, kLastNode) - j * h) / (h * kLanes));
@@ -107,8 +111,10 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
             const double left = u < 0.5 * c ? log_tail(log_left - 0.5 * u * u, u, h) : -kInfinity;
             if (std::max(left, right) < target) return sums;
         }
-        if (height < target && u > end.falls_after && u > 0.5 * c) {  // at most this height up to the end, or up to alpha c and a geometric series beyond
-            const double nodes = std::isfinite(end.index) ? end.index - j : std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
+        if (height < target && u > end.falls_after &&
+            u > 0.5 * c) {  // at most this height up to the end, or up to alpha c and a geometric series beyond
+            const double nodes =
+                std::isfinite(end.index) ? end.index - j : std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
             if (height + lane_log(nodes) < target) return sums;
         }
     }
@@ -116,7 +122,8 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
 
 BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
     const double c = r.grid.c, h = r.grid.h, q = r.grid.q, z = -r.alpha;
-    const double log_flat = log_or_minus_infinity(z * (z + 1.0) * q * q) - (z + 2.0) * r.law.log_rest;  // >= log 2 F(-q)
+    const double log_flat =
+        log_or_minus_infinity(z * (z + 1.0) * q * q) - (z + 2.0) * r.law.log_rest;  // >= log 2 F(-q)
     const double start = std::nearbyint(mode / h);
     const auto log_concave = [&](double u, double l, double sign) {  // bound on n F where x <= 0
         const double p = 1.0 - r.law.one_minus_q * lane_exp(-l);
@@ -145,7 +152,8 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
         const double l = add_blocks(r, Direction::add, j, 1.0, sums).l_first;
         const double u = j * h;
         if (sums.overflow || u < -kLastNode) break;
-        if (log_concave(u, l, -1.0) < std::max(log_or_minus_infinity(sums.value), r.log_excess) - kAliasingTarget) break;
+        if (log_concave(u, l, -1.0) < std::max(log_or_minus_infinity(sums.value), r.log_excess) - kAliasingTarget)
+            break;
     }
     if (c > kBumpApart) {  // sum over all nodes of z q n(u - c), its aliasing covered by step_add
         sums.value += z * q * (kSqrt2Pi / h);

@@ -1,4 +1,5 @@
-// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest is negligible.
+// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest
+// is negligible.
 #pragma once
 
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
@@ -17,10 +18,10 @@ struct BulkRequest {
     const SampledGaussianLaw& law;
     const Grid& grid;
     double alpha;
-    double s;            // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
-    double log_excess;   // log of a lower bound on A - 1, or of what of it is known already
+    double s;  // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
+    double log_excess;  // log of a lower bound on A - 1, or of what of it is known already
     bool derivatives;
-    double center;       // shift of the derivative sums
+    double center;  // shift of the derivative sums
 };
 
 // What is known about the integrand on the right for alpha >= 1.

@@ -1,11 +1,13 @@
 // log A for complex alpha: the moment generating function of the privacy loss off the real axis.
 //
-// Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) + (1+x) phi(beta l) ] for Re alpha >= 1, and
-// E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2), so small A - 1 keeps its digits. |(1+x)^alpha| = (1+x)^(Re alpha):
-// the mass lies where it lies for the real order. The step must also resolve e^{i Im(alpha) l}: on the line Im u = a,
-// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which lowers the step 2 pi a / (L + a^2/2 + |Im alpha| a c) accordingly.
-// The absolute error of A is a small multiple of u A(Re alpha) (1 + u^2/2) at the nodes that matter: A itself may be far smaller than that,
-// because the integrand oscillates. Principal branch. NaN where more than four million nodes would be needed (|Im alpha|/sigma above about 1e6).
+// Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) + (1+x) phi(beta l) ] for Re alpha >= 1,
+// and E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2), so small A - 1 keeps its digits.
+// |(1+x)^alpha| = (1+x)^(Re alpha): the mass lies where it lies for the real order. The step must also resolve e^{i
+// Im(alpha) l}: on the line Im u = a,
+// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which lowers the step 2 pi a / (L + a^2/2 + |Im alpha| a c)
+// accordingly. The absolute error of A is a small multiple of u A(Re alpha) (1 + u^2/2) at the nodes that matter: A
+// itself may be far smaller than that, because the integrand oscillates. Principal branch. NaN where more than four
+// million nodes would be needed (|Im alpha|/sigma above about 1e6).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +26,7 @@ using Complex = std::complex<double>;
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kMostNodes = 4e6;
-constexpr double kPeakDepth = 50.0;  // e^-50 of a peak is not missed
+constexpr double kPeakDepth = 50.0;    // e^-50 of a peak is not missed
 constexpr double kSmallExcess = 30.0;  // log A below which A - 1 is summed instead of A
 
 // sin(t) - t
@@ -69,7 +71,8 @@ double step_of(const SampledGaussianLaw& law, Complex alpha, double mode) noexce
     const bool remove = alpha.real() >= 1.0;
     const double narrow = remove ? 1.0 : 1.0 - alpha.real() * p * (1.0 - p) * c * c;
     const double smallest = law.q * law.q * std::min(c * c, 1.0) * std::min(std::norm(alpha), std::norm(alpha - 1.0));
-    const double target = kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * law.q) - std::log(std::clamp(smallest, 1e-300, 1.0));
+    const double target =
+        kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * law.q) - std::log(std::clamp(smallest, 1e-300, 1.0));
     const double strip = std::min(std::sqrt(2.0 * target / narrow), (remove ? 3.1 : 1.5) / c);
     return 2.0 * 0x1.921fb54442d18p1 / (target / strip + 0.5 * strip * narrow + std::fabs(alpha.imag()) * c);
 }
@@ -86,7 +89,8 @@ Complex excess_at(const SampledGaussianLaw& law, Complex alpha, double u) noexce
             if (t.real() > 600.0) return std::polar(lane_exp(alpha.real() * l - 0.5 * u * u), t.imag());
             return mu * ((alpha - 1.0) * (l - 1.0 + lane_exp(-l)) + complex_phi(t));
         }
-        return n * (complex_phi(alpha * l) + alpha * l) - alpha * law.q * (lane_exp(-0.5 * (u - law.c) * (u - law.c)) - n);
+        return n * (complex_phi(alpha * l) + alpha * l) -
+               alpha * law.q * (lane_exp(-0.5 * (u - law.c) * (u - law.c)) - n);
     }
     const ExpReduction e = reduce_exp(std::max(w, -700.0));
     const double x = law.q * expm1_of(e);
@@ -116,7 +120,8 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
     // The modes, and for A - 1 the bulk and the bump of the linear part at u = c; the windows may overlap.
     const double top = std::max(far_height(law, order, low), far_height(law, order, high));
     const auto floor_of = [&](double mode) { return (excess ? far_height(law, order, mode) : top) - kPeakDepth; };
-    std::array<Window, 4> windows{around(law, order, low, floor_of(low)), around(law, order, high, floor_of(high)), {low, low}, {low, low}};
+    std::array<Window, 4> windows{
+        around(law, order, low, floor_of(low)), around(law, order, high, floor_of(high)), {low, low}, {low, low}};
     if (excess) {
         const double reach = 10.0 + 2.0 * std::sqrt(std::max(std::log(sigma), 0.0));
         windows[2] = {-reach, std::min(2.0 * c, reach) + reach};
@@ -126,7 +131,8 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
     double nodes = 0.0, covered = -kInfinity;
     for (const Window& window : windows) {
         nodes += std::max(window.last - std::max(window.first, covered), 0.0) / h;
-        if (std::max(-window.first, window.last) > 0x1p50 * h) return {kNaN, kNaN};  // indices beyond the integers of double
+        if (std::max(-window.first, window.last) > 0x1p50 * h)
+            return {kNaN, kNaN};  // indices beyond the integers of double
         covered = std::max(covered, window.last);
     }
     if (!(nodes < kMostNodes)) return {kNaN, kNaN};
@@ -137,7 +143,8 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
         for (double j = std::max(next, std::floor(window.first / h)); j * h <= window.last; ++j) {
             const double u = j * h;
             sum += excess ? excess_at(law, alpha, u)
-                          : std::polar(lane_exp(far_height(law, order, u) - real_order.value), alpha.imag() * law.log_ratio(u));
+                          : std::polar(lane_exp(far_height(law, order, u) - real_order.value),
+                                       alpha.imag() * law.log_ratio(u));
         }
         next = std::max(next, std::floor(window.last / h) + 1.0);
     }

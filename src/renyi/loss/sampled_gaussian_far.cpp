@@ -1,8 +1,10 @@
-// See the header. Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is enough; every term to (80 + 16 E) u, where E is the
-// magnitude of the exponents added, accumulated by the kernel together with the sum.
-// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls beyond the highest mode, with g' < -1 beyond
-// alpha c + 1: the rest is below its first term times the number of nodes up to there plus a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
-// the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk, which the caller integrates by itself.
+// See the header. Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is
+// enough; every term to (80 + 16 E) u, where E is the magnitude of the exponents added, accumulated by the kernel
+// together with the sum. Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls
+// beyond the highest mode, with g' < -1 beyond alpha c + 1: the rest is below its first term times the number of nodes
+// up to there plus a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both
+// sides. To the left of the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk,
+// which the caller integrates by itself.
 #include "renyi/loss/sampled_gaussian_far.hpp"
 
 #include <algorithm>
@@ -50,8 +52,10 @@ DoubleDouble weigh(const SampledGaussianLaw& law, const Grid& grid, double u, bo
     return {log_of(reduce_log(y, grid.q * (expm1_of(e) + exp_of(e) * w.lo))), 0.0};
 }
 
-Reference reference(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta, double u) noexcept {
-    // The weight may be tilted by 1 instead of alpha where both tilts share one peak: then alpha l would cancel against l.
+Reference reference(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
+                    double u) noexcept {
+    // The weight may be tilted by 1 instead of alpha where both tilts share one peak: then alpha l would cancel against
+    // l.
     const bool unit_tilt = direction == Direction::remove && beta * grid.c < 6.0;
     const double height = far_height(law, alpha, u);
     const bool precise = unit_tilt || height + u * u > 8.0 * std::max(1.0, height);
@@ -110,8 +114,8 @@ double far_valley(const SampledGaussianLaw& law, double alpha, double low, doubl
     return 0.5 * (low + high);
 }
 
-FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta, double mode,
-                        double center, FarRange range) noexcept {
+FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
+                        double mode, double center, FarRange range) noexcept {
     const double index = std::clamp(std::nearbyint(mode / grid.h), range.left, range.right - 1.0);
     FarResult result{};
     const Reference at = reference(law, grid, direction, alpha, beta, index * grid.h);
@@ -121,13 +125,18 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
     peak.center = center;
     FarSums& sums = result.sums;
     const auto slope_at = [&](double u) { return alpha * law.posterior(u) * grid.c - u; };
-    const auto rest_of = [&](double fall) { return fall > 0.0 ? sums.last * (1.0 + 1.0 / (fall * grid.h)) : kInfinity; };
-    const double margin = std::max(1.0, 0.5 * alpha * peak.beta);  // the bulk's tail bound exceeds the integrand by this factor
+    const auto rest_of = [&](double fall) {
+        return fall > 0.0 ? sums.last * (1.0 + 1.0 / (fall * grid.h)) : kInfinity;
+    };
+    const double margin =
+        std::max(1.0, 0.5 * alpha * peak.beta);  // the bulk's tail bound exceeds the integrand by this factor
     double blocks = 0.0;
     for (double i = 0.0; index + i < range.right && blocks < kMostBlocks; i += kLanes, ++blocks) {
-        add(sums, sum_far(peak, direction, i, 1.0, static_cast<int>(std::min<double>(kLanes, range.right - index - i))));
+        add(sums,
+            sum_far(peak, direction, i, 1.0, static_cast<int>(std::min<double>(kLanes, range.right - index - i))));
         const double u = (index + i + kLanes - 1) * grid.h;
-        const bool final_fall = direction == Direction::remove && range.last;  // falling up to alpha c, faster than e^-u beyond alpha c + 1
+        const bool final_fall =
+            direction == Direction::remove && range.last;  // falling up to alpha c, faster than e^-u beyond alpha c + 1
         const double nodes = std::max(alpha * grid.c + 1.0 - u, 0.0) / grid.h + 1.0 + 1.0 / grid.h;
         const double rest = final_fall ? (u > mode ? sums.last * nodes : kInfinity) : rest_of(-slope_at(u)) * margin;
         if (rest <= 0x1p-57 * sums.value) {

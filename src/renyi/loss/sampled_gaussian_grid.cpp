@@ -24,7 +24,8 @@ double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
 
 double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept {
     constexpr double kLogFour = 1.3862943611198907, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
-    // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next power of two.
+    // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next
+    // power of two.
     const double linear = (std::ilogb(2.0 + 2.0 * alpha * law.q) + 1) * kLog2 - log_excess;
     const double logarithm = summand == Summand::derivatives ? 4.0 : 0.0;
     const double target = kAliasingTarget + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0) + logarithm;
@@ -33,8 +34,8 @@ double step_remove(const SampledGaussianLaw& law, double alpha, double log_exces
     const bool entire = summand == Summand::excess && alpha == std::floor(alpha);
     if (inside >= wide || entire) return round_step(2.0 * kPi / wide);
     const double u0 = law.split();
-    const double cut = kAliasingTarget + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) + 0.5 * (inside * inside - u0 * u0) +
-                       alpha * (kLog2 + law.log_rest);
+    const double cut = kAliasingTarget + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) +
+                       0.5 * (inside * inside - u0 * u0) + alpha * (kLog2 + law.log_rest);
     const double beyond_cut = cut > 0.0 ? 2.0 * kPi * inside / cut : kInfinity;
     const double within_cut = 2.0 * kPi * inside / (target + 0.5 * inside * inside);
     return round_step(std::min(2.0 * kPi / wide, std::max(beyond_cut, within_cut)));

@@ -1,20 +1,23 @@
 // The step of the trapezoidal rule for log A, and the proof that it is small enough.
 //
-// For f analytic in the strip |Im u| < a, |h sum f(jh) - integral f| <= 2 M/(e^{2 pi a/h} - 1), M = sup_{s<=a} integral |f(u+is)|.
-// The rule is applied to n(u) ((1+x)^alpha - 1 - alpha x) / sqrt(2 pi), whose two parts are bounded separately.
+// For f analytic in the strip |Im u| < a, |h sum f(jh) - integral f| <= 2 M/(e^{2 pi a/h} - 1), M = sup_{s<=a} integral
+// |f(u+is)|. The rule is applied to n(u) ((1+x)^alpha - 1 - alpha x) / sqrt(2 pi), whose two parts are bounded
+// separately.
 //
 // Linear part (entire): |n(u+ia)| = n(u) e^{a^2/2} and |x| <= q (e^w + 1), so M <= e^{a^2/2} (1 + 2 |alpha| q).
 //
-// alpha > 1: |1-q+q e^{w+i theta}| <= 1-q+q e^w, so M <= e^{a^2/2} A for every a. The function is entire for integer alpha.
-//   Otherwise it has branch points at u0 +- i pi sigma (odd multiples), u0 = c/2 + sigma log((1-q)/q), where q e^w = 1-q. With the cuts
-//   drawn vertically, both half-planes are analytic and the cuts add at most
+// alpha > 1: |1-q+q e^{w+i theta}| <= 1-q+q e^w, so M <= e^{a^2/2} A for every a. The function is entire for integer
+// alpha.
+//   Otherwise it has branch points at u0 +- i pi sigma (odd multiples), u0 = c/2 + sigma log((1-q)/q), where q e^w =
+//   1-q. With the cuts drawn vertically, both half-planes are analytic and the cuts add at most
 //     4 (a - pi sigma) e^{((pi sigma)^2 - u0^2)/2} (2 (1-q))^alpha e^{-2 pi^2 sigma/h},
 //   because |1+x| = (1-q) |1 + e^{i theta}| on them and s^2/2 - 2 pi s/h falls for s < 2 pi/h.
 //   Hence either a strip inside the cuts or a wide strip and this term: the larger step of the two.
 //
 // alpha < 0, z = -alpha: theta = a/sigma <= pi/2 keeps log|1-q+q e^{w+i theta}| convex in u, so
-//   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) + D'(u1)^2/2} for any u1.
-//   There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the scale of a and h.
+//   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) +
+//   D'(u1)^2/2} for any u1. There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the
+//   scale of a and h.
 #pragma once
 
 #include "renyi/fp/certified.hpp"
@@ -32,8 +35,8 @@ constexpr double kSmallestBeta = 1e-9;
 // log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
 double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
 
-// What is summed: A - 1, entire in u for integer alpha > 1, or its derivatives in alpha as well, whose factor log(1+x) has the branch
-// points at every alpha and is at most |l| + pi off the axis.
+// What is summed: A - 1, entire in u for integer alpha > 1, or its derivatives in alpha as well, whose factor log(1+x)
+// has the branch points at every alpha and is at most |l| + pi off the axis.
 enum class Summand { excess, derivatives };
 
 // Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
@@ -44,7 +47,8 @@ struct AddStep {
     double log_aliasing;  // log of the proven absolute aliasing error
 };
 
-// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing afterwards.
+// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing
+// afterwards.
 AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept;
 
 }  // namespace renyi

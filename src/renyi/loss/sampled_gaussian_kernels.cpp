@@ -138,8 +138,8 @@ template <FarForm form>
 RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, int count) noexcept {
     const FarPeak k = peak;
     constexpr bool unit_tilt = form == FarForm::unit_tilt;
-    // Where one weight is negligible at u_c, log1p(e^-|logit + d c|) needs the logit alone; on the other side of the split point
-    // the logit itself is the difference.
+    // Where one weight is negligible at u_c, log1p(e^-|logit + d c|) needs the logit alone; on the other side of the
+    // split point the logit itself is the difference.
     const double offset = k.extreme ? k.logit : 0.0;
     const double offset_right = offset < 0.0 ? offset : 0.0;
     const double offset_left = offset > 0.0 ? -offset : 0.0;
@@ -156,7 +156,8 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
         t = t < -708.0 ? -708.0 : t;
         t = t > 708.0 ? 708.0 : t;
         const ExpReduction e = reduce_exp(t);
-        const double bent = log_of(reduce_log(other + mine * exp_of(e), mine * select(k.extreme, exp_of(e), expm1_of(e))));
+        const double bent =
+            log_of(reduce_log(other + mine * exp_of(e), mine * select(k.extreme, exp_of(e), expm1_of(e))));
         const double change = bent + select(right, offset_right, offset_left);
         const double drift = d * select(right, k.drift, k.u);
         const double bend = k.tilt * change;

@@ -21,8 +21,8 @@ enum class Direction { remove, add };  // alpha > 1, alpha < 0
 // so that u_j, u_j^2 and u_j c1 are exact for |j| < 2^14.
 struct Grid {
     double q, one_minus_q;
-    double c, c1, c2, c3;             // c = c1 + c2 + c3 to double-double precision
-    DoubleDouble half_c_squared;      // c^2/2
+    double c, c1, c2, c3;         // c = c1 + c2 + c3 to double-double precision
+    DoubleDouble half_c_squared;  // c^2/2
     double h;
 };
 
@@ -48,20 +48,21 @@ double sum_plain(const double* g, std::size_t blocks) noexcept;
 
 // The far peak, relative to its reference node u_c (see sampled_gaussian_far.cpp).
 struct FarPeak {
-    double alpha, beta;       // order of the integrand; alpha - 1
-    double tilt;              // the order whose integrand exp(tilt l - u^2/2) weighs the nodes: alpha or 1
+    double alpha, beta;  // order of the integrand; alpha - 1
+    double tilt;         // the order whose integrand exp(tilt l - u^2/2) weighs the nodes: alpha or 1
     double c, h;
-    double u;                 // u_c
-    double drift;             // u_c - tilt c
-    double p, one_minus_p;    // posterior weight of the sampled component at u_c: q e^w / y and (1-q) / y
-    double logit;             // log(p / (1-p))
-    bool extreme;             // |logit| > 500: the smaller of p and 1-p is below rounding at u_c, and perhaps below the smallest double
-    double l;                 // log y at u_c
-    double center;            // shift of the derivative sums
+    double u;               // u_c
+    double drift;           // u_c - tilt c
+    double p, one_minus_p;  // posterior weight of the sampled component at u_c: q e^w / y and (1-q) / y
+    double logit;           // log(p / (1-p))
+    bool extreme;   // |logit| > 500: the smaller of p and 1-p is below rounding at u_c, and perhaps below the smallest
+                    // double
+    double l;       // log y at u_c
+    double center;  // shift of the derivative sums
 };
 
 struct FarSums {
-    double value;     // sum of exp(E - E_c) times the positive-form factor
+    double value;  // sum of exp(E - E_c) times the positive-form factor
     double slope, first, second;
     double exponent;  // sum of value terms times the magnitude of the exponents that were added to form E
     double last;      // the value of the outermost node of the call

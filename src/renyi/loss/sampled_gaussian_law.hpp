@@ -13,7 +13,12 @@ struct SampledGaussianLaw {
     double log_q, log_rest;           // log q, log (1-q)
 
     SampledGaussianLaw(double rate, double noise) noexcept
-        : q(rate), one_minus_q(1.0 - rate), sigma(noise), c(1.0 / noise), log_q(lane_log(rate)), log_rest(lane_log1p(-rate)) {}
+        : q(rate),
+          one_minus_q(1.0 - rate),
+          sigma(noise),
+          c(1.0 / noise),
+          log_q(lane_log(rate)),
+          log_rest(lane_log1p(-rate)) {}
 
     double w(double u) const noexcept { return u * c - 0.5 * c * c; }
 

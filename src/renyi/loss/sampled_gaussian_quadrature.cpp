@@ -1,10 +1,10 @@
 // log A by the trapezoidal rule on the convex form
 //     A - 1 = E_mu0[ (1+x)^alpha - 1 - alpha x ],   x = mu/mu0 - 1,
-// whose integrand is >= 0 (Bernoulli) and is computed as a sum of non-negative pieces: nothing cancels, and the relative error of the sum
-// S = A - 1 is the largest relative error of a term. The budget is the sum of
+// whose integrand is >= 0 (Bernoulli) and is computed as a sum of non-negative pieces: nothing cancels, and the
+// relative error of the sum S = A - 1 is the largest relative error of a term. The budget is the sum of
 //   aliasing    2^-54 for alpha >= 1, what step_add proves for alpha < 0   (sampled_gaussian_grid.hpp)
-//   rounding    of the terms and of the summation                          (sampled_gaussian_bulk.cpp, sampled_gaussian_far.cpp)
-//   truncation  of the nodes left out                                      (same)
+//   rounding    of the terms and of the summation                          (sampled_gaussian_bulk.cpp,
+//   sampled_gaussian_far.cpp) truncation  of the nodes left out                                      (same)
 // log A = log1p(S) keeps it: |d log log1p(S) / d log S| = S / ((1+S) log1p(S)) <= 1.
 #include <algorithm>
 #include <cmath>
@@ -22,11 +22,12 @@ namespace {
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kShoulder = 24.0;
-constexpr double kFarFrom = 9.0;     // up to here the bulk loses at most 12 * 81/2 u
-constexpr double kNegligible = 45.0;  // e^-45 < 2^-64
+constexpr double kFarFrom = 9.0;             // up to here the bulk loses at most 12 * 81/2 u
+constexpr double kNegligible = 45.0;         // e^-45 < 2^-64
 constexpr double kVanishingBeta = 0x1p-500;  // alpha - 1 at alpha = 1: (A - 1)/beta = KL (1 + O(beta))
 
-// S = A - 1 and the derivatives of A, all to be multiplied by e^scale; `first`, `second` are moments of l - center under the tilted law.
+// S = A - 1 and the derivatives of A, all to be multiplied by e^scale; `first`, `second` are moments of l - center
+// under the tilted law.
 struct Excess {
     double scale, value, slope, first, second;
     double relative_error;
@@ -46,7 +47,9 @@ LogADerivatives logarithm(const Excess& e) noexcept {
         sensitivity = e.value / (a * value);
     }
     const double mean = e.first / a;
-    return {{value, e.relative_error * sensitivity + e.scale_error / value + 4.0 * kUnitRoundoff}, e.slope / a, std::max(e.second / a - mean * mean, 0.0)};
+    return {{value, e.relative_error * sensitivity + e.scale_error / value + 4.0 * kUnitRoundoff},
+            e.slope / a,
+            std::max(e.second / a - mean * mean, 0.0)};
 }
 
 Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
@@ -58,18 +61,31 @@ Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
 // e^exponent is multiplied in while it stays within range.
 Excess excess_of(const FarResult& far, const Grid& grid) noexcept {
     const bool large = far.exponent.hi > 600.0;
-    const double f = grid.h * kInverseSqrt2Pi * (large ? 1.0 + far.exponent.lo : far.exponent.lo == 0.0 ? lane_exp(far.exponent.hi) : exp_of_dd(far.exponent));
+    const double f = grid.h * kInverseSqrt2Pi *
+                     (large                    ? 1.0 + far.exponent.lo
+                      : far.exponent.lo == 0.0 ? lane_exp(far.exponent.hi)
+                                               : exp_of_dd(far.exponent));
     const FarSums& s = far.sums;
-    return {large ? far.exponent.hi : 0.0, f * s.value, f * s.slope, f * s.first, f * s.second,
-            far.rounding + far.truncation + (large ? 0.0 : far.exponent_error) + 8.0 * kUnitRoundoff, large ? far.exponent_error : 0.0};
+    return {large ? far.exponent.hi : 0.0,
+            f * s.value,
+            f * s.slope,
+            f * s.first,
+            f * s.second,
+            far.rounding + far.truncation + (large ? 0.0 : far.exponent_error) + 8.0 * kUnitRoundoff,
+            large ? far.exponent_error : 0.0};
 }
 
 Excess operator+(const Excess& a, const Excess& b) noexcept {
     if (b.scale > a.scale) return b + a;
     const double w = lane_exp(b.scale - a.scale);
     const double value = a.value + w * b.value;
-    return {a.scale, value, a.slope + w * b.slope, a.first + w * b.first, a.second + w * b.second,
-            (a.relative_error * a.value + b.relative_error * (w * b.value)) / value, a.scale_error + b.scale_error};
+    return {a.scale,
+            value,
+            a.slope + w * b.slope,
+            a.first + w * b.first,
+            a.second + w * b.second,
+            (a.relative_error * a.value + b.relative_error * (w * b.value)) / value,
+            a.scale_error + b.scale_error};
 }
 
 // Where the peaks of the integrand of A lie for alpha > 1 and alpha c > 9, and which of them matter.
@@ -82,9 +98,11 @@ struct Peaks {
 
 Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept {
     Peaks peaks;
-    // Right of the split point l <= log q + w + log 2, so the integrand stays below e^{E + alpha log 2}, E its height at alpha c if p were 1.
-    // The margin covers the number of nodes and the factor alpha (alpha-1)/2 by which the bulk's tail bound exceeds the integrand.
-    const double margin = kNegligible + 2.0 * std::max(std::ilogb(alpha) * kLog2, 0.0) + (std::ilogb(20.0 + alpha * law.c) + 1) * kLog2;
+    // Right of the split point l <= log q + w + log 2, so the integrand stays below e^{E + alpha log 2}, E its height
+    // at alpha c if p were 1. The margin covers the number of nodes and the factor alpha (alpha-1)/2 by which the
+    // bulk's tail bound exceeds the integrand.
+    const double margin =
+        kNegligible + 2.0 * std::max(std::ilogb(alpha) * kLog2, 0.0) + (std::ilogb(20.0 + alpha * law.c) + 1) * kLog2;
     const double top = alpha * law.log_q + 0.5 * alpha * (alpha - 1.0) * law.c * law.c;
     const bool falls_at_boundary = alpha * law.posterior(kFarFrom) * law.c < kFarFrom;  // then a mode lies below it
     if (alpha >= 2.0 && falls_at_boundary && top + alpha * kLog2 + margin < log_excess && law.split() > kFarFrom) {
@@ -97,22 +115,29 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     if (!two) peaks.low = peaks.high;
     peaks.low_far = two && peaks.low > kFarFrom;
     const double floor = peaks.low_far ? std::max(log_excess, far_height(law, alpha, peaks.low) - 2.0) : log_excess;
-    peaks.high_alive = peaks.high > kFarFrom && (alpha < 2.0 || !two || far_height(law, alpha, peaks.high) + margin > floor);
+    peaks.high_alive =
+        peaks.high > kFarFrom && (alpha < 2.0 || !two || far_height(law, alpha, peaks.high) + margin > floor);
     // A single peak may have a shoulder that reaches beyond the bulk.
     if (peaks.high <= kFarFrom) peaks.high_alive = far_height(law, alpha, kShoulder) + margin > log_excess;
-    if (two && !peaks.high_alive && peaks.high > kFarFrom) peaks.dead_from = far_valley(law, alpha, peaks.low, peaks.high);
+    if (two && !peaks.high_alive && peaks.high > kFarFrom)
+        peaks.dead_from = far_valley(law, alpha, peaks.low, peaks.high);
     return peaks;
 }
 
-// Up to two far parts and the bulk below them; see the head of sampled_gaussian_bulk.cpp for why the gaps between them are dead.
+// Up to two far parts and the bulk below them; see the head of sampled_gaussian_bulk.cpp for why the gaps between them
+// are dead.
 Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
     const SampledGaussianLaw law(q, sigma);
     const double log_excess = log_excess_remove(law, alpha);
-    const Grid grid = make_grid(q, sigma, step_remove(law, alpha, log_excess, derivatives || alpha == 1.0 ? Summand::derivatives : Summand::excess));
+    const Grid grid = make_grid(
+        q, sigma,
+        step_remove(law, alpha, log_excess, derivatives || alpha == 1.0 ? Summand::derivatives : Summand::excess));
     const double c = grid.c;
     if (alpha * c <= kFarFrom) {
         const double center = derivatives ? law.log_ratio(far_mode(law, alpha, 0.0)) : 0.0;
-        return excess_of(integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center}, {kInfinity, std::max(alpha, 2.0) * c, alpha * c}), grid);
+        return excess_of(integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center},
+                                               {kInfinity, std::max(alpha, 2.0) * c, alpha * c}),
+                         grid);
     }
     const Peaks peaks = find_peaks(law, alpha, log_excess);
     double center = 0.0;
@@ -128,14 +153,16 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     bool any = false, joined = true;
     if (peaks.high_alive) {
         FarRange high_range = range;
-        if (peaks.low_far) high_range.left = std::max(range.left, std::floor(far_valley(law, alpha, peaks.low, peaks.high) / grid.h));
+        if (peaks.low_far)
+            high_range.left = std::max(range.left, std::floor(far_valley(law, alpha, peaks.low, peaks.high) / grid.h));
         const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.high, center, high_range);
         sum = excess_of(far, grid);
         any = true;
         joined = far.joined;
         range = {range.left, far.leftmost, false};
     }
-    const bool low_matters = !any || joined || far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high) - kNegligible - 20.0;
+    const bool low_matters =
+        !any || joined || far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high) - kNegligible - 20.0;
     if (peaks.low_far && low_matters && (joined || peaks.low < (range.right - 1.0) * grid.h)) {
         range.last = false;
         if (!any) range.right = std::ceil(peaks.dead_from / grid.h);
@@ -172,12 +199,15 @@ Excess excess_add(double q, double sigma, double alpha, bool derivatives) noexce
     const AddStep step = step_add(law, z, mode, log_excess, log_a);
     const Grid grid = make_grid(q, sigma, step.h);
     if (mode >= -kFarFrom && log_a < 45.0) {
-        Excess e = excess_of(integrate_bulk_add({law, grid, alpha, alpha, log_excess, derivatives, center}, mode), grid);
+        Excess e =
+            excess_of(integrate_bulk_add({law, grid, alpha, alpha, log_excess, derivatives, center}, mode), grid);
         e.relative_error += lane_exp(std::min(step.log_aliasing - lane_log(e.value), 0.0));
         return e;
     }
     // The weights alone are summed here: this is A, not A - 1.
-    Excess e = excess_of(integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center, {-kInfinity, kInfinity, true}), grid);
+    Excess e = excess_of(
+        integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center, {-kInfinity, kInfinity, true}),
+        grid);
     e.relative_error += lane_exp(std::min(step.log_aliasing - e.scale - lane_log(e.value), 0.0));
     if (e.scale == 0.0) e.value -= 1.0;
     return e;

@@ -1,4 +1,5 @@
-// The quadrature route inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0 (see sampled_gaussian.hpp).
+// The quadrature route inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0 (see
+// sampled_gaussian.hpp).
 #pragma once
 
 #include "renyi/loss/sampled_gaussian.hpp"

@@ -2,16 +2,19 @@
 //     z0 = 1/2 + sigma^2 log((1-q)/q),  where q mu1 = (1-q) mu0:
 //     left  z < z0:  L_k = C(alpha,k) (1-q)^(alpha-k) q^k e^{k(k-1) c^2/2} Phi((z0-k) c)
 //     right z > z0:  R_k = C(alpha,k) (1-q)^k q^(alpha-k) e^{j(j-1) c^2/2} Phi((j-z0) c),   j = alpha - k,
-// minus the integral of 1 + alpha x over both sides, so that A - 1 is summed instead of A. On the left that replaces the first two terms by
+// minus the integral of 1 + alpha x over both sides, so that A - 1 is summed instead of A. On the left that replaces
+// the first two terms by
 //     ((1-q)^alpha - 1 + alpha q) Phi(z0 c)   and   alpha q ((1-q)^(alpha-1) - 1) Phi((z0-1) c).
 // C(alpha,k) alternates beyond k = alpha and keeps its sign. Where the argument of Phi is negative,
 //     e^{k(k-1) c^2/2} Phi((z0-k) c) ((q/(1-q))^k = e^{-z0^2 c^2/2} erfcx((k-z0) c/sqrt 2)/2,
-// and likewise on the right: common factor (1-q)^alpha e^{-z0^2 c^2/2}, no exponents left to cancel, and a tail that falls only algebraically.
-// From the first k beyond alpha and z0 on, that tail alternates with completely monotone magnitudes and is summed by the
-// Cohen-Rodriguez Villegas-Zagier method, error (3 + sqrt 8)^-23 < 2^-58 of its first term.
+// and likewise on the right: common factor (1-q)^alpha e^{-z0^2 c^2/2}, no exponents left to cancel, and a tail that
+// falls only algebraically. From the first k beyond alpha and z0 on, that tail alternates with completely monotone
+// magnitudes and is summed by the Cohen-Rodriguez Villegas-Zagier method, error (3 + sqrt 8)^-23 < 2^-58 of its first
+// term.
 //
-// Terms carry 30u each. The sum of their magnitudes over the result, the condition number, is tracked; it is what decides the
-// documented domain: 1 < alpha <= 16384 and condition <= 6 (sigma up to about 1, alpha not close to 1). NaN elsewhere.
+// Terms carry 30u each. The sum of their magnitudes over the result, the condition number, is tracked; it is what
+// decides the documented domain: 1 < alpha <= 16384 and condition <= 6 (sigma up to about 1, alpha not close to 1). NaN
+// elsewhere.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +48,9 @@ struct SignedSum {
         value = value + t;
         magnitude = magnitude + absolute(t);
     }
-    bool ignores(const Scaled& t) const noexcept { return magnitude.mantissa.hi > 0.0 && std::fabs(ratio(t, magnitude)) < kNegligible; }
+    bool ignores(const Scaled& t) const noexcept {
+        return magnitude.mantissa.hi > 0.0 && std::fabs(ratio(t, magnitude)) < kNegligible;
+    }
 };
 
 struct Series {
@@ -53,8 +58,8 @@ struct Series {
     DoubleDouble half_c_squared, c, split;  // c^2/2, c, z0 c
     Scaled common;                          // (1-q)^alpha e^{-z0^2 c^2/2}
 
-    // One term given its coefficient C(alpha,k) and the weight that goes with it; `order` is k on the left and alpha - k on the right,
-    // `sign` the side: +1 for Phi(split - order c).
+    // One term given its coefficient C(alpha,k) and the weight that goes with it; `order` is k on the left and alpha -
+    // k on the right, `sign` the side: +1 for Phi(split - order c).
     Scaled term(const Scaled& coefficient, const Scaled& weight, DoubleDouble order, double sign) const noexcept {
         const double x = sign * (split - c * order).hi;
         if (x <= 0.0) return coefficient * common * DoubleDouble{scaled_tail(x), 0.0};
@@ -63,7 +68,8 @@ struct Series {
     }
 };
 
-// Alternating tail sum_{i>=0} (-1)^i a_i with a_0 = first and a_i = |C(alpha, k+i)| decreasing; f(i) is the rest of the term.
+// Alternating tail sum_{i>=0} (-1)^i a_i with a_0 = first and a_i = |C(alpha, k+i)| decreasing; f(i) is the rest of the
+// term.
 template <class Function>
 double alternating_tail(double alpha, double k, Function f) noexcept {
     constexpr int kTerms = 23;
@@ -103,7 +109,10 @@ Certified log_a_series(double q, double sigma, double alpha) noexcept {
     sum.add(scaled(flat) * DoubleDouble{normal_cdf(split.hi), 0.0});
     sum.add(scaled(alpha * q * lane_expm1(t)) * DoubleDouble{normal_cdf((split - c).hi), 0.0});
     // The right side of 1 + alpha x.
-    const auto right_mass = [&](double x) { return x <= 0.0 ? exp_dd(DoubleDouble{-0.5 * x * x, 0.0}) * DoubleDouble{scaled_tail(x), 0.0} : scaled(normal_cdf(x)); };
+    const auto right_mass = [&](double x) {
+        return x <= 0.0 ? exp_dd(DoubleDouble{-0.5 * x * x, 0.0}) * DoubleDouble{scaled_tail(x), 0.0}
+                        : scaled(normal_cdf(x));
+    };
     sum.add(scaled(-(1.0 - alpha * q)) * right_mass(-split.hi));
     sum.add(scaled(-alpha * q) * right_mass((c - split).hi));
 
@@ -114,9 +123,8 @@ Certified log_a_series(double q, double sigma, double alpha) noexcept {
             // Beyond alpha and beyond the split point every term has the common form: hand over to the accelerated sum.
             const bool common_form = left ? k > z0 : alpha - k < z0;
             if (k > alpha && common_form) {
-                const double tail = alternating_tail(alpha, k, [&](double i) {
-                    return scaled_tail((left ? 1.0 : -1.0) * (split - c * order(i)).hi);
-                });
+                const double tail = alternating_tail(
+                    alpha, k, [&](double i) { return scaled_tail((left ? 1.0 : -1.0) * (split - c * order(i)).hi); });
                 sum.add(coefficient * series.common * DoubleDouble{tail, 0.0});
                 return;
             }

@@ -2,8 +2,9 @@
 //
 //   exp_dd(a), |a| < 2^45:     2^exponent * mantissa, relative error <= 2^-80 + 2^-98 |a|; 0 below, NaN above
 //   log_dd(a), a > 0 normal:   absolute error <= 2^-79 (1 + |log a| 2^-20)
-// exp: a = (64 k + i) log(2)/64 + r, |r| < 0.0055, e^a = 2^k 2^(i/64) e^r; e^r - 1 by its series, in double from r^4/24 < 2^-34 on.
-// log: a = 2^k m, r = m c - 1 with c near 1/m from a table, |r| < 2^-6.6; log1p(r) by its series, in double from r^5/5 < 2^-35 on.
+// exp: a = (64 k + i) log(2)/64 + r, |r| < 0.0055, e^a = 2^k 2^(i/64) e^r; e^r - 1 by its series, in double from r^4/24
+// < 2^-34 on. log: a = 2^k m, r = m c - 1 with c near 1/m from a table, |r| < 2^-6.6; log1p(r) by its series, in double
+// from r^5/5 < 2^-35 on.
 #pragma once
 
 #include <cmath>
@@ -25,7 +26,8 @@ inline Scaled exp_dd(DoubleDouble a) noexcept {
     const DoubleDouble power = kExpTable[static_cast<int>(n - 64.0 * k)];
     constexpr DoubleDouble kSixth{0x1.5555555555555p-3, 0x1.5555555555555p-57};
     const DoubleDouble square = r * r;
-    const double tail = square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040))));
+    const double tail =
+        square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040))));
     const DoubleDouble m = r + (square * 0.5 + (square * r * kSixth + tail));
     return {power + power * m, k};
 }
@@ -40,7 +42,8 @@ inline DoubleDouble log_dd(DoubleDouble a) noexcept {
     const DoubleDouble square = r * r;
     const DoubleDouble quartic = square * square * -0.25;
     const double x = r.hi;
-    const double tail = x * quartic.hi * (-4.0 / 5 + x * (4.0 / 6 + x * (-4.0 / 7 + x * (4.0 / 8 + x * (-4.0 / 9 + x * (4.0 / 10))))));
+    const double tail =
+        x * quartic.hi * (-4.0 / 5 + x * (4.0 / 6 + x * (-4.0 / 7 + x * (4.0 / 8 + x * (-4.0 / 9 + x * (4.0 / 10))))));
     const DoubleDouble series = r + (square * -0.5 + (square * r * kThird + (quartic + tail)));
     return kLog2DD * (exponent - 1.0) + (entry.minus_log + series);
 }
