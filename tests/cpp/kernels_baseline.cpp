@@ -21,12 +21,16 @@ Direction direction_of(bool remove) { return remove ? Direction::remove : Direct
 }  // namespace
 
 void fill_nodes(const double (&grid)[3], bool remove, double j0, std::size_t blocks, double* l, double* g, double* m) {
-    renyi_baseline::fill_nodes(renyi_baseline::make_grid(grid[0], grid[1], grid[2]), direction_of(remove), j0, blocks, {l, g, m});
+    renyi_baseline::fill_nodes(renyi_baseline::make_grid(grid[0], grid[1], grid[2]), direction_of(remove), j0, blocks,
+                               {l, g, m});
 }
 
-double sum_phi(const double* l, const double* m, std::size_t blocks, double s) { return renyi_baseline::sum_phi(l, m, blocks, s); }
+double sum_phi(const double* l, const double* m, std::size_t blocks, double s) {
+    return renyi_baseline::sum_phi(l, m, blocks, s);
+}
 
-void sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center, double (&out)[4]) {
+void sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center,
+                         double (&out)[4]) {
     const auto sums = renyi_baseline::sum_phi_derivatives(l, m, blocks, s, center);
     out[0] = sums.value, out[1] = sums.slope, out[2] = sums.first, out[3] = sums.second;
 }
@@ -39,7 +43,8 @@ void sum_far(const double (&peak)[12], bool extreme, bool remove, double i0, dou
     p.drift = peak[6], p.p = peak[7], p.one_minus_p = peak[8], p.logit = peak[9], p.l = peak[10], p.center = peak[11];
     p.extreme = extreme;
     const auto sums = renyi_baseline::sum_far(p, direction_of(remove), i0, step, count);
-    out[0] = sums.value, out[1] = sums.slope, out[2] = sums.first, out[3] = sums.second, out[4] = sums.exponent, out[5] = sums.last;
+    out[0] = sums.value, out[1] = sums.slope, out[2] = sums.first, out[3] = sums.second, out[4] = sums.exponent,
+    out[5] = sums.last;
 }
 
 }  // namespace baseline

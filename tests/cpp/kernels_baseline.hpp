@@ -5,9 +5,11 @@
 
 namespace baseline {
 
-void fill_nodes(const double (&grid)[3], bool remove, double j0, std::size_t blocks, double* l, double* g, double* m);  // q, sigma, h
+void fill_nodes(const double (&grid)[3], bool remove, double j0, std::size_t blocks, double* l, double* g,
+                double* m);  // q, sigma, h
 double sum_phi(const double* l, const double* m, std::size_t blocks, double s);
-void sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center, double (&out)[4]);
+void sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center,
+                         double (&out)[4]);
 double sum_plain(const double* g, std::size_t blocks);
 // peak: alpha, beta, tilt, c, h, u, drift, p, one_minus_p, logit, l, center
 void sum_far(const double (&peak)[12], bool extreme, bool remove, double i0, double step, int count, double (&out)[6]);

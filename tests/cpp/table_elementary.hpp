@@ -470,8 +470,6 @@ constexpr LogRow kLog[] = {
     {0x1.6a1976efa1f2fp1022, 0x1.625f1fde49f72p9, -0x1.e8708ap-45, 0., 0.},
     {0x1.6a826f56b2473p1022, 0x1.625f44f425f8ap9, -0x1.2ca24ep-45, 0., 0.},
     {0x1.6a1155d345b3p1022, 0x1.625f1cfe98b01p9, 0x1.cd481ep-45, 0., 0.},
-    {0x1.fffffffffffffp-1, -0x1p-53, -0x1p-107, -0x1p-107, -0x1.555556p-161},
-    {0x1.0000000000001p0, 0x1.fffffffffffffp-53, 0x1.555556p-158, -0x1.fffffffffffffp-106, 0x1.555556p-160},
     {2., 0x1.62e42fefa39efp-1, 0x1.abc9e4p-56, -0x1.3a37a020b8c22p-2, 0x1.abc9e4p-56},
     {0x1.fffffffffffffp0, 0x1.62e42fefa39eep-1, 0x1.abc9e4p-56, -0x1.3a37a020b8c2p-2, 0x1.abc9e4p-56},
     {0x1.0000000000001p1, 0x1.62e42fefa39f1p-1, 0x1.abc9e4p-56, -0x1.3a37a020b8c26p-2, 0x1.abc9e4p-56},
@@ -480,6 +478,8 @@ constexpr LogRow kLog[] = {
     {0x1.0000000000001p-1, -0x1.62e42fefa39edp-1, -0x1.abc9e4p-56, -0x1.8b90bfbe8e7b9p-3, 0x1.50d872p-58},
     {0x1p-1022, -0x1.6232bdd7abcd2p9, -0x1.eef3fep-46, 0., 0.},
     {0x1.fffffffffffffp1023, 0x1.62e42fefa39efp9, 0x1.a9c9e4p-46, 0., 0.},
+    {0x1.fffffffffffffp-1, -0x1p-53, -0x1p-107, -0x1p-107, -0x1.555556p-161},
+    {0x1.0000000000001p0, 0x1.fffffffffffffp-53, 0x1.555556p-158, -0x1.fffffffffffffp-106, 0x1.555556p-160},
 };
 
 struct Log1pRow {

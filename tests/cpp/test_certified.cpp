@@ -54,7 +54,8 @@ int main() {
     }
     for (int k = 31; k <= 63; ++k) {
         for (const int count : {1, 2, 3, 512, 1023}) {
-            for (const double value : {0x1p52, 0x1p52 + 1.0, 0x1.8p52, 0x1p53 - 2.0, 0x1p53 - 1.0}) encloses(value, count, k);
+            for (const double value : {0x1p52, 0x1p52 + 1.0, 0x1.8p52, 0x1p53 - 2.0, 0x1p53 - 1.0})
+                encloses(value, count, k);
         }
     }
 

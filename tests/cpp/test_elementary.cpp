@@ -50,8 +50,7 @@ void reduction_of_exp(double t, DoubleDouble log2) {
 void reduction_of_log(double y) {
     const LogReduction l = reduce_log(y, y - 1.0);
     CHECK(l.k == std::nearbyint(l.k));
-    const double m = y >= 1.0 ? y * std::ldexp(1.0, static_cast<int>(-l.k) / 2) * std::ldexp(1.0, static_cast<int>(-l.k) - static_cast<int>(-l.k) / 2)
-                              : std::ldexp(y, static_cast<int>(-l.k));
+    const double m = std::ldexp(y, -static_cast<int>(l.k));
     CHECK_THAT(m - 1.0, ==, l.f);
     CHECK(m >= 0x1.6a09e667f3bcdp-1 && m < 0x1.6a09e667f3bcdp0);
     CHECK_THAT(l.tail, <=, 0.0);
@@ -120,13 +119,18 @@ long double pmx_truth(long double x) {  // log1p(x) - x
 
 void densely() {
     std::mt19937_64 generator(5);
-    const auto uniform = [&](double low, double high) { return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53; };
-    const auto tiny = [&](int most) { return std::ldexp(uniform(-1.0, 1.0), -static_cast<int>(generator() % static_cast<unsigned>(most))); };
+    const auto uniform = [&](double low, double high) {
+        return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
+    };
+    const auto tiny = [&](int most) {
+        return std::ldexp(uniform(-1.0, 1.0), -static_cast<int>(generator() % static_cast<unsigned>(most)));
+    };
 
     Exponentials e;
     for (int i = 0; i < 120000; ++i) {
         const double boundary = (std::floor(uniform(-20.0, 20.0)) + 0.5) * kLog2;
-        for (const double t : {uniform(-708.0, 708.0), uniform(-3.0, 3.0), boundary + uniform(-1e-3, 1e-3), uniform(-0.37, -0.34), uniform(0.34, 0.36), tiny(400)}) {
+        for (const double t : {uniform(-708.0, 708.0), uniform(-3.0, 3.0), boundary + uniform(-1e-3, 1e-3),
+                               uniform(-0.37, -0.34), uniform(0.34, 0.36), tiny(400)}) {
             const ExpReduction reduced = reduce_exp(t);
             e.exp.relative(exp_of(reduced), std::exp(static_cast<long double>(t)), t);
             if (std::fabs(t) < kPhiFrom) continue;
@@ -147,7 +151,9 @@ void densely() {
             l.tail.relative(reduced.tail, pmx_truth(reduced.f), y);
             if (y >= 0.5 && y <= 0x1p53) l.pmx.relative(log1pmx_of(reduced, y - 1.0), pmx_truth(y - 1.0), y);
         }
-        for (const double x : {uniform(-0.999, 3.0), uniform(-0.5, -0.28), uniform(0.41, 0.44), tiny(400), std::fabs(scaled), std::ldexp(uniform(1.0, 2.0), -static_cast<int>(generator() % 50) - 1) - 1.0}) {
+        for (const double x :
+             {uniform(-0.999, 3.0), uniform(-0.5, -0.28), uniform(0.41, 0.44), tiny(400), std::fabs(scaled),
+              std::ldexp(uniform(1.0, 2.0), -static_cast<int>(generator() % 50) - 1) - 1.0}) {
             if (std::fabs(x) < kPhiFrom) continue;
             l.log1p.relative(lane_log1p(x), std::log1p(static_cast<long double>(x)), x);
             l.pmx_rounded.relative(log1pmx_of(reduce_log(1.0 + x, x), x), pmx_truth(x), x);
@@ -169,7 +175,8 @@ void by_name() {
     CHECK(std::signbit(select(false, 1.0, -0.0)) && std::isnan(select(true, std::nan(""), 1.0)));
     // The constants: both splits sum to the same log 2, and k times the high part is exact.
     CHECK(kLog2Hi + kLog2Lo == kLog2);
-    for (const double k : {1021.0, 65535.0}) CHECK(std::fmod(k * kLog2Hi, 0x1p-37) == 0.0 && two_prod(k, kLog2Hi).lo == 0.0);
+    for (const double k : {1021.0, 65535.0})
+        CHECK(std::fmod(k * kLog2Hi, 0x1p-37) == 0.0 && two_prod(k, kLog2Hi).lo == 0.0);
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void exponentials() {
         const Scaled e = exp_dd({row.hi, row.lo});
         const int shift = static_cast<int>(e.exponent - row.exponent);
         CHECK(e.exponent == std::nearbyint(e.exponent) && std::abs(shift) <= 1);
-        const double error = (std::ldexp(e.mantissa.hi, shift) - row.exp_hi) + (std::ldexp(e.mantissa.lo, shift) - row.exp_lo);
+        const double error =
+            (std::ldexp(e.mantissa.hi, shift) - row.exp_hi) + (std::ldexp(e.mantissa.lo, shift) - row.exp_lo);
         const double bound = 0x1p-80 + 0x1p-98 * std::fabs(row.hi);
         (std::fabs(row.hi) < 700.0 ? small : large).note_error(std::fabs(error / row.exp_hi) / bound, row.hi);
     }
@@ -98,7 +99,8 @@ void rounded_exponentials() {
 // 4u, whatever part of the size the exponent carries.
 void log1p_of_scaled() {
     Worst worst{"log1p_of", 4.0}, small{"log1p_of small", 4.0};
-    for (const auto& row : table::kLog1pOf) worst.relative(log1p_of({{row.hi, row.lo}, row.exponent}), row.log1p_hi, row.log1p_lo, row.hi);
+    for (const auto& row : table::kLog1pOf)
+        worst.relative(log1p_of({{row.hi, row.lo}, row.exponent}), row.log1p_hi, row.log1p_lo, row.hi);
     REPORT(worst);
     // The same number, its size moved from the exponent to the mantissa.
     for (const auto& row : table::kLog1p) {

@@ -23,14 +23,16 @@ long double truth(double x) {
 int main() {
     constexpr double kBound = 12.0;
     constexpr double kPoleLeaves = 0x1.921fb54442d18p2;  // pi / h
-    check::Worst from_table{"erfcx, table", kBound}, below{"erfcx below pi/h", kBound}, above{"erfcx above pi/h", kBound};
+    check::Worst from_table{"erfcx, table", kBound}, below{"erfcx below pi/h", kBound},
+        above{"erfcx above pi/h", kBound};
     for (const auto& row : table::kErfcx) from_table.relative(erfcx(row.x), row.hi, row.lo, row.x);
     REPORT(from_table);
 
     CHECK_THAT(erfcx(0.0), ==, 1.0);
     if constexpr (check::kExtended) {
         std::mt19937_64 generator(4);
-        std::uniform_real_distribution<double> whole(0.0, 40.0), near_zero(0.0, 2.0), near_pole(kPoleLeaves - 0.1, kPoleLeaves + 0.1);
+        std::uniform_real_distribution<double> whole(0.0, 40.0), near_zero(0.0, 2.0),
+            near_pole(kPoleLeaves - 0.1, kPoleLeaves + 0.1);
         for (int i = 0; i < 100000; ++i) {
             for (const double x : {whole(generator), near_zero(generator), near_pole(generator)}) {
                 (x < kPoleLeaves ? below : above).relative(erfcx(x), truth(x), x);
@@ -40,7 +42,8 @@ int main() {
         REPORT(above);
     }
 
-    // It falls, and stays between its elementary bounds 2/sqrt(pi) / (x + sqrt(x^2 + 2)) and 2/sqrt(pi) / (x + sqrt(x^2 + 4/pi)).
+    // It falls, and stays between its elementary bounds 2/sqrt(pi) / (x + sqrt(x^2 + 2)) and 2/sqrt(pi) / (x + sqrt(x^2
+    // + 4/pi)).
     constexpr double kPi = 0x1.921fb54442d18p1;
     for (int i = 0; i <= 4000; ++i) {
         const double x = 0.01 * i, value = erfcx(x), slack = 1.0 + 16.0 * 0x1p-53;

@@ -28,12 +28,15 @@ Nodes fill(const Grid& grid, Direction direction, double j0) {
 }
 
 void nodes() {
-    Worst l{"l", 11.0}, n{"n", 3.0}, m{"m = n y", 13.0}, g_add{"g, alpha < 0", 48.0}, g_remove{"g, alpha > 1, per 48 + 3|l|", 1.0};
-    Worst phi_add{"m phi(s l), alpha < 0", 1.0}, phi_remove{"m phi(s l), alpha > 1", 1.0};  // per (60 + 12 max(s l, 0)) u
+    Worst l{"l", 11.0}, n{"n", 3.0}, m{"m = n y", 13.0}, g_add{"g, alpha < 0", 48.0},
+        g_remove{"g, alpha > 1, per 48 + 3|l|", 1.0};
+    Worst phi_add{"m phi(s l), alpha < 0", 1.0},
+        phi_remove{"m phi(s l), alpha > 1", 1.0};  // per (60 + 12 max(s l, 0)) u
     for (const auto& row : table::kNode) {
         const Grid grid = make_grid(row.q, row.sigma, row.h);
         for (const int lane : {0, 5, 15}) {
-            const Nodes add = fill(grid, Direction::add, row.j - lane), remove = fill(grid, Direction::remove, row.j - lane);
+            const Nodes add = fill(grid, Direction::add, row.j - lane),
+                        remove = fill(grid, Direction::remove, row.j - lane);
             const auto i = static_cast<std::size_t>(lane);
             l.relative(add.l[i], row.l_hi, row.l_lo, row.j);
             l.relative(remove.l[i], row.l_hi, row.l_lo, row.j);
@@ -49,7 +52,8 @@ void nodes() {
             phi_add.relative(sum_phi(add.l.data(), one.data(), 1, row.s_add), row.phi_add_hi, row.phi_add_lo, row.j);
             one[i] = remove.m[i];
             phi_remove.unit = 0x1p-53 * (60.0 + 12.0 * std::max(row.s_remove * row.l_hi, 0.0));
-            phi_remove.relative(sum_phi(remove.l.data(), one.data(), 1, row.s_remove), row.phi_remove_hi, row.phi_remove_lo, row.j);
+            phi_remove.relative(sum_phi(remove.l.data(), one.data(), 1, row.s_remove), row.phi_remove_hi,
+                                row.phi_remove_lo, row.j);
         }
     }
     for (const Worst& worst : {l, n, m, g_add, g_remove, phi_add, phi_remove}) REPORT(worst);
@@ -63,12 +67,14 @@ void sums() {
     for (int round = 0; round < 500; ++round) {
         std::array<double, kCount> l, m;
         for (double& x : l) x = any(generator);
-        if (round % 4 == 0) for (double& x : l) x = -10.0 * std::fabs(x);  // s l down to -1200, where phi is linear
+        if (round % 4 == 0)
+            for (double& x : l) x = -10.0 * std::fabs(x);  // s l down to -1200, where phi is linear
         for (double& x : m) x = positive(generator);
         const double s = round % 4 == 0 ? std::fabs(order(generator)) : order(generator), center = any(generator);
         long double value = 0, slope = 0, first = 0, second = 0, slope_size = 0, first_size = 0, plain = 0;
         for (std::size_t i = 0; i < kCount; ++i) {
-            const long double t = static_cast<long double>(s) * l[i], weight = m[i] * std::exp(t), d = static_cast<long double>(l[i]) - center;
+            const long double t = static_cast<long double>(s) * l[i], weight = m[i] * std::exp(t),
+                              d = static_cast<long double>(l[i]) - center;
             value += m[i] * (std::expm1(t) - t);
             slope += m[i] * l[i] * std::expm1(t);
             slope_size += std::fabs(m[i] * l[i] * std::expm1(t));
@@ -111,7 +117,8 @@ void far_out() {
     CHECK_THAT(round_step(0.35), <=, 0.35);
     for (const double h : {0.35, 1e-5, 3.9999999, 0x1.001p-3, 0x1p-9}) {
         const double rounded = round_step(h);
-        CHECK(rounded <= h && rounded >= h * (1.0 - 0x1p-11) && std::fmod(std::ldexp(rounded, 12 - std::ilogb(rounded)), 2.0) == 0.0);
+        CHECK(rounded <= h && rounded >= h * (1.0 - 0x1p-11) &&
+              std::fmod(std::ldexp(rounded, 12 - std::ilogb(rounded)), 2.0) == 0.0);
         for (const double j : {16383.0, -16383.0, 9973.0}) {
             const double u = j * rounded;  // exact, and so is its square
             CHECK(two_prod(j, rounded).lo == 0.0 && two_prod(u, u).lo == 0.0);

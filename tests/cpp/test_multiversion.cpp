@@ -26,14 +26,17 @@ bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == s
 
 template <class Left, class Right>
 bool same_bits(const Left& a, const Right& b) {
-    return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b), [](double x, double y) { return same_bits(x, y); });
+    return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b),
+                      [](double x, double y) { return same_bits(x, y); });
 }
 
 struct Nodes {
     std::vector<double> l, g, m;
     explicit Nodes(std::size_t count = kCount) : l(count), g(count), m(count) {}
     NodeArrays at(std::size_t first) { return {l.data() + first, g.data() + first, m.data() + first}; }
-    bool operator==(const Nodes& other) const { return same_bits(l, other.l) && same_bits(g, other.g) && same_bits(m, other.m); }
+    bool operator==(const Nodes& other) const {
+        return same_bits(l, other.l) && same_bits(g, other.g) && same_bits(m, other.m);
+    }
 };
 
 void nodes(double q, double sigma, double h, double j0, bool remove) {
@@ -41,7 +44,8 @@ void nodes(double q, double sigma, double h, double j0, bool remove) {
     const Direction direction = remove ? Direction::remove : Direction::add;
     Nodes all, one_by_one, scalar;
     fill_nodes(grid, direction, j0, kBlocks, all.at(0));
-    for (std::size_t b = 0; b < kBlocks; ++b) fill_nodes(grid, direction, j0 + static_cast<double>(b * kLanes), 1, one_by_one.at(b * kLanes));
+    for (std::size_t b = 0; b < kBlocks; ++b)
+        fill_nodes(grid, direction, j0 + static_cast<double>(b * kLanes), 1, one_by_one.at(b * kLanes));
     CHECK(all == one_by_one);
     baseline::fill_nodes({q, sigma, h}, remove, j0, kBlocks, scalar.l.data(), scalar.g.data(), scalar.m.data());
     CHECK(all == scalar);
@@ -50,7 +54,8 @@ void nodes(double q, double sigma, double h, double j0, bool remove) {
         Nodes moved(kCount + shift);
         fill_nodes(grid, direction, j0 - static_cast<double>(shift), kBlocks, moved.at(0));
         for (std::size_t i = shift; i < kCount; ++i) {
-            CHECK(same_bits(moved.l[i], all.l[i - shift]) && same_bits(moved.g[i], all.g[i - shift]) && same_bits(moved.m[i], all.m[i - shift]));
+            CHECK(same_bits(moved.l[i], all.l[i - shift]) && same_bits(moved.g[i], all.g[i - shift]) &&
+                  same_bits(moved.m[i], all.m[i - shift]));
         }
     }
 }
@@ -101,8 +106,11 @@ FarPeak peak_at(std::mt19937_64& generator, bool remove, bool unit_tilt) {
 
 void far(const FarPeak& k, bool remove) {
     const Direction direction = remove ? Direction::remove : Direction::add;
-    const double plain[12] = {k.alpha, k.beta, k.tilt, k.c, k.h, k.u, k.drift, k.p, k.one_minus_p, k.logit, k.l, k.center};
-    const auto bits = [](const FarSums& f) { return std::array{f.value, f.slope, f.first, f.second, f.exponent, f.last}; };
+    const double plain[12] = {k.alpha, k.beta, k.tilt,        k.c,     k.h, k.u,
+                              k.drift, k.p,    k.one_minus_p, k.logit, k.l, k.center};
+    const auto bits = [](const FarSums& f) {
+        return std::array{f.value, f.slope, f.first, f.second, f.exponent, f.last};
+    };
     for (const int count : {1, 7, 16}) {
         for (const double step : {1.0, -1.0}) {
             double scalar[6];
@@ -114,7 +122,8 @@ void far(const FarPeak& k, bool remove) {
     for (const double i : {0.0, 5.0, -17.0}) {
         const FarSums up = sum_far(k, direction, i, 1.0, 1), down = sum_far(k, direction, i, -1.0, 1);
         CHECK(std::isfinite(up.value));
-        CHECK(same_bits(up.value, down.value) && same_bits(up.first, down.first) && same_bits(up.exponent, down.exponent));
+        CHECK(same_bits(up.value, down.value) && same_bits(up.first, down.first) &&
+              same_bits(up.exponent, down.exponent));
     }
 }
 
@@ -133,7 +142,8 @@ int main() {
             nodes(q, sigma, h, j0, remove);
             Nodes made;
             fill_nodes(make_grid(q, sigma, h), remove ? Direction::remove : Direction::add, j0, kBlocks, made.at(0));
-            const double largest = *std::max_element(made.l.begin(), made.l.end(), [](double a, double b) { return std::fabs(a) < std::fabs(b); });
+            const double largest = *std::max_element(made.l.begin(), made.l.end(),
+                                                     [](double a, double b) { return std::fabs(a) < std::fabs(b); });
             sums(made, (remove ? 1.0 : -1.0) * 600.0 * unit(generator) / std::fabs(largest), made.l[kCount / 2]);
             far(peak_at(generator, remove, remove && i % 2), remove);
         }

@@ -21,7 +21,9 @@ constexpr double kLargestOrder = 1e6;
 
 std::mt19937_64 generator(11);
 
-double uniform(double low, double high) { return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53; }
+double uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
+}
 double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 using Steps = std::vector<SampledStep>;
@@ -71,19 +73,23 @@ Orders random_orders() {
 double epsilon_by_trial(const Steps& steps, double delta, Conversion c, std::span<const double> orders) {
     const double log_delta = std::log(delta);
     double best = HUGE_VAL;
-    for (const double a : orders) best = std::min(best, epsilon_from_rdp(c, a, upper(log_moment(steps, a)), log_delta, Rounding::up));
+    for (const double a : orders)
+        best = std::min(best, epsilon_from_rdp(c, a, upper(log_moment(steps, a)), log_delta, Rounding::up));
     if (c != Conversion::mironov && log_delta_at_zero(upper(rdp(steps, orders.front()))) <= log_delta) best = 0.0;
     return std::max(best, 0.0);
 }
 
 double delta_by_trial(const Steps& steps, double epsilon, Conversion c, std::span<const double> orders) {
     double best = 0.0;  // log delta = 0
-    for (const double a : orders) best = std::min(best, log_delta_from_rdp(c, a, upper(log_moment(steps, a)), epsilon, Rounding::up));
+    for (const double a : orders)
+        best = std::min(best, log_delta_from_rdp(c, a, upper(log_moment(steps, a)), epsilon, Rounding::up));
     if (c != Conversion::mironov) best = std::min(best, log_delta_at_zero(upper(rdp(steps, orders.front()))));
     return std::exp(best);
 }
 
-bool close(double a, double b, double tolerance) { return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b)); }
+bool close(double a, double b, double tolerance) {
+    return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
+}
 
 struct Ask {
     Steps steps;
@@ -95,14 +101,18 @@ const Ask kCliffs[] = {
     {{{0x1.14476c56e9a69p-10, 0x1.d9299ae86acc5p+1, 2905.0}}, 0x1.1763c439f4761p-14},
     {{{0x1.60c1efcc83b81p-30, 0x1.32aa7ee9d827cp+7, 116.0}}, 0x1.2291a99814d04p-40},
     {{{0x1.bd90c0e198f4ap-13, 0x1.b2e6a3d875b55p+1, 4154.0}}, 1e-5},
-    {{{0x1.5a8bc18734587p-24, 0x1.9e729bb534265p+2, 6263.0}, {0x1.92ac9dae3e5afp-18, 0x1.17cd8f5e15f84p-2, 544.0}, {0x1.536ce31234724p-8, 0x1.44ba1394c9933p+7, 2.0}}, 1e-6},
+    {{{0x1.5a8bc18734587p-24, 0x1.9e729bb534265p+2, 6263.0},
+      {0x1.92ac9dae3e5afp-18, 0x1.17cd8f5e15f84p-2, 544.0},
+      {0x1.536ce31234724p-8, 0x1.44ba1394c9933p+7, 2.0}},
+     1e-6},
     {{{0.001, 4.0, 10000.0}}, 1e-7},
     {{{1e-5, 2.0, 10.0}}, 1e-9},
 };
 
 void lists_and_continuum() {
     const std::vector<Orders> fixed{integers(), fractions(), geometric()};
-    Worst epsilon_worse{"continuum above a list, epsilon", 1e-11, 1.0}, delta_worse{"continuum above a list, delta", 1e-9, 1.0};
+    Worst epsilon_worse{"continuum above a list, epsilon", 1e-11, 1.0},
+        delta_worse{"continuum above a list, delta", 1e-9, 1.0};
     int gains = 0;
     const auto one = [&](const Steps& steps, double delta, Conversion c) {
         const RdpGuarantee free = rdp_epsilon(steps, delta, c, {});
@@ -192,7 +202,8 @@ void heterogeneous_steps_add() {
     CHECK(close(log_moment(many, 8.5).value, log_moment(one, 8.5).value, 1e-15));
 }
 
-// The plain Gaussian mechanism by mironov: min over alpha of alpha n/(2 sigma^2) + log(1/delta)/(alpha-1) in closed form.
+// The plain Gaussian mechanism by mironov: min over alpha of alpha n/(2 sigma^2) + log(1/delta)/(alpha-1) in closed
+// form.
 void gaussian_by_mironov() {
     for (int i = 0; i < 200; ++i) {
         const double sigma = power(-0.5, 2.0), count = std::round(power(0.0, 3.0)), delta = power(-12.0, -1.0);
@@ -207,7 +218,8 @@ void gaussian_by_mironov() {
 }
 
 void edges() {
-    const Steps nothing{{0.0, 1.0, 100.0}}, infinite{{0.5, HUGE_VAL, 10.0}}, few{{0.01, 1.0, 10.0}}, huge{{1.0, 1e-3, 1e6}};
+    const Steps nothing{{0.0, 1.0, 100.0}}, infinite{{0.5, HUGE_VAL, 10.0}}, few{{0.01, 1.0, 10.0}},
+        huge{{1.0, 1e-3, 1e6}};
     for (const Steps& steps : {nothing, infinite}) {
         for (const Conversion c : {Conversion::balle, Conversion::asoodeh, Conversion::optimal}) {
             CHECK(rdp_epsilon(steps, 1e-5, c, {}).value == 0.0);

@@ -23,13 +23,16 @@ void factorial() {
     for (int k = 2; k <= 5000; ++k) product = product * number(k, 0.0);
     const auto& truth = table::kFactorial5000[0];
     const int shift = static_cast<int>(product.exponent - truth.exponent);
-    const double error = (std::ldexp(product.mantissa.hi, shift) - truth.hi) + (std::ldexp(product.mantissa.lo, shift) - truth.lo);
+    const double error =
+        (std::ldexp(product.mantissa.hi, shift) - truth.hi) + (std::ldexp(product.mantissa.lo, shift) - truth.lo);
     CHECK_THAT(std::fabs(error), <=, 5000 * 0x1p-101 * truth.hi);
 
     // and back to 1, through factors given the other way round
-    for (int k = 5000; k >= 2; --k) product = product * (DoubleDouble{1.0, 0.0} / DoubleDouble{static_cast<double>(k), 0.0});
+    for (int k = 5000; k >= 2; --k)
+        product = product * (DoubleDouble{1.0, 0.0} / DoubleDouble{static_cast<double>(k), 0.0});
     const DoubleDouble left = DoubleDouble{std::ldexp(product.mantissa.hi, static_cast<int>(product.exponent)),
-                                           std::ldexp(product.mantissa.lo, static_cast<int>(product.exponent))} + -1.0;
+                                           std::ldexp(product.mantissa.lo, static_cast<int>(product.exponent))} +
+                              -1.0;
     CHECK_THAT(std::fabs(left.hi), <=, 3 * 5000 * 0x1p-101);
 }
 
@@ -71,7 +74,8 @@ void exponents() {
     CHECK(far.mantissa.hi == 1.0 && far.mantissa.lo == 0x1p-990);
 
     const Scaled shifted = normalised({{0x1.8p300, -0x1p240}, 7.0});
-    CHECK(shifted.mantissa.hi < 2.0 && shifted.mantissa.hi >= 0.5 && shifted.mantissa.lo / shifted.mantissa.hi == -0x1p240 / 0x1.8p300);
+    CHECK(shifted.mantissa.hi < 2.0 && shifted.mantissa.hi >= 0.5 &&
+          shifted.mantissa.lo / shifted.mantissa.hi == -0x1p240 / 0x1.8p300);
     CHECK(std::ldexp(shifted.mantissa.hi, static_cast<int>(shifted.exponent - 7.0)) == 0x1.8p300);
     const Scaled kept = normalised({{0x1p-150, 0x1p-210}, 3.0});
     CHECK(kept.mantissa.hi == 0x1p-150 && kept.mantissa.lo == 0x1p-210 && kept.exponent == 3.0);

@@ -66,8 +66,8 @@ def text(x: float) -> str:
 
 def table(name: str, columns: str, rows: Rows) -> str:
     body = "".join(f"    {{{', '.join(map(text, row))}}},\n" for row in rows)
-    kind = f"{name}Row"
-    return f"struct {kind} {{\n    double {columns};\n}};\nconstexpr {kind} k{name}[] = {{\n{body}}};\n"
+    struct = f"struct {name}Row {{\n    double {columns};\n}};\n"
+    return struct + f"constexpr {name}Row k{name}[] = {{\n{body}}};\n"
 
 
 def write(name: str, *parts: str) -> None:
@@ -121,7 +121,8 @@ def make_elementary() -> None:
     for k in (-1021, -2, -1, 0, 1, 2, 1023):
         y += around(math.ldexp(math.sqrt(0.5), k), 2)
         y += [math.ldexp(math.sqrt(0.5) + rng.uniform(-1e-3, 1e-3), k) for _ in range(3)]
-    y += [*around(1.0)][1:] + [*around(2.0), *around(0.5), 2.0**-1022, math.nextafter(math.inf, 0)]
+    y += [*around(2.0), *around(0.5), 2.0**-1022, math.nextafter(math.inf, 0)]
+    y += [math.nextafter(1.0, 0.0), math.nextafter(1.0, 2.0)]
     logs = []
     for x in y:
         exact = 0.5 <= x <= 2.0**53  # x - 1 is a double

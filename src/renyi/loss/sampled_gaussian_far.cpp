@@ -57,10 +57,11 @@ Reference reference(const SampledGaussianLaw& law, const Grid& grid, Direction d
     // The weight may be tilted by 1 instead of alpha where both tilts share one peak: then alpha l would cancel against
     // l.
     const bool unit_tilt = direction == Direction::remove && beta * grid.c < 6.0;
-    const double height = far_height(law, alpha, u);
-    const bool precise = unit_tilt || height + u * u > 8.0 * std::max(1.0, height);
     FarPeak peak{};
-    const DoubleDouble l = weigh(law, grid, u, precise, peak);
+    DoubleDouble l = weigh(law, grid, u, false, peak);
+    const double height = alpha * l.hi - 0.5 * u * u;
+    const bool precise = unit_tilt || height + u * u > 8.0 * std::max(1.0, height);
+    if (precise) l = weigh(law, grid, u, true, peak);
     peak.alpha = alpha;
     peak.beta = beta;
     peak.tilt = unit_tilt ? 1.0 : alpha;
@@ -100,7 +101,7 @@ double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexc
             if (halve || !(u + step > below && u + step < above)) step = 0.5 * (below + above) - u;
         }
         u += step;
-        if (std::fabs(step) <= 0.01 / std::sqrt(1.0 + std::fabs(1.0 - curvature))) break;
+        if (std::fabs(step) <= 0.1 / std::sqrt(1.0 + std::fabs(1.0 - curvature))) break;
     }
     return u;
 }
@@ -115,7 +116,7 @@ double far_valley(const SampledGaussianLaw& law, double alpha, double low, doubl
 }
 
 FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
-                        double mode, double center, FarRange range) noexcept {
+                        double mode, double center, FarRange range, bool derivatives) noexcept {
     const double index = std::clamp(std::nearbyint(mode / grid.h), range.left, range.right - 1.0);
     FarResult result{};
     const Reference at = reference(law, grid, direction, alpha, beta, index * grid.h);
@@ -123,6 +124,7 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
     result.exponent_error = at.rounding;
     FarPeak peak = at.peak;
     peak.center = center;
+    peak.derivatives = derivatives;
     FarSums& sums = result.sums;
     const auto slope_at = [&](double u) { return alpha * law.posterior(u) * grid.c - u; };
     const auto rest_of = [&](double fall) {

@@ -43,6 +43,6 @@ inline double far_height(const SampledGaussianLaw& law, double alpha, double u) 
 // Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts
 // the derivative sums. beta = alpha - 1, not always the rounded difference.
 FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
-                        double mode, double center, FarRange range) noexcept;
+                        double mode, double center, FarRange range, bool derivatives) noexcept;
 
 }  // namespace renyi

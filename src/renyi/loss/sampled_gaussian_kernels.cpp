@@ -129,12 +129,12 @@ double sum_plain(const double* g, std::size_t blocks) noexcept {
 // so nothing larger than the differences themselves is ever rounded. The positive-form factor is
 //   tilt = alpha > 1:  1 - e^(-alpha l) (1 + alpha x) = 1 - e^(-beta l) (alpha - beta e^-l)
 //   tilt = 1:          beta (l - 1 + e^-l) + phi(beta l)                     (beta small: the peak of mu itself)
-//   alpha < 0:         1, since there A > e^40 and the linear part is below one ulp.
+//   alpha < 0, or e^(-beta l) negligible:  1; for alpha < 0 since there A > e^40 and the linear part is below one ulp.
 namespace {
 
-enum class FarForm { own_tilt, unit_tilt, add };
+enum class FarForm { own_tilt, unit_tilt, plain };
 
-template <FarForm form>
+template <FarForm form, bool derivatives>
 RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, int count) noexcept {
     const FarPeak k = peak;
     constexpr bool unit_tilt = form == FarForm::unit_tilt;
@@ -145,7 +145,7 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
     const double offset_left = offset > 0.0 ? -offset : 0.0;
     const double own_left = k.extreme ? 1.0 : k.p;
     const double own_right = k.extreme ? 1.0 : k.one_minus_p;
-    Lanes value, slope, first, second, exponent;
+    Lanes value, slope = {}, first = {}, second = {}, exponent;
     for (int i = 0; i < kLanes; ++i) {
         const double d = (i0 + step * i) * k.h;
         const double dc = d * k.c;
@@ -166,7 +166,7 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
         const double weight = select(i < count, lane_exp((bend - drift) - half_square), 0.0);
 
         double factor = 1.0, factor1 = l, tilted = weight, power_exponent = 0.0;
-        if constexpr (form != FarForm::add) {
+        if constexpr (form != FarForm::plain) {
             const double decay = lane_exp(-l);
             double bl = unit_tilt ? k.beta * l : -(k.beta * l);
             bl = bl > -708.0 ? bl : -708.0;
@@ -185,9 +185,11 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
         }
         const double away = l - k.center;
         value[i] = weight * factor;
-        slope[i] = weight * factor1;
-        first[i] = tilted * away;
-        second[i] = tilted * away * away;
+        if constexpr (derivatives) {
+            slope[i] = weight * factor1;
+            first[i] = tilted * away;
+            second[i] = tilted * away * away;
+        }
         exponent[i] = value[i] * (std::fabs(drift) + half_square + std::fabs(bend) + power_exponent);
     }
     return {total(value), total(slope), total(first), total(second), total(exponent), value[kLanes - 1]};
@@ -197,9 +199,15 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
 
 RENYI_MULTIVERSION
 FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step, int count) noexcept {
-    if (direction == Direction::add) return sum_far_block<FarForm::add>(peak, i0, step, count);
-    if (peak.tilt == 1.0) return sum_far_block<FarForm::unit_tilt>(peak, i0, step, count);
-    return sum_far_block<FarForm::own_tilt>(peak, i0, step, count);
+    // l is convex in u, so at least l_c + p c d; where e^(-beta l) (alpha + ...) < e^-60 1e6 < 2^-66 the factor is 1 to
+    // the last bit.
+    const double leftmost = (step > 0.0 ? i0 : i0 - (kLanes - 1)) * peak.h;
+    const bool plain =
+        direction == Direction::add || (peak.tilt != 1.0 && peak.beta * (peak.l + peak.p * peak.c * leftmost) > 60.0);
+    if (plain && !peak.derivatives) return sum_far_block<FarForm::plain, false>(peak, i0, step, count);
+    if (plain) return sum_far_block<FarForm::plain, true>(peak, i0, step, count);
+    if (peak.tilt == 1.0) return sum_far_block<FarForm::unit_tilt, true>(peak, i0, step, count);
+    return sum_far_block<FarForm::own_tilt, true>(peak, i0, step, count);
 }
 
 }  // namespace renyi

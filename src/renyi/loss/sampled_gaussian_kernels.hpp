@@ -59,6 +59,7 @@ struct FarPeak {
                     // double
     double l;       // log y at u_c
     double center;  // shift of the derivative sums
+    bool derivatives = true;  // else slope, first and second are void
 };
 
 struct FarSums {

@@ -94,6 +94,7 @@ struct Peaks {
     bool low_far = false;          // low is beyond the bulk
     bool high_alive = false;       // high is beyond the bulk and matters
     double dead_from = kInfinity;  // beyond this u nothing matters, and no far part is needed
+    double boundary_posterior;     // at u = 9
 };
 
 Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept {
@@ -104,7 +105,8 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     const double margin =
         kNegligible + 2.0 * std::max(std::ilogb(alpha) * kLog2, 0.0) + (std::ilogb(20.0 + alpha * law.c) + 1) * kLog2;
     const double top = alpha * law.log_q + 0.5 * alpha * (alpha - 1.0) * law.c * law.c;
-    const bool falls_at_boundary = alpha * law.posterior(kFarFrom) * law.c < kFarFrom;  // then a mode lies below it
+    peaks.boundary_posterior = law.posterior(kFarFrom);
+    const bool falls_at_boundary = alpha * peaks.boundary_posterior * law.c < kFarFrom;  // then a mode lies below it
     if (alpha >= 2.0 && falls_at_boundary && top + alpha * kLog2 + margin < log_excess && law.split() > kFarFrom) {
         peaks.dead_from = law.split();
         return peaks;
@@ -115,8 +117,9 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     if (!two) peaks.low = peaks.high;
     peaks.low_far = two && peaks.low > kFarFrom;
     const double floor = peaks.low_far ? std::max(log_excess, far_height(law, alpha, peaks.low) - 2.0) : log_excess;
-    peaks.high_alive =
-        peaks.high > kFarFrom && (alpha < 2.0 || !two || far_height(law, alpha, peaks.high) + margin > floor);
+    // l >= log q + w: the height of the high peak is at least `top`.
+    peaks.high_alive = peaks.high > kFarFrom && (alpha < 2.0 || !two || top + margin > floor ||
+                                                 far_height(law, alpha, peaks.high) + margin > floor);
     // A single peak may have a shoulder that reaches beyond the bulk.
     if (peaks.high <= kFarFrom) peaks.high_alive = far_height(law, alpha, kShoulder) + margin > log_excess;
     if (two && !peaks.high_alive && peaks.high > kFarFrom)
@@ -146,8 +149,11 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
         const bool prefer_low = !peaks.high_alive || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
         center = law.log_ratio(prefer_low ? low : peaks.high);
     }
-    // The bulk form is the better one while alpha l < 2; beyond u = 27 it is all below 2^-500.
-    const double crossing = (lane_log1p(lane_expm1(2.0 / alpha) / q) + 0.5 * c * c) * sigma;
+    // The bulk form is the better one while alpha l < 2; beyond u = 27 it is all below 2^-500. e^l = (1-q)/(1-p) at u =
+    // 9 settles most cases, since e^t <= 1 + t + t^2 for t <= 1.
+    const double t = 2.0 / alpha;
+    const bool grown = alpha >= 2.0 && law.one_minus_q >= (1.0 + t + t * t) * (1.0 - peaks.boundary_posterior);
+    const double crossing = grown ? kFarFrom : (lane_log1p(lane_expm1(t) / q) + 0.5 * c * c) * sigma;
     FarRange range{std::floor(std::clamp(crossing, kFarFrom, 27.0) / grid.h), kInfinity, true};
     Excess sum{};
     bool any = false, joined = true;
@@ -155,7 +161,8 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
         FarRange high_range = range;
         if (peaks.low_far)
             high_range.left = std::max(range.left, std::floor(far_valley(law, alpha, peaks.low, peaks.high) / grid.h));
-        const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.high, center, high_range);
+        const FarResult far =
+            integrate_far(law, grid, Direction::remove, alpha, beta, peaks.high, center, high_range, derivatives);
         sum = excess_of(far, grid);
         any = true;
         joined = far.joined;
@@ -166,7 +173,8 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     if (peaks.low_far && low_matters && (joined || peaks.low < (range.right - 1.0) * grid.h)) {
         range.last = false;
         if (!any) range.right = std::ceil(peaks.dead_from / grid.h);
-        const FarResult far = integrate_far(law, grid, Direction::remove, alpha, beta, peaks.low, center, range);
+        const FarResult far =
+            integrate_far(law, grid, Direction::remove, alpha, beta, peaks.low, center, range, derivatives);
         sum = any ? sum + excess_of(far, grid) : excess_of(far, grid);
         any = true;
         joined = far.joined;
@@ -205,9 +213,9 @@ Excess excess_add(double q, double sigma, double alpha, bool derivatives) noexce
         return e;
     }
     // The weights alone are summed here: this is A, not A - 1.
-    Excess e = excess_of(
-        integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center, {-kInfinity, kInfinity, true}),
-        grid);
+    Excess e = excess_of(integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center,
+                                       {-kInfinity, kInfinity, true}, derivatives),
+                         grid);
     e.relative_error += lane_exp(std::min(step.log_aliasing - e.scale - lane_log(e.value), 0.0));
     if (e.scale == 0.0) e.value -= 1.0;
     return e;
