@@ -112,7 +112,7 @@ const Ask kCliffs[] = {
 void lists_and_continuum() {
     const std::vector<Orders> fixed{integers(), fractions(), geometric()};
     Worst epsilon_worse{"continuum above a list, epsilon", 1e-11, 1.0},
-        delta_worse{"continuum above a list, delta", 1e-9, 1.0};
+        delta_worse{"continuum above a list, delta", 1e-8, 1.0};
     int gains = 0;
     const auto one = [&](const Steps& steps, double delta, Conversion c) {
         const RdpGuarantee free = rdp_epsilon(steps, delta, c, {});

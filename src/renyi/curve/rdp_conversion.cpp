@@ -158,7 +158,7 @@ template <class TouchAt>
 Touch solve(double alpha, double k, double start, double first_slope, double size, TouchAt touch_at,
             Rounding r) noexcept {
     const double log_k = log_expm1(k);
-    const double found = kUnitRoundoff * (100.0 + 12.0 * (size + k + std::fabs(log_k)));
+    const double found = kUnitRoundoff * (200.0 + 24.0 * (size + k + std::fabs(log_k)));
     const double target = log_k + (r == Rounding::up ? 2.0 : -2.0) * found;
     double low = -1000.0, high = 1000.0;
     double here = lane_log(start), last = here, f_last = kNaN;
@@ -176,7 +176,9 @@ Touch solve(double alpha, double k, double start, double first_slope, double siz
             here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
     }
-    return touch_at(lane_exp(r == Rounding::up ? high : low));
+    touch = touch_at(lane_exp(r == Rounding::up ? high : low));  // neighbouring doubles: the one on the asked side
+    touch.inside = touch.inside && std::fabs(r == Rounding::up ? high : low) < 1000.0;
+    return touch;
 }
 
 double rho_of(double alpha, double k) noexcept { return k / (alpha - 1.0); }
@@ -218,7 +220,7 @@ double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noe
         return rounded(rho_of(alpha, k) + loss, rho_of(alpha, k) - loss * (4.0 - log_delta), r);
     }
     const Touch t = optimal_given_delta(alpha, k, log_delta, r);
-    if (!t.inside) return balle_epsilon(alpha, k, log_delta, r);
+    if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.epsilon, 2.0 * t.size, r);
 }
 
@@ -227,7 +229,7 @@ double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noe
         return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
     if (balle_log_delta(alpha, k, epsilon, r) < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     const Touch t = optimal_given_epsilon(alpha, k, epsilon, r);
-    if (!t.inside) return balle_log_delta(alpha, k, epsilon, r);
+    if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.log_delta, std::fabs(t.log_p) + alpha * t.s + 8.0, r);
 }
 
@@ -244,7 +246,8 @@ double epsilon_from_rdp(Conversion conversion, double alpha, double k, double lo
     const double balle = balle_epsilon(alpha, k, log_delta, r);
     if (conversion == Conversion::balle) return balle;
     if (conversion == Conversion::asoodeh) return std::min(balle, second_epsilon(alpha, k, log_delta, r));
-    return std::min(balle, optimal_epsilon(alpha, k, log_delta, r));
+    const double optimal = optimal_epsilon(alpha, k, log_delta, r);
+    return std::min({balle, optimal, std::isfinite(optimal) ? balle : second_epsilon(alpha, k, log_delta, r)});
 }
 
 double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding r) noexcept {
@@ -253,7 +256,8 @@ double log_delta_from_rdp(Conversion conversion, double alpha, double k, double 
     const double balle = balle_log_delta(alpha, k, epsilon, r);
     if (conversion == Conversion::balle) return balle;
     if (conversion == Conversion::asoodeh) return std::min(balle, second_log_delta(alpha, k, epsilon, r));
-    return std::min(balle, optimal_log_delta(alpha, k, epsilon, r));
+    const double optimal = optimal_log_delta(alpha, k, epsilon, r);
+    return std::min({balle, optimal, std::isfinite(optimal) ? balle : second_log_delta(alpha, k, epsilon, r)});
 }
 
 double epsilon_floor(double alpha, double k, double log_delta) noexcept {

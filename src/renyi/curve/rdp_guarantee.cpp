@@ -111,7 +111,7 @@ double scanned_minimum(Function function) noexcept {
         if (value < best_value) best = x, best_value = value;
     }
     double low = best - kStep, high = best + kStep;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 60; ++i) {
         const double width = kGolden * (high - low);
         if (function(order_at(high - width)) < function(order_at(low + width))) {
             high = low + width;
@@ -126,11 +126,16 @@ double best_order(const Query& query) noexcept {
     const double closed = order_at(
         rising_root(first_guess(query), 1e-10, Slope::exact, [&](double alpha) { return query.closed_form(alpha); }));
     if (is_closed(query.conversion)) return closed;
-    const double other = order_at(query.conversion == Conversion::asoodeh
-                                      ? scanned_minimum([&](double alpha) { return query.convert_upper(alpha); })
-                                      : rising_root(lane_log(closed - 1.0), 1e-9, Slope::bound,
-                                                    [&](double alpha) { return query.optimal_form(alpha); }));
-    return query.convert_upper(other) <= query.convert_upper(closed) ? other : closed;
+    const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
+    const auto scanned = [&] {
+        return order_at(scanned_minimum([&](double alpha) { return query.convert_upper(alpha); }));
+    };
+    if (query.conversion == Conversion::asoodeh) return better(scanned(), closed);
+    const double exact = order_at(rising_root(lane_log(closed - 1.0), 1e-9, Slope::bound,
+                                              [&](double alpha) { return query.optimal_form(alpha); }));
+    const double best = better(exact, closed);
+    // Where e^K is not large there may be a second minimum towards alpha = 1.
+    return log_moment(query.steps, best).value < 3.0 ? better(scanned(), best) : best;
 }
 
 // A tangent of K, which is convex: a lower bound on K at every order.

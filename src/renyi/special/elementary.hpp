@@ -11,8 +11,8 @@
 //                 (2^k - 1)(1 + r) - k log 2 + 2^k tail cancel by at most a factor 13 (k = -1, r = log(2)/2).
 //   reduce_log   y = 2^k (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; tail = log1p(f) - f to 5u relative, by
 //                 s = f/(2+f) and the odd series (truncation s^23 2/23 < 2^-60)
-//   log          2u   relative (k != 0), |log| exact to 2u relative of log1p(x) when the caller passes x = y - 1
-//   exactly log1pmx      16u  relative: log1p(x) - x (same factor as phi)
+//   log          2u   relative for k != 0, and for k = 0 of log1p(x) when the caller passes x = y - 1 exactly
+//   log1pmx      16u  relative: log1p(x) - x (same factor as phi)
 #pragma once
 
 #include <bit>

@@ -27,7 +27,7 @@ inline Scaled exp_dd(DoubleDouble a) noexcept {
     constexpr DoubleDouble kSixth{0x1.5555555555555p-3, 0x1.5555555555555p-57};
     const DoubleDouble square = r * r;
     const double tail =
-        square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040))));
+        square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040 + r.hi * (1.0 / 40320 + r.hi * (1.0 / 362880))))));
     const DoubleDouble m = r + (square * 0.5 + (square * r * kSixth + tail));
     return {power + power * m, k};
 }
@@ -48,7 +48,7 @@ inline DoubleDouble log_dd(DoubleDouble a) noexcept {
     return kLog2DD * (exponent - 1.0) + (entry.minus_log + series);
 }
 
-// log1p of a Scaled number s >= 0, relative error 4u.
+// log1p of a Scaled number s >= 0, relative error 6u.
 inline double log1p_of(const Scaled& s) noexcept {
     if (s.mantissa.hi == 0.0) return 0.0;
     const double size = s.exponent + std::ilogb(s.mantissa.hi);
