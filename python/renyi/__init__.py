@@ -12,20 +12,24 @@ from renyi._build_info import build_info, check_floating_point, get_include
 
 if TYPE_CHECKING:
     import renyi.closed_form as closed_form
+    import renyi.pld as pld
     import renyi.reference as reference
     import renyi.special as special
-    from renyi.accountants import RDPAccountant
+    import renyi.tradeoff as tradeoff
+    from renyi.accountants import PLDAccountant, RDPAccountant
     from renyi.calibration import (
         calibrate_noise_multiplier,
         calibrate_sample_rate,
         calibrate_steps,
     )
-    from renyi.mechanisms import Composed, Gaussian, PoissonSampled
+    from renyi.mechanisms import Composed, Gaussian, PoissonSampled, PrivacyLoss
 
 __all__ = [
     "Composed",
     "Gaussian",
+    "PLDAccountant",
     "PoissonSampled",
+    "PrivacyLoss",
     "RDPAccountant",
     "__version__",
     "build_info",
@@ -34,20 +38,24 @@ __all__ = [
     "calibrate_steps",
     "closed_form",
     "get_include",
+    "pld",
     "reference",
     "special",
+    "tradeoff",
 ]
 
 _HOME = {
     "Composed": "renyi.mechanisms",
     "Gaussian": "renyi.mechanisms",
     "PoissonSampled": "renyi.mechanisms",
+    "PrivacyLoss": "renyi.mechanisms",
+    "PLDAccountant": "renyi.accountants",
     "RDPAccountant": "renyi.accountants",
     "calibrate_noise_multiplier": "renyi.calibration",
     "calibrate_sample_rate": "renyi.calibration",
     "calibrate_steps": "renyi.calibration",
 }
-_SUBMODULES = frozenset({"closed_form", "reference", "special"})
+_SUBMODULES = frozenset({"closed_form", "pld", "reference", "special", "tradeoff"})
 
 
 def __getattr__(name: str) -> object:

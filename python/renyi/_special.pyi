@@ -8,16 +8,16 @@ import numpy.typing as npt
 
 class _Binary(np.ufunc):  # type: ignore[misc]
     @overload
-    def __call__(self, sigma: float, alpha: float, /) -> np.float64: ...
+    def __call__(self, x1: float, x2: float, /) -> np.float64: ...
     @overload
-    def __call__(self, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any) -> Any: ...
+    def __call__(self, x1: npt.ArrayLike, x2: npt.ArrayLike, /, **kwargs: Any) -> Any: ...
 
 class _Ternary(np.ufunc):  # type: ignore[misc]
     @overload
-    def __call__(self, q: float, sigma: float, alpha: float, /) -> np.float64: ...
+    def __call__(self, x1: float, x2: float, x3: float, /) -> np.float64: ...
     @overload
     def __call__(
-        self, q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any
+        self, x1: npt.ArrayLike, x2: npt.ArrayLike, x3: npt.ArrayLike, /, **kwargs: Any
     ) -> Any: ...
 
 class _ComplexTernary(np.ufunc):  # type: ignore[misc]
@@ -30,6 +30,18 @@ class _ComplexTernary(np.ufunc):  # type: ignore[misc]
         self, q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any
     ) -> Any: ...
 
+gaussian_delta: Final[_Binary]
+gaussian_delta_lower: Final[_Binary]
+gaussian_delta_upper: Final[_Binary]
+gaussian_epsilon: Final[_Binary]
+gaussian_epsilon_lower: Final[_Binary]
+gaussian_epsilon_upper: Final[_Binary]
+gaussian_mu: Final[_Binary]
+gaussian_mu_lower: Final[_Binary]
+gaussian_mu_upper: Final[_Binary]
+gaussian_tradeoff: Final[_Binary]
+gaussian_tradeoff_lower: Final[_Binary]
+gaussian_tradeoff_upper: Final[_Binary]
 log_a: Final[_ComplexTernary]
 log_a_binomial: Final[_Ternary]
 log_a_binomial_lower: Final[_Ternary]
@@ -51,6 +63,18 @@ rdp_sampled_gaussian: Final[_Ternary]
 rdp_sampled_gaussian_bound: Final[_Ternary]
 rdp_sampled_gaussian_lower: Final[_Ternary]
 rdp_sampled_gaussian_upper: Final[_Ternary]
+sampled_gaussian_delta_add: Final[_Ternary]
+sampled_gaussian_delta_add_lower: Final[_Ternary]
+sampled_gaussian_delta_add_upper: Final[_Ternary]
+sampled_gaussian_delta_remove: Final[_Ternary]
+sampled_gaussian_delta_remove_lower: Final[_Ternary]
+sampled_gaussian_delta_remove_upper: Final[_Ternary]
+sampled_gaussian_epsilon_add: Final[_Ternary]
+sampled_gaussian_epsilon_add_lower: Final[_Ternary]
+sampled_gaussian_epsilon_add_upper: Final[_Ternary]
+sampled_gaussian_epsilon_remove: Final[_Ternary]
+sampled_gaussian_epsilon_remove_lower: Final[_Ternary]
+sampled_gaussian_epsilon_remove_upper: Final[_Ternary]
 
 def largest_order_of_bound(
     q: float, sigma: float, condition: Literal["both", "first", "second"] = "both", /

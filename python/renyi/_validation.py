@@ -7,7 +7,18 @@ import operator
 from numbers import Real
 from typing import Any
 
-__all__ = ["count_of", "delta_of", "epsilon_of", "probability_of", "real_of"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "count_of",
+    "delta_of",
+    "epsilon_of",
+    "float_above",
+    "numbers_of",
+    "probability_of",
+    "real_of",
+]
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:
@@ -61,3 +72,26 @@ def count_of(value: Any, name: str = "count") -> int:
     if number < 0:
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return number
+
+
+def numbers_of(
+    values: Any, name: str, low: float, high: float, allowed: str
+) -> tuple[npt.NDArray[np.float64], tuple[int, ...]]:
+    """Return an array-like of real numbers in [low, high] as a flat array, and its shape."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
+        raise TypeError(f"{name} must be {allowed}, got {values!r}")
+    try:
+        flat = np.ascontiguousarray(given, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be {allowed}, got {values!r}") from error
+    outside = ~((flat >= low) & (flat <= high))
+    if outside.any():
+        raise ValueError(f"{name} must be {allowed}, got {float(flat[outside][0])!r}")
+    return flat, given.shape
+
+
+def float_above(count: int) -> float:
+    """Return the smallest float that is at least a count."""
+    value = float(count)
+    return value if value >= count else math.nextafter(value, math.inf)

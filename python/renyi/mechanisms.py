@@ -14,8 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from renyi._validation import count_of, probability_of, real_of
+from renyi.pld import PrivacyLossDistribution, Reversed
 
-__all__ = ["Composed", "Gaussian", "Mechanism", "PoissonSampled", "SampledGaussianStep"]
+__all__ = [
+    "Composed",
+    "Gaussian",
+    "Mechanism",
+    "PoissonSampled",
+    "PrivacyLoss",
+    "SampledGaussianStep",
+]
 
 # Sampling rate, noise multiplier and count: what accountants of the sampled Gaussian mechanism
 # read.
@@ -142,6 +150,58 @@ class Composed(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
+class PrivacyLoss(Mechanism):
+    """A mechanism given by the distributions of its privacy loss, for `PLDAccountant`.
+
+    Parameters
+    ----------
+    remove : renyi.pld.PrivacyLossDistribution
+        A pair (P, Q) that dominates the outputs with and without the record.
+    add : renyi.pld.PrivacyLossDistribution, optional
+        A pair that dominates the outputs without and with it; by default (Q, P).
+
+    Raises
+    ------
+    TypeError
+        If they are not privacy loss distributions.
+
+    References
+    ----------
+    Zhu, Dong, Wang 2022, arXiv 2106.08567, Definition 7 (dominating pairs).
+
+    Examples
+    --------
+    >>> from renyi.pld import Laplace
+    >>> PrivacyLoss(Laplace(1.0)) * 3
+    Composed((PrivacyLoss(remove=Laplace(scale=1.0), add=Reversed(base=Laplace(scale=1.0))), 3))
+    """
+
+    remove: PrivacyLossDistribution
+    add: PrivacyLossDistribution | None = None
+
+    def __post_init__(self) -> None:
+        if self.add is None and isinstance(self.remove, PrivacyLossDistribution):
+            object.__setattr__(self, "add", Reversed(self.remove))
+        for name in ("remove", "add"):
+            value = getattr(self, name)
+            if not isinstance(value, PrivacyLossDistribution):
+                raise TypeError(f"{name} must be a PrivacyLossDistribution, got {value!r}")
+
+    def loss(self, remove: bool) -> PrivacyLossDistribution:
+        """Return the distribution of one direction."""
+        if remove or self.add is None:
+            return self.remove
+        return self.add
+
+    def sampled_gaussian_steps(self) -> Iterator[SampledGaussianStep]:
+        """Refuse: this is not made of Gaussian steps."""
+        raise TypeError(
+            "mechanism must be made of Gaussian and Poisson-sampled Gaussian steps, "
+            f"got {self!r}; PLDAccountant takes it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PoissonSampled(Mechanism):
     """Runs a mechanism on a Poisson sample: every record enters with probability ``sample_rate``.
 
@@ -152,7 +212,8 @@ class PoissonSampled(Mechanism):
     ----------
     mechanism : Mechanism
         A Gaussian, a composition of Gaussians (their noise multipliers combine to ``(sum of
-        sigma^-2)^-1/2``), or another ``PoissonSampled`` of these (the rates multiply).
+        sigma^-2)^-1/2``), another ``PoissonSampled`` of these (the rates multiply), or a
+        `PrivacyLoss`.
     sample_rate : float
         In [0, 1].
 
@@ -178,14 +239,14 @@ class PoissonSampled(Mechanism):
         if not isinstance(self.mechanism, Mechanism):
             raise TypeError(f"mechanism must be a Mechanism, got {self.mechanism!r}")
         object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
-        if type(self.mechanism) is not Gaussian:
+        if not isinstance(self.mechanism, Gaussian | PrivacyLoss):
             _one_release(self.mechanism)
 
     def sampled_gaussian_steps(self) -> Iterator[SampledGaussianStep]:
         """Yield one step, or the steps of the mechanism itself at rate 1."""
         if type(self.mechanism) is Gaussian:
             yield self.sample_rate, self.mechanism.noise_multiplier, 1
-        elif self.sample_rate == 1.0:
+        elif self.sample_rate == 1.0 or isinstance(self.mechanism, PrivacyLoss):
             yield from self.mechanism.sampled_gaussian_steps()
         else:
             rate, noise = _one_release(self.mechanism)

@@ -1,8 +1,9 @@
-"""NumPy ufuncs of the engine: the log moment function of the privacy loss and Rényi-DP.
+"""NumPy ufuncs of the engine: moments of the privacy loss, Rényi-DP, and exact privacy curves.
 
-Arguments are positional, ``(q, sigma, alpha)``: sampling rate, noise multiplier, order. Everything
-a ufunc can do works here: broadcasting, ``out=``, ``where=``, Dask and xarray arrays. Values
-outside the domain are NaN. ``_lower`` and ``_upper`` enclose the exact value.
+Arguments are positional: ``(q, sigma, alpha)`` are sampling rate, noise multiplier and order, and
+``mu`` is the ratio of sensitivity to noise of a Gaussian mechanism, or of a composition of them.
+Everything a ufunc can do works here: broadcasting, ``out=``, ``where=``, Dask and xarray arrays.
+Values outside the domain are NaN. ``_lower`` and ``_upper`` enclose the exact value.
 
 Examples
 --------
@@ -10,11 +11,25 @@ Examples
 >>> from renyi import special
 >>> special.rdp_sampled_gaussian(0.01, 1.0, np.array([2.0, 4.0, 8.0])).shape
 (3,)
+>>> f"{special.gaussian_delta(1.0, 2.0):.6f}"
+'0.020924'
 """
 
 from __future__ import annotations
 
 from renyi._special import (
+    gaussian_delta,
+    gaussian_delta_lower,
+    gaussian_delta_upper,
+    gaussian_epsilon,
+    gaussian_epsilon_lower,
+    gaussian_epsilon_upper,
+    gaussian_mu,
+    gaussian_mu_lower,
+    gaussian_mu_upper,
+    gaussian_tradeoff,
+    gaussian_tradeoff_lower,
+    gaussian_tradeoff_upper,
     log_a,
     log_a_binomial,
     log_a_binomial_lower,
@@ -36,9 +51,33 @@ from renyi._special import (
     rdp_sampled_gaussian_bound,
     rdp_sampled_gaussian_lower,
     rdp_sampled_gaussian_upper,
+    sampled_gaussian_delta_add,
+    sampled_gaussian_delta_add_lower,
+    sampled_gaussian_delta_add_upper,
+    sampled_gaussian_delta_remove,
+    sampled_gaussian_delta_remove_lower,
+    sampled_gaussian_delta_remove_upper,
+    sampled_gaussian_epsilon_add,
+    sampled_gaussian_epsilon_add_lower,
+    sampled_gaussian_epsilon_add_upper,
+    sampled_gaussian_epsilon_remove,
+    sampled_gaussian_epsilon_remove_lower,
+    sampled_gaussian_epsilon_remove_upper,
 )
 
 __all__ = [
+    "gaussian_delta",
+    "gaussian_delta_lower",
+    "gaussian_delta_upper",
+    "gaussian_epsilon",
+    "gaussian_epsilon_lower",
+    "gaussian_epsilon_upper",
+    "gaussian_mu",
+    "gaussian_mu_lower",
+    "gaussian_mu_upper",
+    "gaussian_tradeoff",
+    "gaussian_tradeoff_lower",
+    "gaussian_tradeoff_upper",
     "log_a",
     "log_a_binomial",
     "log_a_binomial_lower",
@@ -60,4 +99,16 @@ __all__ = [
     "rdp_sampled_gaussian_bound",
     "rdp_sampled_gaussian_lower",
     "rdp_sampled_gaussian_upper",
+    "sampled_gaussian_delta_add",
+    "sampled_gaussian_delta_add_lower",
+    "sampled_gaussian_delta_add_upper",
+    "sampled_gaussian_delta_remove",
+    "sampled_gaussian_delta_remove_lower",
+    "sampled_gaussian_delta_remove_upper",
+    "sampled_gaussian_epsilon_add",
+    "sampled_gaussian_epsilon_add_lower",
+    "sampled_gaussian_epsilon_add_upper",
+    "sampled_gaussian_epsilon_remove",
+    "sampled_gaussian_epsilon_remove_lower",
+    "sampled_gaussian_epsilon_remove_upper",
 ]

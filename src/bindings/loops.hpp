@@ -10,8 +10,11 @@
 #include <numpy/ufuncobject.h>
 
 #include <cfenv>
+#include <cmath>
 #include <complex>
 
+#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/curve/single_step.hpp"
 #include "renyi/loss/closed_form_bound.hpp"
 #include "renyi/loss/gaussian.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -53,6 +56,11 @@ T& at(char* base, npy_intp i, npy_intp step) noexcept {
 
 inline double nearest(Certified c) noexcept { return c.value; }
 inline double as_is(double x) noexcept { return x; }
+inline double lower_end(Bracket b) noexcept { return b.lower; }
+inline double upper_end(Bracket b) noexcept { return b.upper; }
+inline double middle(Bracket b) noexcept {  // also where both ends are the same infinity
+    return std::isfinite(b.lower) && std::isfinite(b.upper) ? b.lower + 0.5 * (b.upper - b.lower) : b.upper;
+}
 inline double first(LogADerivatives d) noexcept { return d.first; }
 inline double second(LogADerivatives d) noexcept { return d.second; }
 
@@ -106,6 +114,24 @@ constexpr Ufunc rdp_of_gaussian(const char* name) noexcept {
     return {name, 2, 1, {binary_loop<Kernel, as_is, KeepGil>, nullptr}, {D, D, D}};
 }
 
+template <auto Kernel, auto Project>
+constexpr Ufunc binary(const char* name) noexcept {
+    return {name, 2, 1, {binary_loop<Kernel, Project, GilRelease>, nullptr}, {D, D, D}};
+}
+
+template <Side side>
+Certified step_delta(double q, double sigma, double epsilon) noexcept {
+    return single_step_delta({q, sigma, side}, epsilon);
+}
+template <Side side>
+Bracket step_delta_bounds(double q, double sigma, double epsilon) noexcept {
+    return single_step_delta_bounds({q, sigma, side}, epsilon);
+}
+template <Side side>
+Bracket step_epsilon(double q, double sigma, double delta) noexcept {
+    return single_step_epsilon({q, sigma, side}, delta);
+}
+
 inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return rdp_gaussian(sigma, alpha).value; }
 
 // NumPy keeps pointers into this table for the life of the process.
@@ -135,6 +161,30 @@ inline Ufunc ufuncs[] = {
     rdp_of_gaussian<rdp_gaussian_lower>("rdp_gaussian_lower"),
     rdp_of_gaussian<rdp_gaussian_upper>("rdp_gaussian_upper"),
     ternary<rdp_sampled_gaussian_bound, as_is, KeepGil>("rdp_sampled_gaussian_bound"),
+    binary<gaussian_delta, nearest>("gaussian_delta"),
+    binary<gaussian_delta_bounds, lower_end>("gaussian_delta_lower"),
+    binary<gaussian_delta_bounds, upper_end>("gaussian_delta_upper"),
+    binary<gaussian_epsilon, middle>("gaussian_epsilon"),
+    binary<gaussian_epsilon, lower_end>("gaussian_epsilon_lower"),
+    binary<gaussian_epsilon, upper_end>("gaussian_epsilon_upper"),
+    binary<gaussian_mu, middle>("gaussian_mu"),
+    binary<gaussian_mu, lower_end>("gaussian_mu_lower"),
+    binary<gaussian_mu, upper_end>("gaussian_mu_upper"),
+    binary<gaussian_tradeoff, nearest>("gaussian_tradeoff"),
+    binary<gaussian_tradeoff_bounds, lower_end>("gaussian_tradeoff_lower"),
+    binary<gaussian_tradeoff_bounds, upper_end>("gaussian_tradeoff_upper"),
+    ternary<step_delta<Side::remove>, nearest>("sampled_gaussian_delta_remove"),
+    ternary<step_delta_bounds<Side::remove>, lower_end>("sampled_gaussian_delta_remove_lower"),
+    ternary<step_delta_bounds<Side::remove>, upper_end>("sampled_gaussian_delta_remove_upper"),
+    ternary<step_delta<Side::add>, nearest>("sampled_gaussian_delta_add"),
+    ternary<step_delta_bounds<Side::add>, lower_end>("sampled_gaussian_delta_add_lower"),
+    ternary<step_delta_bounds<Side::add>, upper_end>("sampled_gaussian_delta_add_upper"),
+    ternary<step_epsilon<Side::remove>, middle>("sampled_gaussian_epsilon_remove"),
+    ternary<step_epsilon<Side::remove>, lower_end>("sampled_gaussian_epsilon_remove_lower"),
+    ternary<step_epsilon<Side::remove>, upper_end>("sampled_gaussian_epsilon_remove_upper"),
+    ternary<step_epsilon<Side::add>, middle>("sampled_gaussian_epsilon_add"),
+    ternary<step_epsilon<Side::add>, lower_end>("sampled_gaussian_epsilon_add_lower"),
+    ternary<step_epsilon<Side::add>, upper_end>("sampled_gaussian_epsilon_add_upper"),
 };
 
 }  // namespace renyi::bindings

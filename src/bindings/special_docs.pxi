@@ -18,6 +18,18 @@ _PARAMETERS = {
     Order, in [1, 1e6]; 1 is the Kullback-Leibler divergence.""",
     "gaussian alpha": """alpha : array_like
     Order, in [1, inf].""",
+    "mu": """mu : array_like
+    Sensitivity over noise, in [0, inf]; of a composition, the root of the sum of squares.""",
+    "epsilon": """epsilon : array_like
+    Any number, negative ones included.""",
+    "delta": """delta : array_like
+    In [0, 1].""",
+    "error": """alpha : array_like
+    Probability of a type I error, in [0, 1].""",
+    "step q": """q : array_like
+    Sampling rate, 0 or in [1e-100, 1].""",
+    "step sigma": """sigma : array_like
+    Noise multiplier (standard deviation over sensitivity), in [1e-100, inf].""",
     "bound q": """q : array_like
     Sampling rate, in [0, 1/5].""",
     "bound sigma": """sigma : array_like
@@ -47,30 +59,50 @@ _SIDES = {
 }
 
 
-def _render(name, summary, about, parameters, notes, source, example):
+def _render(name, summary, about, parameters, notes, source, example, returned="Dimensionless, in nats"):
     names = [text.split(" :")[0] for text in (_PARAMETERS[key] for key in parameters)]
     head = f"{name}({', '.join(names)}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None, subok=True)"
     return "\n".join([
         head, "", summary, "", about, "",
         "Parameters", "----------", *(_PARAMETERS[key] for key in parameters),
         "out, where, casting, order, dtype, subok", "    As for every ufunc, see `numpy.ufunc`.", "",
-        "Returns", "-------", "ndarray or scalar", "    Dimensionless, in nats; NaN outside the domain.", "",
+        "Returns", "-------", "ndarray or scalar", f"    {returned}; NaN outside the domain.", "",
         "Notes", "-----", notes, "",
         "References", "----------", source, "",
         "Examples", "--------", ">>> from renyi import special", example,
     ])
 
 
-def _family(name, summary, about, parameters, notes, source, call, printed):
+def _family(name, summary, about, parameters, notes, source, call, printed, **returned):
     """Documentation of ``name`` and of its two bounds; their examples print the same ten digits."""
     docs = {}
     for side, phrase in _SIDES.items():
         shown = [key.replace("complex ", "") if side else key for key in parameters]
         docs[name + side] = _render(
             name + side, phrase.format(name=name, summary=summary), about, shown, notes, source,
-            f'>>> f"{{special.{name}{side}({call}):.10g}}"\n{printed!r}')
+            f'>>> f"{{special.{name}{side}({call}):.10g}}"\n{printed!r}', **returned)
     return docs
 
+
+_BALLE = """Balle, Wang, "Improving the Gaussian Mechanism for Differential Privacy", 2018, arXiv 1805.06530,
+Theorem 8."""
+
+_STEP = """One step of the Poisson-sampled Gaussian mechanism: every record is sampled with probability ``q`` and
+the noise is ``N(0, sigma**2)`` at sensitivity 1. """
+
+_STEP_SOURCE = """Balle, Barthe, Gaboardi, "Privacy Amplification by Subsampling", 2018, arXiv 1807.01647, Theorem 2."""
+
+_NEIGHBOURS = """The relative error is below 1.2e-16, also of values near 1e-300. The exact value lies between
+``{0}_lower`` and ``{0}_upper``, neighbouring doubles; below the smallest normal number these are 0
+and that number. The GIL is free during the computation."""
+
+_STEP_NEIGHBOURS = _NEIGHBOURS.replace("neighbouring doubles;", """neighbouring doubles except where
+``epsilon`` is within about 1e-9 of the largest loss of the "add" direction, ``-log(1 - q)``;""")
+
+_ROOT = """The exact value lies between ``{0}_lower`` and ``{0}_upper``, a few units of the last place apart; the
+signs at both ends are proven. The GIL is free during the computation."""
+
+_PROBABILITY = {"returned": "A probability"}
 
 _TWO = "0.01, 1.0, 2.0"
 _VALUE_AT_TWO = "0.0001718134221"
@@ -133,6 +165,51 @@ independently with probability ``q`` and the noise is ``N(0, sigma**2)`` at sens
 ``rdp_gaussian_upper`` everywhere; where it is a double, all three are equal.""",
         'Mironov, "Rényi Differential Privacy", 2017, arXiv 1702.07476, Proposition 7.',
         "2.0, 3.0", "0.375"),
+    **_family(
+        "gaussian_delta", "Privacy curve of the Gaussian mechanism: delta at a given epsilon.",
+        """``Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``, exact for the Gaussian mechanism
+and for compositions of it, in both directions of adding or removing one record.""",
+        ("mu", "epsilon"), _NEIGHBOURS.format("gaussian_delta"), _BALLE, "1.0, 2.0", "0.02092363582",
+        **_PROBABILITY),
+    **_family(
+        "gaussian_epsilon", "Privacy curve of the Gaussian mechanism: epsilon at a given delta.",
+        """The inverse of `gaussian_delta` in ``epsilon``; negative for large ``delta``, ``inf`` at 0 and
+``-inf`` at 1.""",
+        ("mu", "delta"), _ROOT.format("gaussian_epsilon"), _BALLE, "1.0, 1e-05", "4.377178096"),
+    **_family(
+        "gaussian_mu", "Largest ``mu`` with which a Gaussian mechanism is (epsilon, delta)-private.",
+        """The inverse of `gaussian_delta` in ``mu``: noise of standard deviation ``sensitivity / mu`` is the least
+that suffices. NaN where nothing does, that is, where ``delta < 1 - exp(epsilon)``.""",
+        ("epsilon", "delta"), _ROOT.format("gaussian_mu"), _BALLE, "1.0, 1e-05", "0.2680511232",
+        returned="Dimensionless"),
+    **_family(
+        "gaussian_tradeoff", "Trade-off function of the Gaussian mechanism: least type II error.",
+        """``Phi(Phi^-1(1 - alpha) - mu)``: no test for one record's presence with a type I error of at most
+``alpha`` has a smaller type II error.""",
+        ("mu", "error"), _NEIGHBOURS.format("gaussian_tradeoff"),
+        'Dong, Roth, Su, "Gaussian Differential Privacy", 2022, arXiv 1905.02383, Definition 2.6.',
+        "1.0, 0.05", "0.7404889772", **_PROBABILITY),
+    **_family(
+        "sampled_gaussian_delta_remove", "Privacy curve of one sampled Gaussian step, a record removed.",
+        _STEP + """``P`` is the law of the output with the record, ``Q`` without it.""",
+        ("step q", "step sigma", "epsilon"), _STEP_NEIGHBOURS.format("sampled_gaussian_delta_remove"), _STEP_SOURCE,
+        "0.1, 1.0, 0.5", "0.00203253692", **_PROBABILITY),
+    **_family(
+        "sampled_gaussian_delta_add", "Privacy curve of one sampled Gaussian step, a record added.",
+        _STEP + """``P`` is the law of the output without the record, ``Q`` with it. Zero for
+``epsilon >= -log(1 - q)``.""",
+        ("step q", "step sigma", "epsilon"), _STEP_NEIGHBOURS.format("sampled_gaussian_delta_add"), _STEP_SOURCE,
+        "0.01, 0.8, 0.005", "0.001463409002", **_PROBABILITY),
+    **_family(
+        "sampled_gaussian_epsilon_remove", "Epsilon at a given delta of one sampled Gaussian step, a record removed.",
+        "The inverse of `sampled_gaussian_delta_remove` in ``epsilon``.",
+        ("step q", "step sigma", "delta"), _ROOT.format("sampled_gaussian_epsilon_remove"), _STEP_SOURCE,
+        "0.01, 1.0, 1e-05", "0.1994504478"),
+    **_family(
+        "sampled_gaussian_epsilon_add", "Epsilon at a given delta of one sampled Gaussian step, a record added.",
+        "The inverse of `sampled_gaussian_delta_add` in ``epsilon``.",
+        ("step q", "step sigma", "delta"), _ROOT.format("sampled_gaussian_epsilon_add"), _STEP_SOURCE,
+        "0.01, 1.0, 1e-05", "0.009054199658"),
     "rdp_sampled_gaussian_bound": _render(
         "rdp_sampled_gaussian_bound",
         "Closed-form upper bound on the Rényi differential privacy of the sampled Gaussian mechanism.",

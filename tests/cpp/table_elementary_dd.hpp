@@ -315,6 +315,7 @@ struct Log1pOfRow {
     double hi, lo, exponent, log1p_hi, log1p_lo;
 };
 constexpr Log1pOfRow kLog1pOf[] = {
+    {0x1.037c82aa7b49cp-188, 0., 249., 0x1.525d31971cd6dp5, -0x1.508d54p-49},
     {0x1.81f2b2cc7a57p-116, 0x1.1a4e70b71eee9p-189, 151., 0x1.8abb1769f41aep4, 0x1.b1016cp-50},
     {0x1.17a9079794e47p-8, 0., -107., 0x1.17a9079794e47p-115, -0x1.3181dep-231},
     {0x1.080505dcb9dc4p1, 0x1.8819850eb6891p-57, 31., 0x1.636288498812dp4, -0x1.17ea88p-51},

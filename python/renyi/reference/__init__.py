@@ -2,7 +2,9 @@
 
 Nothing here is used by the fast path and nothing of the fast path is used here. ``log_a``
 integrates the densities; ``log_a_binomial`` and ``log_a_series`` are the sums of Mironov, Talwar
-and Zhang 2019 for the same number; the conversions are for one order and one divergence. A result
+and Zhang 2019 for the same number; the conversions are for one order and one divergence. ``delta``
+is the exact privacy curve of a composition by a contour integral; the privacy curves of the
+Gaussian mechanism and of one sampled step are their closed forms. A result
 is returned only when two evaluations, with other nodes or brackets and more digits, agree to the
 digits asked for; otherwise ArithmeticError. Floats are taken as the binary numbers they are,
 strings and fractions as written.
@@ -21,6 +23,17 @@ from renyi.reference._conversion import (
     epsilon_balle,
     epsilon_mironov,
 )
+from renyi.reference._curve import delta
+from renyi.reference._gaussian_curve import (
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    gaussian_tradeoff,
+    sampled_gaussian_delta_add,
+    sampled_gaussian_delta_remove,
+    sampled_gaussian_epsilon_add,
+    sampled_gaussian_epsilon_remove,
+)
 from renyi.reference._optimal import delta_optimal, epsilon_optimal
 from renyi.reference._sampled_gaussian import (
     log_a,
@@ -33,6 +46,7 @@ from renyi.reference._sampled_gaussian import (
 from renyi.reference._sums import log_a_binomial, log_a_series
 
 __all__ = [
+    "delta",
     "delta_asoodeh",
     "delta_balle",
     "delta_from_kl",
@@ -42,6 +56,10 @@ __all__ = [
     "epsilon_balle",
     "epsilon_mironov",
     "epsilon_optimal",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "gaussian_tradeoff",
     "log_a",
     "log_a_binomial",
     "log_a_derivative",
@@ -50,4 +68,8 @@ __all__ = [
     "rdp_gaussian",
     "rdp_sampled_gaussian",
     "rdp_sampled_gaussian_bound",
+    "sampled_gaussian_delta_add",
+    "sampled_gaussian_delta_remove",
+    "sampled_gaussian_epsilon_add",
+    "sampled_gaussian_epsilon_remove",
 ]

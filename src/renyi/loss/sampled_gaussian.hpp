@@ -32,6 +32,9 @@ Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // t
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
 
+// The same of the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
+LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
+
 // Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;
 

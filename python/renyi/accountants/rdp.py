@@ -1,7 +1,7 @@
-"""Privacy accountants: compose mechanisms, ask for (epsilon, delta).
+"""The Rényi accountant: (epsilon, delta) from the Rényi divergences of a composition.
 
-Adjacency is add/remove of one record throughout. What an accountant reports is rounded outward:
-epsilon and delta are never below the exact value of the guarantee they stand for.
+Adjacency is add/remove of one record. What it reports is rounded outward: epsilon and delta are
+never below the exact value of the guarantee they stand for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps
-from renyi._validation import count_of, delta_of, epsilon_of, real_of
+from renyi._validation import count_of, delta_of, epsilon_of, float_above, real_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Conversion", "RDPAccountant"]
@@ -117,7 +117,7 @@ class RDPAccountant:
                 if rate > 0.0 and noise == 0.0:
                     self._unprotected = True
                 elif rate > 0.0 and noise < math.inf:
-                    self._steps.add(max(rate, SMALLEST_RATE), noise, _float_above(times * number))
+                    self._steps.add(max(rate, SMALLEST_RATE), noise, float_above(times * number))
             self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
         return self
 
@@ -276,8 +276,3 @@ def _rebuilt(
     for mechanism, count in ledger:
         accountant.compose(mechanism, count)
     return accountant
-
-
-def _float_above(count: int) -> float:
-    value = float(count)
-    return value if value >= count else math.nextafter(value, math.inf)

@@ -1,0 +1,26 @@
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+
+class SampledGaussianCurve:
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def add(self, q: float, sigma: float, count: float, /) -> None: ...
+    def delta_into(self, epsilons: _Array, remove: bool, out: _Array, /) -> None: ...
+    def epsilon_into(self, deltas: _Array, remove: bool, out: _Array, /) -> None: ...
+    def epsilon_after_into(
+        self,
+        repeated: SampledGaussianCurve,
+        times: _Array,
+        delta: float,
+        remove: bool,
+        out: _Array,
+        /,
+    ) -> None: ...
+    def certified_delta(
+        self, epsilon: float, remove: bool, rtol: float, /
+    ) -> tuple[float, float]: ...
+    def certified_epsilon(
+        self, delta: float, remove: bool, rtol: float, /
+    ) -> tuple[float, float]: ...

@@ -1,0 +1,164 @@
+"""The lattices of all parts: their first step, and its refinement until both sides agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from renyi.pld import _plan
+from renyi.pld._lattice import LatticePair
+from renyi.pld._plan import Part
+
+__all__ = ["Goal", "Layout", "first_layout", "refined"]
+
+_COARSE = 2048
+_WIDE_TAIL = 1e-305
+_WIDEST_STEP = 100.0  # e^step must not overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is wanted: delta at epsilon, to a relative width, with so many nodes at most."""
+
+    epsilon: float
+    rtol: float
+    max_points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Lattices of all parts at one step."""
+
+    parts: list[Part]
+    ranges: list[tuple[float, float]]
+    anchors: list[float]
+    step: float
+    quantum: float | None  # steps must divide it, so that two atoms stay on nodes
+    exact: bool
+    pairs: list[LatticePair]
+
+    @property
+    def counts(self) -> list[int]:
+        return [count for _, count in self.parts]
+
+    def with_step(self, step: float, ranges: list[tuple[float, float]]) -> Layout:
+        if self.quantum:
+            step = self.quantum / math.ceil(self.quantum / step - 1e-9)
+        pairs = _plan.layout(self.parts, ranges, step, self.anchors)
+        return Layout(self.parts, ranges, self.anchors, step, self.quantum, self.exact, pairs)
+
+    def cropped(self, ranges: list[tuple[float, float]]) -> Layout:
+        """Return the same lattices on shorter ranges, if they are much shorter."""
+        old = sum(high - low for low, high in self.ranges)
+        new = sum(high - low for low, high in ranges)
+        return self.with_step(self.step, ranges) if new < 0.6 * old else self
+
+
+def first_layout(parts: list[Part], max_points: int) -> Layout:
+    ranges, anchors, atoms = [], [], []
+    for distribution, _ in parts:
+        low, high = distribution.loss_range(_WIDE_TAIL)
+        found = distribution.atoms()
+        for atom in found:
+            low, high = min(low, atom.loss), max(high, atom.loss)
+        if low > high:  # nothing finite
+            low = high = 0.0
+        heavy = sorted(found, key=lambda atom: -atom.mass)
+        anchors.append(heavy[0].loss if heavy else 0.0)
+        ranges.append((low, high))
+        atoms.append(tuple(heavy))
+    exact = all(p.loss_range(_WIDE_TAIL)[0] == math.inf for p, _ in parts)
+    widest = max(high - low for low, high in ranges)
+    step = _plan.common_step(atoms) if exact and widest > 0.0 else None
+    if exact and widest == 0.0:
+        step = max(abs(anchors[0]), 1.0)
+    if step is not None:
+        empty = Layout(parts, ranges, anchors, step, None, True, [])
+        return empty.with_step(step, ranges)
+    paired = [a for a in atoms if len(a) > 1]
+    quantum = abs(paired[0][0].loss - paired[0][1].loss) if paired else None
+    step = min(widest / min(_COARSE, max_points // 2), _WIDEST_STEP)
+    if widest > step * (max_points - 8):
+        raise ValueError(
+            f"parts must be of losses within {_WIDEST_STEP * (max_points - 8):g} for so many "
+            f"max_points, got a range of {widest:g}"
+        )
+    return Layout(parts, ranges, anchors, step, quantum, False, []).with_step(step, ranges)
+
+
+def refined(layout: Layout, goal: Goal) -> tuple[_plan.Choice, Layout]:
+    """Reduce the step until both sides' log moment functions agree, or the cap is reached."""
+    epsilon, rtol, max_points = goal.epsilon, goal.rtol, goal.max_points
+    choice: _plan.Choice | None = None
+    previous: tuple[float, float] | None = None
+    while True:
+        upper = _plan.laws(layout.pairs, layout.counts)
+        lower = _plan.laws(layout.pairs, layout.counts, upper=False)
+        if choice is None or max(law.logs.size for law in upper) < 2**16:
+            choice = _plan.choose(upper, epsilon, rtol)
+            if layout.exact:
+                return choice, layout
+        upper = _plan.with_bulk(upper, choice.limit)
+        cut = _plan.truncated(upper, choice.log_tail)
+        cut_low = [
+            _plan.Law(low.logs[:n], low.losses[:n], low.count)
+            for low, n in (
+                (low, int(np.searchsorted(low.losses, up.losses[-1], "right")))
+                for low, up in zip(lower, cut, strict=True)
+            )
+        ]
+        cut_low = _plan.with_bulk(cut_low, choice.limit)
+        slope = _plan.saddle(cut, epsilon, choice.slope)
+        k_upper, k_lower = _plan.moments(cut, slope), _plan.moments(cut_low, slope)
+        gap = k_upper.value - k_lower.value
+        # The lower side's delta: what it allows to cut off may be cut off.
+        log_delta = _plan.log_delta(cut, slope, epsilon) - max(gap, 0.0)
+        choice = replace(choice, slope=slope, log_delta=log_delta)
+        ranges = _trimmed(layout, choice, rtol)
+        if gap <= 0.7 * rtol:
+            return choice, layout.cropped(ranges)
+        order = 2.0
+        if previous is not None and gap < previous[1] < 1.0:
+            order = math.log(previous[1] / gap) / math.log(previous[0] / layout.step)
+        order = min(max(order, 0.8), 2.2)
+        shrink = min(max((0.5 * rtol / gap) ** (1.0 / order), 1.0 / 64.0), 0.8)
+        previous = (layout.step, gap)
+        finest = max(high - low for low, high in ranges) / (max_points - 4)
+        if gap < 1.0:
+            finest = max(finest, 2.0 * _half_width(math.sqrt(k_upper.variance), rtol) / max_points)
+        step = max(layout.step * shrink, finest)
+        if step > 0.95 * layout.step:
+            return choice, layout.cropped(ranges)
+        layout = layout.with_step(step, ranges)
+
+
+def _half_width(spread: float, rtol: float) -> float:
+    return spread * (math.sqrt(-2.0 * math.log(1e-6 * rtol)) + 1.0)
+
+
+def _trimmed(layout: Layout, choice: _plan.Choice, rtol: float) -> list[tuple[float, float]]:
+    """Cut losses that contribute less than about rtol/1000 to delta."""
+    ranges, slope = [], choice.slope
+    for pair, (low, high), (_, count) in zip(
+        layout.pairs, layout.ranges, layout.parts, strict=True
+    ):
+        lattice, masses = pair.lattice, pair.upper
+        losses = lattice.offset + lattice.step * np.arange(lattice.first, lattice.last + 1)
+        limit = math.log(1e-3 * rtol / count)
+        with np.errstate(divide="ignore", under="ignore"):
+            above = np.log(np.cumsum(masses[::-1])[::-1])
+            last = max(int(np.count_nonzero(above > limit + choice.log_delta)) - 1, 0)
+            tops = np.log(masses[: last + 1]) + slope * losses[: last + 1]
+            top = float(tops.max())
+            total = top + math.log(float(np.exp(tops - top).sum()))
+            below = np.log(np.cumsum(masses[: last + 1])) + slope * losses[: last + 1] - total
+        first = int(np.searchsorted(below > limit, True))
+        ranges.append(
+            (
+                max(low, float(losses[max(first - 1, 0)])),
+                min(high, float(losses[min(last + 1, losses.size - 1)])),
+            )
+        )
+    return ranges

@@ -1,0 +1,131 @@
+# distutils: language = c++
+"""The exact privacy curve of compositions of Poisson-sampled Gaussian steps: queries of `PLDAccountant`.
+
+Every query works on a copy of the steps taken under the GIL and releases it, so threads may compose and ask at will.
+"""
+
+from libcpp cimport bool as cbool
+from libcpp.vector cimport vector
+
+
+cdef extern from "<span>" namespace "std" nogil:
+    cdef cppclass Steps "std::span<const renyi::SampledStep>":
+        Steps()
+        Steps(const SampledStep*, size_t)
+    cdef cppclass Doubles "std::span<const double>":
+        Doubles()
+        Doubles(const double*, size_t)
+
+cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
+    cdef struct SampledStep:
+        double q
+        double sigma
+        double count
+
+cdef extern from "renyi/loss/sampled_gaussian_kernels.hpp" namespace "renyi" nogil:
+    cdef enum class Direction:
+        remove
+        add
+
+cdef extern from "renyi/curve/bracket.hpp" namespace "renyi" nogil:
+    cdef struct Bracket:
+        double lower
+        double upper
+
+cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
+    cdef struct CurveAnswer:
+        Bracket bracket
+        cbool certified
+    void curve_delta(Steps, Direction, Doubles, CurveAnswer*) except +
+    void curve_epsilon(Steps, Direction, Doubles, CurveAnswer*) except +
+    void curve_epsilon_after(Steps, Steps, Direction, Doubles times, double delta, CurveAnswer*) except +
+    Bracket certified_delta(Steps, Direction, double epsilon, double rtol) except +
+    Bracket certified_epsilon(Steps, Direction, double delta, double rtol) except +
+
+
+cdef inline Direction direction_of(bint remove) noexcept nogil:
+    return Direction.remove if remove else Direction.add
+
+
+cdef unpack(vector[CurveAnswer]& answers, double[:, ::1] out):
+    cdef size_t i
+    for i in range(answers.size()):
+        out[0, i] = answers[i].bracket.lower
+        out[1, i] = answers[i].bracket.upper
+        out[2, i] = answers[i].certified
+
+
+cdef class SampledGaussianCurve:
+    """A multiset of Poisson-sampled Gaussian steps (rate, noise multiplier, count); equal ones merge.
+
+    Answers go into rows lower, upper, certified of an array; NaN where no fast route answers. Epsilons are of either
+    sign.
+    """
+
+    cdef vector[SampledStep] steps
+    cdef dict positions
+
+    def __init__(self):
+        self.positions = {}
+
+    def add(self, double q, double sigma, double count):
+        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
+        key = (q, sigma)
+        cdef Py_ssize_t index = self.positions.setdefault(key, <Py_ssize_t>self.steps.size())
+        if index == <Py_ssize_t>self.steps.size():
+            self.steps.push_back(SampledStep(q, sigma, 0.0))
+        self.steps[index].count += count
+
+    def __len__(self):
+        return self.steps.size()
+
+    def delta_into(self, const double[::1] epsilons, bint remove, double[:, ::1] out):
+        """Answer delta at every epsilon."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef vector[CurveAnswer] answers
+        cdef size_t n = epsilons.shape[0]
+        answers.resize(n)
+        with nogil:
+            curve_delta(Steps(steps.data(), steps.size()), direction_of(remove),
+                        Doubles(&epsilons[0] if n else NULL, n), answers.data())
+        unpack(answers, out)
+
+    def epsilon_into(self, const double[::1] deltas, bint remove, double[:, ::1] out):
+        """Answer epsilon at every delta in (0, 1)."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef vector[CurveAnswer] answers
+        cdef size_t n = deltas.shape[0]
+        answers.resize(n)
+        with nogil:
+            curve_epsilon(Steps(steps.data(), steps.size()), direction_of(remove),
+                          Doubles(&deltas[0] if n else NULL, n), answers.data())
+        unpack(answers, out)
+
+    def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, bint remove,
+                           double[:, ::1] out):
+        """Answer epsilon after these steps and each number of repetitions of others."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef vector[SampledStep] more = repeated.steps
+        cdef vector[CurveAnswer] answers
+        cdef size_t n = times.shape[0]
+        answers.resize(n)
+        with nogil:
+            curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
+                                direction_of(remove), Doubles(&times[0] if n else NULL, n), delta, answers.data())
+        unpack(answers, out)
+
+    def certified_delta(self, double epsilon, bint remove, double rtol):
+        """Return (lower, upper)."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef Bracket b
+        with nogil:
+            b = certified_delta(Steps(steps.data(), steps.size()), direction_of(remove), epsilon, rtol)
+        return b.lower, b.upper
+
+    def certified_epsilon(self, double delta, bint remove, double rtol):
+        """Return (lower, upper)."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef Bracket b
+        with nogil:
+            b = certified_epsilon(Steps(steps.data(), steps.size()), direction_of(remove), delta, rtol)
+        return b.lower, b.upper

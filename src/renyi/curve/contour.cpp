@@ -1,0 +1,293 @@
+// See the header for the integral and its certificate.
+#include "renyi/curve/contour.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/loss/sampled_gaussian.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kSlopeRounding = 0.25;  // of K', as a part of TiltedLaw::rounding
+constexpr int kMostPlacements = 6;
+constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
+constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
+
+// log (s^s / (1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
+double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
+
+}  // namespace
+
+Contour::Contour(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, Direction direction,
+                 Effort effort)
+    : steps_(fixed.begin(), fixed.end()),
+      groups_{{0, fixed.size(), 1.0}, {fixed.size(), fixed.size() + repeated.size(), 1.0}},
+      direction_(direction),
+      effort_(effort) {
+    steps_.insert(steps_.end(), repeated.begin(), repeated.end());
+    for (Group& g : groups_)
+        for (const SampledStep& s : steps_of(g))
+            (s.q == 1.0 ? g.gaussian : g.total_count) += s.q == 1.0 ? s.count / (s.sigma * s.sigma) : s.count;
+}
+
+void Contour::repeat(double times) noexcept { groups_[1].times = times; }
+
+std::span<const SampledStep> Contour::steps_of(const Group& g) const noexcept {
+    return {steps_.data() + g.first, g.last - g.first};
+}
+
+std::vector<SampledStep> Contour::repeated_steps() const {
+    std::vector<SampledStep> all = steps_;
+    for (std::size_t i = groups_[1].first; i < all.size(); ++i) all[i].count *= groups_[1].times;
+    return all;
+}
+
+bool Contour::place_for_epsilon(double epsilon) {
+    const std::vector<SampledStep> all = repeated_steps();
+    const Saddle whole = saddle_at_epsilon({all, direction_, kInfinity}, epsilon);
+    // The limit is moved out until what lies beyond is negligible against delta.
+    double log_delta = kFirstGuess;
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
+        if (!reaches(whole, limit_)) break;
+        if (!place(saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon)) break;
+        const double found = sum(epsilon).log_value;
+        if (found >= log_delta) return true;
+        log_delta = std::isnan(found) ? 2.0 * log_delta : found - 1.0;
+    }
+    limit_ = kInfinity;
+    return place(whole, epsilon);
+}
+
+bool Contour::place_for_delta(double delta) {
+    const std::vector<SampledStep> all = repeated_steps();
+    const double log_delta = std::log(delta);
+    const Saddle whole = saddle_at_delta({all, direction_, kInfinity}, log_delta);
+    limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
+    if (reaches(whole, limit_)) {
+        const Saddle saddle = saddle_at_delta({all, direction_, limit_}, log_delta);
+        if (saddle.tilt > 0.0 && place(saddle, saddle.epsilon())) return true;
+    }
+    limit_ = kInfinity;
+    return whole.tilt > 0.0 && place(whole, whole.epsilon());
+}
+
+// Whether the tilted law has a peak beyond the limit, at outputs that are never seen.
+bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
+    if (direction_ == Direction::add) return false;
+    if (saddle.tilt == 0.0) return true;
+    return std::any_of(steps_.begin(), steps_.end(), [&](const SampledStep& s) {
+        return s.q < 1.0 && order_of(direction_, saddle.tilt) > limit * s.sigma;
+    });
+}
+
+// Step and nodes for a bracket about e^-depth wide. Where the saddle-point formula is far above delta, because most of
+// the mass at the saddle point is no loss at all, the sum itself tells how much finer it has to be.
+bool Contour::place(const Saddle& saddle, double epsilon) {
+    nodes_ = 0;
+    if (saddle.tilt == 0.0) return false;
+    t_ = saddle.tilt;
+    guess_ = epsilon;
+    for (Group& g : groups_) g.at = moment_of(g, t_);
+    double log_delta = saddle.log_estimate() + std::min(t_ * (saddle.epsilon() - epsilon), 0.0);
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        if (!discretise(log_delta, epsilon) || !sum_nodes(log_delta, epsilon)) {
+            nodes_ = 0;
+            return false;
+        }
+        const double found = sum(epsilon).log_value;  // NaN: below the errors
+        if (found > log_delta - 1.0) return true;
+        log_delta = std::isnan(found) ? log_delta - kRefinement : std::max(found - 1.0, log_delta - kRefinement);
+    }
+    return true;
+}
+
+TiltedMoment Contour::moment_of(const Group& g, double t) const noexcept {
+    return tilted_moment({steps_of(g), direction_, limit_}, t);
+}
+
+double Contour::moment_at(double t) const noexcept {
+    return total([&](const Group& g) { return moment_of(g, t).value; });
+}
+
+// The step from the aliasing bounds: the distance D = 2 pi/h at which both are e^-depth of delta.
+bool Contour::discretise(double log_delta, double epsilon) noexcept {
+    const double spread = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; }));
+    const auto distance = [&](double s, double value) {
+        const double level = value - s * epsilon + log_kernel_peak(s) - log_delta + effort_.depth + 1.0;
+        return level / std::fabs(t_ - s);
+    };
+    below_ = 0.0;
+    double left = distance(0.0, 0.0);
+    if (t_ > 2.0 * spread) {
+        if (const double d = distance(t_ - spread, moment_at(t_ - spread)); d < left) {
+            left = d;
+            below_ = t_ - spread;
+        }
+    }
+    double right = kInfinity;
+    for (double reach = spread; reach > 1e-3 * spread; reach *= 0.5) {
+        const double d = distance(t_ + reach, moment_at(t_ + reach));
+        if (std::isnan(d)) continue;  // out of reach
+        if (!(d < right)) break;
+        right = d;
+        above_ = t_ + reach;
+        if (right < 1.3 * left) break;
+    }
+    for (Group& g : groups_) {
+        g.below_value = below_ > 0.0 ? moment_of(g, below_).value : 0.0;
+        g.above_value = moment_of(g, above_).value;
+        g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
+    }
+    const double period = std::max(left, right);
+    step_ = 2.0 * kPi / period;
+    return period > 0.0 && period < kInfinity;
+}
+
+// The derivative of log A is right to a few u relatively while log A is small; from there on the mean of the tilted law
+// itself is the better one.
+void Contour::make_laws() {
+    const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
+    laws_.clear();
+    rounding_ = 0.0;
+    for (Group& g : groups_) {
+        g.at.first = 0.0;
+        for (const SampledStep& s : steps_of(g)) {
+            const TiltedMoment m = tilted_moment({{&s, 1}, direction_, limit_}, t_);
+            double mean = sign * m.first / s.count;
+            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
+            if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre();
+            g.at.first += sign * s.count * mean;
+            rounding_ = std::max(rounding_, laws_.back().rounding());
+        }
+    }
+}
+
+bool Contour::sum_nodes(double log_delta, double epsilon) {
+    make_laws();
+    for (Group& g : groups_) {
+        g.log_modulus.clear();
+        g.phase.clear();
+    }
+    nodes_ = 0;
+    // The nodes beyond y add at most e^{K(t) - t eps} rho / (pi y).
+    const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
+    const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
+    std::size_t wanted = static_cast<std::size_t>(std::min(natural, static_cast<double>(effort_.most_nodes))) / kLanes;
+    for (std::size_t done = 0; done * kLanes < effort_.most_nodes;) {
+        for (wanted = std::max(wanted, done + 1); done < wanted; ++done) add_block(done);
+        const double y = static_cast<double>(nodes_) * step_;
+        const double here =
+            total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
+        if (std::isnan(here)) return false;
+        const double weight = level - std::log(kPi * y);
+        if (here + weight < 0.0 && log_tail(y) + weight < 0.0) return true;
+        wanted = done + 1 + done / 4;
+    }
+    return false;
+}
+
+void Contour::add_block(std::size_t block) {
+    const double first = static_cast<double>(block * kLanes + 1);
+    for (Group& g : groups_) {
+        double modulus[kLanes], phase[kLanes] = {};
+        for (int j = 0; j < kLanes; ++j) {
+            const double y = (first + j) * step_;
+            modulus[j] = -0.5 * g.gaussian * y * y;
+        }
+        for (std::size_t i = g.first; i < g.last; ++i)
+            if (steps_[i].q != 1.0) laws_[i].add_log_characteristic(first, step_, steps_[i].count, modulus, phase);
+        g.log_modulus.insert(g.log_modulus.end(), modulus, modulus + kLanes);
+        g.phase.insert(g.phase.end(), phase, phase + kLanes);
+    }
+    nodes_ += kLanes;
+}
+
+// Bound of sum over the steps of count log |phi| at every ordinate beyond y.
+double Contour::log_tail(double y) noexcept {
+    for (Group& g : groups_) {
+        g.log_tail = -0.5 * g.gaussian * y * y;
+        for (std::size_t i = g.first; i < g.last; ++i)
+            if (steps_[i].q != 1.0) g.log_tail += steps_[i].count * laws_[i].log_decay(y);
+    }
+    return total([](const Group& g) { return g.log_tail; });
+}
+
+Contour::Sum Contour::sum(double epsilon) const noexcept {
+    const double first = total([](const Group& g) { return g.at.first; });
+    const double second = total([](const Group& g) { return g.at.second; });
+    const double count = total([](const Group& g) { return g.total_count; });
+    const double value_at = total([](const Group& g) { return g.at.value; });
+    const double drift = first - epsilon, unit = t_ * (t_ + 1.0), root = std::sqrt(count * second);
+    double value = 0.5, slope = -0.5 * t_, error = 0.0;
+    for (std::size_t j = 0; j < nodes_; ++j) {
+        const double y = static_cast<double>(j + 1) * step_;
+        const double angle = total([j](const Group& g) { return g.phase.empty() ? 0.0 : g.phase[j]; }) + y * drift;
+        // unit / (z (z+1)) with z = t + i y
+        const double re = unit - y * y, im = y * (2.0 * t_ + 1.0);
+        const double norm = re * re + im * im;
+        const double size = std::exp(total([j](const Group& g) { return g.log_modulus[j]; })) * unit / norm;
+        const double cosine = std::cos(angle), sine = std::sin(angle);
+        const double real = size * (re * cosine + im * sine), imaginary = size * (re * sine - im * cosine);
+        value += real;
+        slope -= t_ * real - y * imaginary;
+        // sum count E min(y^2 d^2/2, 2 + 2 |y d|), by Cauchy-Schwarz
+        const double size_of_log = std::min(0.5 * y * y * second, 2.0 * count + 2.0 * y * root);
+        const double exponent = 4.0 * std::fabs(angle) + kSlopeRounding * rounding_ * y * std::fabs(first);
+        error += size * std::sqrt(norm) * (16.0 + exponent + rounding_ * size_of_log);
+    }
+    const double y = static_cast<double>(nodes_) * step_;
+    const double tail = std::exp(total([](const Group& g) { return g.log_tail; })) * unit / (step_ * y);
+    const double exponent = value_at - t_ * epsilon;
+    const double absolute = total([](const Group& g) { return g.at.error; }) +
+                            2.0 * kUnitRoundoff * (std::fabs(value_at) + t_ * std::fabs(epsilon));
+    return {exponent - std::log(t_) - std::log1p(t_) + std::log(step_ / kPi) + std::log(value), slope / value,
+            kUnitRoundoff * (error / value + 16.0 + std::fabs(exponent)) + absolute + tail / value};
+}
+
+double Contour::log_aliasing(double epsilon) const noexcept {
+    const double period = 2.0 * kPi / step_;
+    const auto bound = [&](double s, double value) {
+        const double ratio = std::exp(-std::fabs(t_ - s) * period);
+        return value - s * epsilon + log_kernel_peak(s) + std::log(ratio / (1.0 - ratio));
+    };
+    const double a = bound(below_, total([](const Group& g) { return g.below_value; }));
+    const double b = bound(above_, total([](const Group& g) { return g.above_value; }));
+    return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))) + 1e-9;
+}
+
+Bracket Contour::delta(double epsilon) const noexcept {
+    if (nodes_ == 0) return kNoBracket;
+    const Sum s = sum(epsilon);
+    const double alias = std::exp(log_aliasing(epsilon) - s.log_value) + kUnitRoundoff;
+    const double value = std::exp(s.log_value), beyond = total([](const Group& g) { return g.beyond; });
+    return {std::max(value * (1.0 - s.error - alias), 0.0), std::min(value * (1.0 + s.error) + beyond, 1.0)};
+}
+
+// Newton on the fixed contour, then outward by what the bracket of log delta is wide.
+Bracket Contour::epsilon(double delta) const noexcept {
+    if (nodes_ == 0) return kNoBracket;
+    const double log_delta = std::log(delta);
+    double epsilon = guess_;
+    Sum s = sum(epsilon);
+    for (int i = 0; i < 20; ++i) {
+        const double move = (log_delta - s.log_value) / s.slope;
+        if (!std::isfinite(move) || !(s.slope < 0.0)) return kNoBracket;
+        if (std::fabs(move * s.slope) < 1e-13) break;
+        epsilon += move;
+        s = sum(epsilon);
+    }
+    const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_delta));
+    const double residual = s.log_value - log_delta;
+    const double alias = std::exp(log_aliasing(epsilon) - s.log_value);
+    const double beyond = total([](const Group& g) { return g.beyond; }) / delta;
+    const double rise = 1.25 * (std::max(residual, 0.0) + s.error + slack + beyond) / -s.slope;
+    const double fall = 1.25 * (std::max(-residual, 0.0) + s.error + alias + slack) / -s.slope;
+    if (!(rise + fall < kInfinity)) return kNoBracket;
+    return {epsilon - fall, epsilon + rise};
+}
+
+}  // namespace renyi

@@ -1,0 +1,129 @@
+#include "renyi/curve/saddle.hpp"
+
+#include <algorithm>
+
+#include "renyi/loss/sampled_gaussian_quadrature.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kTwoPi = 0x1.921fb54442d18p2;
+constexpr int kMostTurns = 80;
+constexpr double kReached = 1.01, kShortOf = 0.85;
+constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to die down before it
+constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
+constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
+
+// Where the tilted law ends well before the limit, the whole law is the same.
+LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
+    if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
+    const double far = order / s.sigma;
+    if (order <= 1.0 || s.q == 1.0 || limit - far > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0)))))
+        return log_a_derivatives(s.q, s.sigma, order);
+    return log_a_below(s.q, s.sigma, order, limit);
+}
+
+// Halves the bracket in the logarithm where Newton's step leaves it, or where the moment could not be had.
+double next_tilt(double newton, double low, double high) noexcept {
+    if (newton > low && newton < high) return newton;
+    return high < kInfinity ? std::sqrt(std::max(low, 1e-3 * high) * high) : 4.0 * low;
+}
+
+}  // namespace
+
+TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
+    const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;
+    TiltedMoment m{};
+    for (const SampledStep& s : loss.steps) {
+        const LogADerivatives d = derivatives_of(s, order, loss.limit);
+        m.value += s.count * d.value.value;
+        m.error += s.count * d.value.value * d.value.relative_error;
+        m.first += sign * s.count * d.first;
+        m.second += s.count * d.second;
+    }
+    m.error += std::fabs(m.value) * kUnitRoundoff * (2.0 + static_cast<double>(loss.steps.size()));
+    return m;
+}
+
+double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept {
+    double limit = 0.0;
+    for (const SampledStep& s : steps) {
+        const double share = log_mass - std::log(static_cast<double>(steps.size())) - std::log(s.count);
+        const double alone = std::sqrt(2.0 * std::max(-share, 1.0));
+        const double moved = 1.0 / s.sigma + std::sqrt(2.0 * std::max(std::log(s.q) - share, 1.0));
+        limit = std::max(limit, std::max(alone, moved) + kMargin);
+    }
+    return limit;
+}
+
+// Q(x) <= e^{-x^2/2} / 2 for x >= 0.
+double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
+    double mass = 0.0;
+    for (const SampledStep& s : steps) {
+        const double moved = std::max(limit - 1.0 / s.sigma, 0.0);
+        mass += s.count * (std::exp(-0.5 * limit * limit) + s.q * std::exp(-0.5 * moved * moved));
+    }
+    return 0.5 * mass * (1.0 + 1e-9);
+}
+
+double Saddle::log_estimate() const noexcept {
+    return at.value - tilt * epsilon() - std::log(tilt) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
+}
+
+namespace {
+
+// The saddle point lies beyond the largest tilt in reach: a contour somewhat before that serves as well as it can.
+Saddle short_of(const LossSum& loss, double reach) noexcept {
+    if (reach == 0.0) return {};
+    Saddle s{kShortOf * reach};
+    s.at = tilted_moment(loss, s.tilt);
+    return s;
+}
+
+}  // namespace
+
+// Newton on F' = 0, kept within a bracket.
+Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
+    const TiltedMoment origin = tilted_moment(loss, 0.0);
+    const double gap = epsilon - origin.first, variance = origin.second;
+    if (!(variance > 0.0)) return {};
+    // The Gaussian of the same mean and variance; both signs without cancellation.
+    const double root = std::sqrt(gap * gap + 4.0 * variance);
+    Saddle s{std::min(gap > 0.0 ? (gap + root) / (2.0 * variance) : 2.0 / (root - gap), kLargestTilt)};
+    double low = 0.0, high = kInfinity;
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+        s.at = tilted_moment(loss, s.tilt);
+        const double residual = s.epsilon() - epsilon, curvature = s.curvature();
+        if (std::fabs(residual) < 0.1 * std::sqrt(curvature)) return s;
+        (residual < 0.0 ? low : high) = s.tilt;  // out of reach counts as too far
+        if (low >= kLargestTilt) return {};
+        if (high <= low * kReached) return short_of(loss, low);
+        s.tilt = std::min(
+            next_tilt(s.tilt - residual / curvature, std::max(low, 0.05 * s.tilt), std::min(high, 20.0 * s.tilt)),
+            kLargestTilt);
+    }
+    return {};
+}
+
+// Newton in t for log_estimate() = log delta, whose derivative is -t F''.
+Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
+    const TiltedMoment origin = tilted_moment(loss, 0.0);
+    if (!(origin.second > 0.0)) return {};
+    Saddle s{std::min(std::sqrt(std::max(-2.0 * log_delta, 0.5) / origin.second), kLargestTilt)};
+    double low = 0.0, high = kInfinity;
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+        s.at = tilted_moment(loss, s.tilt);
+        const double residual = s.log_estimate() - log_delta;
+        if (std::fabs(residual) < 0.1) return s;
+        (residual > 0.0 ? low : high) = s.tilt;
+        if (low >= kLargestTilt) return {};
+        if (high <= low * kReached) return short_of(loss, low);
+        s.tilt = std::min(next_tilt(s.tilt + residual / (s.tilt * s.curvature()), std::max(low, 0.05 * s.tilt),
+                                    std::min(high, 20.0 * s.tilt)),
+                          kLargestTilt);
+    }
+    return {};
+}
+
+}  // namespace renyi

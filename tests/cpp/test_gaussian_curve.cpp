@@ -1,0 +1,217 @@
+// The privacy curves of the Gaussian mechanism and of one sampled step: containment of the exact values, errors against
+// their bounds, and the ends of the domain.
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <random>
+
+#include "check.hpp"
+#include "measure.hpp"
+#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/curve/single_step.hpp"
+#include "table_gaussian_curve.hpp"
+
+using namespace renyi;
+using check::Worst;
+
+namespace {
+
+constexpr double kBound = 1.04;  // u
+
+// hi + lo is known to 2^-106, the ends of a bracket are doubles.
+bool encloses(Bracket b, double hi, double lo) {
+    return (b.lower < hi || (b.lower == hi && lo >= 0.0)) && (hi < b.upper || (b.upper == hi && lo <= 0.0));
+}
+
+double ulps(Bracket b) {
+    int steps = 0;
+    for (double x = b.lower; x < b.upper && steps < 100; x = std::nextafter(x, kInfinity)) ++steps;
+    return steps;
+}
+
+void gaussian() {
+    Worst value{"gaussian_delta", kBound}, width{"gaussian_delta, ulps", 2.0, 1.0};
+    for (const auto& r : table::kDelta) {
+        const Certified c = gaussian_delta(r.mu, r.epsilon);
+        const Bracket b = gaussian_delta_bounds(r.mu, r.epsilon);
+        value.relative(c.value, r.hi, r.lo, r.epsilon);
+        width.note_error(ulps(b), r.epsilon);
+        CHECK(encloses(b, r.hi, r.lo));
+        CHECK(encloses({lower(c), upper(c)}, r.hi, r.lo));
+        const Certified log = log_gaussian_delta(r.mu, r.epsilon);
+        CHECK_THAT(std::fabs(log.value - std::log(r.hi)), <=, 4e-16 * (1.0 + std::fabs(log.value)));
+    }
+    REPORT(value);
+    REPORT(width);
+}
+
+void inverses() {
+    Worst epsilon{"gaussian_epsilon, ulps", 8.0, 1.0}, mu{"gaussian_mu, ulps", 8.0, 1.0};
+    for (const auto& r : table::kEpsilon) {
+        const Bracket b = gaussian_epsilon(r.mu, r.delta);
+        CHECK(encloses(b, r.hi, r.lo));
+        epsilon.note_error(ulps(b), r.delta);
+    }
+    for (const auto& r : table::kMu) {
+        const Bracket b = gaussian_mu(r.epsilon, r.delta);
+        CHECK(encloses(b, r.hi, r.lo));
+        mu.note_error(ulps(b), r.delta);
+    }
+    REPORT(epsilon);
+    REPORT(mu);
+    Worst tradeoff{"gaussian_tradeoff", kBound};
+    for (const auto& r : table::kTradeoff) {
+        CHECK(encloses(gaussian_tradeoff_bounds(r.mu, r.alpha), r.hi, r.lo));
+        tradeoff.relative(gaussian_tradeoff(r.mu, r.alpha).value, r.hi, r.lo, r.alpha);
+    }
+    REPORT(tradeoff);
+}
+
+void one_step() {
+    Worst remove{"single_step_delta, remove", kBound}, width{"single_step, remove, ulps", 2.0, 1.0};
+    int narrow = 0, all = 0;
+    for (const auto& r : table::kStep) {
+        const SingleStep there{r.q, r.sigma, Side::remove}, back{r.q, r.sigma, Side::add};
+        const Bracket a = single_step_delta_bounds(there, r.epsilon), b = single_step_delta_bounds(back, r.epsilon);
+        CHECK(encloses(a, r.remove_hi, r.remove_lo));
+        CHECK(encloses(b, r.add_hi, r.add_lo));
+        remove.relative(single_step_delta(there, r.epsilon).value, r.remove_hi, r.remove_lo, r.epsilon);
+        width.note_error(ulps(a), r.epsilon);
+        const Certified c = single_step_delta(back, r.epsilon);
+        CHECK(r.add_hi == 0.0 ? c.value == 0.0 : std::fabs(c.value - r.add_hi) <= c.relative_error * r.add_hi);
+        ++all;
+        narrow += ulps(b) <= 2.0;
+    }
+    REPORT(remove);
+    REPORT(width);
+    CHECK_THAT(narrow, >=, 0.8 * all);  // the others sit next to the end of the losses
+}
+
+// The curve at both ends of a bracket lies on both sides of delta: all that a root has to satisfy.
+void epsilon_of_one_step() {
+    std::mt19937_64 generator(3);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    for (int i = 0; i < 2000; ++i) {
+        const double q = std::pow(10.0, -8.0 * uniform(generator)),
+                     sigma = std::pow(10.0, 3.0 * uniform(generator) - 1.0);
+        const double delta = i % 2 == 0 ? std::pow(10.0, -300.0 * uniform(generator)) : uniform(generator);
+        for (const Side side : {Side::remove, Side::add}) {
+            const SingleStep step{q, sigma, side};
+            const Bracket b = single_step_epsilon(step, delta);
+            CHECK(b.lower <= b.upper && std::isfinite(b.lower) && std::isfinite(b.upper));
+            CHECK_THAT(single_step_delta_bounds(step, b.lower).upper, >=, delta);
+            CHECK_THAT(single_step_delta_bounds(step, b.upper).lower, <=, delta);
+            // For `add` and a tiny delta the root sits next to the end of the losses.
+            if (side == Side::remove || delta > 1e-10) CHECK_THAT(ulps(b), <=, 8.0);
+            CHECK_THAT(b.upper - b.lower, <=, 1e-9 * std::fabs(b.upper));
+        }
+    }
+}
+
+void tails() {
+    std::mt19937_64 generator(4);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    for (int i = 0; i < 5000; ++i) {
+        // -d delta/d eps = e^eps Q(L > eps) and delta = P(L > eps) - e^eps Q(L > eps)
+        const double mu = std::pow(10.0, 2.0 * uniform(generator) - 1.0), eps = 4.0 * uniform(generator) - 2.0;
+        const double p = gaussian_loss_tail_p(mu, eps).value, q = gaussian_loss_tail_q(mu, eps).value;
+        CHECK_THAT(std::fabs(p - std::exp(eps) * q - gaussian_delta(mu, eps).value), <=,
+                   4e-16 * (p + std::exp(eps) * q));
+        for (const Side side : {Side::remove, Side::add}) {
+            const SingleStep step{uniform(generator), 1.0 / mu, side};
+            const double sp = single_step_loss_tail_p(step, eps).value, sq = single_step_loss_tail_q(step, eps).value;
+            CHECK_THAT(std::fabs(sp - std::exp(eps) * sq - single_step_delta(step, eps).value), <=,
+                       1e-15 * (sp + std::exp(eps) * sq));
+            const Bracket b = single_step_loss_tail_p_bounds(step, eps);
+            CHECK(b.lower <= sp && sp <= b.upper);
+        }
+    }
+}
+
+void edges() {
+    constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+    CHECK_THAT(gaussian_delta(0.0, 0.0).value, ==, 0.0);
+    CHECK_THAT(gaussian_delta(0.0, 1.0).relative_error, ==, 0.0);
+    CHECK_THAT(gaussian_delta(kInfinity, 1.0).value, ==, 1.0);
+    CHECK_THAT(gaussian_delta(1.0, kInfinity).value, ==, 0.0);
+    CHECK_THAT(gaussian_delta(1.0, -kInfinity).value, ==, 1.0);
+    for (const double mu : {kTiny, 1e-300, 1e-30, 1.0, 1e30, 1e300})
+        for (const double eps : {-1e308, -1.0, -kTiny, 0.0, kTiny, 1e-300, 1.0, 1e30, 1e308}) {
+            const Bracket b = gaussian_delta_bounds(mu, eps);
+            CHECK(b.lower <= b.upper && b.lower >= 0.0 && b.upper <= 1.0);
+            for (const double delta : {kTiny, 1e-300, 1e-5, 0.5, 1.0 - 0x1p-53}) {
+                const Bracket e = gaussian_epsilon(mu, delta);
+                CHECK(e.lower <= e.upper);
+                const Bracket m = gaussian_mu(eps, delta);
+                CHECK(std::isnan(m.lower) ? eps < 0.0 : m.lower <= m.upper);
+            }
+        }
+    // Underflow: nothing but the smallest normal double is claimed.
+    CHECK_THAT(gaussian_delta_bounds(1.0, 50.0).lower, ==, 0.0);
+    CHECK_THAT(gaussian_delta_bounds(1.0, 50.0).upper, ==, kSmallestNormal);
+    CHECK_THAT(gaussian_delta(1.0, 50.0).relative_error, ==, 1.0);
+    CHECK_THAT(log_gaussian_delta(1.0, 50.0).value, <, -1200.0);
+
+    for (const double mu : {-1.0, -kTiny, -kInfinity, kNaN}) {
+        CHECK(std::isnan(gaussian_delta(mu, 1.0).value));
+        CHECK(std::isnan(gaussian_epsilon(mu, 0.5).upper));
+        CHECK(std::isnan(gaussian_tradeoff(mu, 0.5).value));
+        CHECK(std::isnan(gaussian_loss_tail_p(mu, 0.5).value));
+    }
+    for (const double delta : {-kTiny, 1.1, kNaN}) {
+        CHECK(std::isnan(gaussian_epsilon(1.0, delta).upper));
+        CHECK(std::isnan(gaussian_mu(1.0, delta).lower));
+        CHECK(std::isnan(gaussian_tradeoff(1.0, delta).value));
+    }
+    CHECK(std::isnan(gaussian_delta(1.0, kNaN).value));
+    CHECK_THAT(gaussian_epsilon(1.0, 0.0).lower, ==, kInfinity);
+    CHECK_THAT(gaussian_epsilon(1.0, 1.0).upper, ==, -kInfinity);
+    CHECK_THAT(gaussian_mu(1.0, 0.0).upper, ==, 0.0);
+    CHECK_THAT(gaussian_mu(1.0, 1.0).lower, ==, kInfinity);
+    CHECK_THAT(gaussian_tradeoff(1.0, 0.0).value, ==, 1.0);
+    CHECK_THAT(gaussian_tradeoff(1.0, 1.0).value, ==, 0.0);
+    CHECK_THAT(gaussian_tradeoff(0.0, 0.25).value, ==, 0.75);
+}
+
+void edges_of_one_step() {
+    for (const Side side : {Side::remove, Side::add}) {
+        // q = 1 is the Gaussian mechanism, in both directions
+        for (const double eps : {-3.0, -1e-9, 0.0, 0.1, 5.0})
+            CHECK_THAT(single_step_delta({1.0, 0.5, side}, eps).value, ==, gaussian_delta(2.0, eps).value);
+        CHECK_THAT(single_step_delta({0.0, 1.0, side}, 0.0).value, ==, 0.0);
+        CHECK_THAT(single_step_delta({0.5, kInfinity, side}, 0.0).value, ==, 0.0);
+        CHECK_THAT(std::fabs(single_step_delta({0.0, 1.0, side}, -1.0).value + std::expm1(-1.0)), <=, 2e-16);
+        for (const double bad : {-0.1, 1.1, 1e-200, kNaN})
+            CHECK(std::isnan(single_step_delta({bad, 1.0, side}, 1.0).value));
+        for (const double bad : {0.0, -1.0, 1e-200, kNaN})
+            CHECK(std::isnan(single_step_delta({0.5, bad, side}, 1.0).value));
+        for (const double q : {1e-100, 1e-12, 0.5, 1.0 - 0x1p-53, 1.0})
+            for (const double sigma : {1e-100, 1e-3, 1.0, 1e100, 1e300})
+                for (const double eps : {-1e308, -800.0, -1.0, -1e-300, 0.0, 1e-300, 1.0, 800.0, 1e308}) {
+                    const Bracket b = single_step_delta_bounds({q, sigma, side}, eps);
+                    CHECK(b.lower <= b.upper && b.lower >= 0.0 && b.upper <= 1.0);
+                    for (const double delta : {1e-300, 1e-5, 0.5}) {
+                        const Bracket e = single_step_epsilon({q, sigma, side}, delta);
+                        CHECK(e.lower <= e.upper);
+                    }
+                }
+    }
+    CHECK_THAT(single_step_delta({0.1, 1.0, Side::add}, 0.5).value, ==, 0.0);
+    CHECK_THAT(single_step_delta_bounds({0.1, 1.0, Side::add}, 0.5).upper, ==, 0.0);
+    CHECK_THAT(single_step_epsilon({0.1, 1.0, Side::remove}, 0.0).upper, ==, kInfinity);
+    const Bracket end = single_step_epsilon({0.1, 1.0, Side::add}, 0.0);
+    CHECK(end.lower <= -std::log1p(-0.1) && -std::log1p(-0.1) <= end.upper);
+}
+
+}  // namespace
+
+int main() {
+    gaussian();
+    inverses();
+    one_step();
+    epsilon_of_one_step();
+    tails();
+    edges();
+    edges_of_one_step();
+    return check::finish();
+}

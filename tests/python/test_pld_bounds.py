@@ -1,0 +1,513 @@
+"""Brackets of the privacy curve contain references by other means: closed forms, mpmath, sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from renyi.pld import (
+    ApproximateDP,
+    Composition,
+    Density,
+    Discrete,
+    Gaussian,
+    GaussianMixture,
+    Laplace,
+    PrivacyLossDistribution,
+    RandomizedResponse,
+    ReplaceOneSampledGaussian,
+    Reversed,
+    delta_bounds,
+    epsilon_bounds,
+    poisson_sampled,
+    sampled_gaussian,
+)
+
+
+def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | None) -> None:
+    lower, upper = bounds
+    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
+    if rtol is not None:
+        assert upper - lower <= rtol * upper
+
+
+def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
+    e = mp.mpf(epsilon)
+    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+
+def sampled_step(q: float, sigma: float, epsilon: mp.mpf, direction: str) -> mp.mpf:
+    """One step in closed form; the other direction by duality."""
+    q_, s = mp.mpf(q), mp.mpf(sigma)
+    if direction == "add":
+        return 1 - mp.exp(epsilon) + mp.exp(epsilon) * sampled_step(q, sigma, -epsilon, "remove")
+    if epsilon <= mp.log1p(-q_):
+        return 1 - mp.exp(epsilon)
+    x = mp.mpf(1) / 2 + s**2 * mp.log((mp.expm1(epsilon) + q_) / q_)
+    kept = (1 - q_) * mp.ncdf(-x / s) + q_ * mp.ncdf((1 - x) / s)
+    return kept - mp.exp(epsilon) * mp.ncdf(-x / s)
+
+
+def sampled_two_steps(q: float, sigma: float, epsilon: float, direction: str) -> mp.mpf:
+    """E over one loss of the closed form of the other, by quadrature."""
+    q_, s = mp.mpf(q), mp.mpf(sigma)
+
+    def integrand(x: mp.mpf) -> mp.mpf:
+        ratio = 1 - q_ + q_ * mp.exp((2 * x - 1) / (2 * s**2))
+        p = mp.npdf(x, 0, s)
+        loss = mp.log(ratio)
+        if direction == "remove":
+            return p * ratio * sampled_step(q, sigma, epsilon - loss, direction)
+        return p * sampled_step(q, sigma, epsilon + loss, direction)
+
+    points = [s * j for j in range(-14, 15, 2)] + [1 + s * 16, 1 + s * 20]
+    kink = mp.expm1(epsilon - mp.log1p(-q_)) if direction == "remove" else None
+    if kink is not None and kink > -q_:
+        points.append(mp.mpf(1) / 2 + s**2 * mp.log((kink + q_) / q_))
+    return mp.quad(integrand, sorted(points))
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(
+    ("q", "sigma", "epsilon"),
+    list(itertools.product((1e-4, 0.1, 0.5), (0.5, 2.0), (-0.1, 1e-3, 0.4))),
+)
+def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str) -> None:
+    with mp.workdps(60):
+        exact = sampled_step(q, sigma, mp.mpf(epsilon), direction)
+        if direction == "add" and epsilon >= -math.log1p(-q):
+            exact = mp.mpf(0)  # without the rounding of the dual
+        bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
+        assert_encloses(bounds, exact, 1e-10 if exact > 0 else None)
+
+
+def test_table_of_the_sampled_gaussian() -> None:
+    table = [
+        (0.1, 1, 0.5, 0.00203253692034, 0.0),
+        (0.01, 0.8, 0.005, 0.00361113056129, 0.00146340900224),
+        (0.3, 2, 0.1, 0.0288637217908, 0.0172479224132),
+        (0.1, 1, -0.05, 0.058827525976, 0.0736391969701),
+    ]
+    for q, sigma, epsilon, *values in table:
+        for direction, value in zip(("remove", "add"), values, strict=True):
+            bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
+            assert bounds == pytest.approx((value, value), rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(
+    ("q", "sigma", "epsilon"), [(0.1, 1.0, 0.3), (0.01, 0.7, 1.5), (0.3, 2.0, -0.2)]
+)
+def test_two_sampled_steps(q: float, sigma: float, epsilon: float, direction: str) -> None:
+    with mp.workdps(30):
+        exact = sampled_two_steps(q, sigma, epsilon, direction)
+    part = [(sampled_gaussian(q, sigma, direction), 2)]
+    slack = mp.mpf(10) ** -14
+    if exact < 1e-13:  # the cut at -log(1-q) makes delta vanish
+        assert delta_bounds(part, epsilon)[0] <= exact + slack
+        return
+    lower, upper = delta_bounds(part, epsilon)
+    assert lower <= exact * (1 + slack)
+    assert upper >= exact * (1 - slack)
+    assert upper - lower <= 1e-5 * upper
+
+
+@pytest.mark.parametrize(
+    ("k", "log_delta"),
+    [*itertools.product((2, 50), (-1, -12, -200, -285)), (10**6, -8)],
+)
+def test_gaussian_on_a_lattice(k: int, log_delta: int) -> None:
+    # A mixture of one component is not merged: it takes the lattice and the transform.
+    mu = mp.mpf(1) / mp.sqrt(k)
+    sigma = float(1 / mu)
+    with mp.workdps(40):
+        total = mp.sqrt(k) / mp.mpf(sigma)
+        epsilon = float(
+            mp.findroot(
+                lambda e: mp.log(gaussian_delta(total, e)) - log_delta * mp.log(10),
+                total * mp.sqrt(-2 * log_delta * mp.log(10)) if log_delta < -2 else mp.mpf(1),
+            )
+        )
+        exact = gaussian_delta(total, epsilon)
+    bounds = delta_bounds([(GaussianMixture((1.0,), (1.0,), sigma), k)], epsilon)
+    assert_encloses(bounds, exact, 1e-3 if k == 10**6 else 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mus", "epsilon"), [((1.0,), 36.0), ((0.5, 2.0), 3.0), ((1e-4,), 1e-4), ((3.0,), -4.0)]
+)
+def test_gaussian_compositions_in_closed_form(mus: tuple[float, ...], epsilon: float) -> None:
+    for count in (1, 7):
+        with mp.workdps(40):
+            total = mp.sqrt(sum(count * mp.mpf(mu) ** 2 for mu in mus))
+            exact = gaussian_delta(total, epsilon)
+        bounds = delta_bounds([(Gaussian(mu), count) for mu in mus], epsilon)
+        assert_encloses(bounds, exact, 1e-10)
+
+
+def randomized_response_delta(p: float, k: int, epsilon: float) -> mp.mpf:
+    with mp.workdps(60):
+        p_, e = mp.mpf(p), mp.exp(mp.mpf(epsilon))
+        total = mp.mpf(0)
+        for j in range(k + 1):
+            a, b = p_**j * (1 - p_) ** (k - j), p_ ** (k - j) * (1 - p_) ** j
+            total += mp.binomial(k, j) * max(a - e * b, 0)
+        return total
+
+
+@pytest.mark.parametrize(
+    ("p", "k", "epsilon"),
+    [
+        (0.8, 2, 0.0),
+        (0.8, 2, 1.0),
+        (0.6, 300, 10.0),
+        (0.75, 40, 43.0),
+        (0.5001, 500, 0.01),
+        (0.9, 30, -3.0),
+    ],
+)
+def test_randomized_response_is_exact(p: float, k: int, epsilon: float) -> None:
+    bounds = delta_bounds([(RandomizedResponse(p), k)], epsilon)
+    assert_encloses(bounds, randomized_response_delta(p, k, epsilon), 1e-9)
+
+
+def enumerated(p: list[Fraction], q: list[Fraction], k: int, epsilon: float) -> mp.mpf:
+    with mp.workdps(50):
+        e, total = mp.exp(mp.mpf(epsilon)), mp.mpf(0)
+        for outcome in itertools.product(range(len(p)), repeat=k):
+            a = math.prod((p[i] for i in outcome), start=Fraction(1))
+            b = math.prod((q[i] for i in outcome), start=Fraction(1))
+            total += max(mp.mpf(a.numerator) / a.denominator - e * b.numerator / b.denominator, 0)
+        return total
+
+
+@pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.7, 2.5])
+def test_discrete_pairs_by_enumeration(epsilon: float) -> None:
+    p = [Fraction(n, 16) for n in (7, 3, 5, 1)]
+    q = [Fraction(n, 16) for n in (2, 4, 4, 6)]
+    pair = Discrete(tuple(map(float, p)), tuple(map(float, q)))
+    for k in (1, 4):
+        assert_encloses(
+            delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
+        )
+    lower, upper = delta_bounds([(pair, 4)], epsilon, rtol=1e-3)
+    assert upper - lower <= 2e-3 * upper
+    ary = [Fraction(5, 8), Fraction(1, 8), Fraction(1, 8), Fraction(1, 8)]
+    moved = [ary[1], ary[0], *ary[2:]]
+    bounds = delta_bounds([(RandomizedResponse(0.625, 4), 4)], epsilon)
+    assert_encloses(bounds, enumerated(ary, moved, 4, epsilon), 1e-10)
+
+
+def test_outcomes_of_one_side_only() -> None:
+    p = [Fraction(1, 2), Fraction(3, 8), Fraction(1, 8), Fraction(0)]
+    q = [Fraction(1, 4), Fraction(1, 2), Fraction(0), Fraction(1, 4)]
+    pair = Discrete(tuple(map(float, p)), tuple(map(float, q)))
+    for epsilon in (0.0, 1.0, 50.0):
+        for k in (1, 3):
+            assert_encloses(
+                delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
+            )
+            assert_encloses(
+                delta_bounds([(Reversed(pair), k)], epsilon, rtol=1e-3),
+                enumerated(q, p, k, epsilon),
+                None,
+            )
+    assert epsilon_bounds([(pair, 3)], 0.1) == (math.inf, math.inf)
+
+
+def laplace_delta(b: float, q: float, k: int, epsilon: float, direction: str) -> mp.mpf:
+    """Recursion delta_k = E delta_{k-1}(epsilon - L) for k = 2 by quadrature over x."""
+    eps0, q_ = 1 / mp.mpf(b), mp.mpf(q)
+
+    def step(e: mp.mpf) -> mp.mpf:
+        if direction == "add":
+            return 1 - mp.exp(e) + mp.exp(e) * remove(-e)
+        return remove(e)
+
+    def remove(e: mp.mpf) -> mp.mpf:
+        if q_ < 1 and e <= mp.log1p(q_ * mp.expm1(-eps0)):
+            return 1 - mp.exp(e)
+        base = mp.log1p(mp.expm1(e) / q_)
+        if base >= eps0:
+            return mp.mpf(0)
+        if base <= -eps0:
+            return 1 - mp.exp(e)
+        return q_ * (1 - mp.exp((base - eps0) / 2))
+
+    if k == 1:
+        return step(mp.mpf(epsilon))
+
+    def weighted(base: mp.mpf, mass_p: mp.mpf) -> mp.mpf:
+        mass_q = mass_p * mp.exp(-base)
+        loss = mp.log1p(q_ * mp.expm1(base))
+        mixed = (1 - q_) * mass_q + q_ * mass_p
+        if direction == "remove":
+            return mixed * step(epsilon - loss)
+        return mass_q * step(epsilon + loss)
+
+    total = weighted(eps0, mp.mpf(1) / 2) + weighted(-eps0, mp.exp(-eps0) / 2)
+    points = [-eps0 + 2 * eps0 * j / 64 for j in range(65)]
+    return total + mp.quad(lambda loss: weighted(loss, mp.exp((loss - eps0) / 2) / 4), points)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(
+    ("b", "q", "epsilon"), [(1.0, 1.0, 0.5), (0.3, 0.5, 0.1), (2.0, 0.1, 0.02)]
+)
+def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
+    pair = poisson_sampled(Laplace(b), q, direction)
+    with mp.workdps(25):
+        one = laplace_delta(b, q, 1, epsilon, direction)
+        two = laplace_delta(b, q, 2, epsilon, direction)
+    lower, upper = delta_bounds([(pair, 1)], epsilon)
+    assert lower <= one <= upper
+    assert upper - lower <= 1e-10 * upper
+    lower, upper = delta_bounds([(pair, 2)], epsilon)
+    assert lower <= two * (1 + mp.mpf("1e-7"))  # the reference has kinks between its nodes
+    assert upper >= two * (1 - mp.mpf("1e-7"))
+    assert upper - lower <= 1e-5 * upper
+
+
+def test_add_can_exceed_remove() -> None:
+    pair = Laplace(0.3)
+    remove = delta_bounds([(poisson_sampled(pair, 0.5), 5)], 0.1)
+    add = delta_bounds([(poisson_sampled(pair, 0.5, "add"), 5)], 0.1)
+    assert remove == pytest.approx((0.764436, 0.764436), abs=1e-6)
+    assert add == pytest.approx((0.764821, 0.764821), abs=1e-6)
+    assert add[0] > remove[1]
+
+
+def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return a[0] <= b[1] and b[0] <= a[1]
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "k", "epsilon"),
+    [
+        (0.01, 1.0, 10, 0.5),
+        (0.01, 1.0, 100, 0.5),
+        (1e-3, 1.0, 3, 0.5),
+        (0.2, 3.0, 40, 1.0),
+    ],
+)
+def test_mixture_and_transformed_gaussian_agree(
+    q: float, sigma: float, k: int, epsilon: float
+) -> None:
+    mixture = GaussianMixture((1.0 - q, q), (0.0, 1.0), sigma)
+    for one, two in (
+        (mixture, sampled_gaussian(q, sigma)),
+        (Reversed(mixture), sampled_gaussian(q, sigma, "add")),
+    ):
+        a, b = delta_bounds([(one, k)], epsilon), delta_bounds([(two, k)], epsilon)
+        assert overlap(a, b)
+        for lower, upper in (a, b):
+            assert upper - lower <= 2e-5 * upper + 1e-300
+
+
+def test_directions_are_dual() -> None:
+    for k, epsilon in ((30, 0.2), (30, -0.2), (3, 0.05)):
+        remove = delta_bounds([(sampled_gaussian(0.1, 1.0), k)], -epsilon)
+        add = delta_bounds([(sampled_gaussian(0.1, 1.0, "add"), k)], epsilon)
+        dual = tuple(1.0 - math.exp(epsilon) + math.exp(epsilon) * r for r in remove)
+        assert overlap(add, (dual[0] - 1e-14, dual[1] + 1e-14))
+
+
+def test_mixture_with_means_of_both_signs() -> None:
+    with mp.workdps(25):
+        weights, means = (0.7, 0.2, 0.1), (0.0, 1.0, -1.5)
+
+        def density(x: mp.mpf) -> mp.mpf:
+            p = sum(w * mp.npdf(x, m, 1) for w, m in zip(map(mp.mpf, weights), means, strict=True))
+            return p - mp.exp(mp.mpf("0.4")) * mp.npdf(x, 0, 1)
+
+        left = mp.findroot(density, -1.7)
+        right = mp.findroot(density, 2.0)
+        exact = mp.quad(density, [-16, left]) + mp.quad(density, [right, 16])
+    lower, upper = delta_bounds([(GaussianMixture(weights, means), 1)], 0.4)
+    assert lower <= exact * (1 + mp.mpf("1e-15"))
+    assert upper >= exact * (1 - mp.mpf("1e-15"))
+    assert upper - lower <= 1e-10 * upper
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "epsilon"), [(0.1, 1.0, 0.2), (0.5, 2.0, 0.5), (1.0, 1.0, 1.0)]
+)
+def test_replace_one(q: float, sigma: float, epsilon: float) -> None:
+    with mp.workdps(30):
+        q_, s = mp.mpf(q), mp.mpf(sigma)
+
+        def difference(x: mp.mpf) -> mp.mpf:
+            p = (1 - q_) * mp.npdf(x, 0, s) + q_ * mp.npdf(x, -1, s)
+            other = (1 - q_) * mp.npdf(x, 0, s) + q_ * mp.npdf(x, 1, s)
+            return p - mp.exp(mp.mpf(epsilon)) * other
+
+        low, high = mp.mpf(-60), mp.mpf(20)
+        for _ in range(120):
+            low, high = (
+                ((low + high) / 2, high)
+                if difference((low + high) / 2) > 0
+                else (low, (low + high) / 2)
+            )
+        exact = mp.quad(difference, [-14 * s - 1, -8 * s, -4 * s, -2 * s, low])
+    bounds = delta_bounds([(ReplaceOneSampledGaussian(q, sigma), 1)], epsilon)
+    assert bounds[0] <= exact * (1 + mp.mpf("1e-13"))
+    assert bounds[1] >= exact * (1 - mp.mpf("1e-13"))
+    assert bounds[1] - bounds[0] <= 1e-9 * bounds[1]
+    if q == 1.0:
+        with mp.workdps(40):
+            assert_encloses(
+                delta_bounds([(ReplaceOneSampledGaussian(q, sigma), 5)], 6.0),
+                gaussian_delta(2 * mp.sqrt(5) / s, 6.0),
+                1e-5,
+            )
+
+
+def test_approximate_dp() -> None:
+    pair = ApproximateDP(0.5, 1e-4)
+    assert delta_bounds([(pair, 1)], 0.5) == pytest.approx((1e-4, 1e-4), rel=1e-12)
+    with mp.workdps(30):
+        p = mp.exp(mp.mpf("0.5")) / (1 + mp.exp(mp.mpf("0.5")))
+        rest = (1 - mp.mpf(1e-4)) ** 10
+        exact = 1 - rest + rest * randomized_response_delta(p, 10, 2.0)
+    assert_encloses(delta_bounds([(pair, 10)], 2.0), exact, 1e-9)
+
+
+def test_user_densities_agree_with_built_in_ones() -> None:
+    def log_q(x: np.ndarray) -> np.ndarray:
+        return -np.logaddexp(0.0, x) - np.logaddexp(0.0, -x)
+
+    def log_p(x: np.ndarray) -> np.ndarray:
+        return log_q(x - 1.0)
+
+    logistic = Density(log_p, log_q, -40.0, 41.0)
+    with mp.workdps(25):
+        e = mp.exp(mp.mpf("0.3"))
+        exact = mp.quad(
+            lambda x: max(mp.sech((x - 1) / 2) ** 2 - e * mp.sech(x / 2) ** 2, 0) / 4,
+            [
+                mp.findroot(lambda x: mp.sech((x - 1) / 2) ** 2 - e * mp.sech(x / 2) ** 2, 0.9),
+                5,
+                20,
+                41,
+            ],
+        )
+    lower, upper = delta_bounds([(logistic, 1)], 0.3)
+    assert lower <= exact <= upper
+    assert upper - lower <= 1e-9
+
+    def normal(mean: float):  # type: ignore[no-untyped-def]
+        return lambda x: -0.5 * (x - mean) ** 2 - 0.5 * math.log(2.0 * math.pi)
+
+    pair = Density(normal(1.0), normal(0.0), -12.0, 13.0)
+    with mp.workdps(30):
+        exact = gaussian_delta(mp.sqrt(3), 3.0)
+    assert_encloses(delta_bounds([(pair, 3)], 3.0), exact, 1.1e-5)
+
+
+def test_different_mechanisms_compose() -> None:
+    parts: list[tuple[PrivacyLossDistribution, int]] = [
+        (Gaussian(0.5), 4),
+        (RandomizedResponse(0.6), 2),
+    ]
+    with mp.workdps(40):
+        p = mp.mpf(0.6)
+        loss = mp.log(p / (1 - p))
+        exact = sum(
+            mp.binomial(2, j)
+            * p**j
+            * (1 - p) ** (2 - j)
+            * gaussian_delta(mp.mpf(1), 1.5 - (2 * j - 2) * loss)
+            for j in range(3)
+        )
+    # Atoms of losses not on one lattice with 0 are placed exactly: the first part has none.
+    for order in (parts, parts[::-1]):
+        assert_encloses(delta_bounds(order, 1.5), exact, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        (sampled_gaussian(0.01, 1.0), 1000),
+        (Laplace(1.0), 10),
+        (RandomizedResponse(0.6), 100),
+        (poisson_sampled(Laplace(0.5), 0.1, "add"), 50),
+        (Gaussian(0.1), 100),
+        (sampled_gaussian(0.1, 2.0, "add"), 1),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
+def test_epsilon_inverts_delta(part: tuple[PrivacyLossDistribution, int], delta: float) -> None:
+    composition = Composition([part], rtol=1e-4)
+    lower, upper = composition.epsilon_bounds(delta)
+    assert lower <= upper <= lower + 1e-4 * max(abs(lower), 0.1) + 1e-4
+    # A second run on the ends, at their own tilts.
+    assert delta_bounds([part], upper, rtol=1e-4)[0] <= delta
+    assert delta_bounds([part], lower - 1e-12, rtol=1e-4)[1] >= delta * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "epsilon", "width"),
+    [
+        ((sampled_gaussian(0.00033, 4.0), 10_000), 0.05, 1e-5),
+        ((sampled_gaussian(0.125, 0.8), 1000), 30.0, 1e-5),
+        ((sampled_gaussian(0.001, 1e4), 10**6), 1e-4, 2e-5),
+        ((sampled_gaussian(0.01, 1.0), 10**6), 100.0, 1e-3),
+        ((Laplace(1000.0), 100), 0.01, 1e-5),
+        ((RandomizedResponse(0.5001), 10**6), 0.5, 1e-6),
+        ((sampled_gaussian(0.01, 1.0), 100), 40.0, 1e-5),
+    ],
+)
+def test_settings_that_defeat_others(
+    part: tuple[PrivacyLossDistribution, int], epsilon: float, width: float
+) -> None:
+    lower, upper = delta_bounds([part], epsilon)
+    assert 0.0 < lower < upper
+    assert upper - lower <= width * upper
+
+
+def test_extreme_counts_and_rates_stay_bounded() -> None:
+    for part, epsilon in (
+        ((sampled_gaussian(1e-8, 1.0), 10**6), 1e-4),
+        ((sampled_gaussian(0.01, 4.0), 10**9), 4000.0),
+        ((sampled_gaussian(0.01, 0.1), 10_000), 5000.0),
+    ):
+        lower, upper = delta_bounds([part], epsilon, max_points=2**18)
+        assert 0.0 <= lower <= upper <= 1.0
+
+
+def test_bounds_are_monotone_within_their_width() -> None:
+    values = [
+        delta_bounds([(sampled_gaussian(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
+    ]
+    for (_, upper), (lower, _) in itertools.pairwise(values):
+        assert lower <= upper
+    by_count = [delta_bounds([(sampled_gaussian(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)]
+    for (lower, _), (_, upper) in itertools.pairwise(by_count):
+        assert lower <= upper
+
+
+def test_cap_gives_wider_brackets_that_enclose() -> None:
+    part = [(sampled_gaussian(0.01, 1.0), 100)]
+    fine = delta_bounds(part, 0.5)
+    for points in (2**10, 2**12, 2**14):
+        lower, upper = delta_bounds(part, 0.5, max_points=points)
+        assert lower <= fine[1]
+        assert upper >= fine[0]
+
+
+def test_nothing_and_everything() -> None:
+    assert delta_bounds([], 0.5) == (0.0, 0.0)
+    lower, upper = delta_bounds([], -1.0)
+    assert lower <= 1.0 - math.exp(-1.0) <= upper
+    assert delta_bounds([(Laplace(1.0), 0)], 0.0) == (0.0, 0.0)
+    assert delta_bounds([(Laplace(1.0), 5)], math.inf)[0] == 0.0
+    assert delta_bounds([(Laplace(1.0), 5)], -math.inf) == (1.0, 1.0)
+    assert delta_bounds([(Laplace(1.0), 5)], 5.1)[1] < 1e-300
+    lower, upper = delta_bounds([(Laplace(1.0), 5)], -30.0)
+    assert lower <= -math.expm1(-30.0) <= upper <= 1.0
+    assert epsilon_bounds([(Laplace(1.0), 5)], 1.0) == (-math.inf, -math.inf)
