@@ -31,6 +31,7 @@ Array = npt.NDArray[np.float64]
 
 SMALLEST_RATE = 1e-100  # smaller sampling rates are accounted as this one
 FALLBACK_RTOL = 1e-6  # of a single number that only lattices can give
+LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
 
@@ -57,8 +58,11 @@ class PLDAccountant:
     estimate widened by ten times its estimated error (about 1e-10); the ``_bounds`` methods return
     certified brackets only. Methods may be called from many threads.
 
-    A query takes at most 2^19 contour nodes (16 bytes each), after that lattices of at most
-    `renyi.pld.MAX_POINTS` nodes.
+    Time and memory of a query are bounded: at most 2^19 contour nodes (16 bytes each), after that
+    lattices of at most 2^20 nodes (half a gigabyte, seconds). Lattices are needed where the rare
+    large losses of few effective steps decide (``steps * sample_rate`` below about 1 and delta far
+    below 1e-10, direction "remove"); where they reach their cap, a bracket may be much wider than
+    asked for, and a single number that much too large. It is never too small.
 
     References
     ----------
@@ -568,7 +572,7 @@ class PLDAccountant:
             loss = loss_of(mechanism, remove)
             assert loss is not None
             parts.append((loss, count))
-        return pld.Composition(parts, rtol=rtol)
+        return pld.Composition(parts, rtol=rtol, max_points=LATTICE_POINTS)
 
     def _copy(self) -> PLDAccountant:
         return _rebuilt(self._adjacency, self.mechanisms)

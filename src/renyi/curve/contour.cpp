@@ -11,7 +11,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kSlopeRounding = 0.25;  // of K', as a part of TiltedLaw::rounding
+constexpr double kSlopeRounding = 0.5;   // of K', as a part of TiltedLaw::rounding
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
@@ -152,7 +152,6 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
 void Contour::make_laws() {
     const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
     laws_.clear();
-    rounding_ = 0.0;
     for (Group& g : groups_) {
         g.at.first = 0.0;
         for (const SampledStep& s : steps_of(g)) {
@@ -161,7 +160,6 @@ void Contour::make_laws() {
             laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
             if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre();
             g.at.first += sign * s.count * mean;
-            rounding_ = std::max(rounding_, laws_.back().rounding());
         }
     }
 }
@@ -184,7 +182,11 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
             total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
         if (std::isnan(here)) return false;
         const double weight = level - std::log(kPi * y);
-        if (here + weight < 0.0 && log_tail(y) + weight < 0.0) return true;
+        if (here + weight < 0.0 && log_tail(y) + weight < 0.0) {
+            rounding_ = 0.0;
+            for (const TiltedLaw& law : laws_) rounding_ = std::max(rounding_, law.rounding(y));
+            return true;
+        }
         wanted = done + 1 + done / 4;
     }
     return false;
@@ -264,7 +266,8 @@ Bracket Contour::delta(double epsilon) const noexcept {
     const Sum s = sum(epsilon);
     const double alias = std::exp(log_aliasing(epsilon) - s.log_value) + kUnitRoundoff;
     const double value = std::exp(s.log_value), beyond = total([](const Group& g) { return g.beyond; });
-    return {std::max(value * (1.0 - s.error - alias), 0.0), std::min(value * (1.0 + s.error) + beyond, 1.0)};
+    const double upper = std::max(value * (1.0 + s.error) + beyond, kSmallestNormal);
+    return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
 }
 
 // Newton on the fixed contour, then outward by what the bracket of log delta is wide.

@@ -15,6 +15,11 @@ constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to di
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
 constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
 
+// A tilt whose order 1 + t is exact: K changes by K' times the rounding of the order otherwise, and K' may be large.
+double exact_tilt(Direction direction, double t) noexcept {
+    return direction == Direction::remove ? std::max((1.0 + t) - 1.0, 0x1p-52) : t;
+}
+
 // Where the tilted law ends well before the limit, the whole law is the same.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
@@ -22,6 +27,16 @@ LogADerivatives derivatives_of(const SampledStep& s, double order, double limit)
     if (order <= 1.0 || s.q == 1.0 || limit - far > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0)))))
         return log_a_derivatives(s.q, s.sigma, order);
     return log_a_below(s.q, s.sigma, order, limit);
+}
+
+bool is_integer_order(double order) noexcept { return order >= 2.0 && order <= 64.0 && order == std::floor(order); }
+
+// At integer orders log A is known to a few u: they serve where one is near.
+Saddle at_integer_order(const LossSum& loss, const Saddle& saddle) noexcept {
+    const double t = std::nearbyint(saddle.tilt);
+    const bool near = std::fabs(t - saddle.tilt) * std::sqrt(saddle.curvature()) < 0.7;
+    if (loss.direction == Direction::add || !near || !is_integer_order(1.0 + t)) return saddle;
+    return {t, tilted_moment(loss, t)};
 }
 
 // Halves the bracket in the logarithm where Newton's step leaves it, or where the moment could not be had.
@@ -36,7 +51,11 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;
     TiltedMoment m{};
     for (const SampledStep& s : loss.steps) {
-        const LogADerivatives d = derivatives_of(s, order, loss.limit);
+        LogADerivatives d = derivatives_of(s, order, loss.limit);
+        if (std::isinf(loss.limit) && s.q < 1.0 && is_integer_order(order)) {
+            const Certified binomial = log_a_binomial(s.q, s.sigma, order);
+            if (binomial.relative_error < d.value.relative_error) d.value = binomial;
+        }
         m.value += s.count * d.value.value;
         m.error += s.count * d.value.value * d.value.relative_error;
         m.first += sign * s.count * d.first;
@@ -76,7 +95,7 @@ namespace {
 // The saddle point lies beyond the largest tilt in reach: a contour somewhat before that serves as well as it can.
 Saddle short_of(const LossSum& loss, double reach) noexcept {
     if (reach == 0.0) return {};
-    Saddle s{kShortOf * reach};
+    Saddle s{exact_tilt(loss.direction, kShortOf * reach)};
     s.at = tilted_moment(loss, s.tilt);
     return s;
 }
@@ -93,9 +112,10 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
     Saddle s{std::min(gap > 0.0 ? (gap + root) / (2.0 * variance) : 2.0 / (root - gap), kLargestTilt)};
     double low = 0.0, high = kInfinity;
     for (int turn = 0; turn < kMostTurns; ++turn) {
+        s.tilt = exact_tilt(loss.direction, s.tilt);
         s.at = tilted_moment(loss, s.tilt);
         const double residual = s.epsilon() - epsilon, curvature = s.curvature();
-        if (std::fabs(residual) < 0.1 * std::sqrt(curvature)) return s;
+        if (std::fabs(residual) < 0.1 * std::sqrt(curvature)) return at_integer_order(loss, s);
         (residual < 0.0 ? low : high) = s.tilt;  // out of reach counts as too far
         if (low >= kLargestTilt) return {};
         if (high <= low * kReached) return short_of(loss, low);
@@ -113,9 +133,10 @@ Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
     Saddle s{std::min(std::sqrt(std::max(-2.0 * log_delta, 0.5) / origin.second), kLargestTilt)};
     double low = 0.0, high = kInfinity;
     for (int turn = 0; turn < kMostTurns; ++turn) {
+        s.tilt = exact_tilt(loss.direction, s.tilt);
         s.at = tilted_moment(loss, s.tilt);
         const double residual = s.log_estimate() - log_delta;
-        if (std::fabs(residual) < 0.1) return s;
+        if (std::fabs(residual) < 0.1) return at_integer_order(loss, s);
         (residual > 0.0 ? low : high) = s.tilt;
         if (low >= kLargestTilt) return {};
         if (high <= low * kReached) return short_of(loss, low);

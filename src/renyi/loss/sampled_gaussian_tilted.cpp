@@ -283,10 +283,12 @@ void TiltedLaw::for_each_panel(double h, Visit visit) const noexcept {
     }
 }
 
-double TiltedLaw::rounding() const noexcept {
+bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) < kShiftPays * shifted_step_; }
+
+double TiltedLaw::rounding(double y) const noexcept {
     const double end = std::max(windows_[window_count_ - 1].last, -windows_[0].first);
     const double far = std::fabs(mode_) + std::max(end - 10.0, 0.0);
-    return (128.0 + 48.0 * far) * std::exp(std::max(growth(shift_), 0.0));
+    return (48.0 + 48.0 * far) * (shifts(y) ? std::exp(std::max(growth(shift_), 0.0)) : 1.0);
 }
 
 double TiltedLaw::recentre() noexcept {
@@ -301,10 +303,10 @@ double TiltedLaw::recentre() noexcept {
 
 void TiltedLaw::add_log_characteristic(double first, double step, double count, double* log_modulus,
                                        double* phase) const noexcept {
-    const double h = step_for((first + kLanes - 1.0) * step);
+    const double last = (first + kLanes - 1.0) * step, h = step_for(last);
     double cosine[kLanes] = {}, sine[kLanes] = {}, weight = 0.0;
     if (edge_ && windows_[0].last - windows_[0].first > 4.0 * kPanelPerStep * h * kMostPairs) weight = kNaN;
-    if (!edge_ && h < kShiftPays * shifted_step_) {
+    if (shifts(last)) {
         weight = add_on_shifted_line(first, step, cosine, sine);
     } else {
         for_each_chunk(h, [&](const Chunk& chunk) {

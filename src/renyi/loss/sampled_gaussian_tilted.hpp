@@ -37,9 +37,9 @@ public:
     void add_log_characteristic(double first, double step, double count, double* log_modulus,
                                 double* phase) const noexcept;
 
-    // Relative rounding error of R and I against y^2 Var, in units of u: weights far from the origin are exponentials
+    // Relative rounding error of R and I up to y against y^2 Var, in units of u: weights far from the origin are exponentials
     // of differences of large numbers, and on a shifted line they are larger.
-    double rounding() const noexcept;
+    double rounding(double y) const noexcept;
 
     // An upper bound of log |A(alpha + i y')/A(alpha)| for all y' >= y, <= 0.
     double log_decay(double y) const noexcept;
@@ -53,6 +53,7 @@ private:
     double growth(double a) const noexcept;
     double strip() const noexcept;
     double step_for(double y) const noexcept;
+    bool shifts(double y) const noexcept;
     double add_on_shifted_line(double first, double step, double* cosine, double* sine) const noexcept;
     template <class Visit>
     void for_each_chunk(double h, Visit visit) const noexcept;
