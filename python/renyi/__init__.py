@@ -13,6 +13,7 @@ from renyi._build_info import build_info, check_floating_point, get_include
 if TYPE_CHECKING:
     import renyi.closed_form as closed_form
     import renyi.pld as pld
+    import renyi.plot as plot
     import renyi.reference as reference
     import renyi.special as special
     import renyi.tradeoff as tradeoff
@@ -39,6 +40,7 @@ __all__ = [
     "closed_form",
     "get_include",
     "pld",
+    "plot",
     "reference",
     "special",
     "tradeoff",
@@ -55,7 +57,7 @@ _HOME = {
     "calibrate_sample_rate": "renyi.calibration",
     "calibrate_steps": "renyi.calibration",
 }
-_SUBMODULES = frozenset({"closed_form", "pld", "reference", "special", "tradeoff"})
+_SUBMODULES = frozenset({"closed_form", "pld", "plot", "reference", "special", "tradeoff"})
 
 
 def __getattr__(name: str) -> object:

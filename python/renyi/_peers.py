@@ -7,7 +7,7 @@ import importlib
 import importlib.metadata
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -96,3 +96,123 @@ def opacus() -> Peer | None:
 
     orders = tuple(map(float, modules[0].RDPAccountant.DEFAULT_ALPHAS))
     return Peer("opacus", version, orders, epsilon, modules[1]._compute_log_a, modules)
+
+
+Composition = Sequence[Training]
+
+
+@dataclass(frozen=True)
+class CurvePeer:
+    """A library that composes privacy-loss distributions: epsilon at delta and delta at epsilon.
+
+    ``delta`` is told about how small the answer will be, since two of the libraries want to know
+    beforehand. All are given add-or-remove-one neighbours and an error of about 0.01 in epsilon
+    (a grid of 1e-4 for dp_accounting).
+    """
+
+    name: str
+    version: str
+    epsilon: Callable[[Composition, float], float]
+    delta: Callable[[Composition, float, float], float]
+    noise_multiplier: Callable[[float, float, float, int], float] | None = None
+
+
+def installed_curves() -> tuple[list[CurvePeer], list[str]]:
+    """List the libraries that can be imported, and the names of those that cannot."""
+    with quiet():
+        makers = (dp_accounting_pld, prv_accountant, opacus_prv)
+        found = {maker.__name__: maker() for maker in makers}
+    return [p for p in found.values() if p], [name for name, p in found.items() if p is None]
+
+
+def dp_accounting_pld() -> CurvePeer | None:
+    """Google's dp_accounting: connect-the-dots on a grid of 1e-4."""
+    if (loaded := load("dp-accounting", "dp_accounting", "dp_accounting.pld")) is None:
+        return None
+    version, (events, pld) = loaded
+
+    def accountant(steps: Composition) -> Any:
+        ledger = pld.PLDAccountant(value_discretization_interval=1e-4)
+        for q, sigma, count in steps:
+            gaussian = events.GaussianDpEvent(sigma)
+            ledger.compose(gaussian if q == 1 else events.PoissonSampledDpEvent(q, gaussian), count)
+        return ledger
+
+    def noise(target: float, delta: float, q: float, count: int) -> float:
+        def event(sigma: float) -> Any:
+            step = events.PoissonSampledDpEvent(q, events.GaussianDpEvent(sigma))
+            return events.SelfComposedDpEvent(step, count)
+
+        return float(events.calibrate_dp_mechanism(pld.PLDAccountant, event, target, delta))
+
+    return CurvePeer(
+        "dp_accounting PLD",
+        version,
+        lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
+        lambda steps, epsilon, _: float(accountant(steps).get_delta(epsilon)),
+        noise,
+    )
+
+
+def prv_accountant() -> CurvePeer | None:
+    """Package prv_accountant (Gopi, Lee, Wutschitz 2021), one direction: the worse one."""
+    if (loaded := load("prv_accountant", "prv_accountant")) is None:
+        return None
+    version, (prv,) = loaded
+
+    def accountant(steps: Composition, delta: float) -> tuple[Any, list[int]]:
+        prvs = [
+            prv.GaussianMechanism(sigma)
+            if q == 1
+            else prv.PoissonSubsampledGaussianMechanism(
+                sampling_probability=q, noise_multiplier=sigma
+            )
+            for q, sigma, _ in steps
+        ]
+        counts = [count for _, _, count in steps]
+        ledger = prv.PRVAccountant(
+            prvs=prvs, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts
+        )
+        return ledger, counts
+
+    def epsilon(steps: Composition, delta: float) -> float:
+        ledger, counts = accountant(steps, delta)
+        return float(ledger.compute_epsilon(delta, counts)[2])
+
+    def delta(steps: Composition, epsilon: float, size: float) -> float:
+        ledger, counts = accountant(steps, size)
+        return float(ledger.compute_delta(epsilon, counts)[1])
+
+    return CurvePeer("prv_accountant", version, epsilon, delta)
+
+
+def opacus_prv() -> CurvePeer | None:
+    """Opacus, its default accountant, told a finished run through its history."""
+    if (loaded := load("opacus", "opacus.accountants", "opacus.accountants.utils")) is None:
+        return None
+    version, (accountants, utils) = loaded
+
+    def accountant(steps: Composition) -> Any:
+        ledger = accountants.PRVAccountant()
+        ledger.history = [(sigma, q, count) for q, sigma, count in steps]
+        return ledger
+
+    def delta(steps: Composition, epsilon: float, size: float) -> float:
+        composed = accountant(steps)._get_dprv(eps_error=0.01, delta_error=size / 1000)
+        return float(composed.compute_delta_estimate(epsilon))
+
+    def noise(target: float, delta: float, q: float, count: int) -> float:
+        return float(
+            utils.get_noise_multiplier(
+                target_epsilon=target, target_delta=delta, sample_rate=q, steps=count,
+                accountant="prv",
+            )
+        )  # fmt: skip
+
+    return CurvePeer(
+        "opacus PRV",
+        version,
+        lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
+        delta,
+        noise,
+    )

@@ -39,6 +39,7 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     void curve_delta(Steps, Direction, Doubles, CurveAnswer*) except +
     void curve_epsilon(Steps, Direction, Doubles, CurveAnswer*) except +
     void curve_epsilon_after(Steps, Steps, Direction, Doubles times, double delta, CurveAnswer*) except +
+    double rough_delta(Steps, Direction, double epsilon) except +
     Bracket certified_delta(Steps, Direction, double epsilon, double rtol) except +
     Bracket certified_epsilon(Steps, Direction, double delta, double rtol) except +
 
@@ -113,6 +114,14 @@ cdef class SampledGaussianCurve:
             curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
                                 direction_of(remove), Doubles(&times[0] if n else NULL, n), delta, answers.data())
         unpack(answers, out)
+
+    def rough_delta(self, double epsilon, bint remove):
+        """Return a certified upper bound of delta, quickly."""
+        cdef vector[SampledStep] steps = self.steps
+        cdef double value
+        with nogil:
+            value = rough_delta(Steps(steps.data(), steps.size()), direction_of(remove), epsilon)
+        return value
 
     def certified_delta(self, double epsilon, bint remove, double rtol):
         """Return (lower, upper)."""

@@ -1,86 +1,223 @@
 """Calibration returns values that meet the target, and one tolerance further does not."""
 
+import doctest
+import importlib
 import math
+import sys
+from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from renyi import (
     Gaussian,
+    PLDAccountant,
     PoissonSampled,
-    RDPAccountant,
     calibrate_noise_multiplier,
     calibrate_sample_rate,
     calibrate_steps,
+    reference,
 )
 
-TARGETS = [0.001, 0.03, 1.0, 8.0, 100.0, 1000.0]
-SETTINGS = [(0.01, 1000, 1e-5), (1.0, 1, 1e-9), (0.3, 50, 1e-3), (1e-4, 10**6, 1e-12)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
+SIGMA = {"sample_rate": 0.01, "steps": 1000}
 
 
-def epsilon_of(q, sigma, steps, delta, **options):
-    mechanism = PoissonSampled(Gaussian(sigma), q)
-    return RDPAccountant(**options).compose(mechanism, steps).get_epsilon(delta)
+def private(epsilon, delta):
+    return {"target_epsilon": epsilon, "target_delta": delta}
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("q", "steps", "delta"), SETTINGS)
+def accountant(q, sigma, steps, **options):
+    return PLDAccountant(**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
+
+
+def epsilon_of(q, sigma, steps, delta):
+    return accountant(q, sigma, steps).get_epsilon(delta)
+
+
+def test_examples():
+    for name in ("_noise_multiplier", "_sample_rate", "_steps"):
+        result = doctest.testmod(importlib.import_module(f"renyi.calibration.{name}"))
+        assert result.attempted > 0
+        assert result.failed == 0
+
+
+@pytest.mark.parametrize("target", [0.01, 0.1, 1.0, 8.0, 50.0, 300.0])
+@pytest.mark.parametrize(
+    ("q", "steps", "delta"),
+    [
+        (0.01, 10_000, 1e-5),
+        (1.0, 1, 1e-12),
+        (1.0, 10**9, 1e-100),
+        (0.2, 1, 1e-3),
+        (0.3, 500, 0.3),
+        (0.01, 10**6, 1e-12),
+        (0.02, 2000, 1e-100),
+        (0.001, 10**9, 1e-5),
+    ],
+)
 def test_noise_multiplier(target, q, steps, delta):
-    sigma = calibrate_noise_multiplier(
-        target_epsilon=target, target_delta=delta, sample_rate=q, steps=steps
-    )
+    sigma = calibrate_noise_multiplier(**private(target, delta), sample_rate=q, steps=steps)
     assert epsilon_of(q, sigma, steps, delta) <= target
     assert sigma == 0.01 or epsilon_of(q, sigma * (1 - 1e-6), steps, delta) > target
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("sigma", "steps", "delta"), [(1.0, 1000, 1e-5), (4.0, 10, 1e-9)])
+@pytest.mark.parametrize("target", [0.1, 1.0, 8.0, 100.0])
+@pytest.mark.parametrize(
+    ("sigma", "steps", "delta"), [(1.0, 20_000, 1e-5), (4.0, 1, 1e-12), (20.0, 10**6, 1e-100)]
+)
 def test_sample_rate(target, sigma, steps, delta):
-    q = calibrate_sample_rate(
-        target_epsilon=target, target_delta=delta, noise_multiplier=sigma, steps=steps
-    )
+    q = calibrate_sample_rate(**private(target, delta), noise_multiplier=sigma, steps=steps)
     assert 0 < q <= 1
     assert epsilon_of(q, sigma, steps, delta) <= target
     assert q == 1.0 or epsilon_of(min(q * (1 + 1e-6), 1.0), sigma, steps, delta) > target
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("q", "sigma", "delta"), [(0.004, 1.1, 1e-5), (0.5, 8.0, 1e-9)])
+@pytest.mark.parametrize("target", [0.5, 1.0, 8.0, 100.0, 1000.0])
+@pytest.mark.parametrize(
+    ("q", "sigma", "delta"), [(0.004, 1.1, 1e-5), (0.5, 8.0, 1e-9), (1.0, 300.0, 1e-100)]
+)
 def test_steps(target, q, sigma, delta):
-    steps = calibrate_steps(
-        target_epsilon=target, target_delta=delta, noise_multiplier=sigma, sample_rate=q
-    )
-    assert steps == 0 or epsilon_of(q, sigma, steps, delta) <= target
+    steps = calibrate_steps(**private(target, delta), noise_multiplier=sigma, sample_rate=q)
+    assert epsilon_of(q, sigma, steps, delta) <= target
     assert epsilon_of(q, sigma, steps + 1, delta) > target
 
 
-@pytest.mark.parametrize("tolerance", [0.1, 1e-3, 1e-12])
+@pytest.mark.parametrize("tolerance", [0.1, 1e-3, 1e-9, 1e-12])
 def test_the_tolerance_is_what_it_says(tolerance):
-    target = {"target_epsilon": 2.0, "target_delta": 1e-6}
-    sigma = calibrate_noise_multiplier(**target, sample_rate=0.02, steps=500, tolerance=tolerance)
-    assert (
-        epsilon_of(0.02, sigma, 500, 1e-6)
-        <= 2.0
-        < epsilon_of(0.02, sigma * (1 - tolerance) * (1 - 1e-15), 500, 1e-6)
+    run = {"sample_rate": 0.02, "steps": 500, "tolerance": tolerance}
+    sigma = calibrate_noise_multiplier(**private(2.0, 1e-6), **run)
+    assert epsilon_of(0.02, sigma, 500, 1e-6) <= 2.0
+    short = sigma * (1 - tolerance) * (1 - 1e-15)
+    assert epsilon_of(0.02, short, 500, 1e-6) > 2.0
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10**6])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.01, 1e-5), (1.0, 1e-12), (60.0, 1e-100), (1e-4, 0.3), (3.0, 1e-300)]
+)
+def test_gaussian_mechanism_in_closed_form(epsilon, delta, steps):
+    target = private(epsilon, delta)
+    exact = math.sqrt(steps) / float(reference.gaussian_mu(epsilon, delta))
+    sigma = calibrate_noise_multiplier(**target, sample_rate=1, steps=steps, tolerance=1e-10)
+    assert exact * (1 - 1e-14) <= sigma <= exact * (1 + 1e-10)
+    if steps < 10**6:
+        kept = {"noise_multiplier": exact * (1 + 1e-9), "sample_rate": 1}
+        assert calibrate_steps(**target, **kept) == steps
+        half = {"noise_multiplier": exact, "steps": steps}
+        assert calibrate_sample_rate(**target, **half) > 1 - 1e-5
+
+
+def stored_points():
+    """Exact points of the curve of many equal steps."""
+    for point in importlib.import_module("make_curve").load():
+        q, sigma, steps = point.steps[0]
+        plain = len(point.steps) == 1 and point.direction == "remove"
+        if plain and q >= 1e-4 and q * steps >= 30 and point.epsilon > 0 and 1e-290 < point.hi < 1:
+            yield q, sigma, int(steps), float(point.epsilon), float(point.hi)
+
+
+def test_noise_of_stored_points_is_found_again():
+    points = list(stored_points())
+    assert len(points) > 40
+    for q, exact, steps, epsilon, delta in points:
+        run = {"sample_rate": q, "steps": steps}
+        sigma = calibrate_noise_multiplier(**private(epsilon, delta), **run)
+        assert exact * (1 - 1e-13) <= sigma <= exact * (1 + 1.01e-6), (q, exact, steps, epsilon)
+
+
+@pytest.mark.parametrize("steps", [1, 100])
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(0.01, 0.95), (1e-6, 0.5), (0.5, 0.01), (0.9, 0.05), (0.01, 0.9899)]
+)
+def test_trade_off_of_the_gaussian_mechanism(alpha, beta, steps):
+    normal = NormalDist()
+    exact = math.sqrt(steps) / -(normal.inv_cdf(alpha) + normal.inv_cdf(beta))
+    point = {"target_alpha": alpha, "target_beta": beta}
+    sigma = calibrate_noise_multiplier(**point, sample_rate=1, steps=steps)
+    assert sigma == pytest.approx(exact, rel=2e-6)
+    assert accountant(1, sigma, steps).get_beta(alpha) >= beta
+    assert accountant(1, sigma * (1 - 1e-6), steps).get_beta(alpha) < beta
+
+
+@pytest.mark.parametrize("steps", [1, 100])
+@pytest.mark.parametrize("advantage", [1e-4, 0.1, 0.5, 0.99])
+def test_advantage_of_the_gaussian_mechanism(advantage, steps):
+    exact = math.sqrt(steps) / (2 * NormalDist().inv_cdf((1 + advantage) / 2))
+    sigma = calibrate_noise_multiplier(target_advantage=advantage, sample_rate=1, steps=steps)
+    assert sigma == pytest.approx(exact, rel=2e-6)
+
+
+def test_other_targets_of_sampled_steps():
+    point = {"target_alpha": 0.01, "target_beta": 0.95}
+    sigma = calibrate_noise_multiplier(**point, sample_rate=0.01, steps=10_000)
+    assert accountant(0.01, sigma, 10_000).get_beta(0.01) >= 0.95
+    assert accountant(0.01, sigma * (1 - 1e-6), 10_000).get_beta(0.01) < 0.95
+    steps = calibrate_steps(**point, sample_rate=0.01, noise_multiplier=1.0)
+    assert accountant(0.01, 1.0, steps).get_beta(0.01) >= 0.95
+    assert accountant(0.01, 1.0, steps + 1).get_beta(0.01) < 0.95
+    q = calibrate_sample_rate(target_advantage=0.1, noise_multiplier=1.0, steps=1000)
+    assert accountant(q, 1.0, 1000).get_advantage() <= 0.1
+    assert accountant(q * (1 + 1e-6), 1.0, 1000).get_advantage() > 0.1
+
+
+def test_monotone_in_the_target():
+    by_epsilon = [
+        calibrate_noise_multiplier(**private(e, 1e-5), **SIGMA) for e in np.geomspace(0.01, 50, 15)
+    ]
+    by_delta = [
+        calibrate_noise_multiplier(**private(1.0, d), **SIGMA) for d in np.geomspace(1e-100, 0.5, 9)
+    ]
+    steps = [
+        calibrate_steps(**private(e, 1e-5), noise_multiplier=2, sample_rate=0.01)
+        for e in np.geomspace(0.1, 50, 15)
+    ]
+    assert np.all(np.diff(by_epsilon) < 0)
+    assert np.all(np.diff(by_delta) < 0)
+    assert np.all(np.diff(steps) > 0)
+
+
+def test_replacing_a_record_takes_more_noise():
+    run = private(1.0, 1e-5) | {"sample_rate": 1.0, "steps": 10}
+    one, both = (
+        calibrate_noise_multiplier(**run, adjacency=adjacency)
+        for adjacency in ("add_remove", "replace_one")
     )
+    assert both == pytest.approx(2 * one, rel=2e-6)
+    assert accountant(1.0, both, 10, adjacency="replace_one").get_epsilon(1e-5) <= 1.0
 
 
-def test_orders_and_conversion_are_used():
-    options = {"orders": [1.5, 2, 8, 32], "conversion": "mironov"}
-    target = {"target_epsilon": 2.0, "target_delta": 1e-6}
-    sigma = calibrate_noise_multiplier(**target, sample_rate=0.02, steps=500, **options)
-    assert epsilon_of(0.02, sigma, 500, 1e-6, **options) <= 2.0
-    assert epsilon_of(0.02, sigma * (1 - 1e-6), 500, 1e-6, **options) > 2.0
+@pytest.mark.parametrize(("q", "steps"), [(0.01, 1000), (0.01, 10_000), (0.3, 50), (1.0, 1)])
+@pytest.mark.parametrize("target", [0.05, 1.0, 8.0])
+def test_exact_accounting_takes_less_noise_and_few_queries(q, steps, target, monkeypatch):
+    queries = []
+    plain = PLDAccountant.get_epsilon
+    counted = lambda self, *args, **kw: queries.append(1) or plain(self, *args, **kw)  # noqa: E731
+    monkeypatch.setattr(PLDAccountant, "get_epsilon", counted)
+    run = private(target, 1e-5) | {"sample_rate": q, "steps": steps}
+    exact = calibrate_noise_multiplier(**run)
+    assert len(queries) <= 12
+    assert exact < calibrate_noise_multiplier(**run, accountant="rdp")
 
 
 def test_edges():
-    target = {"target_epsilon": 1.0, "target_delta": 1e-6}
+    target = private(1.0, 1e-6)
     assert calibrate_noise_multiplier(**target, sample_rate=0.0, steps=10) == 0.0
     assert calibrate_noise_multiplier(**target, sample_rate=0.1, steps=0) == 0.0
+    assert calibrate_noise_multiplier(**private(1e4, 1e-6), sample_rate=1.0, steps=1) == 0.01
     assert calibrate_sample_rate(**target, noise_multiplier=math.inf, steps=10) == 1.0
-    assert calibrate_steps(**target, noise_multiplier=math.inf, sample_rate=0.1) == 10**15
-    assert calibrate_steps(**target, noise_multiplier=0.01, sample_rate=1.0) == 0
+    assert calibrate_sample_rate(**target, noise_multiplier=0.1, steps=0) == 1.0
+    assert calibrate_sample_rate(**target, noise_multiplier=100.0, steps=10) == 1.0
+    assert calibrate_steps(**target, noise_multiplier=math.inf, sample_rate=0.1) == 10**9
+    assert calibrate_steps(**target, noise_multiplier=1.0, sample_rate=0.0) == 10**9
+    assert calibrate_steps(**target, noise_multiplier=1e6, sample_rate=1e-3) == 10**9
+    assert calibrate_steps(**target, noise_multiplier=0.05, sample_rate=1.0) == 0
     assert calibrate_steps(**target, noise_multiplier=np.float64(2), sample_rate=np.float32(1e-3))
+
+
+GOOD = {"target_epsilon": 1.0, "target_delta": 1e-6, "sample_rate": 0.1, "steps": 10}
+POINT = {"target_epsilon": None, "target_delta": None, "target_alpha": 0.1, "target_beta": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -90,22 +227,53 @@ def test_edges():
         ({"target_epsilon": math.inf}, "target_epsilon"),
         ({"target_delta": 0.0}, "target_delta"),
         ({"target_delta": 1.0}, "target_delta"),
+        (POINT | {"target_alpha": 0.0}, "target_alpha"),
+        (POINT | {"target_alpha": math.nan}, "target_alpha"),
+        (POINT | {"target_beta": 0.9}, "target_beta"),
+        (POINT | {"target_beta": 0.0}, "target_beta"),
+        ({"target_epsilon": None, "target_delta": None, "target_advantage": 1}, "target_advantage"),
         ({"sample_rate": 1.5}, "sample_rate"),
         ({"steps": -1}, "steps"),
+        ({"steps": 10**9 + 1}, "steps"),
         ({"tolerance": 0.5}, "tolerance"),
         ({"tolerance": math.nan}, "tolerance"),
-        ({"orders": []}, "orders"),
-        ({"conversion": "x"}, "conversion"),
+        ({"accountant": "gdp"}, "accountant"),
+        ({"accountant": None}, "accountant"),
+        (POINT | {"accountant": "rdp"}, "accountant"),
+        ({"adjacency": "replace"}, "adjacency"),
+        ({"accountant": "rdp", "adjacency": "replace_one"}, "adjacency"),
+        ({"orders": [2.0]}, "orders"),
+        ({"conversion": "optimal"}, "conversion"),
+        ({"accountant": "rdp", "orders": []}, "orders"),
+        ({"accountant": "rdp", "conversion": "x"}, "conversion"),
     ],
 )
 def test_bad_input_names_the_argument(change, name):
-    good = {"target_epsilon": 1.0, "target_delta": 1e-6, "sample_rate": 0.1, "steps": 10}
     with pytest.raises(ValueError, match=f"^{name} must be"):
-        calibrate_noise_multiplier(**good | change)
+        calibrate_noise_multiplier(**GOOD | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target_epsilon": None}, "target_epsilon must be given with target_delta"),
+        ({"target_delta": None}, "target_delta must be given with target_epsilon"),
+        (POINT | {"target_beta": None}, "target_beta must be given with target_alpha"),
+        ({"target_epsilon": None, "target_delta": None}, "target_epsilon and .* must be given"),
+        ({"target_advantage": 0.1}, "target_advantage must be None where target_epsilon and"),
+        (POINT | {"target_advantage": 0.1}, "target_advantage must be None where target_alpha and"),
+        ({"target_alpha": 0.1}, "target_alpha and target_beta must be None where target_epsilon"),
+        ({"target_epsilon": "1"}, "target_epsilon must be a number"),
+        ({"steps": 1.5}, "steps must be an integer"),
+    ],
+)
+def test_exactly_one_kind_of_target(change, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        calibrate_noise_multiplier(**GOOD | change)
 
 
 def test_unreachable_targets_say_so():
-    with pytest.raises(ValueError, match="noise multiplier of at most 1e\\+08"):
-        calibrate_noise_multiplier(
-            target_epsilon=1e-12, target_delta=1e-300, sample_rate=1.0, steps=10**9
-        )
+    with pytest.raises(ValueError, match=r"^target_epsilon must be .* at most 1e\+08"):
+        calibrate_noise_multiplier(**private(1e-12, 1e-300), sample_rate=1.0, steps=10**9)
+    with pytest.raises(ValueError, match=r"^target_advantage must be .* at most 1e\+08"):
+        calibrate_noise_multiplier(target_advantage=1e-9, sample_rate=1.0, steps=10**6)

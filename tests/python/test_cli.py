@@ -15,6 +15,7 @@ import pytest
 
 from renyi import (
     Gaussian,
+    PLDAccountant,
     PoissonSampled,
     RDPAccountant,
     __version__,
@@ -44,6 +45,10 @@ def accountant(sigma, q, steps, **options):
     return RDPAccountant(**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
 
 
+def exact_accountant(sigma, q, steps, adjacency="add_remove"):
+    return PLDAccountant(adjacency).compose(PoissonSampled(Gaussian(sigma), q), steps)
+
+
 def first_number(text):
     return Decimal(text.split("=")[1].split()[0].rstrip(",").replace(",", ""))
 
@@ -52,7 +57,7 @@ def first_number(text):
 
 
 def test_a_guarantee_to_publish(capsys):
-    code, out, err = run(capsys, "epsilon", *RUN, "--delta", "1e-5")
+    code, out, err = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp")
     assert (code, err) == (0, "")
     exact = accountant(1.1, 0.004, 15000).get_epsilon(1e-5)
     printed = first_number(out)
@@ -108,7 +113,7 @@ def test_a_reader_that_stops_early():
 
 
 def test_json_has_the_numbers_of_the_python_interface(capsys):
-    code, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--json")
+    code, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp", "--json")
     assert code == 0
     document = json.loads(out)
     assert document["command"] == "epsilon"
@@ -138,11 +143,11 @@ def test_json_has_the_numbers_of_the_python_interface(capsys):
 
 
 def test_delta(capsys):
-    (result,) = results(capsys, "delta", *RUN, "--epsilon", 2)
+    (result,) = results(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
     exact = accountant(1.1, 0.004, 15000).get_delta(2.0)
     assert result["delta"] == exact
     assert result["delta_lower"] <= result["delta_upper"] <= exact
-    code, out, _ = run(capsys, "delta", *RUN, "--epsilon", 2)
+    code, out, _ = run(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
     assert code == 0
     assert Decimal(exact) <= first_number(out) <= Decimal(exact * 1.001)
 
@@ -150,7 +155,9 @@ def test_delta(capsys):
 @pytest.mark.parametrize("conversion", ["optimal", "balle", "asoodeh", "mironov"])
 def test_conversion_and_orders(capsys, conversion):
     (result,) = results(
-        capsys, "epsilon", *RUN, "--delta", 1e-5, "--conversion", conversion, "--orders", "2:40:1"
+        capsys,
+        *["epsilon", *RUN, "--delta", 1e-5, "--accountant", "rdp"],
+        *["--conversion", conversion, "--orders", "2:40:1"],
     )
     account = accountant(1.1, 0.004, 15000, orders=range(2, 41), conversion=conversion)
     assert result["epsilon"] == account.get_epsilon(1e-5)
@@ -162,7 +169,9 @@ def test_no_sampling_is_the_gaussian_mechanism(capsys):
         capsys,
         *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
     )
-    assert result["epsilon"] == RDPAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
+    assert result["epsilon"] == PLDAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
+    assert result["epsilon_rdp"] == RDPAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
+    assert result["direction"] == "both"
     _, out, _ = run(
         capsys,
         *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
@@ -191,7 +200,7 @@ def test_batch_size_and_epochs(capsys):
     )
     assert result["sample_rate"] == 256 / 60000
     assert result["steps"] == 3516  # 15 * 60000 / 256 = 3515.625
-    assert result["epsilon"] == accountant(1.0, 256 / 60000, 3516).get_epsilon(1e-5)
+    assert result["epsilon"] == exact_accountant(1.0, 256 / 60000, 3516).get_epsilon(1e-5)
 
 
 @pytest.mark.parametrize(
@@ -211,12 +220,20 @@ def test_epochs_become_steps_exactly(capsys, epochs, rate, steps):
 # Calibration: what is printed holds.
 
 
-def test_noise(capsys):
-    arguments = ["noise", "--epsilon", 2, "--delta", "1e-5", *RUN[2:]]
+METHODS = pytest.mark.parametrize(
+    ("method", "accountant"), [("pld", exact_accountant), ("rdp", accountant)]
+)
+
+
+@METHODS
+def test_noise(capsys, method, accountant):
+    arguments = ["noise", "--epsilon", 2, "--delta", "1e-5", *RUN[2:], "--accountant", method]
     (result,) = results(capsys, *arguments)
-    sigma = calibrate_noise_multiplier(
-        target_epsilon=2.0, target_delta=1e-5, sample_rate=0.004, steps=15000
-    )
+    target = {"target_epsilon": 2.0, "target_delta": 1e-5, "sample_rate": 0.004, "steps": 15000}
+    sigma = calibrate_noise_multiplier(**target, accountant=method)
+    if method == "pld":
+        beside = calibrate_noise_multiplier(**target, accountant="rdp")
+        assert result["noise_multiplier_rdp"] == beside > sigma
     assert result["noise_multiplier"] == sigma
     assert result["epsilon"] <= 2.0
     assert accountant(0.999 * sigma, 0.004, 15000).get_epsilon(1e-5) > 2.0
@@ -228,8 +245,9 @@ def test_noise(capsys):
         assert accountant(float(printed), 0.004, 15000).get_epsilon(1e-5) <= 2.0
 
 
-def test_steps(capsys):
-    arguments = ["steps", "--epsilon", 2, "--delta", "1e-5", *RUN[:4]]
+@METHODS
+def test_steps(capsys, method, accountant):
+    arguments = ["steps", "--epsilon", 2, "--delta", "1e-5", *RUN[:4], "--accountant", method]
     (result,) = results(capsys, *arguments)
     steps = result["steps"]
     assert accountant(1.1, 0.004, steps).get_epsilon(1e-5) <= 2.0
@@ -247,8 +265,11 @@ def test_steps_in_epochs(capsys):
     assert result["epochs"] == pytest.approx(result["steps"] * 256 / 60000)
 
 
-def test_rate(capsys):
-    arguments = ["rate", "--epsilon", 2, "--delta", "1e-5", *RUN[:2], *RUN[4:]]
+@METHODS
+def test_rate(capsys, method, accountant):
+    arguments = [
+        *["rate", "--epsilon", 2, "--delta", "1e-5", *RUN[:2], *RUN[4:], "--accountant", method]
+    ]
     (result,) = results(capsys, *arguments, "--dataset-size", 60000)
     rate = result["sample_rate"]
     assert accountant(1.1, rate, 15000).get_epsilon(1e-5) <= 2.0
@@ -276,12 +297,13 @@ def test_limits_of_the_search_are_said(capsys):
     )
     assert out.startswith("noise multiplier = 0.01000,")
     assert "Note: noise multipliers below 0.01 are not considered" in out
-    _, out, _ = run(
-        capsys,
-        *["steps", "--epsilon", 9, "--delta", 1e-5, "--sample-rate", 1e-9],
-        *["--noise-multiplier", 1000],
-    )
-    assert "Note: numbers of steps above 1e15 are not considered" in out
+    for method, limit in (("pld", "1e9"), ("rdp", "1e15")):
+        _, out, _ = run(
+            capsys,
+            *["steps", "--epsilon", 9, "--delta", 1e-5, "--sample-rate", 1e-9],
+            *["--noise-multiplier", 1000, "--accountant", method],
+        )
+        assert f"Note: numbers of steps above {limit} are not considered" in out
 
 
 # Sweeps.
@@ -295,13 +317,17 @@ def test_a_sweep_is_an_aligned_table(capsys):
     )
     assert (code, err) == (0, "")
     table = out.split("\n\n")[1].splitlines()
-    assert table[0].split() == ["noise", "multiplier", "steps", "epsilon", "best", "order"]
+    heading = "noise multiplier  steps  epsilon  by Renyi-DP  smaller by"
+    assert table[0].split() == heading.split()
     assert len(table) == 1 + 9
     assert len({len(line) for line in table}) == 1
     for line in table[1:]:
-        sigma, steps, epsilon, _ = line.split()
-        exact = accountant(float(sigma), 0.01, int(steps)).get_epsilon(1e-5)
-        assert Decimal(exact) <= Decimal(epsilon) <= Decimal(exact * 1.001)
+        sigma, steps, *printed, saved, _ = line.split()
+        runs = (float(sigma), 0.01, int(steps))
+        values = [make(*runs).get_epsilon(1e-5) for make in (exact_accountant, accountant)]
+        for text, value in zip(printed, values, strict=True):
+            assert Decimal(value) <= Decimal(text) <= Decimal(value * 1.001)
+        assert 0.0 <= 100.0 * (1.0 - values[0] / values[1]) - float(saved) < 0.1001
     assert "shuffled or fixed-size batches are not covered" in out
 
 
@@ -313,9 +339,10 @@ def test_csv(capsys):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["steps"] for row in rows] == ["100", "200"]
     for row in rows:
-        exact = accountant(1.1, 0.004, int(row["steps"])).get_epsilon(1e-5)
-        assert float(row["epsilon"]) == exact
+        exact = exact_accountant(1.1, 0.004, int(row["steps"]))
+        assert float(row["epsilon"]) == exact.get_epsilon(1e-5)
         assert (row["sampling"], row["adjacency"]) == ("poisson", "add_remove")
+        assert row["accounting"] == "pld"
 
 
 def test_calibration_sweeps(capsys):
@@ -380,6 +407,15 @@ E = ["epsilon", *RUN, "--delta", "1e-5"]
         ([*E, "--orders", "1"], ["--orders", "> 1"]),
         ([*E, "--digits", "0"], ["--digits", "from 1 to 17"]),
         ([*E, "--conversion", "best"], ["--conversion", "optimal", "mironov"]),
+        ([*E, "--conversion", "balle"], ["--conversion", "--accountant rdp"]),
+        ([*E, "--orders", "2,3"], ["--orders", "--accountant rdp"]),
+        (["noise", *RUN[2:], "--delta", "1e-5", "--epsilon", "1", "--orders", "2"], ["--orders"]),
+        ([*E, "--accountant", "moments"], ["--accountant", "pld", "rdp"]),
+        ([*E, "--adjacency", "both"], ["--adjacency", "add_remove", "replace_one"]),
+        (
+            [*E, "--accountant", "rdp", "--adjacency", "replace_one"],
+            ["--adjacency replace_one", "--accountant pld"],
+        ),
         ([*E, "--epochs", "3"], ["--steps", "--epochs"]),
         ([*E, "--batch-size", "3"], ["--sample-rate", "--batch-size"]),
         ([*E, "--json", "--csv"], ["--csv", "--json"]),
@@ -440,13 +476,15 @@ def test_a_delta_that_promises_nothing(capsys):
 
 
 def test_an_order_at_the_end_of_the_list(capsys):
-    _, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--orders", "2,3,4")
+    _, out, _ = run(
+        capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp", "--orders", "2,3,4"
+    )
     assert "the best order is the largest of --orders" in " ".join(out.split())
 
 
 # Help, version, info, bench.
 
-COMMANDS = ["epsilon", "delta", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
+COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

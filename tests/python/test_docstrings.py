@@ -7,11 +7,18 @@ import pytest
 
 MODULES = [
     "accountants",
+    "accountants.pld",
+    "accountants.rdp",
     "calibration",
     "closed_form",
     "mechanisms",
+    "pld._bounds",
+    "pld._discrete",
+    "pld._distribution",
+    "pld._gaussian",
     "reference",
     "special",
+    "tradeoff",
     "verify",
 ]
 

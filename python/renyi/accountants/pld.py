@@ -31,6 +31,7 @@ Array = npt.NDArray[np.float64]
 
 SMALLEST_RATE = 1e-100  # smaller sampling rates are accounted as this one
 FALLBACK_RTOL = 1e-6  # of a single number that only lattices can give
+GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
@@ -177,7 +178,7 @@ class PLDAccountant:
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
         result = np.zeros(flat.shape)
         for remove in self._directions(direction):
-            np.maximum(result, self._epsilons(flat, remove), out=result)
+            np.maximum(result, self._epsilons(flat, remove, known=result), out=result)
         return result.reshape(shape) if shape else float(result[0])
 
     @overload
@@ -218,7 +219,7 @@ class PLDAccountant:
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
         result = np.zeros(flat.shape)
         for remove in self._directions(direction):
-            np.maximum(result, self._deltas(flat, remove), out=result)
+            np.maximum(result, self._deltas(flat, remove, known=result), out=result)
         return result.reshape(shape) if shape else float(result[0])
 
     def get_epsilon_bounds(
@@ -486,32 +487,63 @@ class PLDAccountant:
             return (True, False) if self._losses else (True,)
         return (True, False) if direction is None else (direction == "remove",)
 
-    def _epsilons(self, deltas: Array, remove: bool) -> Array:
-        """Return epsilon rounded up, perhaps negative, of one direction."""
+    def _epsilons(self, deltas: Array, remove: bool, known: Array) -> Array:
+        """Return epsilon rounded up, perhaps negative, of one direction.
+
+        Where ``known`` is certainly enough, any smaller number may be returned.
+        """
         result = np.full(deltas.shape, math.nan)
         result[deltas == 1.0] = 0.0
         inside = np.flatnonzero((deltas > 0.0) & (deltas < 1.0))
-        if not self._only_steps:
-            pass
-        elif not self._steps:
+        if self._only_steps and not self._steps:
             result.fill(0.0)
-        elif inside.size:
+        elif self._only_steps:
             order = inside[np.argsort(deltas[inside], kind="stable")]
-            result[order] = self._answers(self._curve.epsilon_into, deltas[order], remove)
-        if self._only_steps and remove and self._steps:
-            result[deltas == 0.0] = math.inf
-        return self._filled(result, deltas, remove, lambda c, delta: c.epsilon_bounds(delta))
+            if order.size:
+                result[order] = self._answers(self._curve.epsilon_into, deltas[order], remove)
+            if remove:
+                result[deltas == 0.0] = math.inf
+        composition = None
+        for i in np.flatnonzero(np.isnan(result)):
+            delta, enough = float(deltas[i]), float(known[i])
+            checkable = enough > 0.0 and self._only_steps
+            if checkable and self._curve.rough_delta(enough, remove) <= delta:
+                result[i] = 0.0
+                continue
+            bracket = (-math.inf, math.inf)
+            if self._only_steps and delta > 0.0:
+                bracket = self._curve.certified_epsilon(delta, remove, FALLBACK_RTOL)
+            if not bracket[1] - bracket[0] <= GOOD_ENOUGH * abs(bracket[1]):
+                composition = composition or self._composition(remove, FALLBACK_RTOL)
+                bracket = _common(bracket, composition.epsilon_bounds(delta))
+            result[i] = bracket[1]
+        return result
 
-    def _deltas(self, epsilons: Array, remove: bool) -> Array:
-        """Return delta rounded up of one direction."""
+    def _deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
+        """Return delta rounded up of one direction; ``known`` as for `_epsilons`."""
         result = np.full(epsilons.shape, math.nan)
-        finite = np.flatnonzero(epsilons < math.inf)
         if self._only_steps:
+            finite = np.flatnonzero(epsilons < math.inf)
             result[epsilons == math.inf] = 0.0
             order = finite[np.argsort(epsilons[finite], kind="stable")]
             if order.size:
                 result[order] = self._answers(self._curve.delta_into, epsilons[order], remove)
-        return self._filled(result, epsilons, remove, lambda c, epsilon: c.delta_bounds(epsilon))
+        composition = None
+        for i in np.flatnonzero(np.isnan(result)):
+            epsilon, bracket = float(epsilons[i]), (0.0, 1.0)
+            if self._only_steps:
+                rough = self._curve.rough_delta(epsilon, remove)
+                if known is not None and rough <= known[i]:
+                    result[i] = 0.0
+                    continue
+                bracket = _common(
+                    (0.0, rough), self._curve.certified_delta(epsilon, remove, FALLBACK_RTOL)
+                )
+            if not bracket[1] - bracket[0] <= GOOD_ENOUGH * bracket[1]:
+                composition = composition or self._composition(remove, FALLBACK_RTOL)
+                bracket = _common(bracket, composition.delta_bounds(epsilon))
+            result[i] = bracket[1]
+        return result
 
     @staticmethod
     def _answers(query: Callable[[Array, bool, Array], None], values: Array, remove: bool) -> Array:
@@ -520,43 +552,33 @@ class PLDAccountant:
         upper: Array = out[1]
         return upper
 
-    def _filled(
-        self,
-        result: Array,
-        arguments: Array,
-        remove: bool,
-        bounds: Callable[[pld.Composition, float], tuple[float, float]],
-    ) -> Array:
-        """Answer by lattices where the result is still NaN."""
-        missing = np.flatnonzero(np.isnan(result))
-        if missing.size:
-            composition = self._composition(remove, FALLBACK_RTOL)
-            for i in missing:
-                result[i] = bounds(composition, float(arguments[i]))[1]
-        return result
-
     def _delta_bracket(self, epsilon: float, remove: bool, rtol: float) -> tuple[float, float]:
+        bracket = (0.0, 1.0)
         if self._only_steps:
             if epsilon == math.inf or not self._steps:
                 return 0.0, 0.0
-            low, high = self._curve.certified_delta(epsilon, remove, rtol)
-            if high - low <= rtol * high:
-                return low, high
-        return self._composition(remove, rtol).delta_bounds(epsilon)
+            bracket = _common(
+                (0.0, self._curve.rough_delta(epsilon, remove)),
+                self._curve.certified_delta(epsilon, remove, rtol),
+            )
+            if bracket[1] - bracket[0] <= rtol * bracket[1]:
+                return bracket
+        return _common(bracket, self._composition(remove, rtol).delta_bounds(epsilon))
 
     def _epsilon_bracket(self, delta: float, remove: bool, rtol: float) -> tuple[float, float]:
         if delta == 1.0:
             return 0.0, 0.0
+        bracket = (-math.inf, math.inf)
         if self._only_steps:
             if not self._steps:
                 return 0.0, 0.0
             if delta == 0.0 and remove:
                 return math.inf, math.inf
             if delta > 0.0:
-                low, high = self._curve.certified_epsilon(delta, remove, rtol)
-                if not math.isnan(low):
-                    return low, high
-        return self._composition(remove, rtol).epsilon_bounds(delta)
+                bracket = _common(bracket, self._curve.certified_epsilon(delta, remove, rtol))
+                if bracket[1] - bracket[0] <= GOOD_ENOUGH * abs(bracket[1]):
+                    return bracket
+        return _common(bracket, self._composition(remove, rtol).epsilon_bounds(delta))
 
     def _composition(self, remove: bool, rtol: float) -> pld.Composition:
         """Return everything composed so far for the lattices."""
@@ -599,6 +621,11 @@ def _parts_of(
                 (q, noise, times * count) for q, noise, times in leaf.sampled_gaussian_steps()
             ]
     return steps, losses
+
+
+def _common(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """Return what two brackets of one number have in common; NaN is no bound."""
+    return float(np.fmax(a[0], b[0])), float(np.fmin(a[1], b[1]))
 
 
 def _one(values: Array, name: str, given: object) -> float:

@@ -18,16 +18,28 @@ from renyi.cli.guarantee import (
     data_facts,
     emit_data,
     input_column,
-    price,
     print_notes,
     print_sweep,
     varying,
 )
 from renyi.cli.output import Column, grouped, plain
-from renyi.cli.settings import accounting, lengths, require, samplings
+from renyi.cli.pricing import price
+from renyi.cli.settings import check_method, lengths, renyi_options, require, samplings
 from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]
+Solver = Callable[[Inputs, Inputs], float | int]
+
+INPUTS = (
+    "target_epsilon",
+    "delta",
+    "noise_multiplier",
+    "dataset_size",
+    "batch_size",
+    "sample_rate",
+    "epochs",
+    "steps",
+)
 
 
 def noise(options: argparse.Namespace) -> int:
@@ -42,13 +54,13 @@ def noise(options: argparse.Namespace) -> int:
         for length in lengths(options, sampling)
     ]
 
-    def solve(cell: Inputs) -> float:
+    def solve(cell: Inputs, method: Inputs) -> float:
         return calibrate_noise_multiplier(
             **_target_arguments(cell),
             sample_rate=cell["sample_rate"],
             steps=cell["steps"],
             tolerance=_tolerance(options),
-            **accounting(options),
+            **method,
         )
 
     return _calibrate(options, cells, "noise_multiplier", solve, output.round_up)
@@ -66,13 +78,13 @@ def steps(options: argparse.Namespace) -> int:
         for sampling in samplings(options)
     ]
 
-    def solve(cell: Inputs) -> int:
+    def solve(cell: Inputs, method: Inputs) -> int:
         return int(
             calibrate_steps(
                 **_target_arguments(cell),
                 noise_multiplier=cell["noise_multiplier"],
                 sample_rate=cell["sample_rate"],
-                **accounting(options),
+                **method,
             )
         )
 
@@ -98,13 +110,13 @@ def rate(options: argparse.Namespace) -> int:
         for size in sizes
     ]
 
-    def solve(cell: Inputs) -> float:
+    def solve(cell: Inputs, method: Inputs) -> float:
         return calibrate_sample_rate(
             **_target_arguments(cell),
             noise_multiplier=cell["noise_multiplier"],
             steps=cell["steps"],
             tolerance=_tolerance(options),
-            **accounting(options),
+            **method,
         )
 
     return _calibrate(options, cells, "sample_rate", solve, output.round_down)
@@ -114,32 +126,17 @@ def _calibrate(
     options: argparse.Namespace,
     cells: list[Inputs],
     wanted: str,
-    solve: Callable[[Inputs], float | int],
+    solve: Solver,
     rounded: Callable[[float, int], str] | None = None,
 ) -> int:
     """Solve every cell, check the number that will be printed, and print."""
-    records = []
-    for cell in output.progress(cells):
-        target, run = (
-            cell["epsilon"],
-            {key: value for key, value in cell.items() if key != "epsilon"},
-        )
-        run[wanted] = solve(cell)
-        record = {"target_epsilon": target, **run}
-        text = plain(run[wanted])
-        if rounded is not None and not (options.json or options.csv):
-            text = output.round_double(run[wanted], options.digits, rounded)
-            run[wanted] = record[wanted] = float(text)
-        if wanted == "steps" and run["steps"] == 0:
-            raise UsageError(
-                f"--epsilon {plain(target)} is out of reach: a single step with noise multiplier "
-                f"{plain(run['noise_multiplier'])} and sampling rate {plain(run['sample_rate'])} "
-                "spends more"
-            )
-        record.update(price(options, run, "delta", run["delta"]))
-        if record["epsilon"] > target:
-            raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
-        records.append({**record, **_sizes(wanted, record), "text": text})
+    check_method(options)
+    if options.json or options.csv:
+        rounded = None
+    certify = options.json or options.csv
+    records = [
+        _solved(options, cell, wanted, solve, rounded, certify) for cell in output.progress(cells)
+    ]
     texts = [record.pop("text") for record in records]
     if emit_data(options, records, data_facts(options)):
         return 0
@@ -147,27 +144,55 @@ def _calibrate(
         _print_one(options, records[0], wanted, texts[0])
         return 0
     shown = [{**record, "text": text} for record, text in zip(records, texts, strict=True)]
-    inputs = (
-        "target_epsilon",
-        "delta",
-        "noise_multiplier",
-        "dataset_size",
-        "batch_size",
-        "sample_rate",
-        "epochs",
-        "steps",
-    )
-    given = [key for key in inputs if key in cells[0] or key == "target_epsilon"]
+    given = [key for key in INPUTS if key in cells[0] or key == "target_epsilon"]
     columns = [input_column(key) for key in varying(shown, given)]
     columns.append(Column("text", wanted.replace("_", " "), str))
     if "expected_batch_size" in shown[0]:
         columns.append(Column("expected_batch_size", "batch size", plain))
     for record in shown:
         record["spent"] = _spent(record, options.digits)
+        record["beside"] = _beside(options, record, wanted)
     columns.append(Column("spent", "epsilon spent", str))
+    if options.accountant == "pld":
+        columns.append(Column("beside", "by Renyi-DP", str))
     print_sweep(options, shown, columns, given)
-    print_notes(sorted({note for record in records for note in _limits(wanted, record)}))
+    print_notes(sorted({note for record in records for note in _limits(options, wanted, record)}))
     return 0
+
+
+def _solved(
+    options: argparse.Namespace,
+    cell: Inputs,
+    wanted: str,
+    solve: Solver,
+    rounded: Callable[[float, int], str] | None,
+    certify: bool,
+) -> Inputs:
+    """Return the record of one target: its answer as printed, and the price of that."""
+    target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
+    by_renyi = {"accountant": "rdp", **renyi_options(options)}
+    run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else {"accountant": "pld"})
+    text = plain(run[wanted])
+    if rounded is not None:
+        text = output.round_double(run[wanted], options.digits, rounded)
+        run[wanted] = float(text)
+    if wanted == "steps" and run["steps"] == 0:
+        raise UsageError(
+            f"--epsilon {plain(target)} is out of reach: a single step with noise multiplier "
+            f"{plain(run['noise_multiplier'])} and sampling rate {plain(run['sample_rate'])} "
+            "spends more"
+        )
+    record = {"target_epsilon": target, **run}
+    record.update(price(options, run, "delta", run["delta"], certify))
+    if record["epsilon"] > target:
+        raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
+    record.update(_sizes(wanted, record))
+    if options.accountant == "pld":
+        try:
+            record[f"{wanted}_rdp"] = solve(cell, by_renyi)
+        except ValueError:  # the target is beyond what Renyi-DP can show
+            record[f"{wanted}_rdp"] = None
+    return {**record, "text": text}
 
 
 def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: str) -> None:
@@ -186,26 +211,41 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
             size, records = record["expected_batch_size"], record["dataset_size"]
             share = f"{grouped(size)} of {grouped(records)} records"
             print(f"expected batch size = {share} (rounded down)")
-    print(f"epsilon spent = {spent}\n")
+    print(f"epsilon spent = {spent}")
+    if options.accountant == "pld":
+        print(f"by Renyi-DP: {_beside(options, record, wanted)}")
+    print()
     run = {
         key: value
         for key, value in record.items()
         if wanted != "sample_rate" or key != "dataset_size"
     }
-    output.print_paragraph(words.statement(run, spent, plain(record["delta"]), options.conversion))
+    output.print_paragraph(words.statement(options, run, spent, plain(record["delta"])))
     print("\nAssumes")
-    output.print_facts(words.assumptions(run))
+    output.print_facts(words.assumptions(options, run))
     print("\nComputed")
     output.print_facts(words.method(options, record))
-    print_notes([*_limits(wanted, record), *words.notes(options, record)])
+    print_notes([*_limits(options, wanted, record), *words.notes(options, record)])
 
 
-def _limits(wanted: str, record: Inputs) -> list[str]:
+def _beside(options: argparse.Namespace, record: Inputs, wanted: str) -> str:
+    """Return the answer of Renyi-DP, rounded to the safe side; a dash where it has none."""
+    value = record.get(f"{wanted}_rdp")
+    if value is None:
+        return "-"
+    if wanted == "steps":
+        return grouped(value)
+    rounded = output.round_up if wanted == "noise_multiplier" else output.round_down
+    return output.round_double(value, options.digits, rounded)
+
+
+def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[str]:
     """Say so where the search ended before the target was reached."""
     if wanted == "noise_multiplier" and record[wanted] <= 0.01:
         return ["noise multipliers below 0.01 are not considered; the target permits less noise"]
-    if wanted == "steps" and record[wanted] >= 10**15:
-        return ["numbers of steps above 1e15 are not considered; the target permits more steps"]
+    most = 9 if options.accountant == "pld" else 15
+    if wanted == "steps" and record[wanted] >= 10**most:
+        return [f"numbers of steps above 1e{most} are not considered; the target permits more"]
     return []
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from renyi.cli import calibrate, guarantee
+from renyi.cli import calibrate, curve, guarantee
 
 RUN = "--noise-multiplier 1.1 --sample-rate 0.004 --steps 15000"
 RATE = "(--sample-rate Q | --batch-size B --dataset-size N)"
@@ -32,6 +32,8 @@ class Command:
     examples: str
     numbers: tuple[str, ...]
     accounting: bool = True
+    adjacency: bool = False
+    figure: bool = False
 
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
@@ -47,6 +49,7 @@ COMMANDS = (
         "  renyi epsilon --noise-multiplier 0.8,1,1.2 --batch-size 256 --dataset-size 60000 \\\n"
         "                --epochs 10:50:10 --delta 1e-5",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "delta"),
+        adjacency=True,
     ),
     Command(
         "delta",
@@ -56,6 +59,25 @@ COMMANDS = (
         (f"{SIGMA} --epsilon EPS", RATE, LENGTH),
         f"  renyi delta {RUN} --epsilon 2",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon"),
+        adjacency=True,
+    ),
+    Command(
+        "curve",
+        curve.curve,
+        "delta for many epsilon, or the trade-off of test errors, as table or figure",
+        "The whole guarantee of a run: delta against epsilon, or with --tradeoff the least type\n"
+        "II error (beta, missed records) of any test for one record's presence against its type\n"
+        "I error (alpha, false alarms). As a table; as a figure with --plot or --show, which\n"
+        "need matplotlib (python -m pip install matplotlib).",
+        (SIGMA, RATE, LENGTH),
+        f"  renyi curve {RUN}\n"
+        f"  renyi curve {RUN} \\\n"
+        "              --compare rdp,gdp --plot curve.png\n"
+        f"  renyi curve {RUN} --tradeoff",
+        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "alpha"),
+        accounting=False,
+        adjacency=True,
+        figure=True,
     ),
     Command(
         "noise",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from renyi.cli import output, words
 from renyi.cli.output import Column, plain
-from renyi.cli.settings import accountant, lengths, require, samplings
+from renyi.cli.pricing import headline, price, saving
+from renyi.cli.settings import check_method, lengths, require, samplings
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
@@ -32,7 +34,7 @@ def rdp(options: argparse.Namespace) -> int:
     from renyi import special
 
     records = []
-    for inputs in output.progress(_runs(options)):
+    for inputs in output.progress(runs(options)):
         q, sigma, steps = inputs["sample_rate"], inputs["noise_multiplier"], inputs["steps"]
         for order in map(float, options.rdp_orders):
             lower = float(special.rdp_sampled_gaussian_lower(q, sigma, order))
@@ -46,7 +48,7 @@ def rdp(options: argparse.Namespace) -> int:
                     "rdp_lower": lower if steps == 1 else math.nextafter(lower * steps, 0.0),
                 }
             )
-    facts = {"sampling": words.SAMPLING, "adjacency": words.ADJACENCY}
+    facts = {"sampling": words.SAMPLING, "adjacency": options.adjacency}
     if emit_data(options, records, facts):
         return 0
     columns = [input_column(key) for key in varying(records, INPUT_KEYS)]
@@ -57,52 +59,41 @@ def rdp(options: argparse.Namespace) -> int:
     _print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
     print("\nAssumes")
-    output.print_facts(words.assumptions(records[0]))
+    output.print_facts(words.assumptions(options, records[0]))
     return 0
 
 
 def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
-    records = []
-    cells = [
-        (inputs, float(value)) for inputs in _runs(options) for value in getattr(options, given)
-    ]
-    for inputs, value in output.progress(cells):
-        records.append({**inputs, given: value, **price(options, inputs, given, value)})
+    check_method(options)
+    cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
+    certify = len(cells) == 1 or options.json or options.csv
+    with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
+        records = [
+            {**run, given: value, **price(options, run, given, value, certify)}
+            for run, value in output.progress(cells)
+        ]
     if emit_data(options, records, data_facts(options)):
         return 0
     if len(records) == 1:
         _print_one(options, records[0], given, wanted)
-    else:
-        given_keys = (*INPUT_KEYS, given)
-        columns = [input_column(key) for key in varying(records, given_keys)]
-        columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
+        return 0
+    given_keys = (*INPUT_KEYS, given)
+    columns = [input_column(key) for key in varying(records, given_keys)]
+    columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
+    if options.accountant == "rdp":
         columns.append(
             Column("order", "best order", lambda order: "-" if order is None else f"{order:.4g}")
         )
-        print_sweep(options, records, columns, given_keys)
+    elif options.adjacency == "add_remove":
+        beside = f"{wanted}_rdp"
+        for record in records:
+            record["saved"] = saving(record[wanted], record[beside]) or "-"
+        columns.append(
+            Column(beside, "by Renyi-DP", lambda value: output.round_up(value, options.digits))
+        )
+        columns.append(Column("saved", "smaller by", str))
+    print_sweep(options, records, columns, given_keys)
     return 0
-
-
-def price(
-    options: argparse.Namespace, inputs: dict[str, Any], given: str, value: float
-) -> dict[str, Any]:
-    """Price one run: the number, the bracket of its exact value, and the order that won."""
-    account = accountant(
-        options, inputs["noise_multiplier"], inputs["sample_rate"], inputs["steps"]
-    )
-    if given == "delta":
-        number, order = account.get_epsilon_and_order(value)
-        lower, upper = account.get_epsilon_bounds(value)
-    else:
-        number, order = account.get_delta_and_order(value)
-        lower, upper = account.get_delta_bounds(value)
-    wanted = "epsilon" if given == "delta" else "delta"
-    return {
-        wanted: float(number),
-        f"{wanted}_lower": float(lower),
-        f"{wanted}_upper": float(upper),
-        "order": float(order) if math.isfinite(order) else None,
-    }
 
 
 def emit_data(
@@ -130,15 +121,19 @@ def emit_data(
 
 def data_facts(options: argparse.Namespace) -> dict[str, Any]:
     """Assumptions and method under names that programs can test."""
-    return {
+    facts: dict[str, Any] = {
         "sampling": words.SAMPLING,
-        "adjacency": words.ADJACENCY,
-        "accounting": "rdp",
-        "conversion": options.conversion,
-        "orders": "all real orders"
-        if options.orders is None
-        else [float(order) for order in options.orders],
+        "adjacency": options.adjacency,
+        "accounting": options.accountant,
     }
+    if options.accountant == "rdp":
+        facts["conversion"] = options.conversion
+        facts["orders"] = (
+            "all real orders"
+            if options.orders is None
+            else [float(order) for order in options.orders]
+        )
+    return facts
 
 
 def print_sweep(
@@ -146,12 +141,16 @@ def print_sweep(
     records: Sequence[dict[str, Any]],
     columns: Sequence[Column],
     inputs: Sequence[str],
+    beside: bool = True,
 ) -> None:
-    """Print the table of a sweep, with what the rows share above and what they assume below."""
+    """Print the table of a sweep, with what the rows share above and what they assume below.
+
+    ``beside``: the exact curve has a column of Renyi-DP for comparison.
+    """
     _print_fixed(records, inputs)
     output.print_table(columns, records)
     rates = {record["sample_rate"] for record in records}
-    facts = words.assumptions({**records[0], "sample_rate": min(rates)})
+    facts = words.assumptions(options, {**records[0], "sample_rate": min(rates)})
     if len(rates) > 1:
         facts["sampling"] = (
             "Poisson: each record enters each step independently with the sampling rate; "
@@ -160,7 +159,7 @@ def print_sweep(
     print("\nAssumes")
     output.print_facts(facts)
     print("\nComputed")
-    output.print_facts({**words.method(options, {"order": None})})
+    output.print_facts(words.method(options, {}, beside))
 
 
 def input_column(key: str) -> Column:
@@ -171,29 +170,45 @@ def input_column(key: str) -> Column:
 def _print_one(
     options: argparse.Namespace, record: dict[str, Any], given: str, wanted: str
 ) -> None:
-    number = output.round_up(record[wanted], options.digits)
+    value = headline(record, wanted)
+    number = output.round_up(value, options.digits)
     texts = {wanted: number, given: plain(record[given])}
-    print(f"{wanted} = {number} at {given} = {texts[given]}\n")
-    if math.isfinite(record[wanted]):
-        output.print_paragraph(
-            words.statement(record, texts["epsilon"], texts["delta"], options.conversion)
-        )
+    print(f"{wanted} = {number} at {given} = {texts[given]}{_beside(options, record, wanted)}\n")
+    if math.isfinite(value):
+        output.print_paragraph(words.statement(options, record, texts["epsilon"], texts["delta"]))
     else:
         print("No finite guarantee.")
     print("\nAssumes")
-    output.print_facts(words.assumptions(record))
+    output.print_facts(words.assumptions(options, record))
     print("\nComputed")
     bracket = (
         f"{plain(record[f'{wanted}_lower'])} <= {wanted} <= {plain(record[f'{wanted}_upper'])}"
     )
+    exact = "exact value of this conversion" if options.accountant == "rdp" else f"exact {wanted}"
     output.print_facts(
         {
             **words.method(options, record),
-            "certified": f"{bracket} for the exact value of this conversion",
+            "certified": f"{bracket} for the {exact}",
             "rounding": f"{wanted} is printed rounded up",
         }
     )
     print_notes(words.notes(options, record))
+
+
+def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> str:
+    """Say what the number is, and what Renyi-DP gives in its place."""
+    if options.accountant == "rdp":
+        return ""
+    other = record[f"{wanted}_rdp"]
+    if other is None:
+        return " (exact curve)"
+    text = output.round_up(other, options.digits)
+    less = saving(headline(record, wanted), other)
+    return (
+        f" (exact curve; Renyi-DP: {text})"
+        if less is None
+        else (f" (exact curve; {less} below the {text} of Renyi-DP)")
+    )
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -203,7 +218,7 @@ def print_notes(notes: Sequence[str]) -> None:
         output.print_paragraph(f"Note: {note}.")
 
 
-def _runs(options: argparse.Namespace) -> list[dict[str, Any]]:
+def runs(options: argparse.Namespace) -> list[dict[str, Any]]:
     """All combinations of noise, sampling and length."""
     return [
         {"noise_multiplier": float(noise), **sampling.fields(), **length.fields()}

@@ -69,7 +69,7 @@ OPTIONS = {
     "orders": Option(
         "--orders",
         values.ORDER,
-        "Renyi orders (> 1, <= 1e6) to choose from; default: all real orders",
+        "with --accountant rdp: Renyi orders (> 1, <= 1e6) to choose from; default: all real",
         "A",
     ),
     "rdp_orders": Option(
@@ -78,11 +78,31 @@ OPTIONS = {
         "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)",
         "A",
     ),
+    "alpha": Option(
+        "--alpha",
+        values.PROBABILITY,
+        "with --tradeoff: type I errors (false positive rates), 0 < A < 1; default: a selection",
+        "A",
+    ),
     "order": Option("--order", values.ORDER_FROM_ONE, "Renyi order (>= 1, <= 1e6)", "A"),
 }
 
 CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
-NAMES = ("epsilon", "delta", "noise", "steps", "rate", "rdp", "verify", "bench", "info")
+ACCOUNTANTS = ("pld", "rdp")
+ADJACENCIES = ("add_remove", "replace_one")
+COMPARISONS = ("rdp", "gdp")
+NAMES = (
+    "epsilon",
+    "delta",
+    "curve",
+    "noise",
+    "steps",
+    "rate",
+    "rdp",
+    "verify",
+    "bench",
+    "info",
+)
 
 # What the options are called elsewhere.
 _ALIASES = {
@@ -99,6 +119,10 @@ _ALIASES = {
     "--alphas": "--orders",
     "--num-steps": "--steps",
     "--iterations": "--steps",
+    "--neighbours": "--adjacency",
+    "--neighboring-relation": "--adjacency",
+    "--trade-off": "--tradeoff",
+    "--fpr": "--alpha",
     "--num-compositions": "--steps",
     "--n": "--dataset-size",
 }

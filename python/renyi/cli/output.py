@@ -7,12 +7,15 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
 from tqdm import tqdm
+
+PATIENCE = 0.5  # seconds without a progress bar
 
 Record = Mapping[str, Any]
 T = TypeVar("T")
@@ -95,11 +98,20 @@ def grouped(value: int) -> str:
 
 
 def progress(items: Sequence[T], unit: str = "row") -> Iterable[T]:
-    """Return the items, many of them with a progress bar on stderr if that is a terminal."""
-    if len(items) < 20:
+    """Return the items, with a progress bar on stderr if that is a terminal and they take long."""
+    if len(items) < 2:
         return items
-    bar: Iterable[T] = tqdm(items, unit=unit, disable=None, leave=False, file=sys.stderr)
+    bar: Iterable[T] = tqdm(
+        items, unit=unit, disable=None, leave=False, file=sys.stderr, delay=PATIENCE
+    )
     return bar
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show a line on stderr while something may take seconds, if that is a terminal."""
+    with tqdm(bar_format="{desc}", desc=f"{text} ...", disable=None, leave=False, file=sys.stderr):
+        yield
 
 
 def print_table(columns: Sequence[Column], records: Sequence[Record]) -> None:

@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 
 from renyi.cli import check, values
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
-from renyi.cli.options import CONVERSIONS, OPTIONS, Parser, join_negative_values
+from renyi.cli.groups import (
+    add_accounting,
+    add_adjacency,
+    add_figure,
+    add_formats,
+    add_numbers,
+    one,
+)
+from renyi.cli.options import ADJACENCIES, Parser, join_negative_values
 from renyi.cli.values import Domain, UsageError
 
 
@@ -49,26 +57,23 @@ def build_parser() -> Parser:
             spec.examples,
             _usage(spec.name, *spec.usage, "[option ...]"),
         )
-        _add_numbers(command.add_argument_group("numbers"), spec.numbers)
+        add_numbers(command.add_argument_group("numbers"), spec.numbers)
         method = command.add_argument_group("method and output")
+        command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
         if spec.accounting:
-            _add_numbers(method, ("orders",))
-            method.add_argument(
-                "--conversion",
-                choices=CONVERSIONS,
-                default=CONVERSIONS[0],
-                metavar="NAME",
-                help="from Renyi-DP to (epsilon, delta): optimal (default, the tightest), "
-                "balle, asoodeh or mironov",
-            )
+            add_accounting(method)
+        if spec.adjacency:
+            add_adjacency(method)
+        if spec.figure:
+            add_figure(command.add_argument_group("curve"))
         method.add_argument(
             "--digits",
-            type=_one(Domain("from 1 to 17", lambda x: 1 <= x <= 17, whole=True)),
+            type=one(Domain("from 1 to 17", lambda x: 1 <= x <= 17, whole=True)),
             default=4,
             metavar="D",
             help="significant digits to print, 1 to 17 (default 4)",
         )
-        _add_formats(method)
+        add_formats(method)
     _add_verify(commands)
     _add_bench(commands)
     _add_info(commands)
@@ -93,28 +98,28 @@ def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         ),
     )
     points = command.add_argument_group("points")
-    _add_numbers(points, ("sample_rate", "noise_multiplier", "order"))
+    add_numbers(points, ("sample_rate", "noise_multiplier", "order"))
     points.add_argument(
         "--random",
-        type=_one(Domain("from 1 to 1000000", lambda x: 1 <= x <= 1_000_000, whole=True)),
+        type=one(Domain("from 1 to 1000000", lambda x: 1 <= x <= 1_000_000, whole=True)),
         metavar="N",
         help="N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
     )
     points.add_argument(
         "--seed",
-        type=_one(values.COUNT_FROM_ZERO),
+        type=one(values.COUNT_FROM_ZERO),
         metavar="S",
         help="seed of --random (default 0)",
     )
     output = command.add_argument_group("method and output")
     output.add_argument(
         "--reference-digits",
-        type=_one(Domain("from 30 to 1000", lambda x: 30 <= x <= 1000, whole=True)),
+        type=one(Domain("from 30 to 1000", lambda x: 30 <= x <= 1000, whole=True)),
         default=50,
         metavar="D",
         help="digits of the reference, 30 to 1000 (default 50)",
     )
-    _add_formats(output)
+    add_formats(output)
 
 
 def _add_bench(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -129,7 +134,7 @@ def _add_bench(commands: argparse._SubParsersAction[Parser]) -> None:
         _usage("bench", "[--quick] [--json | --csv]"),
     )
     command.add_argument("--quick", action="store_true", help="fewer repetitions")
-    _add_formats(command)
+    add_formats(command)
 
 
 def _add_info(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -191,29 +196,3 @@ def _add(
     command.prog = f"renyi {name}"
     command.set_defaults(run=run, parser=command)
     return command
-
-
-def _add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:
-    for name in names:
-        option = OPTIONS[name]
-        group.add_argument(
-            option.flag,
-            type=values.numbers_in(option.domain),
-            metavar=option.metavar,
-            help=option.help,
-            dest=name,
-        )
-
-
-def _add_formats(group: argparse._ActionsContainer) -> None:
-    forms = group.add_mutually_exclusive_group()
-    forms.add_argument(
-        "--json", action="store_true", help="full doubles, bounds and assumptions as JSON"
-    )
-    forms.add_argument(
-        "--csv", action="store_true", help="full doubles, bounds and assumptions as CSV"
-    )
-
-
-def _one(domain: Domain) -> Callable[[str], int]:
-    return lambda text: int(values.number(text, domain))

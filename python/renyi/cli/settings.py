@@ -1,18 +1,20 @@
-"""From options to training settings: sampling rate, steps, and the accountant that prices them."""
+"""From options to training settings: sampling rate, steps, and the accountants that price them."""
 
 from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli.options import OPTIONS
+from renyi.cli.options import CONVERSIONS, OPTIONS
 from renyi.cli.values import UsageError, permitted
 
 if TYPE_CHECKING:
-    from renyi import RDPAccountant
+    from renyi import PLDAccountant, RDPAccountant
+    from renyi.mechanisms import Mechanism
 
 
 @dataclass(frozen=True)
@@ -109,18 +111,41 @@ def steps_of_epochs(epochs: Fraction, sampling: Sampling) -> int:
     return math.ceil(epochs / sampling.exact)
 
 
-def accountant(
-    options: argparse.Namespace, noise_multiplier: float, sample_rate: float, steps: int
-) -> RDPAccountant:
-    """Return an accountant that has seen the whole run."""
-    from renyi import Gaussian, PoissonSampled, RDPAccountant
+def check_method(options: argparse.Namespace) -> None:
+    """Refuse options of one accountant beside the other, and settle the conversion."""
+    if options.accountant == "pld":
+        for flag, value in (("--orders", options.orders), ("--conversion", options.conversion)):
+            if value is not None:
+                raise UsageError(f"{flag} needs --accountant rdp: the exact curve has no orders")
+    elif options.adjacency != "add_remove":
+        raise UsageError(f"--adjacency {options.adjacency} needs --accountant pld")
+    if options.conversion is None:
+        options.conversion = CONVERSIONS[0]
 
-    gaussian = Gaussian(noise_multiplier)
-    step = gaussian if sample_rate == 1.0 else PoissonSampled(gaussian, sample_rate)
-    return RDPAccountant(**accounting(options)).compose(step, steps)
+
+def curve_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> PLDAccountant:
+    """Return an exact accountant that has seen the whole run."""
+    from renyi import PLDAccountant
+
+    return PLDAccountant(options.adjacency).compose(_step(run), run["steps"])
 
 
-def accounting(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the keyword arguments that accountants and calibrations share."""
+def renyi_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> RDPAccountant:
+    """Return a Renyi-DP accountant that has seen the whole run."""
+    from renyi import RDPAccountant
+
+    return RDPAccountant(**renyi_options(options)).compose(_step(run), run["steps"])
+
+
+def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the keyword arguments that Renyi-DP accountants and calibrations share."""
     orders = None if options.orders is None else sorted({float(order) for order in options.orders})
     return {"orders": orders, "conversion": options.conversion}
+
+
+def _step(run: Mapping[str, Any]) -> Mechanism:
+    from renyi import Gaussian, PoissonSampled
+
+    gaussian = Gaussian(run["noise_multiplier"])
+    rate = run["sample_rate"]
+    return gaussian if rate == 1.0 else PoissonSampled(gaussian, rate)

@@ -50,6 +50,7 @@ _OPTION_OF_ARGUMENT = {
     "order": "--order",
     "alpha": "--order",
     "conversion": "--conversion",
+    "adjacency": "--adjacency",
 }
 
 

@@ -14,9 +14,18 @@ CONVERSION_SOURCES = {
     "mironov": "the conversion of Mironov 2017",
 }
 
-# Machine-readable: these names go into JSON and CSV.
+# Machine-readable: this name goes into JSON and CSV.
 SAMPLING = "poisson"
-ADJACENCY = "add_remove"
+
+_CHANGES = {
+    "add_remove": "the addition or removal of one record",
+    "replace_one": "the replacement of one record",
+}
+_DIRECTIONS = {"remove": "one record removed", "add": "one record added"}
+_ADJACENCIES = {
+    "add_remove": "add or remove one record (not: replace one)",
+    "replace_one": "replace one record by another (not: add or remove one)",
+}
 
 
 def run_in_words(record: Mapping[str, Any]) -> str:
@@ -39,21 +48,30 @@ def rate_in_words(record: Mapping[str, Any]) -> str:
     return f"{record['batch_size']}/{record['dataset_size']}"
 
 
-def statement(record: Mapping[str, Any], epsilon: str, delta: str, conversion: str) -> str:
+def statement(options: Any, record: Mapping[str, Any], epsilon: str, delta: str) -> str:
     """One sentence to publish; ``epsilon`` and ``delta`` are the rounded texts."""
     from renyi import __version__
 
-    order = record["order"]
-    at_order = "" if order is None else f" at order {order:.4g}"
+    if options.accountant == "rdp":
+        order = record["order"]
+        at_order = "" if order is None else f" at order {order:.4g}"
+        source = (
+            "this is an upper bound obtained by Renyi differential privacy (Mironov 2017; "
+            f"Mironov, Talwar and Zhang 2019){at_order} with "
+            f"{CONVERSION_SOURCES[options.conversion]}"
+        )
+    else:
+        source = (
+            "this is the exact privacy curve of the composition (its dominating pair: Zhu, Dong "
+            "and Wang 2022), rounded up"
+        )
     return (
         f"{run_in_words(record)} satisfies ({epsilon}, {delta})-differential privacy "
-        "under the addition or removal of one record; this is an upper bound obtained by "
-        f"Renyi differential privacy (Mironov 2017; Mironov, Talwar and Zhang 2019){at_order} with "
-        f"{CONVERSION_SOURCES[conversion]}, computed with renyi {__version__}."
+        f"under {_CHANGES[options.adjacency]}; {source}, computed with renyi {__version__}."
     )
 
 
-def assumptions(record: Mapping[str, Any]) -> dict[str, str]:
+def assumptions(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
     """Say what must be true of the training run for the number to hold."""
     if record["sample_rate"] == 1.0:
         sampling = "none: every record takes part in every step"
@@ -64,26 +82,51 @@ def assumptions(record: Mapping[str, Any]) -> dict[str, str]:
         )
     return {
         "sampling": sampling,
-        "adjacency": "add or remove one record (not: replace one)",
+        "adjacency": _ADJACENCIES[options.adjacency],
         "noise": "normal, standard deviation = noise multiplier x L2 clipping norm of one record, "
         "added to the sum over the batch",
         "release": "the results of all steps may be seen, not only the last",
     }
 
 
-def method(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
-    """How the number was computed."""
+def method(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:
+    """How the number was computed; an empty record stands for a table of many."""
+    if options.accountant == "rdp":
+        accounting = f"Renyi-DP, {_renyi(options, record)}"
+        return {"accounting": accounting, "conversion": _conversion(options)}
+    exact = "exact curve of the composition, rounded up"
+    if getattr(options, "tradeoff", False):
+        exact = "exact trade-off function of the composition, rounded down"
+    if options.adjacency == "replace_one":
+        return {"accounting": exact}
+    facts = {
+        "accounting": f"{exact}; the worse of both directions{_decides(record.get('direction'))}"
+    }
+    if beside:
+        conversion = CONVERSION_SOURCES[options.conversion]
+        facts["Renyi-DP"] = f"for comparison: {_renyi(options, record)}, {conversion}"
+    return facts
+
+
+def _decides(direction: str | None) -> str:
+    if direction is None:
+        return ""
+    return " (they agree)" if direction == "both" else f": {_DIRECTIONS[direction]}"
+
+
+def _renyi(options: Any, record: Mapping[str, Any]) -> str:
     chosen = (
         "all real orders"
         if options.orders is None
         else f"the {len(options.orders)} orders of --orders"
     )
-    order = record["order"]
+    order = record.get("order")
     won = "" if order is None else f", best order {order:.6g}"
-    return {
-        "accounting": f"Renyi-DP, minimum over {chosen}{won}",
-        "conversion": f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}",
-    }
+    return f"minimum over {chosen}{won}"
+
+
+def _conversion(options: Any) -> str:
+    return f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}"
 
 
 def notes(options: Any, record: Mapping[str, Any]) -> list[str]:
@@ -97,7 +140,7 @@ def notes(options: Any, record: Mapping[str, Any]) -> list[str]:
         )
     if record["delta"] > 0.999:
         remarks.append("a delta of 1 promises nothing; ask for a larger epsilon")
-    order = record["order"]
+    order = record.get("order")
     if options.orders is not None and len(options.orders) > 1 and order is not None:
         if order == float(max(options.orders)):
             remarks.append(

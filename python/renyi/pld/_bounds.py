@@ -236,7 +236,7 @@ def _crossing(curve: ComposedLoss, delta: float, start: float, outward: float) -
             break
         low, high, stride = low - stride, low, 1.5 * stride
     else:
-        return -math.inf
+        return -math.inf if outward < 0.0 else math.inf
     stride = curve.step * curve.window.size / 1024.0
     for _ in range(40):
         if curve.delta(high) <= delta:

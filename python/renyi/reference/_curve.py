@@ -158,7 +158,7 @@ def delta(steps: Steps, epsilon: Number, direction: str = "remove", digits: int 
     --------
     >>> import mpmath
     >>> mpmath.nstr(delta([(1, 1, 1)], 1, digits=15), 15)
-    '0.126936737507203'
+    '0.126936737506644'
     """
     check_digits(digits)
     require("direction", direction in ("remove", "add"), '"remove" or "add"', direction)

@@ -24,6 +24,8 @@ constexpr int kMostNodes = 800;        // of the first step
 constexpr double kLeastTilt = 0.02;    // the minimum may lie at t < 0, where it is shallow
 constexpr double kLargestOrder = 9e5;  // log A takes orders up to 1e6
 constexpr double kDead = 44.0;         // e^-44 of the sum
+constexpr int kMostTurns = 40;
+constexpr double kNear = 0.5;          // of log delta
 constexpr double kRounding = 0x1p-47;  // of the nodes, relative to the largest
 
 struct Start {
@@ -184,23 +186,35 @@ Estimate bent_delta(std::span<const SampledStep> steps, Direction direction, dou
     return {std::exp(s.log_value), s.error};
 }
 
-// Newton for log delta, each contour serving until epsilon has moved away from it.
+// Newton for log delta in log epsilon, down from Chernoff's bound and kept within a bracket; a new contour at each turn
+// until epsilon stays near it.
 Estimate bent_epsilon(std::span<const SampledStep> steps, Direction direction, double delta) noexcept {
     const double log_delta = std::log(delta);
     double epsilon = chernoff_epsilon(steps, direction, log_delta);
-    for (int turn = 0; turn < 12 && std::isfinite(epsilon); ++turn) {
+    double low = 0.0, high = kInfinity;
+    for (int turn = 0; turn < kMostTurns && epsilon > 0.0 && epsilon < kInfinity; ++turn) {
         BentContour contour(steps, direction, epsilon);
-        if (!contour.usable() || !contour.refine(epsilon)) break;
-        const double placed = epsilon;
-        BentContour::Sum s{};
-        for (int i = 0; i < 8; ++i) {
-            s = contour.sum(epsilon);
-            const double move = (log_delta - s.log_value) / s.slope;
-            if (std::fabs(move * s.slope) < 1e-13) break;
-            epsilon += std::clamp(move, -2.0 / -s.slope, 2.0 / -s.slope);
+        if (!contour.usable()) break;
+        if (!contour.refine(epsilon)) {  // far out in the tail, below the rounding errors
+            high = epsilon;
+            epsilon = low > 0.0 ? std::sqrt(low * high) : 0.05 * high;
+            continue;
         }
-        if (!std::isfinite(epsilon)) break;
-        if (std::fabs((epsilon - placed) * s.slope) < 1.0) return {epsilon, s.error / -s.slope};
+        BentContour::Sum s = contour.sum(epsilon);
+        double residual = s.log_value - log_delta;
+        if (std::fabs(residual) < kNear) {  // the contour serves up to the solution
+            for (int i = 0; i < 6 && std::fabs(residual) > 1e-14; ++i) {
+                epsilon -= residual / s.slope;
+                s = contour.sum(epsilon);
+                residual = s.log_value - log_delta;
+            }
+            if (!(std::fabs(residual) < 1e-7)) break;
+            return {epsilon, (s.error + std::fabs(residual)) / -s.slope};
+        }
+        (residual > 0.0 ? low : high) = epsilon;
+        const double newton = epsilon * std::exp(std::clamp(-residual / (s.slope * epsilon), -3.0, 3.0));
+        const bool inside = newton > low && newton < high;
+        epsilon = inside ? newton : (low > 0.0 ? std::sqrt(low * high) : 0.05 * high);
     }
     return {kNaN, kNaN};
 }

@@ -11,7 +11,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kSlopeRounding = 0.5;   // of K', as a part of TiltedLaw::rounding
+constexpr double kSlopeRounding = 0.5;  // of K', as a part of TiltedLaw::rounding
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next

@@ -199,6 +199,13 @@ void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const Sam
     }
 }
 
+double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon) {
+    const Composition c = composition_of(steps);
+    Bracket answer;
+    if (closed_delta(c, direction, epsilon, answer)) return answer.upper;
+    return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
+}
+
 Bracket certified_delta(std::span<const SampledStep> steps, Direction direction, double epsilon, double rtol) {
     const Composition c = composition_of(steps);
     Bracket answer;

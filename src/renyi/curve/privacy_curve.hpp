@@ -28,6 +28,9 @@ void curve_epsilon(std::span<const SampledStep> steps, Direction direction, std:
 void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, Direction direction,
                          std::span<const double> times, double delta, CurveAnswer* answers);
 
+// A certified upper bound of delta that is quickly had and usually within a factor of ten or so.
+double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon);
+
 // Certified only, at most about rtol wide (of delta); NaN where that would take more than half a million nodes.
 Bracket certified_delta(std::span<const SampledStep> steps, Direction direction, double epsilon, double rtol);
 Bracket certified_epsilon(std::span<const SampledStep> steps, Direction direction, double delta, double rtol);

@@ -126,6 +126,16 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
     return {};
 }
 
+double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
+    const double t = saddle.tilt;
+    if (!(t > 0.0)) return 1.0;
+    const double exponent = saddle.at.value - t * epsilon - t * std::log1p(1.0 / t) - std::log1p(t);
+    const double error =
+        saddle.at.error +
+        16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + 3.0 * t * (1.0 + std::fabs(epsilon)));
+    return std::isnan(exponent) ? 1.0 : std::min(std::exp(exponent + error) * (1.0 + 0x1p-50), 1.0);
+}
+
 // Newton in t for log_estimate() = log delta, whose derivative is -t F''.
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
     const TiltedMoment origin = tilted_moment(loss, 0.0);

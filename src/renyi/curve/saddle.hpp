@@ -53,6 +53,9 @@ struct Saddle {
 };
 
 Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept;
+
+// Chernoff's bound of delta at a saddle point: e^{K(t) - t eps} t^t/(1+t)^(1+t), rounded up.
+double chernoff_delta(const Saddle& saddle, double epsilon) noexcept;
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept;
 
 }  // namespace renyi

@@ -1,0 +1,246 @@
+"""Speed of the exact privacy curve beside libraries that compose privacy-loss distributions.
+
+    python bench/curve_speed.py             # everything, writes bench/results/curve_speed.md
+    python bench/curve_speed.py --quick     # fewer rounds, to the screen only
+
+dp_accounting, prv_accountant and Opacus are timed if they are installed and otherwise named as
+absent. One core, all contenders in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from speed import duration, machine, mechanism, relative, table, times
+
+import renyi
+from renyi import PLDAccountant
+from renyi._bench import Contender, interleave
+from renyi._peers import CurvePeer, Training, installed_curves
+
+OUTPUT = Path(__file__).parent / "results" / "curve_speed.md"
+DELTA = 1e-5
+RUN = Training(0.01, 1.0, 10_000)
+EXACT = 6.18771238997154  # epsilon of RUN at DELTA: root of renyi.reference.delta
+TARGET = 2.0
+DISTINCT = tuple(Training(0.01, 0.8 + 0.001 * i, 1) for i in range(1000))
+FEW = 10  # queries or steps given to libraries that need seconds for each
+
+
+def composed(steps: Sequence[Training]) -> Any:
+    accountant = PLDAccountant()
+    for run in steps:
+        accountant.compose(mechanism(run), run.steps)
+    return accountant
+
+
+def epsilon(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
+    yield "## Epsilon of a training run\n"
+    yield (
+        f"q = {RUN.sample_rate:g}, sigma = {RUN.noise_multiplier:g}, {RUN.steps:,} steps, delta = "
+        "1e-5. Fresh accountant, compose, one query; every repetition has another noise multiplier "
+        "(parts in 1e10). Bracket: certified lower and upper bound, the upper one is shown. "
+        "dp_accounting: grid 1e-4; the others: eps_error 0.01, delta_error 1e-8, their upper "
+        "bound.\n"
+    )
+    contenders = [
+        Contender("renyi", lambda k: float(composed([RUN.nudged(k)]).get_epsilon(DELTA))),
+        Contender(
+            "renyi, bracket",
+            lambda k: float(composed([RUN.nudged(k)]).get_epsilon_bounds(DELTA)[1]),
+        ),
+    ]
+    for peer in peers:
+        call = partial(lambda k, p: p.epsilon([RUN.nudged(k)], DELTA), p=peer)
+        contenders.append(Contender(peer.name, call))
+    timings = interleave(contenders, rounds=rounds)
+    yield table(
+        "engine|median|time / renyi|time / bracket|epsilon|relative error",
+        [
+            [
+                t.name,
+                duration(t.median),
+                times(timings[0], t),
+                times(timings[1], t) if t not in timings[:2] else "",
+                f"{t.result:.10g}",
+                relative(t.result, EXACT),
+            ]
+            for t in timings
+        ],
+    )
+
+
+def calibration(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
+    yield "## Noise for a target\n"
+    yield (
+        f"Smallest noise multiplier for ({TARGET:g}, 1e-5), q = {RUN.sample_rate:g}, "
+        f"{RUN.steps:,} steps; default tolerances (Opacus 0.01 in epsilon, dp_accounting 1e-6 in "
+        "the noise).\n"
+    )
+
+    def ours(k: int) -> float:
+        return float(
+            renyi.calibrate_noise_multiplier(
+                target_epsilon=TARGET * (1 + 1e-10 * k),
+                target_delta=DELTA,
+                sample_rate=RUN.sample_rate,
+                steps=RUN.steps,
+                accountant="pld",
+            )
+        )
+
+    contenders = [Contender("renyi", ours)]
+    for peer in peers:
+        if (noise := peer.noise_multiplier) is not None:
+            call = partial(
+                lambda k, f: f(TARGET * (1 + 1e-10 * k), DELTA, RUN.sample_rate, RUN.steps), f=noise
+            )
+            contenders.append(Contender(peer.name, call))
+    timings = interleave(contenders, rounds=min(rounds, 5))
+    yield table(
+        "engine|median|time / renyi|noise multiplier",
+        [[t.name, duration(t.median), times(timings[0], t), f"{t.result:.8f}"] for t in timings],
+    )
+
+
+def sweep(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
+    yield "## A sweep over training runs\n"
+    rng = np.random.default_rng(3)
+    count = 10_000
+    runs = [
+        Training(float(q), float(sigma), int(k))
+        for q, sigma, k in zip(
+            10 ** rng.uniform(-4, -1, count),
+            rng.uniform(0.6, 8, count),
+            10 ** rng.uniform(2, 5, count),
+            strict=True,
+        )
+    ]
+    yield (
+        f"Epsilon at 1e-5 of {count:,} random runs: q log-uniform in [1e-4, 0.1], sigma uniform in "
+        f"[0.6, 8], 100 to 100,000 steps. A loop in Python; peers: the first {FEW}.\n"
+    )
+
+    def ours(k: int) -> float:
+        return float(sum(composed([run.nudged(k)]).get_epsilon(DELTA) for run in runs))
+
+    contenders = [Contender("renyi", ours, count)]
+    for peer in peers:
+
+        def theirs(k: int, peer: CurvePeer = peer) -> float:
+            return sum(peer.epsilon([run.nudged(k)], DELTA) for run in runs[:FEW])
+
+        contenders.append(Contender(peer.name, theirs, FEW))
+    timings = interleave(contenders, rounds=1)
+    yield table(
+        "engine|one run|10,000 runs",
+        [[t.name, duration(t.median), duration(t.median * count)] for t in timings],
+    )
+
+
+def many(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
+    yield "## Many queries of one composition\n"
+    yield (
+        "1,000 values of delta from 1e-3 to 1e-12, and epsilon after each of 1,000 checkpoints "
+        f"along 10,000 steps. A peer gets {FEW} of the deltas, one call each.\n"
+    )
+    deltas = np.logspace(-3, -12, 1000)
+    counts = np.arange(10, 10_001, 10)
+    contenders = [
+        Contender(
+            "renyi, 1,000 deltas",
+            lambda k: float(np.sum(composed([RUN.nudged(k)]).get_epsilon(deltas))),
+            1000,
+        ),
+        Contender(
+            "renyi, 1,000 checkpoints",
+            lambda k: float(
+                np.sum(composed([RUN.nudged(k)._replace(steps=1)]).get_epsilon_after(DELTA, counts))
+            ),
+            1000,
+        ),
+    ]
+    for peer in peers:
+
+        def theirs(k: int, peer: CurvePeer = peer) -> float:
+            chosen = deltas[: 600 : 600 // FEW]  # above 1e-9: they have nothing to say below
+            return sum(peer.epsilon([RUN.nudged(k)], float(delta)) for delta in chosen)
+
+        contenders.append(Contender(f"{peer.name}, {FEW} deltas", theirs, FEW))
+    timings = interleave(contenders, rounds=min(rounds, 3))
+    yield table(
+        "engine|one value|time / renyi",
+        [[t.name, duration(t.median), times(timings[0], t)] for t in timings],
+    )
+
+
+def live(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
+    yield "## Distinct steps, a query after each\n"
+    yield (
+        "q = 0.01, sigma = 0.8, 0.801, ..., 1.799; one step is composed and epsilon at 1e-5 is "
+        f"asked for, again and again. Peers: the first {FEW} steps, their whole history at every "
+        "query.\n"
+    )
+
+    def ours(k: int) -> float:
+        accountant, value = PLDAccountant(), 0.0
+        for run in DISTINCT:
+            accountant.compose(mechanism(run.nudged(k)))
+            value = accountant.get_epsilon(DELTA)
+        return float(value)
+
+    contenders = [Contender("renyi, 1,000 steps", ours, 1000)]
+    for peer in peers:
+
+        def theirs(k: int, peer: CurvePeer = peer) -> float:
+            value = 0.0
+            for n in range(1, FEW + 1):
+                value = peer.epsilon([run.nudged(k) for run in DISTINCT[:n]], DELTA)
+            return value
+
+        contenders.append(Contender(f"{peer.name}, {FEW} steps", theirs, FEW))
+    timings = interleave(contenders, rounds=1)
+    yield table(
+        "engine|one step and query|last epsilon",
+        [[t.name, duration(t.median), f"{t.result:.8g}"] for t in timings],
+    )
+
+
+SECTIONS: dict[str, Callable[[Sequence[CurvePeer], int], Iterable[str]]] = {
+    "epsilon": epsilon,
+    "calibration": calibration,
+    "sweep": sweep,
+    "many": many,
+    "live": live,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="2 rounds, to the screen only")
+    parser.add_argument("--only", choices=SECTIONS, nargs="+", help="these sections, screen only")
+    options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # before the peers are loaded, so that torch sees one core
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    peers, missing = installed_curves()
+    rounds = 2 if options.quick else 7
+    parts = ["# Speed of the exact privacy curve\n", machine(peers, missing, rounds)]
+    print(*parts, sep="\n", flush=True)
+    for name in options.only or SECTIONS:
+        for part in SECTIONS[name](peers, rounds):
+            print(part, flush=True)
+            parts.append(part)
+    if not (options.quick or options.only):
+        OUTPUT.parent.mkdir(exist_ok=True)
+        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""Calibration: noise, steps or sampling rate for a target, by exact or by Rényi accounting.
+
+A target is one of
+
+* ``target_epsilon`` and ``target_delta``: (epsilon, delta)-privacy,
+* ``target_alpha`` and ``target_beta``: any test for a record's presence with a false-positive rate
+  of at most ``target_alpha`` misses it with a probability of at least ``target_beta``; membership
+  inference then has a true-positive rate of at most ``1 - target_beta``,
+* ``target_advantage``: the true-positive rate of a test exceeds its false-positive rate by at most
+  that.
+
+Every value returned meets its target, as the accountant itself confirms; one tolerance further it
+does not. All functions assume Poisson sampling.
+
+Examples
+--------
+>>> run = {"sample_rate": 0.01, "steps": 10_000}
+>>> round(calibrate_noise_multiplier(target_epsilon=1.0, target_delta=1e-5, **run), 4)
+3.8128
+>>> round(calibrate_noise_multiplier(target_alpha=0.01, target_beta=0.95, **run), 4)
+1.624
+>>> round(calibrate_noise_multiplier(target_advantage=0.1, **run), 4)
+4.0388
+"""
+
+from renyi.calibration._noise_multiplier import calibrate_noise_multiplier
+from renyi.calibration._sample_rate import calibrate_sample_rate
+from renyi.calibration._steps import calibrate_steps
+
+__all__ = ["calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]

@@ -1,0 +1,90 @@
+"""By which accountant a calibration goes, and which of its settings apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from renyi._validation import count_of, real_of
+from renyi.accountants import Adjacency, Conversion, PLDAccountant, RDPAccountant
+from renyi.calibration._search import Directions
+from renyi.calibration._targets import Accountant, Target
+from renyi.mechanisms import Gaussian, PoissonSampled
+
+__all__ = ["AccountantName", "Accounting", "accounting_of", "noise_of", "tolerance_of"]
+
+AccountantName = Literal["pld", "rdp"]
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """How runs are accounted.
+
+    Attributes
+    ----------
+    blank : callable
+        A new accountant.
+    directions : tuple
+        What it has to be asked for.
+    most_steps : int
+        The largest number of steps that it is asked for.
+    """
+
+    blank: Callable[[], Accountant]
+    directions: Directions
+    most_steps: int
+
+    def account(self, noise: float, rate: float, steps: float) -> Accountant:
+        return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
+
+    def steps_of(self, value: Any) -> int:
+        steps = count_of(value, "steps")
+        if steps > self.most_steps:
+            raise ValueError(
+                f"steps must be an integer in [0, {self.most_steps:.0e}], got {value!r}"
+            )
+        return steps
+
+
+def accounting_of(
+    target: Target,
+    accountant: AccountantName,
+    adjacency: Adjacency,
+    orders: Iterable[float] | None,
+    conversion: Conversion | None,
+) -> Accounting:
+    """Check the settings of an accountant against each other."""
+    if accountant == "pld":
+        for name, value in (("orders", orders), ("conversion", conversion)):
+            if value is not None:
+                raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
+        PLDAccountant(adjacency)  # raises
+        two_sided = adjacency == "add_remove" and target.name != "target_beta"
+        return Accounting(
+            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,), 10**9
+        )
+    if accountant != "rdp":
+        raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
+    if target.name != "target_epsilon":
+        raise ValueError(f"accountant must be 'pld' with {target.name}, got 'rdp'")
+    if adjacency != "add_remove":
+        raise ValueError(f"adjacency must be 'add_remove' with accountant 'rdp', got {adjacency!r}")
+    grid = None if orders is None else tuple(orders)
+    rule: Conversion = "optimal" if conversion is None else conversion
+    RDPAccountant(grid, rule)  # raises
+    return Accounting(lambda: RDPAccountant(grid, rule), (None,), 10**15)
+
+
+def noise_of(value: Any) -> float:
+    noise = real_of(value, "noise_multiplier", "a number in (0, inf]")
+    if not noise > 0.0:
+        raise ValueError(f"noise_multiplier must be a number in (0, inf], got {value!r}")
+    return noise
+
+
+def tolerance_of(value: Any) -> float:
+    tolerance = real_of(value, "tolerance", "a number in [1e-12, 0.1]")
+    if not 1e-12 <= tolerance <= 0.1:
+        raise ValueError(f"tolerance must be a number in [1e-12, 0.1], got {value!r}")
+    return tolerance

@@ -1,0 +1,96 @@
+"""The smallest noise multiplier for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from renyi._validation import probability_of
+from renyi.accountants import Adjacency, Conversion
+from renyi.calibration._accounting import AccountantName, accounting_of, tolerance_of
+from renyi.calibration._search import search
+from renyi.calibration._targets import target_of
+from renyi.calibration._unknowns import NoiseMultiplier
+
+__all__ = ["calibrate_noise_multiplier"]
+
+
+def calibrate_noise_multiplier(
+    *,
+    target_epsilon: float | None = None,
+    target_delta: float | None = None,
+    target_alpha: float | None = None,
+    target_beta: float | None = None,
+    target_advantage: float | None = None,
+    sample_rate: float,
+    steps: int,
+    tolerance: float = 1e-6,
+    accountant: AccountantName = "pld",
+    adjacency: Adjacency = "add_remove",
+    orders: Iterable[float] | None = None,
+    conversion: Conversion | None = None,
+) -> float:
+    """Return the smallest noise multiplier for which ``steps`` sampled steps meet the target.
+
+    Parameters
+    ----------
+    target_epsilon, target_delta : float
+        In (0, inf) and (0, 1): (epsilon, delta)-privacy.
+    target_alpha, target_beta : float
+        In (0, 1) and (0, 1 - target_alpha): a test with a type I error of at most ``target_alpha``
+        has a type II error of at least ``target_beta``.
+    target_advantage : float
+        In (0, 1): the most by which the true positive rate of a test exceeds its false positive
+        rate.
+    sample_rate : float
+        In [0, 1].
+    steps : int
+        In [0, 1e9] with accountant "pld", in [0, 1e15] with "rdp".
+    tolerance : float
+        Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the target.
+    accountant : {"pld", "rdp"}
+        `PLDAccountant` (exact) or `RDPAccountant` (target epsilon and delta only).
+    adjacency : {"add_remove", "replace_one"}
+        As for `PLDAccountant`.
+    orders, conversion
+        As for `RDPAccountant`, and only with it.
+
+    Returns
+    -------
+    float
+        At least 0.01, the smallest that is looked at; 0.0 where nothing is released (no steps or a
+        rate of 0).
+
+    Raises
+    ------
+    TypeError
+        If not exactly one kind of target is given, or an argument is of the wrong type.
+    ValueError
+        For arguments outside these ranges, and where no noise multiplier up to 1e8 reaches the
+        target.
+
+    Notes
+    -----
+    Takes five to ten queries of the accountant: secants over the noise of the Gaussian mechanism
+    with the same Rényi divergence of order 2, then one query on either side of the result.
+
+    Examples
+    --------
+    >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    >>> round(calibrate_noise_multiplier(**target, sample_rate=0.01, steps=1000), 4)
+    1.4146
+    >>> rdp = calibrate_noise_multiplier(**target, sample_rate=0.01, steps=1000, accountant="rdp")
+    >>> round(rdp, 4)
+    1.513
+    """
+    target = target_of(target_epsilon, target_delta, target_alpha, target_beta, target_advantage)
+    accounting = accounting_of(target, accountant, adjacency, orders, conversion)
+    rate, count = probability_of(sample_rate, "sample_rate"), accounting.steps_of(steps)
+    unknown = NoiseMultiplier(rate, count, tolerance_of(tolerance))
+    if rate == 0.0 or count == 0:
+        return 0.0
+    return search(
+        unknown,
+        target,
+        lambda noise: accounting.account(noise, rate, count),
+        accounting.directions,
+    )

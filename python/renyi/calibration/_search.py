@@ -1,0 +1,113 @@
+"""The search: secants along the level of a run, then the edge between what meets and what misses.
+
+Only the edge carries the promise: it asks the accountant in full on both sides of the result, and
+walks from wherever the secants have led.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from renyi.accountants import DirectionName
+from renyi.calibration._targets import Accountant, Target
+from renyi.calibration._unknowns import Unknown
+
+__all__ = ["Directions", "search"]
+
+Directions = tuple[DirectionName | None, ...]
+
+_MOST_SECANTS = 40
+_BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
+_STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise
+
+
+def search(
+    unknown: Unknown,
+    target: Target,
+    account: Callable[[float], Accountant],
+    directions: Directions,
+) -> float:
+    """Return the loosest value that meets the target, to one tolerance.
+
+    Parameters
+    ----------
+    unknown : Unknown
+        What is searched for.
+    target : Target
+        What has to be met.
+    account : callable
+        The accountant of a run with a given value.
+    directions : tuple
+        All that have to meet the target, the one that tends to be worst first.
+
+    Raises
+    ------
+    ValueError
+        If not even the strictest value meets the target.
+    """
+
+    def excess(value: float) -> float:
+        return target.excess(account(value), directions[0])
+
+    def meets(value: float) -> bool:
+        accountant = account(value)
+        return all(target.is_met(accountant, direction) for direction in directions)
+
+    root = _root(unknown, target.mu, excess)
+    return _edge(unknown, target, meets, unknown.further(root, -unknown.margin))
+
+
+def _root(unknown: Unknown, mu: float, excess: Callable[[float], float]) -> float:
+    """Return about where the excess is 0, by secants over the level."""
+    value: float = unknown.at(math.log(mu) if mu > 0.0 else -math.inf)
+    low, high, slope, last_step = -math.inf, math.inf, 1.0, math.inf
+    seen: tuple[float, float] | None = None
+    for _ in range(_MOST_SECANTS):
+        here, off = unknown.level(value), excess(value)
+        if off == 0.0:
+            break
+        low, high = (here, high) if off < 0.0 else (low, here)
+        if math.isfinite(off):
+            if seen is not None and seen[0] != here:
+                slope = (off - seen[1]) / (here - seen[0])
+                slope = min(slope, _STEEPEST) if slope > 1.0 / _STEEPEST else 1.0
+            seen = here, off
+            aim = here - off / slope
+        else:
+            aim = here - math.copysign(_BLIND_STEP, off)
+        if not low < aim < high:
+            aim = 0.5 * (low + high)
+        following, step = unknown.at(aim), aim - here
+        done = following == value or abs(step * last_step) < 0.1 * unknown.tick(value)
+        value, last_step = following, step
+        if done:  # the error of a secant's point is about the product of the last two errors
+            break
+    return value
+
+
+def _edge(unknown: Unknown, target: Target, meets: Callable[[float], bool], start: float) -> float:
+    """Return a value that meets the target while the value one tolerance looser does not."""
+
+    def value(ticks: int) -> float:
+        return unknown.further(start, ticks)
+
+    enough, short, stride = 0, 0, 1
+    while not meets(value(enough)):
+        if value(enough) == unknown.strictest:
+            raise ValueError(
+                f"{target.name} must be reachable with {unknown.words}, got {target.limit!r}"
+            )
+        enough, short, stride = enough - stride, enough, stride * 4
+    stride = 1
+    while short <= enough:
+        if value(enough) == unknown.loosest:
+            return value(enough)
+        if meets(value(enough + stride)):
+            enough, stride = enough + stride, stride * 4
+        else:
+            short = enough + stride
+    while short - enough > 1:
+        middle = (enough + short) // 2
+        enough, short = (middle, short) if meets(value(middle)) else (enough, middle)
+    return value(enough)

@@ -1,0 +1,119 @@
+"""The figures of ``renyi curve``: where they may go, and how the rows become lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli import output, words
+from renyi.cli.values import UsageError
+
+if TYPE_CHECKING:
+    from renyi.plot import Kind, Line
+
+Record = dict[str, Any]
+
+FORMATS = (".png", ".svg")
+FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
+MOST_RUNS = 7  # that a legend and the eye can hold apart
+INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}
+
+
+def check(options: argparse.Namespace, count: int) -> None:
+    """Refuse a figure of ``count`` runs that could not be made, before anything is computed."""
+    if options.plot is None and not options.show:
+        return
+    if count > MOST_RUNS:
+        raise UsageError(f"a figure must have at most {MOST_RUNS} runs, got {count}")
+    flag = "--show" if options.plot is None else "--plot"
+    if options.plot is not None and Path(options.plot).suffix not in FORMATS:
+        raise UsageError(f"--plot must be a file name ending in .png or .svg, got {options.plot!r}")
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError(
+            f"{flag} needs matplotlib, which is not installed: python -m pip install matplotlib"
+        ) from None
+    if options.show:
+        from matplotlib import pyplot as plt  # chooses the backend
+
+        assert plt
+        if matplotlib.get_backend().lower() in FILE_ONLY:
+            raise UsageError("--show needs a display; without one, write a file: --plot FILE.png")
+
+
+def draw(options: argparse.Namespace, rows: Sequence[Sequence[Record]]) -> None:
+    """Write the figure of the rows of each run, and open it if that was asked for."""
+    from matplotlib.figure import Figure
+
+    from renyi.plot import FIGURE_SIZE, draw_privacy_curves, draw_tradeoffs
+
+    every = [part[0] for part in rows]
+    lines = [line for i, part in enumerate(rows) for line in _lines(options, every, i, part)]
+    if options.show:
+        from matplotlib import pyplot as plt
+
+        picture: Any = plt.figure(figsize=FIGURE_SIZE, layout="constrained")
+    else:
+        picture = Figure(figsize=FIGURE_SIZE, layout="constrained")
+    axes = picture.add_subplot()
+    (draw_tradeoffs if options.tradeoff else draw_privacy_curves)(lines, axes)
+    axes.set_title(_title(options, every), fontsize="medium")
+    if options.plot:
+        try:
+            picture.savefig(options.plot, dpi=200)
+        except OSError as error:
+            raise UsageError(f"--plot {options.plot}: {error.strerror or error}") from None
+    if options.show:
+        plt.show()
+
+
+def _lines(
+    options: argparse.Namespace, every: Sequence[Record], i: int, rows: Sequence[Record]
+) -> Iterator[Line]:
+    """Yield a line for each column of numbers of run ``i``."""
+    import numpy as np
+
+    from renyi.cli.curve import limit_of
+    from renyi.plot import NAMES, Line
+
+    x, y = ("alpha", "beta") if options.tradeoff else ("epsilon", "delta")
+    at = np.array([row[x] for row in rows])
+    name = _differs(every, every[i])
+    kinds: tuple[tuple[str, Kind], ...] = (
+        (y, "exact"),
+        (f"{y}_rdp", "renyi"),
+        (f"{y}_gdp", "gaussian"),
+    )
+    for key, kind in kinds:
+        if key not in rows[0]:
+            continue
+        label = NAMES[kind]
+        if kind == "gaussian":
+            limit = limit_of(options, every[i])
+            label += f", μ = {limit.mu:.3g}{' (limit, no bound)' if limit.gamma else ''}"
+        if name:
+            label = f"{name}: {label}" if options.compare else name
+        yield Line(at, np.array([row[key] for row in rows]), label, kind, i)
+
+
+def _differs(every: Sequence[Record], run: Record) -> str:
+    """Name a run by what sets it apart from the others."""
+    keys = [key for key in INPUTS if len({other[key] for other in every}) > 1]
+    return ", ".join(f"{INPUTS[key]} = {_number(run, key)}" for key in keys)
+
+
+def _title(options: argparse.Namespace, every: Sequence[Record]) -> str:
+    keys = [key for key in INPUTS if len({other[key] for other in every}) == 1]
+    what = ", ".join(f"{INPUTS[key]} = {_number(every[0], key)}" for key in keys)
+    adjacency = options.adjacency.replace("_", "/" if options.adjacency == "add_remove" else " ")
+    kind = "Gaussian" if all(run["sample_rate"] == 1.0 for run in every) else "sampled Gaussian"
+    return f"{kind} mechanism, {adjacency}\n{what}" if what else f"{kind} mechanism, {adjacency}"
+
+
+def _number(run: Record, key: str) -> str:
+    if key == "sample_rate":
+        return words.rate_in_words(run)
+    return output.grouped(run[key]) if key == "steps" else output.plain(run[key])

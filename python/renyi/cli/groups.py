@@ -1,0 +1,102 @@
+"""Groups of options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from renyi.cli import values
+from renyi.cli.options import ACCOUNTANTS, ADJACENCIES, COMPARISONS, CONVERSIONS, OPTIONS
+from renyi.cli.values import Domain
+
+
+def add_accounting(group: argparse._ArgumentGroup) -> None:
+    """Add the choice of the accountant, and what only Renyi-DP takes."""
+    group.add_argument(
+        "--accountant",
+        choices=ACCOUNTANTS,
+        default=ACCOUNTANTS[0],
+        metavar="NAME",
+        help="pld (default): the exact curve, Renyi-DP beside it; rdp: Renyi-DP alone",
+    )
+    add_numbers(group, ("orders",))
+    group.add_argument(
+        "--conversion",
+        choices=CONVERSIONS,
+        metavar="NAME",
+        help="with --accountant rdp, from Renyi-DP to (epsilon, delta): optimal (default, the "
+        "tightest), balle, asoodeh or mironov",
+    )
+
+
+def add_adjacency(group: argparse._ArgumentGroup) -> None:
+    """Add the neighbouring relation."""
+    group.add_argument(
+        "--adjacency",
+        choices=ADJACENCIES,
+        default=ADJACENCIES[0],
+        metavar="NAME",
+        help="neighbouring data sets: add_remove one record (default), or replace_one (exact "
+        "curve only; seconds a number with sampling)",
+    )
+
+
+def add_figure(group: argparse._ArgumentGroup) -> None:
+    """Add what ``renyi curve`` draws, and where to."""
+    group.add_argument("--tradeoff", action="store_true", help="type II error against type I error")
+    group.add_argument(
+        "--points",
+        type=one(Domain("from 2 to 100000", lambda x: 2 <= x <= 100_000, whole=True)),
+        metavar="N",
+        help="number of points, evenly spaced; default: round numbers, 201 in a figure",
+    )
+    group.add_argument(
+        "--compare",
+        type=_names(COMPARISONS),
+        default=(),
+        metavar="NAMES",
+        help="rdp, gdp or both (rdp,gdp): Renyi-DP, and Gaussian DP by the central limit theorem",
+    )
+    group.add_argument("--plot", metavar="FILE", help="write a figure: FILE.png or FILE.svg")
+    group.add_argument("--show", action="store_true", help="open the figure in a window")
+
+
+def add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:
+    """Add the options of these names, which take lists of numbers."""
+    for name in names:
+        option = OPTIONS[name]
+        group.add_argument(
+            option.flag,
+            type=values.numbers_in(option.domain),
+            metavar=option.metavar,
+            help=option.help,
+            dest=name,
+        )
+
+
+def add_formats(group: argparse._ActionsContainer) -> None:
+    """Add the machine-readable forms, of which one may be chosen."""
+    forms = group.add_mutually_exclusive_group()
+    forms.add_argument(
+        "--json", action="store_true", help="full doubles, bounds and assumptions as JSON"
+    )
+    forms.add_argument(
+        "--csv", action="store_true", help="full doubles, bounds and assumptions as CSV"
+    )
+
+
+def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    def parse_names(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        if not set(names) <= set(known):
+            raise argparse.ArgumentTypeError(
+                f"must be a list of {', '.join(known)}, separated by commas, got {text!r}"
+            )
+        return names
+
+    return parse_names
+
+
+def one(domain: Domain) -> Callable[[str], int]:
+    """Make an argparse type of a single whole number."""
+    return lambda text: int(values.number(text, domain))

@@ -1,0 +1,294 @@
+"""Figures of privacy curves and trade-off functions; needs matplotlib, the extra ``[plot]``.
+
+>>> from renyi import Gaussian, PLDAccountant, RDPAccountant
+>>> exact, renyi = (a().compose(Gaussian(2.0)) for a in (PLDAccountant, RDPAccountant))
+>>> axes = plot_privacy_curve([exact, renyi])  # doctest: +SKIP
+>>> axes.figure.savefig("curve.png")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi import special
+from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.tradeoff import beta_from_epsilon_delta
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "Line",
+    "beta_of",
+    "delta_of",
+    "draw_privacy_curves",
+    "draw_tradeoffs",
+    "largest_epsilon",
+    "plot_privacy_curve",
+    "plot_tradeoff",
+]
+
+Array = npt.NDArray[np.float64]
+Accountant = PLDAccountant | RDPAccountant
+Kind = Literal["exact", "renyi", "gaussian"]
+
+SMALLEST_DELTA = 1e-10  # where a curve ends if no range of epsilon is given
+POINTS = 201
+PAIRS = 400  # (epsilon, delta) pairs that stand for a Rényi guarantee in a trade-off function
+
+# Dark to light, so that they differ in print without colour; from Okabe and Ito's palette.
+_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_MARKERS = ("", "o", "s", "^", "D", "v", "x")
+_STYLES: dict[Kind, str] = {"exact": "-", "renyi": "--", "gaussian": ":"}
+NAMES: dict[Kind, str] = {"exact": "exact", "renyi": "Rényi-DP", "gaussian": "Gaussian DP"}
+
+
+class Line(NamedTuple):
+    """A line of a figure; ``run`` chooses colour and marker, ``kind`` the style of the line."""
+
+    x: Array
+    y: Array
+    label: str
+    kind: Kind = "exact"
+    run: int = 0
+
+
+def plot_privacy_curve(
+    accountants: Accountant | Sequence[Accountant],
+    epsilon: npt.ArrayLike | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    mu: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw delta against epsilon, delta on a logarithmic axis.
+
+    Parameters
+    ----------
+    accountants : accountant or sequence of accountants
+        `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
+    epsilon : array_like of float, optional
+        In [0, inf), ascending; by default 201 values, for each accountant from 0 to where its delta
+        falls to 1e-10.
+    labels : sequence of str, optional
+        One for each accountant.
+    mu : float, optional
+        Adds the curve of ``mu``-Gaussian differential privacy, dotted.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the lines in it.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If the number of labels is not that of the accountants, or for a bad ``epsilon``.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> run = PLDAccountant().compose(Gaussian(1.0))
+    >>> plot_privacy_curve(run, mu=1.0).get_xlabel()  # doctest: +SKIP
+    'privacy parameter ε (nats)'
+    """
+    accounts = _several(accountants)
+    if epsilon is None:
+        grids = [np.linspace(0.0, largest_epsilon(account), POINTS) for account in accounts]
+    else:
+        grids = [np.asarray(epsilon, dtype=np.float64).reshape(-1)] * len(accounts)
+    lines = _lines(accounts, labels, grids, delta_of)
+    if mu is not None:
+        given = max(grids, key=lambda grid: float(grid[-1]))
+        lines.append(_gaussian(given, special.gaussian_delta_upper(mu, given), mu))
+    return draw_privacy_curves(lines, ax)
+
+
+def plot_tradeoff(
+    accountants: Accountant | Sequence[Accountant],
+    alpha: npt.ArrayLike | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    mu: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the least type II error of any test against its type I error.
+
+    Parameters
+    ----------
+    accountants : accountant or sequence of accountants
+        `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
+    alpha : array_like of float, optional
+        In [0, 1]; by default 201 values, denser at both ends.
+    labels : sequence of str, optional
+        One for each accountant.
+    mu : float, optional
+        Adds the trade-off function of ``mu``-Gaussian differential privacy, dotted.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the lines in it, and the line of perfect privacy.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If the number of labels is not that of the accountants, or for a bad ``alpha``.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> plot_tradeoff(PLDAccountant().compose(Gaussian(1.0))).get_ylim()  # doctest: +SKIP
+    (0.0, 1.0)
+    """
+    given = alpha_grid(POINTS) if alpha is None else np.asarray(alpha, np.float64).reshape(-1)
+    accounts = _several(accountants)
+    lines = _lines(accounts, labels, [given] * len(accounts), beta_of)
+    if mu is not None:
+        lines.append(_gaussian(given, special.gaussian_tradeoff_lower(mu, given), mu))
+    return draw_tradeoffs(lines, ax)
+
+
+def draw_privacy_curves(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
+    """Draw lines of delta against epsilon; where delta is 0 they end."""
+    axes = _axes(ax)
+    axes.set_yscale("log")
+    axes.margins(x=0.0)
+    for line in lines:
+        _draw(axes, line._replace(y=np.where(line.y > 0.0, line.y, np.nan)))
+    axes.set_ylim(top=min(1.5, axes.get_ylim()[1]))
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("privacy parameter ε (nats)")
+    axes.set_ylabel("δ (probability)")
+    _finish(axes)
+    return axes
+
+
+def draw_tradeoffs(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
+    """Draw lines of the type II error against the type I error, and that of perfect privacy."""
+    axes = _axes(ax)
+    for line in lines:
+        _draw(axes, line)
+    axes.plot([0.0, 1.0], [1.0, 0.0], color="0.6", linewidth=0.8, label="perfect privacy")
+    axes.set_aspect("equal")
+    axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(0.0, 1.0)
+    axes.set_xlabel("type I error α (false alarms)")
+    axes.set_ylabel("least type II error β (missed records)")
+    _finish(axes)
+    return axes
+
+
+def largest_epsilon(accountant: Accountant) -> float:
+    """Return where a drawn curve ends: delta is 1e-10 there, or a millionth of its start."""
+    start = accountant.get_delta(0.0)
+    if start == 0.0:
+        return 1.0
+    return accountant.get_epsilon(min(SMALLEST_DELTA, 1e-6 * start))
+
+
+def alpha_grid(points: int) -> Array:
+    """Return type I errors from 0 to 1 inclusive, quadratically denser at both ends."""
+    return np.asarray(np.sin(np.linspace(0.0, 0.5 * np.pi, points)) ** 2)
+
+
+def delta_of(accountant: Accountant, epsilon: Array) -> Array:
+    """Return delta, rounded up, at each epsilon."""
+    if isinstance(accountant, RDPAccountant):
+        return np.array([accountant.get_delta(float(value)) for value in epsilon])
+    return np.asarray(accountant.get_delta(epsilon))
+
+
+def beta_of(accountant: Accountant, alpha: Array) -> Array:
+    """Return the least type II error, rounded down, at each type I error.
+
+    A Rényi guarantee holds at each of 400 pairs (epsilon, delta), and so does the largest of their
+    trade-off functions (Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5).
+    """
+    if isinstance(accountant, RDPAccountant):
+        epsilon = np.linspace(0.0, largest_epsilon(accountant), PAIRS)
+        return np.asarray(
+            beta_from_epsilon_delta(alpha, epsilon, delta_of(accountant, epsilon)).reshape(-1)
+        )
+    return np.asarray(accountant.get_beta(alpha))
+
+
+def _several(accountants: Accountant | Sequence[Accountant]) -> list[Accountant]:
+    if isinstance(accountants, PLDAccountant | RDPAccountant):
+        return [accountants]
+    return list(accountants)
+
+
+def _lines(
+    accounts: Sequence[Accountant],
+    labels: Sequence[str] | None,
+    grids: Sequence[Array],
+    values: Callable[[Accountant, Array], Array],
+) -> list[Line]:
+    if labels is not None and len(labels) != len(accounts):
+        raise ValueError(f"labels must be {len(accounts)} strings, got {labels!r}")
+    lines = []
+    of_kind: dict[Kind, int] = {"exact": 0, "renyi": 0}
+    for i, (account, x) in enumerate(zip(accounts, grids, strict=True)):
+        kind: Kind = "renyi" if isinstance(account, RDPAccountant) else "exact"
+        label = NAMES[kind] if labels is None else labels[i]
+        lines.append(Line(x, values(account, x), label, kind, of_kind[kind]))
+        of_kind[kind] += 1
+    return lines
+
+
+def _gaussian(x: Array, y: Array, mu: float) -> Line:
+    return Line(x, y, f"{NAMES['gaussian']}, μ = {mu:.4g}", "gaussian")
+
+
+def _draw(axes: Axes, line: Line) -> None:
+    colour = _COLOURS[line.run % len(_COLOURS)]
+    axes.plot(
+        line.x,
+        line.y,
+        _STYLES[line.kind],
+        color=colour,
+        marker=_MARKERS[line.run % len(_MARKERS)],
+        markersize=4.5,
+        markerfacecolor="white",
+        markevery=0.12,
+        linewidth=1.6 if line.kind == "exact" else 1.4,
+        label=line.label,
+    )
+
+
+def _finish(axes: Axes) -> None:
+    axes.grid(True, which="major", color="0.9", linewidth=0.6)
+    labels = axes.get_legend_handles_labels()[1]
+    if len(labels) <= 5 and max(map(len, labels)) <= 20:
+        axes.legend(frameon=False, loc="upper right")
+    else:  # below: inside it would hide the lines
+        columns = 1 if max(map(len, labels)) > 45 else 2
+        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError(NEEDED) from error
+    axes: Axes = plt.subplots(figsize=FIGURE_SIZE, layout="constrained")[1]
+    return axes
+
+
+FIGURE_SIZE = (6.4, 4.6)  # inches
+NEEDED = "figures need matplotlib: python -m pip install matplotlib"

@@ -1,0 +1,179 @@
+"""What must hold for every composition: order, grouping, monotone bounds, arrays, bounded cost."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pytest
+
+import renyi
+from renyi import Gaussian, PoissonSampled
+
+if not hasattr(renyi, "PLDAccountant"):
+    pytest.skip("needs PLDAccountant", allow_module_level=True)
+
+DIRECTIONS = ("remove", "add")
+
+
+def composed(*steps):
+    ledger = renyi.PLDAccountant()
+    for q, sigma, count in steps:
+        gaussian = Gaussian(sigma)
+        ledger.compose(gaussian if q == 1 else PoissonSampled(gaussian, q), count)
+    return ledger
+
+
+def random_run(rng):
+    q = 10 ** rng.uniform(-3, -0.5)
+    return q, rng.uniform(0.7, 5), round(10 ** rng.uniform(1.5, 4.5))
+
+
+@cache
+def runs():
+    rng = random.Random(7)
+    return [random_run(rng) for _ in range(12)]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_bounds_are_monotone(direction):
+    """Certified bounds at neighbours never contradict the order of the truth, nor each other."""
+    rng = random.Random(11)
+    for q, sigma, count in runs():
+        ledger = composed((q, sigma, count))
+        epsilon = ledger.get_epsilon(10 ** rng.uniform(-12, -3), direction=direction)
+        step = 10 ** rng.uniform(-9, -2)
+        here = ledger.get_delta_bounds(epsilon, direction=direction)
+        larger = {
+            "epsilon": (ledger, epsilon * (1 - step)),
+            "count": (composed((q, sigma, count + max(1, round(count * step)))), epsilon),
+            "sigma": (composed((q, sigma * (1 - step), count)), epsilon),
+            "q": (composed((q * (1 + step), sigma, count)), epsilon),
+        }
+        for what, (other, at) in larger.items():
+            there = other.get_delta_bounds(at, direction=direction)
+            assert there[1] >= here[1] * (1 - 1e-12), (what, q, sigma, count, epsilon, step)
+            assert there[0] >= here[0] * (1 - 1e-12), (what, q, sigma, count, epsilon, step)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_epsilon_is_monotone_in_delta(direction):
+    deltas = np.sort(10 ** np.random.default_rng(2).uniform(-11, -1, 30))
+    for run in runs()[:4]:
+        epsilons = np.asarray(composed(run).get_epsilon(deltas, direction=direction))
+        assert (np.diff(epsilons) <= 0).all(), run
+
+
+def test_order_and_grouping_do_not_matter():
+    """Bit for bit: the same steps in any order, one by one or counted."""
+    steps = [(0.01, 1.0, 300), (0.05, 2.0, 40), (1.0, 8.0, 3), (0.002, 0.7, 500)]
+    single = [(q, sigma, 1) for q, sigma, count in steps for _ in range(min(count, 40))]
+    short = [(q, sigma, min(count, 40)) for q, sigma, count in steps]
+    reference = composed(*short)
+    for seed in range(3):
+        mixed = single[:]
+        random.Random(seed).shuffle(mixed)
+        ledger = composed(*mixed)
+        assert ledger.get_epsilon(1e-6) == reference.get_epsilon(1e-6)
+        assert ledger.get_delta(0.5) == reference.get_delta(0.5)
+        assert ledger.get_delta_bounds(0.5) == reference.get_delta_bounds(0.5)
+    assert composed(*reversed(steps)).get_delta(0.8) == composed(*steps).get_delta(0.8)
+
+
+def test_the_directions():
+    ledger = composed((0.02, 1.2, 800))
+    both = [ledger.get_epsilon(1e-6, direction=d) for d in DIRECTIONS]
+    assert both[0] > both[1]
+    assert ledger.get_epsilon(1e-6) == max(both)
+    with pytest.raises(ValueError, match="direction must be"):
+        ledger.get_epsilon(1e-6, direction="sideways")
+
+
+@pytest.mark.parametrize("direction", [None, *DIRECTIONS])
+def test_arrays_equal_single_queries(direction):
+    """To the accuracy of the plain value, and never below a single query by more."""
+    ledger = composed((0.01, 1.0, 2000))
+    epsilons = np.linspace(0.1, 5, 40).reshape(8, 5)
+    deltas = np.logspace(-2, -15, 40).reshape(8, 5)
+    for query, points in ((ledger.get_delta, epsilons), (ledger.get_epsilon, deltas)):
+        many = query(points, direction=direction)
+        assert many.shape == points.shape
+        one = np.array([query(float(x), direction=direction) for x in points.flat])
+        np.testing.assert_allclose(many.ravel(), one, rtol=1e-9, atol=0)
+
+
+def test_epsilon_for_a_thousand_deltas():
+    ledger = composed((0.01, 1.0, 1000))
+    deltas = np.logspace(-3, -250, 1000)
+    epsilons = ledger.get_epsilon(deltas)
+    assert np.isfinite(epsilons).all()
+    assert (np.diff(epsilons) >= 0).all()
+
+
+def test_epsilon_along_training():
+    counts = np.arange(100, 5001, 100)
+    step = renyi.PoissonSampled(renyi.Gaussian(1.0), 0.01)
+    values = renyi.PLDAccountant().get_epsilon_after(1e-5, step, counts)
+    assert (np.diff(values) > 0).all()
+    chosen = [0, 20, 49]
+    single = [composed((0.01, 1.0, int(counts[i]))).get_epsilon(1e-5) for i in chosen]
+    np.testing.assert_allclose(values[chosen], single, rtol=1e-9)
+
+
+def test_a_thousand_distinct_steps():
+    ledger = composed(*((0.01, 0.8 + 0.001 * i, 1) for i in range(1000)))
+    lower, upper = ledger.get_epsilon_bounds(1e-5)
+    assert composed((0.01, 1.799, 1000)).get_epsilon(1e-5) < lower
+    assert upper < composed((0.01, 0.8, 1000)).get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize("count", [10_000, 1_000_000])
+def test_bounded_memory_with_little_noise(count):
+    """A grid for the whole range of these losses would take tens of gigabytes."""
+    tracemalloc.start()
+    try:
+        lower, upper = composed((0.01, 0.1, count)).get_epsilon_bounds(1e-5)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0 < lower <= upper < 1.001 * lower
+    assert peak < 500e6
+
+
+def test_small_epsilon_in_bounded_memory():
+    ledger = composed((0.01, 50.0, 1000))
+    tracemalloc.start()
+    try:
+        lower, upper = ledger.get_delta_bounds(0.01)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0 < lower <= upper
+    assert peak < 500e6
+
+
+def test_no_floor_from_an_absolute_grid():
+    """Nearly nothing is learned: epsilon is far below the 0.01 that a coarse grid reports."""
+    few = composed((1e-7, 1.0, 1000))
+    assert few.get_delta(0.0) < 1e-4
+    assert few.get_epsilon(few.get_delta(1e-6)) < 1.1e-6
+
+
+def test_no_jump_near_1e_minus_18():
+    """Two values of delta 3 % apart: epsilon barely moves."""
+    ledger = composed((0.00033, 4.0, 10_000))
+    first, second = ledger.get_epsilon(np.array([1.1e-18, 1.13e-18]))
+    assert 0.05 < second < first < 0.1
+    assert first / second < 1.01
+
+
+def test_cases_reported_elsewhere():
+    """Against roots of the multi-precision curve, direction remove."""
+    for steps, delta, epsilon in (
+        ((0.125, 0.8, 1000), 1e-6, 56.72594),
+        ((0.01, 1.0, 10_000), 1e-5, 6.187712),
+        ((0.00033, 4.0, 10_000), 1.1e-18, 0.06721357),
+    ):
+        assert composed(steps).get_epsilon(delta) == pytest.approx(epsilon, rel=2e-6)
