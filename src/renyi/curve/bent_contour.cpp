@@ -202,13 +202,15 @@ Estimate bent_epsilon(std::span<const SampledStep> steps, Direction direction, d
         }
         BentContour::Sum s = contour.sum(epsilon);
         double residual = s.log_value - log_delta;
-        if (std::fabs(residual) < kNear) {  // the contour serves up to the solution
+        const double placed = epsilon;
+        if (std::fabs(residual) < kNear) {  // the contour may serve up to the solution
             for (int i = 0; i < 6 && std::fabs(residual) > 1e-14; ++i) {
                 epsilon -= residual / s.slope;
                 s = contour.sum(epsilon);
                 residual = s.log_value - log_delta;
             }
-            if (!(std::fabs(residual) < 1e-7)) break;
+            if (!(epsilon > 0.0 && std::fabs(residual) < 1e-7)) break;
+            if (std::fabs(epsilon - placed) > 0.02 * placed) continue;  // its end was chosen for another epsilon
             return {epsilon, (s.error + std::fabs(residual)) / -s.slope};
         }
         (residual > 0.0 ? low : high) = epsilon;
