@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,7 @@ def check(options: argparse.Namespace, count: int) -> None:
             f"{flag} needs matplotlib, which is not installed: python -m pip install matplotlib"
         ) from None
     if options.show:
-        from matplotlib import pyplot as plt  # chooses the backend
-
-        assert plt
+        import_module("matplotlib.pyplot")  # chooses the backend
         if matplotlib.get_backend().lower() in FILE_ONLY:
             raise UsageError("--show needs a display; without one, write a file: --plot FILE.png")
 
