@@ -1,7 +1,7 @@
 // cos t - 1 and sin t - t without cancellation, branch-free so that they vectorise, for |t| <= 2^20.
 //
 // t = k pi/2 + r with |r| <= pi/4 (1 + 2^-30), pi/2 in three parts (33 + 33 + 53 bits: k times the first two is
-// exact), Taylor polynomials of r. Bounds, checked against ball arithmetic in tests/cpp/test_circular.cpp:
+// exact), Taylor polynomials of r. Bounds, checked in tests/cpp/test_circular.cpp:
 //   versine_excess  cos t - 1   6u relative for k = 0, else 4u + 2^-52 absolute
 //   sine_excess     sin t - t   6u relative for k = 0, else 4u |t| absolute
 // the argument of a complex number in the right half-plane, to 8u relative, and e^z - 1 - z for complex z.
