@@ -32,6 +32,7 @@ Array = npt.NDArray[np.float64]
 SMALLEST_RATE = 1e-100  # smaller sampling rates are accounted as this one
 FALLBACK_RTOL = 1e-6  # of a single number that only lattices can give
 GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
+LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
@@ -244,10 +245,13 @@ class PLDAccountant:
         """
         flat, _ = numbers_of(delta, "delta", 0.0, 1.0, "a number in [0, 1]")
         target, rtol = _one(flat, "delta", delta), _rtol_of(rtol)
-        brackets = [
-            self._epsilon_bracket(target, remove, rtol) for remove in self._directions(direction)
-        ]
-        return max(0.0, *(b[0] for b in brackets)), max(0.0, *(b[1] for b in brackets))
+        low = high = 0.0
+        for remove in self._directions(direction):
+            if low > 0.0 and self._only_steps and self._curve.rough_delta(low, remove) <= target:
+                continue  # this direction needs less
+            bracket = self._epsilon_bracket(target, remove, rtol)
+            low, high = max(low, bracket[0]), max(high, bracket[1])
+        return low, high
 
     def get_delta_bounds(
         self, epsilon: float, *, rtol: float = 1e-5, direction: DirectionName | None = None
@@ -270,10 +274,13 @@ class PLDAccountant:
         """
         flat, _ = numbers_of(epsilon, "epsilon", 0.0, math.inf, "a number in [0, inf]")
         target, rtol = _one(flat, "epsilon", epsilon), _rtol_of(rtol)
-        brackets = [
-            self._delta_bracket(target, remove, rtol) for remove in self._directions(direction)
-        ]
-        return max(0.0, *(b[0] for b in brackets)), max(0.0, *(b[1] for b in brackets))
+        low = high = 0.0
+        for remove in self._directions(direction):
+            if low > 0.0 and self._only_steps and self._curve.rough_delta(target, remove) <= low:
+                continue  # this direction loses less
+            bracket = self._delta_bracket(target, remove, rtol)
+            low, high = max(low, bracket[0]), max(high, bracket[1])
+        return low, high
 
     def get_epsilon_after(
         self,
@@ -563,7 +570,8 @@ class PLDAccountant:
             )
             if bracket[1] - bracket[0] <= rtol * bracket[1]:
                 return bracket
-        return _common(bracket, self._composition(remove, rtol).delta_bounds(epsilon))
+        low, high = self._composition(remove, rtol).delta_bounds(epsilon)
+        return _common(bracket, (0.0 if self._reduces_noise() else low, high))
 
     def _epsilon_bracket(self, delta: float, remove: bool, rtol: float) -> tuple[float, float]:
         if delta == 1.0:
@@ -578,14 +586,20 @@ class PLDAccountant:
                 bracket = _common(bracket, self._curve.certified_epsilon(delta, remove, rtol))
                 if bracket[1] - bracket[0] <= GOOD_ENOUGH * abs(bracket[1]):
                     return bracket
-        return _common(bracket, self._composition(remove, rtol).epsilon_bounds(delta))
+        low, high = self._composition(remove, rtol).epsilon_bounds(delta)
+        return _common(bracket, (-math.inf if self._reduces_noise() else low, high))
+
+    def _reduces_noise(self) -> bool:
+        """Whether lattices account for less noise than there is, and bound from above only."""
+        return any(LARGEST_NOISE < noise < math.inf for _, noise in self._steps)
 
     def _composition(self, remove: bool, rtol: float) -> pld.Composition:
         """Return everything composed so far for the lattices."""
         with self._lock:
             steps, losses = list(self._steps.items()), list(self._losses.items())
         parts: list[tuple[pld.PrivacyLossDistribution, int]] = []
-        for (rate, noise), count in steps:
+        for (rate, more), count in steps:
+            noise = min(more, LARGEST_NOISE)
             if self._adjacency == "replace_one":
                 parts.append((replace_one_loss_of(rate, noise), count))
             else:

@@ -14,6 +14,7 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kSlopeRounding = 0.5;  // of K', as a part of TiltedLaw::rounding
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
+constexpr double kMostWork = 1e9;      // exponentials of one placement, a few seconds
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
 
 // log (s^s / (1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
@@ -175,8 +176,14 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
     const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
     const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
     std::size_t wanted = static_cast<std::size_t>(std::min(natural, static_cast<double>(effort_.most_nodes))) / kLanes;
+    double work = 0.0;
     for (std::size_t done = 0; done * kLanes < effort_.most_nodes;) {
-        for (wanted = std::max(wanted, done + 1); done < wanted; ++done) add_block(done);
+        for (wanted = std::max(wanted, done + 1); done < wanted; ++done) {
+            const double last = static_cast<double>((done + 1) * kLanes) * step_;
+            for (const TiltedLaw& law : laws_) work += kLanes * law.cost(last);
+            if (!(work < kMostWork)) return false;
+            add_block(done);
+        }
         const double y = static_cast<double>(nodes_) * step_;
         const double here =
             total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });

@@ -17,6 +17,7 @@ using Complex = std::complex<double>;
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kDepth = 42.0;
+constexpr int kMostBlocks = 500;                  // small noise: the path is not for that
 constexpr double kGrown = 60.0;                   // e^-60 alpha x is nothing
 constexpr double kBulk = 6.0;                     // of u: the bulk is not left before
 constexpr double kMostTurn = 1.5;                 // of psi
@@ -169,6 +170,7 @@ std::complex<double> LawOnPath::log_ratio(std::complex<double> alpha) const noex
     const double h = std::min(0.3 * c, 0.08);
     const double first = std::floor(left / h);
     const int blocks = static_cast<int>(std::min((right / h - first) / kLanes + 1.0, 1e5));
+    if (blocks > kMostBlocks) return {kNaN, kNaN};
     double re = 0.0, im = 0.0;
     sum_path(k, first, h, blocks, &re, &im);
     const double unit = h * sigma * kInverseSqrt2Pi;

@@ -285,6 +285,12 @@ void TiltedLaw::for_each_panel(double h, Visit visit) const noexcept {
 
 bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) < kShiftPays * shifted_step_; }
 
+double TiltedLaw::cost(double y) const noexcept {
+    double length = 0.0;
+    for (int k = 0; k < window_count_; ++k) length += windows_[k].last - windows_[k].first;
+    return length / (shifts(y) ? shifted_step_ : step_for(y));
+}
+
 double TiltedLaw::rounding(double y) const noexcept {
     const double end = std::max(windows_[window_count_ - 1].last, -windows_[0].first);
     const double far = std::fabs(mode_) + std::max(end - 10.0, 0.0);

@@ -37,9 +37,12 @@ public:
     void add_log_characteristic(double first, double step, double count, double* log_modulus,
                                 double* phase) const noexcept;
 
-    // Relative rounding error of R and I up to y against y^2 Var, in units of u: weights far from the origin are exponentials
-    // of differences of large numbers, and on a shifted line they are larger.
+    // Relative rounding error of R and I up to y against y^2 Var, in units of u: weights far from the origin are
+    // exponentials of differences of large numbers, and on a shifted line they are larger.
     double rounding(double y) const noexcept;
+
+    // How many nodes an ordinate near y costs.
+    double cost(double y) const noexcept;
 
     // An upper bound of log |A(alpha + i y')/A(alpha)| for all y' >= y, <= 0.
     double log_decay(double y) const noexcept;
