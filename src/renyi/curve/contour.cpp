@@ -73,7 +73,22 @@ bool Contour::place_for_delta(double delta) {
         if (saddle.tilt > 0.0 && place(saddle, saddle.epsilon())) return true;
     }
     limit_ = kInfinity;
-    return whole.tilt > 0.0 && place(whole, whole.epsilon());
+    if (whole.tilt > 0.0 && place(whole, whole.epsilon())) return true;
+    return place_by_epsilon(all, delta);
+}
+
+// Contours for epsilons nearer and nearer, from that of the Gaussian with the same mean and variance.
+bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
+    const TiltedMoment origin = tilted_moment({all, direction_, kInfinity}, 0.0);
+    double epsilon = origin.first + std::sqrt(-2.0 * std::log(delta) * origin.second);
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        if (!place_for_epsilon(epsilon)) return false;
+        const Bracket found = this->epsilon(delta);
+        if (!(found.upper > found.lower)) return false;
+        if (std::fabs(found.upper - epsilon) * t_ < 1.0) return true;
+        epsilon = found.upper;
+    }
+    return false;
 }
 
 // Whether the tilted law has a peak beyond the limit, at outputs that are never seen.

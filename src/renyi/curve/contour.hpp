@@ -71,6 +71,7 @@ private:
     };
 
     std::vector<SampledStep> repeated_steps() const;
+    bool place_by_epsilon(std::span<const SampledStep> all, double delta);
     bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
