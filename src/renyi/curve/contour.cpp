@@ -107,7 +107,7 @@ bool Contour::place(const Saddle& saddle, double epsilon) {
     if (saddle.tilt == 0.0) return false;
     t_ = saddle.tilt;
     guess_ = epsilon;
-    for (Group& g : groups_) g.at = moment_of(g, t_);
+    make_laws();
     double log_delta = saddle.log_estimate() + std::min(t_ * (saddle.epsilon() - epsilon), 0.0);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!discretise(log_delta, epsilon) || !sum_nodes(log_delta, epsilon)) {
@@ -163,25 +163,28 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
     return period > 0.0 && period < kInfinity;
 }
 
-// The derivative of log A is right to a few u relatively while log A is small; from there on the mean of the tilted law
-// itself is the better one.
+// K(t) and the tilted laws. The derivative of log A is right to a few u relatively while log A is small; from there on
+// the mean of the tilted law itself is the better one.
 void Contour::make_laws() {
     const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
     laws_.clear();
     for (Group& g : groups_) {
-        g.at.first = 0.0;
+        g.at = {};
         for (const SampledStep& s : steps_of(g)) {
             const TiltedMoment m = tilted_moment({{&s, 1}, direction_, limit_}, t_);
             double mean = sign * m.first / s.count;
             laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
             if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre();
+            g.at.value += m.value;
+            g.at.error += m.error;
             g.at.first += sign * s.count * mean;
+            g.at.second += m.second;
         }
+        g.at.error += g.at.value * kUnitRoundoff * static_cast<double>(g.last - g.first);
     }
 }
 
 bool Contour::sum_nodes(double log_delta, double epsilon) {
-    make_laws();
     for (Group& g : groups_) {
         g.log_modulus.clear();
         g.phase.clear();
@@ -249,7 +252,7 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
     double value = 0.5, slope = -0.5 * t_, error = 0.0;
     for (std::size_t j = 0; j < nodes_; ++j) {
         const double y = static_cast<double>(j + 1) * step_;
-        const double angle = total([j](const Group& g) { return g.phase.empty() ? 0.0 : g.phase[j]; }) + y * drift;
+        const double angle = total([j](const Group& g) { return g.phase[j]; }) + y * drift;
         // unit / (z (z+1)) with z = t + i y
         const double re = unit - y * y, im = y * (2.0 * t_ + 1.0);
         const double norm = re * re + im * im;
