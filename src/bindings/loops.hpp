@@ -119,17 +119,17 @@ constexpr Ufunc binary(const char* name) noexcept {
     return {name, 2, 1, {binary_loop<Kernel, Project, GilRelease>, nullptr}, {D, D, D}};
 }
 
-template <Side side>
+template <Direction direction>
 Certified step_delta(double q, double sigma, double epsilon) noexcept {
-    return single_step_delta({q, sigma, side}, epsilon);
+    return single_step_delta({q, sigma, direction}, epsilon);
 }
-template <Side side>
+template <Direction direction>
 Bracket step_delta_bounds(double q, double sigma, double epsilon) noexcept {
-    return single_step_delta_bounds({q, sigma, side}, epsilon);
+    return single_step_delta_bounds({q, sigma, direction}, epsilon);
 }
-template <Side side>
+template <Direction direction>
 Bracket step_epsilon(double q, double sigma, double delta) noexcept {
-    return single_step_epsilon({q, sigma, side}, delta);
+    return single_step_epsilon({q, sigma, direction}, delta);
 }
 
 inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return rdp_gaussian(sigma, alpha).value; }
@@ -173,18 +173,18 @@ inline Ufunc ufuncs[] = {
     binary<gaussian_tradeoff, nearest>("gaussian_tradeoff"),
     binary<gaussian_tradeoff_bounds, lower_end>("gaussian_tradeoff_lower"),
     binary<gaussian_tradeoff_bounds, upper_end>("gaussian_tradeoff_upper"),
-    ternary<step_delta<Side::remove>, nearest>("sampled_gaussian_delta_remove"),
-    ternary<step_delta_bounds<Side::remove>, lower_end>("sampled_gaussian_delta_remove_lower"),
-    ternary<step_delta_bounds<Side::remove>, upper_end>("sampled_gaussian_delta_remove_upper"),
-    ternary<step_delta<Side::add>, nearest>("sampled_gaussian_delta_add"),
-    ternary<step_delta_bounds<Side::add>, lower_end>("sampled_gaussian_delta_add_lower"),
-    ternary<step_delta_bounds<Side::add>, upper_end>("sampled_gaussian_delta_add_upper"),
-    ternary<step_epsilon<Side::remove>, middle>("sampled_gaussian_epsilon_remove"),
-    ternary<step_epsilon<Side::remove>, lower_end>("sampled_gaussian_epsilon_remove_lower"),
-    ternary<step_epsilon<Side::remove>, upper_end>("sampled_gaussian_epsilon_remove_upper"),
-    ternary<step_epsilon<Side::add>, middle>("sampled_gaussian_epsilon_add"),
-    ternary<step_epsilon<Side::add>, lower_end>("sampled_gaussian_epsilon_add_lower"),
-    ternary<step_epsilon<Side::add>, upper_end>("sampled_gaussian_epsilon_add_upper"),
+    ternary<step_delta<Direction::remove>, nearest>("sampled_gaussian_delta_remove"),
+    ternary<step_delta_bounds<Direction::remove>, lower_end>("sampled_gaussian_delta_remove_lower"),
+    ternary<step_delta_bounds<Direction::remove>, upper_end>("sampled_gaussian_delta_remove_upper"),
+    ternary<step_delta<Direction::add>, nearest>("sampled_gaussian_delta_add"),
+    ternary<step_delta_bounds<Direction::add>, lower_end>("sampled_gaussian_delta_add_lower"),
+    ternary<step_delta_bounds<Direction::add>, upper_end>("sampled_gaussian_delta_add_upper"),
+    ternary<step_epsilon<Direction::remove>, middle>("sampled_gaussian_epsilon_remove"),
+    ternary<step_epsilon<Direction::remove>, lower_end>("sampled_gaussian_epsilon_remove_lower"),
+    ternary<step_epsilon<Direction::remove>, upper_end>("sampled_gaussian_epsilon_remove_upper"),
+    ternary<step_epsilon<Direction::add>, middle>("sampled_gaussian_epsilon_add"),
+    ternary<step_epsilon<Direction::add>, lower_end>("sampled_gaussian_epsilon_add_lower"),
+    ternary<step_epsilon<Direction::add>, upper_end>("sampled_gaussian_epsilon_add_upper"),
 };
 
 }  // namespace renyi::bindings

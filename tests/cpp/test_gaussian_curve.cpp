@@ -71,7 +71,7 @@ void one_step() {
     Worst remove{"single_step_delta, remove", kBound}, width{"single_step, remove, ulps", 2.0, 1.0};
     int narrow = 0, all = 0;
     for (const auto& r : table::kStep) {
-        const SingleStep there{r.q, r.sigma, Side::remove}, back{r.q, r.sigma, Side::add};
+        const SingleStep there{r.q, r.sigma, Direction::remove}, back{r.q, r.sigma, Direction::add};
         const Bracket a = single_step_delta_bounds(there, r.epsilon), b = single_step_delta_bounds(back, r.epsilon);
         CHECK(encloses(a, r.remove_hi, r.remove_lo));
         CHECK(encloses(b, r.add_hi, r.add_lo));
@@ -95,14 +95,14 @@ void epsilon_of_one_step() {
         const double q = std::pow(10.0, -8.0 * uniform(generator)),
                      sigma = std::pow(10.0, 3.0 * uniform(generator) - 1.0);
         const double delta = i % 2 == 0 ? std::pow(10.0, -300.0 * uniform(generator)) : uniform(generator);
-        for (const Side side : {Side::remove, Side::add}) {
-            const SingleStep step{q, sigma, side};
+        for (const Direction direction : {Direction::remove, Direction::add}) {
+            const SingleStep step{q, sigma, direction};
             const Bracket b = single_step_epsilon(step, delta);
             CHECK(b.lower <= b.upper && std::isfinite(b.lower) && std::isfinite(b.upper));
             CHECK_THAT(single_step_delta_bounds(step, b.lower).upper, >=, delta);
             CHECK_THAT(single_step_delta_bounds(step, b.upper).lower, <=, delta);
             // For `add` and a tiny delta the root sits next to the end of the losses.
-            if (side == Side::remove || delta > 1e-10) CHECK_THAT(ulps(b), <=, 8.0);
+            if (direction == Direction::remove || delta > 1e-10) CHECK_THAT(ulps(b), <=, 8.0);
             CHECK_THAT(b.upper - b.lower, <=, 1e-9 * std::fabs(b.upper));
         }
     }
@@ -117,8 +117,8 @@ void tails() {
         const double p = gaussian_loss_tail_p(mu, eps).value, q = gaussian_loss_tail_q(mu, eps).value;
         CHECK_THAT(std::fabs(p - std::exp(eps) * q - gaussian_delta(mu, eps).value), <=,
                    4e-16 * (p + std::exp(eps) * q));
-        for (const Side side : {Side::remove, Side::add}) {
-            const SingleStep step{uniform(generator), 1.0 / mu, side};
+        for (const Direction direction : {Direction::remove, Direction::add}) {
+            const SingleStep step{uniform(generator), 1.0 / mu, direction};
             const double sp = single_step_loss_tail_p(step, eps).value, sq = single_step_loss_tail_q(step, eps).value;
             CHECK_THAT(std::fabs(sp - std::exp(eps) * sq - single_step_delta(step, eps).value), <=,
                        1e-15 * (sp + std::exp(eps) * sq));
@@ -174,32 +174,32 @@ void edges() {
 }
 
 void edges_of_one_step() {
-    for (const Side side : {Side::remove, Side::add}) {
+    for (const Direction direction : {Direction::remove, Direction::add}) {
         // q = 1 is the Gaussian mechanism, in both directions
         for (const double eps : {-3.0, -1e-9, 0.0, 0.1, 5.0})
-            CHECK_THAT(single_step_delta({1.0, 0.5, side}, eps).value, ==, gaussian_delta(2.0, eps).value);
-        CHECK_THAT(single_step_delta({0.0, 1.0, side}, 0.0).value, ==, 0.0);
-        CHECK_THAT(single_step_delta({0.5, kInfinity, side}, 0.0).value, ==, 0.0);
-        CHECK_THAT(std::fabs(single_step_delta({0.0, 1.0, side}, -1.0).value + std::expm1(-1.0)), <=, 2e-16);
+            CHECK_THAT(single_step_delta({1.0, 0.5, direction}, eps).value, ==, gaussian_delta(2.0, eps).value);
+        CHECK_THAT(single_step_delta({0.0, 1.0, direction}, 0.0).value, ==, 0.0);
+        CHECK_THAT(single_step_delta({0.5, kInfinity, direction}, 0.0).value, ==, 0.0);
+        CHECK_THAT(std::fabs(single_step_delta({0.0, 1.0, direction}, -1.0).value + std::expm1(-1.0)), <=, 2e-16);
         for (const double bad : {-0.1, 1.1, 1e-200, kNaN})
-            CHECK(std::isnan(single_step_delta({bad, 1.0, side}, 1.0).value));
+            CHECK(std::isnan(single_step_delta({bad, 1.0, direction}, 1.0).value));
         for (const double bad : {0.0, -1.0, 1e-200, kNaN})
-            CHECK(std::isnan(single_step_delta({0.5, bad, side}, 1.0).value));
+            CHECK(std::isnan(single_step_delta({0.5, bad, direction}, 1.0).value));
         for (const double q : {1e-100, 1e-12, 0.5, 1.0 - 0x1p-53, 1.0})
             for (const double sigma : {1e-100, 1e-3, 1.0, 1e100, 1e300})
                 for (const double eps : {-1e308, -800.0, -1.0, -1e-300, 0.0, 1e-300, 1.0, 800.0, 1e308}) {
-                    const Bracket b = single_step_delta_bounds({q, sigma, side}, eps);
+                    const Bracket b = single_step_delta_bounds({q, sigma, direction}, eps);
                     CHECK(b.lower <= b.upper && b.lower >= 0.0 && b.upper <= 1.0);
                     for (const double delta : {1e-300, 1e-5, 0.5}) {
-                        const Bracket e = single_step_epsilon({q, sigma, side}, delta);
+                        const Bracket e = single_step_epsilon({q, sigma, direction}, delta);
                         CHECK(e.lower <= e.upper);
                     }
                 }
     }
-    CHECK_THAT(single_step_delta({0.1, 1.0, Side::add}, 0.5).value, ==, 0.0);
-    CHECK_THAT(single_step_delta_bounds({0.1, 1.0, Side::add}, 0.5).upper, ==, 0.0);
-    CHECK_THAT(single_step_epsilon({0.1, 1.0, Side::remove}, 0.0).upper, ==, kInfinity);
-    const Bracket end = single_step_epsilon({0.1, 1.0, Side::add}, 0.0);
+    CHECK_THAT(single_step_delta({0.1, 1.0, Direction::add}, 0.5).value, ==, 0.0);
+    CHECK_THAT(single_step_delta_bounds({0.1, 1.0, Direction::add}, 0.5).upper, ==, 0.0);
+    CHECK_THAT(single_step_epsilon({0.1, 1.0, Direction::remove}, 0.0).upper, ==, kInfinity);
+    const Bracket end = single_step_epsilon({0.1, 1.0, Direction::add}, 0.0);
     CHECK(end.lower <= -std::log1p(-0.1) && -std::log1p(-0.1) <= end.upper);
 }
 

@@ -15,7 +15,9 @@ constexpr double kSlopeRounding = 0.5;  // of K', as a part of TiltedLaw::roundi
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kMostWork = 1e9;      // exponentials of one placement, a few seconds
-constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
+constexpr double kStraight = 1e-7;     // width in log delta over which the slope does not change by a quarter
+constexpr int kMostWidenings = 24;
+constexpr double kRefinement = 20.0;  // in log delta, from one placement to the next
 
 // log (s^s / (1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
 double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
@@ -138,24 +140,26 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
     };
     below_ = 0.0;
     double left = distance(0.0, 0.0);
-    if (t_ > 2.0 * spread) {
-        if (const double d = distance(t_ - spread, moment_at(t_ - spread)); d < left) {
+    if (const double s = exact_tilt(direction_, t_ - spread); t_ > 2.0 * spread) {
+        if (const double d = distance(s, moment_at(s)); d < left) {
             left = d;
-            below_ = t_ - spread;
+            below_ = s;
         }
     }
     double right = kInfinity;
     for (double reach = spread; reach > 1e-3 * spread; reach *= 0.5) {
-        const double d = distance(t_ + reach, moment_at(t_ + reach));
+        const double s = exact_tilt(direction_, t_ + reach);
+        const double d = distance(s, moment_at(s));
         if (std::isnan(d)) continue;  // out of reach
         if (!(d < right)) break;
         right = d;
-        above_ = t_ + reach;
+        above_ = s;
         if (right < 1.3 * left) break;
     }
     for (Group& g : groups_) {
-        g.below_value = below_ > 0.0 ? moment_of(g, below_).value : 0.0;
-        g.above_value = moment_of(g, above_).value;
+        const TiltedMoment below = below_ > 0.0 ? moment_of(g, below_) : TiltedMoment{}, above = moment_of(g, above_);
+        g.below_value = below.value + below.error;
+        g.above_value = above.value + above.error;
         g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
     }
     const double period = std::max(left, right);
@@ -295,7 +299,8 @@ Bracket Contour::delta(double epsilon) const noexcept {
     return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
 }
 
-// Newton on the fixed contour, then outward by what the bracket of log delta is wide.
+// Newton on the fixed contour, then outward by what the bracket of log delta is wide: along the slope where that is
+// next to nothing, and checked where it is not.
 Bracket Contour::epsilon(double delta) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const double log_delta = std::log(delta);
@@ -312,10 +317,22 @@ Bracket Contour::epsilon(double delta) const noexcept {
     const double residual = s.log_value - log_delta;
     const double alias = std::exp(log_aliasing(epsilon) - s.log_value);
     const double beyond = total([](const Group& g) { return g.beyond; }) / delta;
-    const double rise = 1.25 * (std::max(residual, 0.0) + s.error + slack + beyond) / -s.slope;
-    const double fall = 1.25 * (std::max(-residual, 0.0) + s.error + alias + slack) / -s.slope;
-    if (!(rise + fall < kInfinity)) return kNoBracket;
-    return {epsilon - fall, epsilon + rise};
+    const double excess = std::max(residual, 0.0) + s.error + slack + beyond;
+    const double deficit = std::max(-residual, 0.0) + s.error + alias + slack;
+    if (!(excess + deficit < kInfinity)) return kNoBracket;
+    const Bracket found{epsilon - 1.25 * deficit / -s.slope, epsilon + 1.25 * excess / -s.slope};
+    return excess + deficit < kStraight ? found : widened(delta, found);
+}
+
+// Moves both ends outward until delta there is certainly on the right side.
+Bracket Contour::widened(double delta, Bracket around) const noexcept {
+    const double width = around.upper - around.lower;
+    int turns = kMostWidenings;
+    for (double move = width; turns > 0 && !(this->delta(around.upper).upper <= delta); --turns, move *= 2.0)
+        around.upper += move;
+    for (double move = width; turns > 0 && !(this->delta(around.lower).lower >= delta); --turns, move *= 2.0)
+        around.lower -= move;
+    return turns > 0 ? around : kNoBracket;
 }
 
 }  // namespace renyi

@@ -60,7 +60,7 @@ private:
         double total_count = 0.0;  // of the others
         TiltedMoment at{};
         double beyond = 0.0;                          // mass of the losses left out
-        double below_value = 0.0, above_value = 0.0;  // K at the tilts of the aliasing bounds
+        double below_value = 0.0, above_value = 0.0;  // K at the tilts of the aliasing bounds, with its error
         std::vector<double> log_modulus{}, phase{};   // of the tilted characteristic function at the nodes
         double log_tail = 0.0;                        // bound of log_modulus beyond the last node
     };
@@ -83,6 +83,7 @@ private:
     double moment_at(double t) const noexcept;
     double log_tail(double y) noexcept;
     Sum sum(double epsilon) const noexcept;
+    Bracket widened(double delta, Bracket around) const noexcept;
     double log_aliasing(double epsilon) const noexcept;
     template <class Value>
     double total(Value value) const noexcept {

@@ -21,15 +21,15 @@ constexpr double kWidest = 1e-6;          // relative width beyond which it is n
 constexpr double kLesserDepths[] = {24.0, 16.0};
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
 
-struct Composition {
+struct SortedSteps {
     std::vector<SampledStep> steps;  // sorted and merged, those that release nothing left out
     double gaussian;                 // mu^2 of the Gaussian steps among them
     double largest_loss;             // of Direction::add, rounded up; inf if there are Gaussian steps
     bool only_gaussian;
 };
 
-Composition composition_of(std::span<const SampledStep> steps) {
-    Composition c{{}, 0.0, 0.0, true};
+SortedSteps sorted_steps(std::span<const SampledStep> steps) {
+    SortedSteps c{{}, 0.0, 0.0, true};
     for (const SampledStep& s : steps)
         if (s.q > 0.0 && s.sigma < kInfinity && s.count > 0.0) c.steps.push_back(s);
     std::sort(c.steps.begin(), c.steps.end(), [](const SampledStep& a, const SampledStep& b) {
@@ -59,10 +59,8 @@ Composition composition_of(std::span<const SampledStep> steps) {
     return c;
 }
 
-Side side_of(Direction d) noexcept { return d == Direction::remove ? Side::remove : Side::add; }
-
 // mu carries the rounding of the sum of squares: (n + 4) u/2 relative, both curves rise with it.
-Bracket gaussian_bracket(const Composition& c, auto curve) noexcept {
+Bracket gaussian_bracket(const SortedSteps& c, auto curve) noexcept {
     const double mu = std::sqrt(c.gaussian);
     const double error = c.steps.size() == 1 && c.steps[0].count == 1.0
                              ? 2.0 * kUnitRoundoff
@@ -70,37 +68,56 @@ Bracket gaussian_bracket(const Composition& c, auto curve) noexcept {
     return {curve(mu * (1.0 - error)).lower, curve(mu * (1.0 + error)).upper};
 }
 
-bool is_single(const Composition& c) noexcept { return c.steps.size() == 1 && c.steps[0].count == 1.0; }
+bool is_single(const SortedSteps& c) noexcept { return c.steps.size() == 1 && c.steps[0].count == 1.0; }
 
-// The routes in closed form; true if one of them answered.
-bool closed_delta(const Composition& c, Direction direction, double epsilon, Bracket& answer) noexcept {
-    if (c.steps.empty()) {
-        const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
-        answer = {value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
-    } else if (c.only_gaussian) {
-        answer = gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
-    } else if (is_single(c)) {
-        answer = single_step_delta_bounds({c.steps[0].q, c.steps[0].sigma, side_of(direction)}, epsilon);
-    } else if (direction == Direction::add && epsilon >= c.largest_loss) {
-        answer = {0.0, 0.0};
-    } else {
-        return false;
+// What is asked at a number x: delta at an epsilon, or epsilon at a delta. `closed` holds the routes in closed form and
+// returns whether one of them answered.
+struct DeltaAt {
+    static bool closed(const SortedSteps& c, Direction direction, double epsilon, Bracket& answer) noexcept {
+        if (c.steps.empty()) {
+            const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
+            answer = {value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
+        } else if (c.only_gaussian) {
+            answer = gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
+        } else if (is_single(c)) {
+            answer = single_step_delta_bounds({c.steps[0].q, c.steps[0].sigma, direction}, epsilon);
+        } else if (direction == Direction::add && epsilon >= c.largest_loss) {
+            answer = {0.0, 0.0};
+        } else {
+            return false;
+        }
+        return true;
     }
-    return true;
-}
+    static bool place(Contour& contour, double epsilon) { return contour.place_for_epsilon(epsilon); }
+    static Bracket read(const Contour& contour, double epsilon) noexcept { return contour.delta(epsilon); }
+    static Bracket estimate(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+        const Estimate e = bent_delta(c.steps, direction, epsilon);
+        const double slack = kWidening * e.error + kLeastWidening;
+        return {e.value * (1.0 - slack), std::min(e.value * (1.0 + slack), 1.0)};
+    }
+};
 
-bool closed_epsilon(const Composition& c, Direction direction, double delta, Bracket& answer) noexcept {
-    if (c.steps.empty()) {
-        answer = {0.0, 0.0};
-    } else if (c.only_gaussian) {
-        answer = gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
-    } else if (is_single(c)) {
-        answer = single_step_epsilon({c.steps[0].q, c.steps[0].sigma, side_of(direction)}, delta);
-    } else {
-        return false;
+struct EpsilonAt {
+    static bool closed(const SortedSteps& c, Direction direction, double delta, Bracket& answer) noexcept {
+        if (c.steps.empty()) {
+            answer = {0.0, 0.0};
+        } else if (c.only_gaussian) {
+            answer = gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
+        } else if (is_single(c)) {
+            answer = single_step_epsilon({c.steps[0].q, c.steps[0].sigma, direction}, delta);
+        } else {
+            return false;
+        }
+        return true;
     }
-    return true;
-}
+    static bool place(Contour& contour, double delta) { return contour.place_for_delta(delta); }
+    static Bracket read(const Contour& contour, double delta) noexcept { return contour.epsilon(delta); }
+    static Bracket estimate(const SortedSteps& c, Direction direction, double delta) noexcept {
+        const Estimate e = bent_epsilon(c.steps, direction, delta);
+        const double slack = kWidening * e.error + kLeastWidening * std::fabs(e.value);
+        return {e.value - slack, e.value + slack};
+    }
+};
 
 Effort effort_for(double rtol) noexcept {
     return {std::clamp(2.0 - std::log(rtol), kPlainEffort.depth * 0.25, kPlainEffort.depth), kMostNodes};
@@ -108,124 +125,93 @@ Effort effort_for(double rtol) noexcept {
 
 bool narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
 
-CurveAnswer estimated_delta(const Composition& c, Direction direction, double epsilon) noexcept {
-    const Estimate e = bent_delta(c.steps, direction, epsilon);
-    const double slack = kWidening * e.error + kLeastWidening;
-    return {{e.value * (1.0 - slack), std::min(e.value * (1.0 + slack), 1.0)}, false};
-}
-
-CurveAnswer estimated_epsilon(const Composition& c, Direction direction, double delta) noexcept {
-    const Estimate e = bent_epsilon(c.steps, direction, delta);
-    const double slack = kWidening * e.error + kLeastWidening * std::fabs(e.value);
-    return {{e.value - slack, e.value + slack}, false};
-}
-
 CurveAnswer narrower(const CurveAnswer& a, const CurveAnswer& b) noexcept {
     return b.bracket.upper - b.bracket.lower < a.bracket.upper - a.bracket.lower || std::isnan(a.bracket.lower) ? b : a;
 }
 
 // Where the plain contour fails: the estimate, or contours that aim at less and so may leave out more of the losses.
-CurveAnswer best_delta(const Composition& c, Direction direction, double epsilon) {
-    CurveAnswer best = estimated_delta(c, direction, epsilon);
+template <class Question>
+CurveAnswer second_best(const SortedSteps& c, Direction direction, double x) {
+    CurveAnswer best{Question::estimate(c, direction, x), false};
     for (const double depth : kLesserDepths) {
         if (narrow(best.bracket, kUseful)) break;
         Contour contour(c.steps, {}, direction, {depth, kPlainEffort.most_nodes});
-        if (contour.place_for_epsilon(epsilon)) best = narrower(best, {contour.delta(epsilon), true});
+        if (Question::place(contour, x)) best = narrower(best, {Question::read(contour, x), true});
     }
     return narrow(best.bracket, kWidest) ? best : CurveAnswer{kNoBracket, false};
 }
 
-CurveAnswer best_epsilon(const Composition& c, Direction direction, double delta) {
-    CurveAnswer best = estimated_epsilon(c, direction, delta);
-    for (const double depth : kLesserDepths) {
-        if (narrow(best.bracket, kUseful)) break;
-        Contour contour(c.steps, {}, direction, {depth, kPlainEffort.most_nodes});
-        if (contour.place_for_delta(delta)) best = narrower(best, {contour.epsilon(delta), true});
+// The contour is moved where it does not serve.
+template <class Question>
+CurveAnswer answer_of(const SortedSteps& c, Contour& contour, Direction direction, double x) {
+    Bracket answer;
+    if (Question::closed(c, direction, x, answer)) return {answer, true};
+    answer = Question::read(contour, x);
+    if (narrow(answer, kNarrow)) return {answer, true};
+    if (Question::place(contour, x)) answer = Question::read(contour, x);
+    return narrow(answer, kUseful) ? CurveAnswer{answer, true} : second_best<Question>(c, direction, x);
+}
+
+template <class Question>
+void answer_all(std::span<const SampledStep> steps, Direction direction, std::span<const double> at,
+                CurveAnswer* answers) {
+    const SortedSteps c = sorted_steps(steps);
+    Contour contour(c.steps, {}, direction, kPlainEffort);
+    for (const double x : at) *answers++ = answer_of<Question>(c, contour, direction, x);
+}
+
+template <class Question>
+Bracket certified(std::span<const SampledStep> steps, Direction direction, double x, double rtol) {
+    const SortedSteps c = sorted_steps(steps);
+    Bracket answer;
+    if (Question::closed(c, direction, x, answer)) return answer;
+    for (const Effort effort : {kPlainEffort, effort_for(rtol)}) {
+        Contour contour(c.steps, {}, direction, effort);
+        if (Question::place(contour, x)) return Question::read(contour, x);
     }
-    return narrow(best.bracket, kWidest) ? best : CurveAnswer{kNoBracket, false};
+    return kNoBracket;
 }
 
 }  // namespace
 
 void curve_delta(std::span<const SampledStep> steps, Direction direction, std::span<const double> epsilons,
                  CurveAnswer* answers) {
-    const Composition c = composition_of(steps);
-    Contour contour(c.steps, {}, direction, kPlainEffort);
-    for (const double epsilon : epsilons) {
-        CurveAnswer& answer = *answers++;
-        answer.certified = true;
-        if (closed_delta(c, direction, epsilon, answer.bracket)) continue;
-        answer.bracket = contour.delta(epsilon);
-        if (narrow(answer.bracket, kNarrow)) continue;
-        if (contour.place_for_epsilon(epsilon)) answer.bracket = contour.delta(epsilon);
-        if (!narrow(answer.bracket, kUseful)) answer = best_delta(c, direction, epsilon);
-    }
+    answer_all<DeltaAt>(steps, direction, epsilons, answers);
 }
 
 void curve_epsilon(std::span<const SampledStep> steps, Direction direction, std::span<const double> deltas,
                    CurveAnswer* answers) {
-    const Composition c = composition_of(steps);
-    Contour contour(c.steps, {}, direction, kPlainEffort);
-    for (const double delta : deltas) {
-        CurveAnswer& answer = *answers++;
-        answer.certified = true;
-        if (closed_epsilon(c, direction, delta, answer.bracket)) continue;
-        answer.bracket = contour.epsilon(delta);
-        if (narrow(answer.bracket, kNarrow)) continue;
-        if (contour.place_for_delta(delta)) answer.bracket = contour.epsilon(delta);
-        if (!narrow(answer.bracket, kUseful)) answer = best_epsilon(c, direction, delta);
-    }
+    answer_all<EpsilonAt>(steps, direction, deltas, answers);
 }
 
 void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, Direction direction,
                          std::span<const double> times, double delta, CurveAnswer* answers) {
-    const Composition fixed = composition_of(steps), growing = composition_of(repeated);
+    const SortedSteps fixed = sorted_steps(steps), growing = sorted_steps(repeated);
     Contour contour(fixed.steps, growing.steps, direction, kPlainEffort);
     for (const double t : times) {
-        CurveAnswer& answer = *answers++;
         std::vector<SampledStep> all(steps.begin(), steps.end());
         for (SampledStep s : repeated) {
             s.count *= t;
             all.push_back(s);
         }
-        const Composition c = composition_of(all);
-        answer.certified = true;
-        if (closed_epsilon(c, direction, delta, answer.bracket)) continue;
         contour.repeat(t);
-        answer.bracket = contour.epsilon(delta);
-        if (narrow(answer.bracket, kNarrow)) continue;
-        if (contour.place_for_delta(delta)) answer.bracket = contour.epsilon(delta);
-        if (!narrow(answer.bracket, kUseful)) answer = best_epsilon(c, direction, delta);
+        *answers++ = answer_of<EpsilonAt>(sorted_steps(all), contour, direction, delta);
     }
 }
 
 double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon) {
-    const Composition c = composition_of(steps);
+    const SortedSteps c = sorted_steps(steps);
     Bracket answer;
-    if (closed_delta(c, direction, epsilon, answer)) return answer.upper;
+    if (DeltaAt::closed(c, direction, epsilon, answer)) return answer.upper;
     return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
 }
 
 Bracket certified_delta(std::span<const SampledStep> steps, Direction direction, double epsilon, double rtol) {
-    const Composition c = composition_of(steps);
-    Bracket answer;
-    if (closed_delta(c, direction, epsilon, answer)) return answer;
-    for (const Effort effort : {kPlainEffort, effort_for(rtol)}) {
-        Contour contour(c.steps, {}, direction, effort);
-        if (contour.place_for_epsilon(epsilon)) return contour.delta(epsilon);
-    }
-    return kNoBracket;
+    return certified<DeltaAt>(steps, direction, epsilon, rtol);
 }
 
 Bracket certified_epsilon(std::span<const SampledStep> steps, Direction direction, double delta, double rtol) {
-    const Composition c = composition_of(steps);
-    Bracket answer;
-    if (closed_epsilon(c, direction, delta, answer)) return answer;
-    for (const Effort effort : {kPlainEffort, effort_for(rtol)}) {
-        Contour contour(c.steps, {}, direction, effort);
-        if (contour.place_for_delta(delta)) return contour.epsilon(delta);
-    }
-    return kNoBracket;
+    return certified<EpsilonAt>(steps, direction, delta, rtol);
 }
 
 }  // namespace renyi

@@ -15,11 +15,6 @@ constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to di
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
 constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
 
-// A tilt whose order 1 + t is exact: K changes by K' times the rounding of the order otherwise, and K' may be large.
-double exact_tilt(Direction direction, double t) noexcept {
-    return direction == Direction::remove ? std::max((1.0 + t) - 1.0, 0x1p-52) : t;
-}
-
 // Where the tilted law ends well before the limit, the whole law is the same.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
@@ -46,6 +41,10 @@ double next_tilt(double newton, double low, double high) noexcept {
 }
 
 }  // namespace
+
+double exact_tilt(Direction direction, double t) noexcept {
+    return direction == Direction::remove ? std::max((1.0 + t) - 1.0, 0x1p-52) : t;
+}
 
 TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;

@@ -31,6 +31,9 @@ struct TiltedMoment {
 
 TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept;
 
+// A tilt near t whose order is exact: K changes by K' times the rounding of the order otherwise, and K' may be large.
+double exact_tilt(Direction direction, double t) noexcept;
+
 // A limit beyond which sum count P(u > limit) is below e^log_mass.
 double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept;
 

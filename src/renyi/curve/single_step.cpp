@@ -124,7 +124,7 @@ CurvePoint point(const SingleStep& s, double eps) noexcept {
     if (without_loss(s)) return gaussian_curve_point(0.0, eps);
     if (std::isinf(eps)) return gaussian_curve_point(1.0, eps);
     const double t = std::fabs(eps);
-    const bool removing = (s.side == Side::remove) == (eps >= 0.0);
+    const bool removing = (s.direction == Direction::remove) == (eps >= 0.0);
     const bool same = removing || s.q == 1.0;
     const CurvePoint p = same ? remove_above(s, t) : add_above(s, t);
     return eps < 0.0 ? mirrored(p, t) : p;
@@ -143,7 +143,7 @@ Enclosed tail(DoubleDouble x, double slack) noexcept {
 Enclosed loss_tail(const SingleStep& s, double eps, bool of_p) noexcept {
     if (!in_domain(s) || std::isnan(eps)) return kNotEnclosed;
     const Enclosed zero{kScaledZero, 0.0}, one{kScaledOne, 0.0};
-    const bool remove = s.side == Side::remove;
+    const bool remove = s.direction == Direction::remove;
     if (without_loss(s) || std::isinf(eps)) return eps < 0.0 ? one : zero;
     const double at = remove ? eps : -eps;  // of log dmu/dmu0
     const Level level = at >= 0.0 ? level_above(s.q, at) : level_below(s.q, -at);
@@ -164,7 +164,7 @@ Enclosed loss_tail(const SingleStep& s, double eps, bool of_p) noexcept {
 double epsilon_guess(const SingleStep& s, double delta) noexcept {
     if (delta >= s.q) return delta < 1.0 ? lane_log1p(-delta) : 0.0;
     const double v = gaussian_epsilon_guess(1.0 / s.sigma, delta / s.q);
-    if (s.side == Side::add) return -lane_log1p(s.q * lane_expm1(std::clamp(-v, -700.0, 700.0)));
+    if (s.direction == Direction::add) return -lane_log1p(s.q * lane_expm1(std::clamp(-v, -700.0, 700.0)));
     return v > 600.0 ? v + lane_log(s.q) : lane_log1p(s.q * lane_expm1(v));
 }
 
@@ -191,7 +191,7 @@ Bracket single_step_epsilon(const SingleStep& s, double delta) noexcept {
     if (delta == 1.0) return {-kInfinity, -kInfinity};
     if (delta == 0.0) {
         if (without_loss(s)) return {0.0, 0.0};
-        if (s.side == Side::remove || s.q == 1.0) return {kInfinity, kInfinity};
+        if (s.direction == Direction::remove || s.q == 1.0) return {kInfinity, kInfinity};
         const double end = -lane_log1p(-s.q);
         return {detail::widen(end, -0x1p-50), detail::widen(end, 0x1p-50)};
     }

@@ -1,7 +1,7 @@
 // The privacy curve of one step of the Poisson-sampled Gaussian mechanism at sensitivity 1, in closed form.
 //
-// mu0 = N(0, sigma^2), mu = (1-q) mu0 + q N(1, sigma^2); Side::remove is the pair (mu, mu0), Side::add is (mu0, mu).
-// With delta_G the curve of the Gaussian mechanism and v(eps) = log(1 + (e^eps - 1)/q), for eps >= 0
+// mu0 = N(0, sigma^2), mu = (1-q) mu0 + q N(1, sigma^2); Direction::remove is the pair (mu, mu0), Direction::add is
+// (mu0, mu). With delta_G the curve of the Gaussian mechanism and v(eps) = log(1 + (e^eps - 1)/q), for eps >= 0
 //     remove   delta(eps) = q delta_G(v(eps))
 //     add      delta(eps) = e^eps y delta_G(log(q/y)),   y = q + e^-eps - 1;   0 where y <= 0
 // (Balle, Barthe, Gaboardi 2018, Theorem 2, for the first) and for eps < 0 the duality delta_add(-eps) = 1 - e^-eps +
@@ -14,13 +14,13 @@
 #pragma once
 
 #include "renyi/curve/bracket.hpp"
-#include "renyi/curve/side.hpp"
+#include "renyi/loss/direction.hpp"
 
 namespace renyi {
 
 struct SingleStep {
     double q, sigma;
-    Side side;
+    Direction direction;
 };
 
 Certified single_step_delta(const SingleStep& step, double eps) noexcept;

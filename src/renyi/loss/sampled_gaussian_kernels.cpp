@@ -16,13 +16,6 @@ namespace {
 
 using Lanes = double[kLanes];
 
-RENYI_INLINE double total(const Lanes& a) noexcept {  // fixed pairwise order
-    double t[8];
-    for (int i = 0; i < 8; ++i) t[i] = a[i] + a[i + 8];
-    for (int i = 0; i < 4; ++i) t[i] += t[i + 4];
-    return (t[0] + t[2]) + (t[1] + t[3]);
-}
-
 }  // namespace
 
 double round_step(double h) noexcept {

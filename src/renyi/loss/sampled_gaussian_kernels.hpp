@@ -3,19 +3,17 @@
 // Notation (u = z/sigma, c = 1/sigma, n = standard normal density without 1/sqrt(2 pi)):
 //   w = u c - c^2/2,  x = q expm1(w),  y = 1 + x,  l = log y
 // With b = s = alpha - 1 and m = n y, g = n ((1+x) log1p(x) - x)     for alpha > 1,
-//      b = |alpha|, s = alpha and m = n,   g = n (x - log1p(x))      for alpha < 0,
+//      b = |alpha|, s = alpha and m = n,   g = n (x - log1p(x))      for alpha < 0 (Direction::add),
 // the integrand of A - 1 is  n ((1+x)^alpha - 1 - alpha x) = b g + m phi(s l):  every piece is >= 0.
 #pragma once
 
 #include <cstddef>
 
 #include "renyi/fp/double_double.hpp"
+#include "renyi/fp/lanes.hpp"
+#include "renyi/loss/direction.hpp"
 
 namespace renyi {
-
-constexpr int kLanes = 16;
-
-enum class Direction { remove, add };  // alpha > 1, alpha < 0
 
 // Everything about (q, sigma) and the grid u_j = j h that the loops need. h has 12 significant bits and c1 26,
 // so that u_j, u_j^2 and u_j c1 are exact for |j| < 2^14.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/multiversion.hpp"
+#include "renyi/fp/lanes.hpp"
 #include "renyi/special/circular.hpp"
 
 namespace renyi {
@@ -24,7 +24,6 @@ constexpr double kMostTurn = 1.5;                 // of psi
 constexpr double kSteepest = 42.0 / 180.0 * kPi;  // of omega: the Gaussian decays below 45 degrees
 constexpr double kMargin = 8.0 / 180.0 * kPi;     // by which Re(alpha l) falls rather than stays
 constexpr double kLargestScale = 25.0;            // of log A for which A - 1 is summed
-constexpr int kLanes = 16;
 
 Complex logistic(Complex v) noexcept { return 1.0 / (1.0 + std::exp(-v)); }
 

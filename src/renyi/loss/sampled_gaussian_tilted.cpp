@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/multiversion.hpp"
+#include "renyi/fp/lanes.hpp"
 #include "renyi/loss/sampled_gaussian_far.hpp"
 #include "renyi/special/circular.hpp"
 #include "renyi/special/gauss_legendre.hpp"
@@ -56,13 +56,6 @@ void fill(const Node& at, Chunk& out) noexcept {
 struct Sums {
     double weight[kLanes], cosine[kLanes], sine[kLanes];
 };
-
-RENYI_INLINE double total(const double* a) noexcept {  // fixed pairwise order
-    double t[8];
-    for (int i = 0; i < 8; ++i) t[i] = a[i] + a[i + 8];
-    for (int i = 0; i < 4; ++i) t[i] += t[i + 4];
-    return (t[0] + t[2]) + (t[1] + t[3]);
-}
 
 // Adds the nodes of a chunk to R and I at kLanes ordinates.
 RENYI_MULTIVERSION
