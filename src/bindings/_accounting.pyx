@@ -1,10 +1,16 @@
 # distutils: language = c++
-"""The accountant's queries: steps go in as (sampling rate, noise multiplier, count), guarantees come out.
+"""Rényi curves of mechanisms, and the accountant's queries on compositions of them.
 
-Every query works on a copy of the steps taken under the GIL and releases it, so threads may compose and ask at will.
+Every query works on a copy of the composition taken under the GIL and releases it, so threads may
+compose and ask at will. Arguments are checked by the callers; what is refused here is what the
+engine could not represent.
 """
 
+from libc.math cimport INFINITY, fmax
+from libcpp cimport bool as cbool
 from libcpp.algorithm cimport sort
+from libcpp.memory cimport shared_ptr
+from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 
@@ -15,19 +21,147 @@ cdef extern from "<span>" namespace "std" nogil:
     cdef cppclass Steps "std::span<const renyi::SampledStep>":
         Steps()
         Steps(const SampledStep*, size_t)
+    cdef cppclass Curves "std::span<const renyi::WeightedCurve>":
+        Curves()
+        Curves(const WeightedCurve*, size_t)
 
 cdef extern from "renyi/fp/certified.hpp" namespace "renyi" nogil:
     cdef struct Certified:
         double value
         double relative_error
     double upper(Certified)
+    double lower(Certified)
+
+cdef extern from "renyi/mechanism/renyi_curve.hpp" namespace "renyi" nogil:
+    cdef struct LogMoment:
+        Certified value
+        double first
+        double second
+    cdef cppclass Curve "renyi::RenyiCurve":
+        LogMoment log_moment(double alpha)
+        Certified divergence(double alpha)
+        double largest_order()
+        double largest_loss()
+    ctypedef shared_ptr[const Curve] CurvePointer
+
+cdef extern from "renyi/mechanism/loss_pair.hpp" namespace "renyi" nogil:
+    cdef struct LossAtom:
+        double loss
+        double p
+        double q
+    cdef cppclass LossPair(Curve):
+        LossPair(vector[LossAtom])
+        @staticmethod
+        LossPair laplace(double scale)
+        @staticmethod
+        LossPair discrete_laplace(double scale, int sensitivity)
+        @staticmethod
+        LossPair randomized_response(double p, double choices)
+        @staticmethod
+        LossPair pure_dp(double epsilon)
+        @staticmethod
+        LossPair exponential(double epsilon)
+
+cdef extern from "renyi/mechanism/polygon.hpp" namespace "renyi" nogil:
+    cdef struct PolygonPoint:
+        double alpha
+        double k
+
+cdef extern from "renyi/mechanism/composed_curve.hpp" namespace "renyi" nogil:
+    cdef struct CountedCurve:
+        CurvePointer curve
+        double count
+
+cdef extern from "renyi/mechanism/poisson_bound.hpp" namespace "renyi" nogil:
+    cdef enum class PoissonBoundKind:
+        general
+        tight
+        lower
 
 cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
     cdef struct SampledStep:
         double q
         double sigma
         double count
-    Certified rdp(Steps steps, double alpha)
+    cdef struct WeightedCurve:
+        const Curve* curve
+        double count
+    cdef struct Composition:
+        Steps steps
+        Curves curves
+    Certified rdp(const Composition&, double alpha)
+    double largest_loss(const Composition&)
+
+cdef extern from * nogil:
+    """
+    #include <memory>
+    #include <vector>
+    #include "renyi/curve/rdp_composition.hpp"
+    #include "renyi/mechanism/bounded_range.hpp"
+    #include "renyi/mechanism/composed_curve.hpp"
+    #include "renyi/mechanism/fixed_size_bound.hpp"
+    #include "renyi/mechanism/gumbel.hpp"
+    #include "renyi/mechanism/linear_curve.hpp"
+    #include "renyi/mechanism/loss_pair.hpp"
+    #include "renyi/mechanism/mixture_bound.hpp"
+    #include "renyi/mechanism/poisson_bound.hpp"
+    #include "renyi/mechanism/polygon.hpp"
+    #include "renyi/mechanism/random_allocation.hpp"
+    #include "renyi/mechanism/repeat_and_select.hpp"
+    #include "renyi/mechanism/sampled_gaussian_curve.hpp"
+    #include "renyi/mechanism/sampled_loss_pair.hpp"
+    #include "renyi/mechanism/smaller_curve.hpp"
+
+    namespace {
+
+    template <class T, class... Arguments>
+    renyi::CurvePointer make_curve(Arguments&&... arguments) {
+        return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
+    }
+
+    // Empty where the curve is not that of a pair.
+    renyi::CurvePointer sampled_pair(const renyi::CurvePointer& curve, double q) {
+        const auto pair = std::dynamic_pointer_cast<const renyi::LossPair>(curve);
+        return pair ? make_curve<renyi::SampledLossPair>(*pair, q) : nullptr;
+    }
+
+    // A composition that keeps its curves alive while a query runs without the GIL.
+    class Snapshot {
+    public:
+        Snapshot() = default;
+        Snapshot(const std::vector<renyi::SampledStep>& steps, const std::vector<renyi::CountedCurve>& curves)
+            : steps_(steps), curves_(curves) {
+            for (const renyi::CountedCurve& c : curves_) weighted_.push_back({c.curve.get(), c.count});
+        }
+        renyi::Composition view() const { return {steps_, weighted_}; }
+
+    private:
+        std::vector<renyi::SampledStep> steps_;
+        std::vector<renyi::CountedCurve> curves_;
+        std::vector<renyi::WeightedCurve> weighted_;
+    };
+
+    }  // namespace
+    """
+    cdef cppclass Snapshot:
+        Snapshot()
+        Snapshot(const vector[SampledStep]&, const vector[CountedCurve]&) except +
+        Composition view()
+    CurvePointer make_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
+    CurvePointer make_pair "make_curve<renyi::LossPair>"(LossPair) except +
+    CurvePointer make_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
+    CurvePointer make_gumbel "make_curve<renyi::GumbelCurve>"(double) except +
+    CurvePointer make_polygon "make_curve<renyi::Polygon>"(vector[PolygonPoint]) except +
+    CurvePointer make_composed "make_curve<renyi::ComposedCurve>"(vector[CountedCurve]) except +
+    CurvePointer make_random_allocation "make_curve<renyi::RandomAllocationCurve>"(double, long long) except +
+    CurvePointer sampled_pair(const CurvePointer&, double q) except +
+    CurvePointer make_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
+    CurvePointer make_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
+    CurvePointer make_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind) except +
+    CurvePointer make_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight) except +
+    CurvePointer make_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
+    CurvePointer make_selection "make_curve<renyi::RepeatAndSelectCurve>"(
+        CurvePointer, double mean, double shape) except +
 
 cdef extern from "renyi/curve/rdp_conversion.hpp" namespace "renyi" nogil:
     cdef enum class Conversion:
@@ -41,68 +175,13 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
         double value
         double floor
         double order
-    RdpGuarantee rdp_epsilon(Steps, double delta, Conversion, ConstDoubles orders)
-    RdpGuarantee rdp_delta(Steps, double epsilon, Conversion, ConstDoubles orders)
+    RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, ConstDoubles orders)
+    RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, ConstDoubles orders)
 
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 CONVERSIONS = tuple(_CONVERSIONS)
+cdef dict _POISSON_BOUNDS = {"general": 0, "tight": 1, "lower": 2}
 
 
-cdef class SampledSteps:
-    """A multiset of Poisson-sampled Gaussian steps; equal ones merge."""
-
-    cdef vector[SampledStep] steps
-    cdef vector[double] orders
-    cdef dict positions
-    cdef Conversion conversion
-
-    def __init__(self, orders, str conversion):
-        cdef double order
-        cdef bint valid = True
-        self.positions = {}
-        self.conversion = <Conversion><int>_CONVERSIONS[conversion]
-        if orders is not None:
-            for value in orders:
-                order = value
-                valid = valid and 1.0 < order <= 1e6
-                self.orders.push_back(order)
-            if not valid or self.orders.empty():
-                raise ValueError("orders outside (1, 1e6]")
-            sort(self.orders.begin(), self.orders.end())
-
-    def add(self, double q, double sigma, double count):
-        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
-        key = (q, sigma)
-        cdef Py_ssize_t index = self.positions.setdefault(key, <Py_ssize_t>self.steps.size())
-        if index == <Py_ssize_t>self.steps.size():
-            self.steps.push_back(SampledStep(q, sigma, 0.0))
-        self.steps[index].count += count
-
-    def __len__(self):
-        return self.steps.size()
-
-    def epsilon(self, double delta):
-        """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
-        cdef vector[SampledStep] steps = self.steps
-        cdef RdpGuarantee g
-        with nogil:
-            g = rdp_epsilon(Steps(steps.data(), steps.size()), delta, self.conversion,
-                            ConstDoubles(self.orders.data(), self.orders.size()))
-        return g.value, g.floor, g.order
-
-    def delta(self, double epsilon):
-        """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
-        cdef vector[SampledStep] steps = self.steps
-        cdef RdpGuarantee g
-        with nogil:
-            g = rdp_delta(Steps(steps.data(), steps.size()), epsilon, self.conversion,
-                          ConstDoubles(self.orders.data(), self.orders.size()))
-        return g.value, g.floor, g.order
-
-    def rdp_into(self, const double[::1] orders, double[::1] out):
-        """Renyi-DP of each order, rounded up."""
-        cdef vector[SampledStep] steps = self.steps
-        cdef Py_ssize_t i
-        with nogil:
-            for i in range(orders.shape[0]):
-                out[i] = upper(rdp(Steps(steps.data(), steps.size()), orders[i]))
+include "renyi_curve.pxi"
+include "sampled_steps.pxi"

@@ -26,7 +26,10 @@ double uniform(double low, double high) {
 }
 double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
-using Steps = std::vector<SampledStep>;
+struct Steps : std::vector<SampledStep> {
+    using vector::vector;
+    operator Composition() const { return {*this, {}}; }
+};
 using Orders = std::vector<double>;
 
 // From everyday training to small and large noise; now and then several kinds of step.

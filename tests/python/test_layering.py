@@ -1,4 +1,4 @@
-"""Dependencies point down: python, bindings, {curve, iteration, sgd}, loss, special, fp."""
+"""Dependencies point down: python, bindings, curve and its like, mechanism, loss, special, fp."""
 
 import ast
 import re
@@ -10,7 +10,15 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "renyi"
 PACKAGE = ROOT / "python" / "renyi"
 
-FLOOR = {"fp": 0, "special": 1, "loss": 2, "curve": 3, "iteration": 3, "sgd": 3}
+FLOOR = {
+    "fp": 0,
+    "special": 1,
+    "loss": 2,
+    "mechanism": 3,
+    "curve": 4,
+    "iteration": 4,
+    "sgd": 4,
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # Where a user's first computation starts: what these load stays light and free of the reference.

@@ -71,7 +71,8 @@ def table(name: str, columns: str, rows: Rows) -> str:
 
 
 def write(name: str, *parts: str) -> None:
-    head = "// Made by tests/reference/make_cpp_tables.py.\n#pragma once\n\nnamespace table {\n\n"
+    maker = Path(sys.argv[0]).name
+    head = f"// Made by tests/reference/{maker}.\n#pragma once\n\nnamespace table {{\n\n"
     path = CPP / f"table_{name}.hpp"
     path.write_text(head + "\n".join(parts) + "\n}  // namespace table\n")
     print(f"{path.name}: {path.stat().st_size} bytes")

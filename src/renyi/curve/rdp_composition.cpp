@@ -1,6 +1,7 @@
 #include "renyi/curve/rdp_composition.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
 
@@ -8,37 +9,58 @@ namespace renyi {
 
 namespace {
 
-// Sum of count times value over the steps; evaluate(step) is a Certified >= 0.
-template <class Evaluate>
-Certified weighted_sum(std::span<const SampledStep> steps, Evaluate evaluate) noexcept {
-    double sum = 0.0, error = 0.0;
-    for (const SampledStep& step : steps) {
-        const Certified c = evaluate(step);
-        sum += step.count * c.value;
-        error = std::max(error, c.relative_error);
+// Sum of count times value; of_step(step) and of_curve(curve) are Certified >= 0.
+template <class OfStep, class OfCurve>
+Certified weighted_sum(const Composition& c, double alpha, OfStep of_step, OfCurve of_curve) noexcept {
+    CertifiedSum sum;
+    for (const SampledStep& step : c.steps) sum.add(step.count, of_step(step));
+    for (const WeightedCurve& weighted : c.curves) {
+        if (alpha > weighted.curve->largest_order()) return {kInfinity, 0.0};
+        sum.add(weighted.count, of_curve(weighted));
     }
-    return {sum, sum > 0.0 ? error + (static_cast<double>(steps.size()) + 2.0) * kUnitRoundoff : 0.0};
+    return sum.total();
 }
 
 }  // namespace
 
-Certified log_moment(std::span<const SampledStep> steps, double alpha) noexcept {
-    return weighted_sum(steps, [&](const SampledStep& s) { return log_a(s.q, s.sigma, alpha); });
+Certified log_moment(const Composition& c, double alpha) noexcept {
+    return weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return log_a(s.q, s.sigma, alpha); },
+        [&](const WeightedCurve& w) { return w.curve->log_moment(alpha).value; });
 }
 
-LogMoment log_moment_derivatives(std::span<const SampledStep> steps, double alpha) noexcept {
+LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
     LogMoment total{{}, 0.0, 0.0};
-    total.value = weighted_sum(steps, [&](const SampledStep& s) {
-        const LogADerivatives d = log_a_derivatives(s.q, s.sigma, alpha);
-        total.first += s.count * d.first;
-        total.second += s.count * d.second;
-        return d.value;
-    });
+    const auto add = [&](double count, const auto& moment) {
+        total.first += count * moment.first;
+        total.second += count * moment.second;
+        return moment.value;
+    };
+    total.value = weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return add(s.count, log_a_derivatives(s.q, s.sigma, alpha)); },
+        [&](const WeightedCurve& w) { return add(w.count, w.curve->log_moment(alpha)); });
     return total;
 }
 
-Certified rdp(std::span<const SampledStep> steps, double alpha) noexcept {
-    return weighted_sum(steps, [&](const SampledStep& s) { return rdp_sampled_gaussian(s.q, s.sigma, alpha); });
+Certified rdp(const Composition& c, double alpha) noexcept {
+    return weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return rdp_sampled_gaussian(s.q, s.sigma, alpha); },
+        [&](const WeightedCurve& w) { return w.curve->divergence(alpha); });
+}
+
+double largest_order(const Composition& c) noexcept {
+    double order = kInfinity;
+    for (const WeightedCurve& w : c.curves) order = std::min(order, w.curve->largest_order());
+    return order;
+}
+
+double largest_loss(const Composition& c) noexcept {
+    for (const SampledStep& s : c.steps) {
+        if (s.q > 0.0 && std::isfinite(s.sigma)) return kInfinity;
+    }
+    double sum = 0.0;
+    for (const WeightedCurve& w : c.curves) sum += w.count * w.curve->largest_loss();
+    return sum * (1.0 + 2.0 * (static_cast<double>(c.curves.size()) + 2.0) * kUnitRoundoff);
 }
 
 }  // namespace renyi

@@ -11,7 +11,9 @@
 //
 // Results are rounded outward from certified K: `value` is never below the converted value at `order`, `floor` never
 // above. 0 <= epsilon, 0 <= delta <= 1. Should the engine ever refuse a K (NaN), the answer is epsilon = inf or delta
-// = 1.
+// = 1. Where K is a polygon the functions above jump at its corners; orders beyond the largest at which K is finite are
+// not looked at, and if there is none the answer is epsilon = inf, delta = 1. Where the largest loss is known, it
+// answers if it is better: order = infinity.
 #pragma once
 
 #include <span>
@@ -24,13 +26,13 @@ namespace renyi {
 struct RdpGuarantee {
     double value;  // epsilon or delta, rounded up
     double floor;  // the same, rounded down
-    double order;
+    double order;  // 1: the Kullback-Leibler divergence; infinity: the largest loss
 };
 
 // `orders` ascending, each in (1, 1e6]; empty: the continuum. 0 < delta < 1, epsilon >= 0.
-RdpGuarantee rdp_epsilon(std::span<const SampledStep> steps, double delta, Conversion conversion,
+RdpGuarantee rdp_epsilon(const Composition& composition, double delta, Conversion conversion,
                          std::span<const double> orders) noexcept;
-RdpGuarantee rdp_delta(std::span<const SampledStep> steps, double epsilon, Conversion conversion,
+RdpGuarantee rdp_delta(const Composition& composition, double epsilon, Conversion conversion,
                        std::span<const double> orders) noexcept;
 
 }  // namespace renyi

@@ -7,6 +7,7 @@
 // Assumes IEEE-754 doubles, round to nearest, no contraction.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -41,5 +42,29 @@ inline double end(Certified c, double direction) noexcept {
 
 inline double lower(Certified c) noexcept { return detail::end(c, -1.0); }
 inline double upper(Certified c) noexcept { return detail::end(c, 1.0); }
+
+// A weighted sum of non-negative terms. |value - truth| <= e truth <= e/(1-e) value for each term, so the error of the
+// sum is the mean of theirs, and never above the largest: a tiny term that is hardly known (e near 1: it may be 0) does
+// no harm. Two roundings a term and one an addition.
+class CertifiedSum {
+public:
+    void add(double count, Certified term) noexcept {
+        const double value = count * term.value;
+        sum_ += value;
+        const double e = term.relative_error;
+        error_ += value * (e < 0.5 ? e / (1.0 - e) : 1.0 + e);
+        largest_ = std::max(largest_, term.relative_error);
+        rounding_ += kUnitRoundoff;
+    }
+
+    Certified total() const noexcept {
+        if (sum_ == 0.0 || !std::isfinite(sum_)) return {sum_, 0.0};
+        const double mean = error_ < 0.5 * sum_ ? error_ / (sum_ - error_) * (1.0 + 4.0 * rounding_) : largest_;
+        return {sum_, std::min(mean, largest_) + rounding_ + 2.0 * kUnitRoundoff};
+    }
+
+private:
+    double sum_ = 0.0, error_ = 0.0, largest_ = 0.0, rounding_ = 0.0;
+};
 
 }  // namespace renyi

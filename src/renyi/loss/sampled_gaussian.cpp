@@ -7,7 +7,7 @@
 //   terms are below 1e-33
 //   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
-//   6. integer alpha <= 4, exponents of at most 600              binomial expansion: two or three terms
+//   6. integer alpha <= 4, sigma >= 1e-3                          binomial expansion: two or three terms
 //   7. everything else                                           quadrature
 // The series route is never picked: it is the slower of two independent ways and exists to check the other.
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
+constexpr double kSmallestBinomialSigma = 1e-3;
 constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
@@ -68,7 +69,7 @@ Certified log_a_quadrature(double q, double sigma, double alpha) noexcept {
 }
 
 Certified log_a(double q, double sigma, double alpha) noexcept {
-    const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha);
+    const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha) && sigma >= kSmallestBinomialSigma;
     return few_terms ? log_a_binomial(q, sigma, alpha) : log_a_quadrature(q, sigma, alpha);
 }
 

@@ -18,7 +18,7 @@
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/special/elementary_dd.hpp"
+#include "renyi/special/scaled_expm1.hpp"
 
 namespace renyi {
 
@@ -26,18 +26,6 @@ namespace {
 
 constexpr double kTiny = 0x1p-60;
 constexpr double kSmallestSigma = 1e-3;  // exponents stay below 2^60
-
-// w expm1(a)
-Scaled term(const Scaled& w, DoubleDouble a) noexcept {
-    if (a.hi < 300.0) {
-        const ExpReduction e = reduce_exp(a.hi);
-        return w * DoubleDouble{expm1_of(e) + exp_of(e) * a.lo, 0.0};
-    }
-    const double k = std::nearbyint(a.hi * 0x1.71547652b82fep0);
-    const DoubleDouble r = a - kLog2DD * k;
-    const double value = exp_of(reduce_exp(r.hi));
-    return {w.mantissa * (value + value * r.lo), w.exponent + k};
-}
 
 }  // namespace
 
@@ -53,14 +41,14 @@ Certified log_a_binomial(double q, double sigma, double alpha) noexcept {
     const double mode = std::min(std::floor((alpha + 1.0) * q), alpha);
 
     Scaled weights = kScaledOne, terms = kScaledZero;
-    if (mode >= 2.0) terms = term(weights, exponent_at(mode));
+    if (mode >= 2.0) terms = scaled_expm1(exponent_at(mode));
     Scaled w = kScaledOne;
     for (double k = mode; k < alpha;) {
         w = normalised({w.mantissa * (alpha - k) * odds / DoubleDouble{k + 1.0, 0.0}, w.exponent});
         ++k;
         weights = weights + w;
         if (k < 2.0) continue;
-        const Scaled t = term(w, exponent_at(k));
+        const Scaled t = w * scaled_expm1(exponent_at(k));
         terms = terms + t;
         if (k < 3.0 || ratio(t, terms) > kTiny) continue;
         const double growth = (alpha + k - 1.0) * half_c_squared.hi + 2.0 / (k - 1.0);
@@ -73,7 +61,7 @@ Certified log_a_binomial(double q, double sigma, double alpha) noexcept {
         w = normalised({w.mantissa * step, w.exponent});
         --k;
         weights = weights + w;
-        if (k >= 2.0) terms = terms + term(w, exponent_at(k));
+        if (k >= 2.0) terms = terms + w * scaled_expm1(exponent_at(k));
         const double fall = k / ((alpha - k + 1.0) * odds.hi);
         if (fall < 1.0 && ratio(w, weights) * fall / (1.0 - fall) < kTiny) break;
     }

@@ -1,0 +1,174 @@
+cdef RenyiCurve wrapped(CurvePointer curve):
+    cdef RenyiCurve result = RenyiCurve.__new__(RenyiCurve)
+    result.curve = move(curve)
+    return result
+
+
+cdef class RenyiCurve:
+    """The Rényi curve of a mechanism, K(alpha) = (alpha - 1) D_alpha; immutable.
+
+    Made by the static methods below; the methods of a curve give the curves of what is done to it.
+    """
+
+    cdef CurvePointer curve
+
+    def __init__(self):
+        raise TypeError("made by the static methods of RenyiCurve")
+
+    # What is released.
+
+    @staticmethod
+    def linear(double rho, double xi=0.0):
+        """D_alpha = xi + rho alpha: Gaussian noise (rho = 1/(2 sigma^2)), zero-concentrated DP."""
+        return wrapped(make_linear(rho, xi))
+
+    @staticmethod
+    def laplace(double scale):
+        """Laplace noise of the given scale on a query of sensitivity 1."""
+        return wrapped(make_pair(LossPair.laplace(scale)))
+
+    @staticmethod
+    def discrete_laplace(double scale, int sensitivity):
+        """Noise of mass proportional to exp(-|x|/scale) on the integers."""
+        return wrapped(make_pair(LossPair.discrete_laplace(scale, sensitivity)))
+
+    @staticmethod
+    def randomized_response(double p, double choices):
+        """One of ``choices`` answers, the true one with probability p in (0, 1)."""
+        return wrapped(make_pair(LossPair.randomized_response(p, choices)))
+
+    @staticmethod
+    def pure_dp(double epsilon):
+        """The worst pair of epsilon-DP."""
+        return wrapped(make_pair(LossPair.pure_dp(epsilon)))
+
+    @staticmethod
+    def exponential(double epsilon):
+        """The pair that dominates every mechanism of bounded range epsilon."""
+        return wrapped(make_pair(LossPair.exponential(epsilon)))
+
+    @staticmethod
+    def pair(atoms):
+        """A pair of distributions from its (loss, mass under P, mass under Q)."""
+        cdef vector[LossAtom] values
+        for loss, p, q in atoms:
+            values.push_back(LossAtom(loss, p, q))
+        return wrapped(make_pair(LossPair(values)))
+
+    @staticmethod
+    def bounded_range(double epsilon):
+        """Bounded range epsilon: the worst pair of each order."""
+        return wrapped(make_bounded_range(epsilon))
+
+    @staticmethod
+    def gumbel(double shift):
+        """Gumbel noise of scale 1 on a query of sensitivity ``shift``."""
+        return wrapped(make_gumbel(shift))
+
+    @staticmethod
+    def polygon(orders, k):
+        """The lower convex hull of upper bounds K at orders > 1, and of (1, 0)."""
+        cdef vector[PolygonPoint] points
+        for alpha, value in zip(orders, k, strict=True):
+            points.push_back(PolygonPoint(alpha, value))
+        return wrapped(make_polygon(move(points)))
+
+    @staticmethod
+    def table(orders, rdp):
+        """The same of upper bounds of D_alpha."""
+        cdef vector[PolygonPoint] points
+        cdef double order
+        for alpha, value in zip(orders, rdp, strict=True):
+            order = alpha
+            points.push_back(PolygonPoint(order, (order - 1.0) * <double>value))
+        return wrapped(make_polygon(move(points)))
+
+    @staticmethod
+    def composed(parts):
+        """The sum of (curve, count > 0)."""
+        cdef vector[CountedCurve] counted
+        cdef RenyiCurve part
+        for curve, count in parts:
+            part = curve
+            counted.push_back(CountedCurve(part.curve, count))
+        return wrapped(make_composed(move(counted)))
+
+    @staticmethod
+    def sampled_gaussian(double q, double sigma):
+        """Gaussian noise on a Poisson sample."""
+        return wrapped(make_sampled_gaussian(q, sigma))
+
+    @staticmethod
+    def random_allocation(double sigma, long long steps):
+        """Gaussian noise in every step, each record in one of them."""
+        return wrapped(make_random_allocation(sigma, steps))
+
+    # What is done to it.
+
+    def sampled(self, double q):
+        """Poisson sampling of a pair, exactly; None where the curve is not that of a pair."""
+        cdef CurvePointer result = sampled_pair(self.curve, q)
+        return wrapped(move(result)) if result.get() != NULL else None
+
+    def poisson_bound(self, double q, str kind):
+        """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"."""
+        return wrapped(make_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind]))
+
+    def fixed_size_bound(self, double gamma, bint tight):
+        """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan."""
+        return wrapped(make_fixed_size(self.curve, gamma, tight))
+
+    def mixture_bound(self, double r):
+        """Any sampling that lets the record in with probability r, by convexity."""
+        return wrapped(make_mixture(self.curve, r))
+
+    def repeat_and_select(self, double mean, double shape):
+        """The best output of a random number of runs (Papernot, Steinke 2022)."""
+        return wrapped(make_selection(self.curve, mean, shape))
+
+    def smaller(self, RenyiCurve other not None):
+        """The smaller of two bounds of one mechanism."""
+        return wrapped(make_smaller(self.curve, other.curve))
+
+    # What is known of it.
+
+    @property
+    def largest_order(self):
+        """K is infinite above."""
+        return self.curve.get().largest_order()
+
+    @property
+    def largest_loss(self):
+        """D_infinity in both orders of the pair, rounded up."""
+        return self.curve.get().largest_loss()
+
+    def log_moment(self, double order):
+        """(lower, upper) around K at an order in [1, 1e6]."""
+        cdef Certified k
+        if order > self.curve.get().largest_order():
+            return INFINITY, INFINITY
+        with nogil:
+            k = self.curve.get().log_moment(order).value
+        return max(lower(k), 0.0), upper(k)  # 0 where K is out of the range of double
+
+    def rdp_into(self, const double[::1] orders, double[::1] out):
+        """D_alpha of each order in [1, 1e6], rounded up."""
+        cdef Py_ssize_t i
+        cdef const Curve* curve = self.curve.get()
+        with nogil:
+            for i in range(orders.shape[0]):
+                out[i] = INFINITY
+                if orders[i] <= curve.largest_order():
+                    out[i] = upper(curve.divergence(orders[i]))
+                    if out[i] != out[i]:  # out of the engine's reach
+                        out[i] = INFINITY
+
+    def rdp_lower_into(self, const double[::1] orders, double[::1] out):
+        """D_alpha of each order in [1, 1e6], rounded down."""
+        cdef Py_ssize_t i
+        cdef const Curve* curve = self.curve.get()
+        with nogil:
+            for i in range(orders.shape[0]):
+                out[i] = INFINITY
+                if orders[i] <= curve.largest_order():
+                    out[i] = fmax(lower(curve.divergence(orders[i])), 0.0)

@@ -1,0 +1,75 @@
+cdef class SampledSteps:
+    """A composition: Poisson-sampled Gaussian steps and Rényi curves with counts; equal ones merge."""
+
+    cdef vector[SampledStep] steps
+    cdef vector[CountedCurve] curves
+    cdef vector[double] orders
+    cdef dict positions
+    cdef dict curve_positions
+    cdef Conversion conversion
+
+    def __init__(self, orders, str conversion):
+        cdef double order
+        cdef bint valid = True
+        self.positions = {}
+        self.curve_positions = {}
+        self.conversion = <Conversion><int>_CONVERSIONS[conversion]
+        if orders is not None:
+            for value in orders:
+                order = value
+                valid = valid and 1.0 < order <= 1e6
+                self.orders.push_back(order)
+            if not valid or self.orders.empty():
+                raise ValueError("orders outside (1, 1e6]")
+            sort(self.orders.begin(), self.orders.end())
+
+    def add(self, double q, double sigma, double count):
+        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
+        key = (q, sigma)
+        cdef Py_ssize_t index = self.positions.setdefault(key, <Py_ssize_t>self.steps.size())
+        if index == <Py_ssize_t>self.steps.size():
+            self.steps.push_back(SampledStep(q, sigma, 0.0))
+        self.steps[index].count += count
+
+    def add_curve(self, key, RenyiCurve curve not None, double count):
+        """Add ``count`` > 0 uses of a mechanism; equal keys stand for equal curves."""
+        cdef Py_ssize_t index = self.curve_positions.setdefault(key, <Py_ssize_t>self.curves.size())
+        if index == <Py_ssize_t>self.curves.size():
+            self.curves.push_back(CountedCurve(curve.curve, 0.0))
+        self.curves[index].count += count
+
+    def __len__(self):
+        return self.steps.size() + self.curves.size()
+
+    def largest_loss(self):
+        """What no privacy loss exceeds, rounded up."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        return largest_loss(copy.view())
+
+    def epsilon(self, double delta):
+        """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef RdpGuarantee g
+        with nogil:
+            g = rdp_epsilon(copy.view(), delta, self.conversion,
+                            ConstDoubles(self.orders.data(), self.orders.size()))
+        return g.value, g.floor, g.order
+
+    def delta(self, double epsilon):
+        """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef RdpGuarantee g
+        with nogil:
+            g = rdp_delta(copy.view(), epsilon, self.conversion,
+                          ConstDoubles(self.orders.data(), self.orders.size()))
+        return g.value, g.floor, g.order
+
+    def rdp_into(self, const double[::1] orders, double[::1] out):
+        """Renyi-DP of each order, rounded up."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(orders.shape[0]):
+                out[i] = upper(rdp(copy.view(), orders[i]))
+                if out[i] != out[i]:  # out of the engine's reach
+                    out[i] = INFINITY

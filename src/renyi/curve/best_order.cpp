@@ -1,0 +1,207 @@
+// The search for the best order; see rdp_guarantee.hpp for the equations it solves.
+#include "renyi/curve/best_order.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace renyi {
+
+namespace {
+
+// A lower bound on the value of every conversion but mironov's.
+double floor_of(const RdpQuery& q, double alpha, double k) noexcept {
+    return q.given_delta ? epsilon_floor(alpha, k, q.log_delta) : log_delta_floor(alpha, k, q.epsilon);
+}
+
+// A monotone function of the order less its target, and its derivative in log t.
+struct Stationarity {
+    double value, slope;
+};
+
+Stationarity closed_form(const RdpQuery& q, double alpha, const LogMoment& m) noexcept {
+    const double t = alpha - 1.0;
+    const bool plain = q.conversion == Conversion::mironov;
+    if (q.given_delta) {
+        const double value = std::max(t * m.first - m.value.value, 0.0) + (plain ? 0.0 : lane_log1p(t));
+        // In logarithms both sides are nearly powers of t.
+        return {lane_log(value / -q.log_delta), t * (t * m.second + (plain ? 0.0 : 1.0 / alpha)) / value};
+    }
+    return {m.first + (plain ? 0.0 : lane_log(t / alpha)) - q.epsilon, t * m.second + (plain ? 0.0 : 1.0 / alpha)};
+}
+
+Stationarity closed_form(const RdpQuery& q, double alpha) noexcept {
+    return closed_form(q, alpha, log_moment_derivatives(q.composition, alpha));
+}
+
+Stationarity optimal_form(const RdpQuery& q, double alpha) noexcept {
+    const LogMoment m = log_moment_derivatives(q.composition, alpha);
+    const double k = m.value.value;
+    const double slope = q.given_delta ? optimal_slope_given_delta(alpha, k, q.log_delta)
+                                       : optimal_slope_given_epsilon(alpha, k, q.epsilon);
+    return {m.first - slope, (alpha - 1.0) * m.second};
+}
+
+// Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
+enum class Slope { exact, bound };
+
+// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs
+// O(d^2) - unless K has a corner there, so that the function jumps: then the corner is found to the last digits.
+template <class Function>
+double rising_root(const RdpQuery& query, double start, double tolerance, Slope kind, Function function) noexcept {
+    if (!query.composition.curves.empty()) tolerance = std::min(tolerance, 1e-13);
+    double low = kLogSmallest, high = query.log_largest;
+    bool high_seen = false;
+    double here = std::clamp(start, low, high), last = here, last_value = 0.0;
+    for (int i = 0; i < 100 && high - low > tolerance; ++i) {
+        const auto [value, slope] = function(query.order_at(here));
+        if (value == 0.0 || (value < 0.0 && here == high)) return here;
+        high_seen = high_seen || value > 0.0;
+        (value < 0.0 ? low : high) = here;
+        const double secant = (value - last_value) / (here - last);
+        const bool near = kind == Slope::bound && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
+        const double step = -value / (near ? secant : slope);
+        last = here;
+        last_value = value;
+        here += std::clamp(step, -2.0, 2.0);
+        if (here >= high && !high_seen) {
+            here = high;
+        } else if (!(here > low && here < high)) {
+            here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
+        }
+        if (std::fabs(here - last) < tolerance) return here;
+    }
+    return here;
+}
+
+// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes
+// over.
+double first_guess(const RdpQuery& query) noexcept {
+    double curvature = 0.0, limit = 1e6;
+    for (const SampledStep& s : query.composition.steps) {
+        const double c = std::min(1.0 / s.sigma, 20.0);
+        curvature += s.count * std::min(s.q * s.q * lane_expm1(c * c), 1e300);
+        if (s.q < 1.0) limit = std::min(limit, 1.0 + 2.0 * std::max(-lane_log(s.q), 0.1) / (c * c));
+    }
+    for (const WeightedCurve& w : query.composition.curves) {
+        const double alpha = std::min(2.0, query.largest);
+        curvature += w.count * std::min(w.curve->log_moment(alpha).value.value / (0.5 * alpha * (alpha - 1.0)), 1e300);
+    }
+    const double t =
+        query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
+    return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
+}
+
+bool is_closed(Conversion c) noexcept { return c == Conversion::mironov || c == Conversion::balle; }
+
+// A tangent of K, which is convex: a lower bound on K at every order.
+struct Tangent {
+    double alpha, k, slope;
+    double at(double order) const noexcept {
+        return k + slope * (order - alpha) * (order > alpha ? 1.0 - 0x1p-30 : 1.0 + 0x1p-30);
+    }
+};
+
+Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
+
+// Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
+// best. For the other conversions an order can only win if its `floor` does, and that is bounded below through the
+// tangent of K at the last order looked at on the way outward.
+double best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
+    const double root = query.order_at(rising_root(query, first_guess(query), 1e-2, Slope::exact,
+                                                   [&](double alpha) { return closed_form(query, alpha); }));
+    double best = orders[0], best_value = kInfinity;
+    const auto consider = [&](double alpha, double k_upper) {
+        const double value = query.convert(alpha, k_upper, Rounding::up);
+        if (value < best_value) best = alpha, best_value = value;
+    };
+    // The neighbours: the last order where the function is negative and the first where it is not.
+    auto right = std::lower_bound(orders.begin(), orders.end(), root);
+    Tangent left_tangent{}, right_tangent{};
+    bool right_known = false;
+    const auto is_left = [&](double alpha) {
+        const LogMoment m = log_moment_derivatives(query.composition, alpha);
+        consider(alpha, upper(m.value));
+        const bool negative = closed_form(query, alpha, m).value < 0.0;
+        (negative ? left_tangent : right_tangent) = tangent_of(alpha, m);
+        right_known = right_known || !negative;
+        return negative;
+    };
+    while (right != orders.begin() && !is_left(*(right - 1))) --right;
+    while (!right_known && right != orders.end() && is_left(*right)) ++right;
+    if (left_tangent.alpha == 0.0) left_tangent = right_tangent;
+    if (right_tangent.alpha == 0.0) right_tangent = left_tangent;
+    if (is_closed(query.conversion)) return best;
+
+    const auto visit = [&](double alpha, Tangent& tangent) {
+        const double k_floor = tangent.at(alpha);
+        if (k_floor > 0.0 && floor_of(query, alpha, k_floor) >= best_value) return;
+        const LogMoment m = log_moment_derivatives(query.composition, alpha);
+        tangent = tangent_of(alpha, m);
+        if (floor_of(query, alpha, tangent.k) < best_value) consider(alpha, upper(m.value));
+    };
+    if (right != orders.end()) ++right;
+    for (auto it = right; it != orders.end(); ++it) visit(*it, right_tangent);
+    for (auto it = std::lower_bound(orders.begin(), orders.end(), left_tangent.alpha); it != orders.begin();)
+        visit(*--it, left_tangent);
+    return best;
+}
+
+// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.
+double scanned_minimum(const RdpQuery& query) noexcept {
+    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
+    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kStep) + 2;
+    std::array<double, kMost> grid;
+    std::size_t count = 0;
+    for (double x = kLogSmallest; x < query.log_largest; x += kStep) grid[count++] = query.order_at(x);
+    grid[count++] = query.largest;
+    const double best = lane_log(best_of_list(query, {grid.data(), count}) - 1.0);
+    const auto value = [&](double x) { return query.convert_upper(query.order_at(x)); };
+    double low = best - kStep, high = best + kStep;
+    double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
+    double left_value = value(left), right_value = value(right);
+    const double tolerance = query.composition.curves.empty() ? 1e-9 : 1e-13;
+    while (high - low > tolerance) {
+        if (left_value < right_value) {
+            high = right;
+            right = left, right_value = left_value;
+            left = high - kGolden * (high - low), left_value = value(left);
+        } else {
+            low = left;
+            left = right, left_value = right_value;
+            right = low + kGolden * (high - low), right_value = value(right);
+        }
+    }
+    return query.order_at(0.5 * (low + high));
+}
+
+double best_of_continuum(const RdpQuery& query) noexcept {
+    const double closed = query.order_at(rising_root(query, first_guess(query), 1e-10, Slope::exact,
+                                                     [&](double alpha) { return closed_form(query, alpha); }));
+    if (is_closed(query.conversion)) return closed;
+    const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
+    if (query.conversion == Conversion::asoodeh) return better(scanned_minimum(query), closed);
+    const double exact = query.order_at(rising_root(query, lane_log(closed - 1.0), 1e-9, Slope::bound,
+                                                    [&](double alpha) { return optimal_form(query, alpha); }));
+    const double best = better(exact, closed);
+    // Where e^K is not large there may be a second minimum towards alpha = 1.
+    return log_moment(query.composition, best).value < 3.0 ? better(scanned_minimum(query), best) : best;
+}
+
+// Curves bend sharply at whole orders if anywhere: the search ends next to one.
+double at_corner(const RdpQuery& query, double alpha) noexcept {
+    const double whole = std::nearbyint(alpha);
+    if (query.composition.curves.empty() || !(std::fabs(alpha - whole) < 1e-9 * alpha) || whole > query.largest ||
+        whole < 2.0)
+        return alpha;
+    return query.convert_upper(whole) <= query.convert_upper(alpha) ? whole : alpha;
+}
+
+}  // namespace
+
+double best_order(const RdpQuery& query) noexcept { return at_corner(query, best_of_continuum(query)); }
+
+double best_order(const RdpQuery& query, std::span<const double> orders) noexcept {
+    return best_of_list(query, orders);
+}
+
+}  // namespace renyi

@@ -1,0 +1,48 @@
+// Poisson sampling of any mechanism, from its Renyi curve alone: every record enters with probability q, neighbours by
+// adding or removing a record. With w_l = C(n,l) q^l (1-q)^(n-l) and K_l = (l-1) D_l of the base, in both orders of
+// neighbours, at whole orders n
+//     K(n) = log( w_0 + w_1 + w_2 e^{K_2} + c sum_{l=3}^n w_l e^{K_l} ).
+//
+//   general  c = 3 (Zhu, Wang 2019, Theorem 5): every mechanism.
+//   tight    c = 1 (Theorem 8): mechanisms whose odd moments E_Q[(P/Q - 1)^l] are not negative. The Gaussian and every
+//            pair with K linear, Laplace noise and randomized response qualify; the caller answers for it.
+//   lower    c = 1 (Theorem 6): some mechanism with this base reaches it. Round down with lower().
+//
+// Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
+//
+// Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. They are
+// cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where the cut
+// sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex there. The lower
+// kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every convex K through these
+// points.
+//
+// q = 1 is the base itself, q = 0 nothing. Infinite beyond the last whole order at which the base is finite.
+#pragma once
+
+#include "renyi/mechanism/renyi_curve.hpp"
+
+namespace renyi {
+
+enum class PoissonBoundKind { general, tight, lower };
+
+class PoissonBound final : public RenyiCurve {
+public:
+    PoissonBound(CurvePointer base, double q, PoissonBoundKind kind);
+
+    LogMoment log_moment(double alpha) const noexcept override;
+    Certified divergence(double alpha) const noexcept override;
+    double largest_order() const noexcept override { return largest_order_; }
+    double largest_loss() const noexcept override { return largest_loss_; }
+
+private:
+    Certified at_whole_order(double n) const noexcept;
+    LogMoment above(double alpha) const noexcept;
+    LogMoment below(double alpha) const noexcept;
+
+    CurvePointer base_;
+    double q_;
+    PoissonBoundKind kind_;
+    double largest_order_, largest_loss_;
+};
+
+}  // namespace renyi

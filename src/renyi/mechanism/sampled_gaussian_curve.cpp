@@ -1,0 +1,20 @@
+#include "renyi/mechanism/sampled_gaussian_curve.hpp"
+
+#include <cmath>
+
+#include "renyi/loss/sampled_gaussian.hpp"
+
+namespace renyi {
+
+LogMoment SampledGaussianCurve::log_moment(double alpha) const noexcept {
+    const LogADerivatives d = log_a_derivatives(q_, sigma_, alpha);
+    return {d.value, d.first, d.second};
+}
+
+Certified SampledGaussianCurve::divergence(double alpha) const noexcept {
+    return rdp_sampled_gaussian(q_, sigma_, alpha);
+}
+
+double SampledGaussianCurve::largest_loss() const noexcept { return q_ == 0.0 || std::isinf(sigma_) ? 0.0 : kInfinity; }
+
+}  // namespace renyi

@@ -1,0 +1,22 @@
+// Gaussian noise on a Poisson sample as one curve among others: K = log A(q, sigma, alpha) of
+// loss/sampled_gaussian.hpp, for bases of further steps (sampling, selection). Compositions of such steps alone have a
+// faster road, curve/rdp_composition.hpp. Domain as there.
+#pragma once
+
+#include "renyi/mechanism/renyi_curve.hpp"
+
+namespace renyi {
+
+class SampledGaussianCurve final : public RenyiCurve {
+public:
+    SampledGaussianCurve(double q, double sigma) noexcept : q_(q), sigma_(sigma) {}
+
+    LogMoment log_moment(double alpha) const noexcept override;
+    Certified divergence(double alpha) const noexcept override;
+    double largest_loss() const noexcept override;
+
+private:
+    double q_, sigma_;
+};
+
+}  // namespace renyi

@@ -1,0 +1,243 @@
+// Guarantees of compositions with Renyi curves in them: the best order by trial, corners of polygons, largest orders
+// and largest losses.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "check.hpp"
+#include "measure.hpp"
+#include "renyi/curve/rdp_guarantee.hpp"
+#include "renyi/mechanism/bounded_range.hpp"
+#include "renyi/mechanism/gumbel.hpp"
+#include "renyi/mechanism/linear_curve.hpp"
+#include "renyi/mechanism/poisson_bound.hpp"
+#include "renyi/mechanism/polygon.hpp"
+#include "renyi/mechanism/sampled_gaussian_curve.hpp"
+#include "renyi/mechanism/sampled_loss_pair.hpp"
+
+using namespace renyi;
+using check::Worst;
+
+namespace {
+
+constexpr Conversion kAll[] = {Conversion::mironov, Conversion::balle, Conversion::asoodeh, Conversion::optimal};
+
+template <class Curve>
+CurvePointer curve_of(Curve curve) {
+    return std::make_shared<const Curve>(std::move(curve));
+}
+
+CurvePointer chords(double rho, double largest, double ratio) {
+    std::vector<PolygonPoint> points;
+    for (double a = 1.0 + ratio; a <= largest; a = 1.0 + (a - 1.0) * (1.0 + ratio))
+        points.push_back({a, rho * a * (a - 1.0)});
+    return curve_of(Polygon(std::move(points)));
+}
+
+struct Mix {
+    std::vector<SampledStep> steps;
+    std::vector<CurvePointer> owned;
+    std::vector<WeightedCurve> curves;
+
+    Mix(std::vector<SampledStep> s, std::vector<std::pair<CurvePointer, double>> parts) : steps(std::move(s)) {
+        for (auto& [curve, count] : parts) {
+            owned.push_back(curve);
+            curves.push_back({owned.back().get(), count});
+        }
+    }
+    operator Composition() const { return {steps, curves}; }
+};
+
+std::vector<Mix> some_mixes() {
+    const CurvePointer laplace = curve_of(LossPair::laplace(2.0)),
+                       answers = curve_of(LossPair::randomized_response(0.6, 3.0)),
+                       sampled = curve_of(SampledLossPair(LossPair::laplace(0.5), 0.01)),
+                       range = curve_of(BoundedRangeCurve(0.2)), gumbel = curve_of(GumbelCurve(0.05)),
+                       linear = curve_of(LinearCurve(0.02)),
+                       bound = curve_of(PoissonBound(curve_of(LinearCurve(0.5)), 0.01, PoissonBoundKind::general));
+    std::vector<Mix> mixes;
+    mixes.emplace_back(Mix{{}, {{laplace, 1.0}}});
+    mixes.emplace_back(Mix{{}, {{laplace, 40.0}, {answers, 5.0}}});
+    mixes.emplace_back(Mix{{}, {{sampled, 1000.0}}});
+    mixes.emplace_back(Mix{{}, {{range, 30.0}}});
+    mixes.emplace_back(Mix{{}, {{gumbel, 10.0}}});
+    mixes.emplace_back(Mix{{}, {{linear, 10.0}, {gumbel, 1.0}}});
+    mixes.emplace_back(Mix{{{0.01, 1.0, 1000.0}}, {{laplace, 3.0}, {sampled, 20.0}}});
+    mixes.emplace_back(Mix{{}, {{bound, 300.0}}});
+    mixes.emplace_back(Mix{{}, {{chords(0.02, 300.0, 0.1), 3.0}}});
+    mixes.emplace_back(Mix{{}, {{chords(0.3, 4.0, 0.3), 1.0}, {linear, 1.0}}});
+    mixes.emplace_back(Mix{{{0.001, 0.8, 500.0}}, {{chords(1e-4, 1e5, 1.0), 1.0}}});
+    return mixes;
+}
+
+std::vector<double> dense_orders() {
+    std::vector<double> orders;
+    for (double t = 1.5e-7; t < 1e6; t *= 1.01) orders.push_back(1.0 + t);
+    for (int a = 2; a < 300; ++a) orders.push_back(a);
+    std::sort(orders.begin(), orders.end());
+    return orders;
+}
+
+// Every order tried; what is known at the order infinity and at the lowest order is left to the tests of its own.
+double epsilon_by_trial(const Composition& c, double delta, Conversion conversion, std::span<const double> orders) {
+    double best = HUGE_VAL;
+    for (const double a : orders) {
+        const Certified k = log_moment(c, a);
+        if (std::isfinite(k.value))
+            best = std::min(best, epsilon_from_rdp(conversion, a, upper(k), std::log(delta), Rounding::up));
+    }
+    return std::max(best, 0.0);
+}
+
+double log_delta_by_trial(const Composition& c, double epsilon, Conversion conversion, std::span<const double> orders) {
+    double best = 0.0;
+    for (const double a : orders) {
+        const Certified k = log_moment(c, a);
+        if (std::isfinite(k.value))
+            best = std::min(best, log_delta_from_rdp(conversion, a, upper(k), epsilon, Rounding::up));
+    }
+    return best;
+}
+
+void continuum_is_no_worse_than_any_list() {
+    const std::vector<double> orders = dense_orders();
+    Worst epsilon_worse{"continuum above a list, epsilon", 1e-10, 1.0},
+        delta_worse{"continuum above a list, log delta", 1e-9, 1.0}, gain{"and below it", 1e-3, 1.0};
+    for (const Mix& mix : some_mixes()) {
+        const double loss = largest_loss(mix);
+        for (const Conversion c : kAll) {
+            for (const double delta : {1e-10, 1e-5, 0.01}) {
+                const RdpGuarantee g = rdp_epsilon(mix, delta, c, {});
+                CHECK(g.floor <= g.value && g.value <= loss * (1.0 + 1e-14));
+                const double trial = epsilon_by_trial(mix, delta, c, orders);
+                epsilon_worse.note_error(std::max((g.value - trial) / std::max(trial, 1e-9), 0.0), delta);
+                // orders 1 and infinity may win by more
+                if (g.order > 1.0 && g.order < kInfinity) gain.note_error((trial - g.value) / trial, delta);
+
+                const double epsilon = std::isfinite(g.value) && g.value > 0.0 ? 0.9 * g.value : 0.5;
+                const RdpGuarantee d = rdp_delta(mix, epsilon, c, {});
+                CHECK(d.floor <= d.value && d.value <= 1.0);
+                const double log_trial = log_delta_by_trial(mix, epsilon, c, orders);
+                delta_worse.note_error(
+                    std::max((std::log(d.value) - log_trial) / std::max(std::fabs(log_trial), 1.0), 0.0), epsilon);
+                // The way back.
+                if (g.value > 0.0 && g.order < kInfinity && c != Conversion::mironov)
+                    CHECK_THAT(rdp_delta(mix, g.value, c, {}).floor, <=, delta * (1.0 + 1e-8));
+            }
+        }
+    }
+    REPORT(epsilon_worse);
+    REPORT(delta_worse);
+    REPORT(gain);
+}
+
+void lists_are_searched_to_the_best() {
+    std::vector<double> orders;
+    for (int a = 2; a <= 64; ++a) orders.push_back(a);
+    for (const double a : {128.0, 256.0, 512.0}) orders.push_back(a);
+    for (const Mix& mix : some_mixes()) {
+        for (const Conversion c : kAll) {
+            const RdpGuarantee g = rdp_epsilon(mix, 1e-6, c, orders);
+            const double trial = epsilon_by_trial(mix, 1e-6, c, orders);
+            CHECK_THAT(g.value, <=, trial * (1.0 + 1e-13));
+            if (g.order >= 2.0 && g.order < kInfinity) CHECK_THAT(g.value, >=, trial * (1.0 - 1e-13));
+        }
+    }
+}
+
+// A table over its own orders: the corners are found, the last of them too.
+void corners_of_polygons() {
+    for (const double rho : {1e-3, 0.02, 0.7, 5.0}) {
+        std::vector<PolygonPoint> points;
+        std::vector<double> orders;
+        for (const double a : {1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0}) {
+            points.push_back({a, rho * a * (a - 1.0)});
+            orders.push_back(a);
+        }
+        const Mix mix{{}, {{curve_of(Polygon(points)), 1.0}}};
+        for (const Conversion c : {Conversion::mironov, Conversion::balle}) {
+            for (const double delta : {1e-12, 1e-6, 0.1}) {
+                const double list = rdp_epsilon(mix, delta, c, orders).value;
+                const RdpGuarantee free = rdp_epsilon(mix, delta, c, {});
+                CHECK_THAT(free.value, <=, list * (1.0 + 1e-12) + 1e-15);
+                // K is linear between corners: mironov's best order is one of them
+                if (c == Conversion::mironov) CHECK_THAT(free.value, >=, list * (1.0 - 1e-12));
+            }
+        }
+    }
+}
+
+void orders_beyond_the_largest_are_infinite() {
+    const CurvePointer table = curve_of(Polygon({{2.0, 0.1}, {4.0, 0.9}}));
+    const Mix mix{{{1.0, 5.0, 3.0}}, {{table, 2.0}}};
+    const std::vector<double> all{1.5, 3.0, 5.0, 64.0}, beyond{5.0, 64.0};
+    CHECK(largest_order(mix) == 4.0);
+    CHECK(log_moment(mix, 4.5).value == kInfinity && rdp(mix, 4.5).value == kInfinity);
+    CHECK_THAT(log_moment(mix, 4.0).value, <, 3.0);
+    for (const Conversion c : kAll) {
+        CHECK(rdp_epsilon(mix, 1e-6, c, {}).order <= 4.0);
+        CHECK(rdp_epsilon(mix, 1e-6, c, all).order == 3.0);
+        CHECK(rdp_epsilon(mix, 1e-6, c, beyond).value == kInfinity);
+        CHECK(rdp_delta(mix, 1.0, c, beyond).value == 1.0);
+        CHECK(rdp_delta(mix, 1.0, c, all).value < 1.0);
+    }
+    // Only the divergence is finite: Gumbel noise that is far too small.
+    const Mix hopeless{{}, {{curve_of(GumbelCurve(60.0)), 1.0}}};
+    for (const Conversion c : kAll) {
+        CHECK(rdp_epsilon(hopeless, 1e-6, c, {}).value == kInfinity);
+        CHECK(rdp_delta(hopeless, 1.0, c, {}).value == 1.0);
+    }
+    const Mix nothing_known{{}, {{curve_of(Polygon({})), 1.0}}};
+    CHECK(rdp_epsilon(nothing_known, 1e-6, Conversion::optimal, {}).value == kInfinity);
+    CHECK(rdp_delta(nothing_known, 1.0, Conversion::optimal, {}).value == 1.0);
+}
+
+void pure_privacy_caps_the_loss() {
+    for (const double loss : {1e-6, 0.1, 1.0, 10.0, 500.0}) {
+        const Mix one{{}, {{curve_of(LossPair::pure_dp(loss)), 1.0}}};
+        for (const Conversion c : kAll) {
+            // Beyond the largest loss there is nothing.
+            CHECK(rdp_delta(one, loss * (1.0 + 1e-12), c, {}).value == 0.0);
+            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, <=, loss * (1.0 + 1e-13));
+            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, >=, loss * (1.0 - 1e-13));
+            if (c == Conversion::mironov || loss > 100.0) continue;  // delta would be 1
+            // A single use is answered exactly.
+            const double epsilon = 0.7 * loss, delta = -std::expm1(epsilon - loss) / (1.0 + std::exp(-loss));
+            CHECK_THAT(std::fabs(rdp_delta(one, epsilon, c, {}).value - delta), <=, 1e-14 * delta);
+            CHECK_THAT(rdp_delta(one, epsilon, c, {}).value, >=, delta * (1.0 - 1e-15));
+            CHECK_THAT(std::fabs(rdp_epsilon(one, delta, c, {}).value - epsilon), <=, 1e-12 * loss);
+        }
+    }
+    // A Gaussian step has no largest loss, one that adds nothing has.
+    const CurvePointer pure = curve_of(LossPair::pure_dp(0.5));
+    CHECK(largest_loss(Mix{{{0.1, 1.0, 1.0}}, {{pure, 1.0}}}) == kInfinity);
+    CHECK_THAT(largest_loss(Mix{{{0.0, 1.0, 1.0}}, {{pure, 4.0}}}), <=, 2.0 * (1.0 + 1e-14));
+    CHECK_THAT(largest_loss(Mix{{{0.5, HUGE_VAL, 1.0}}, {{pure, 4.0}}}), >=, 2.0);
+}
+
+// The same mechanism as a step and as a curve.
+void curves_are_steps_by_another_name() {
+    const Mix steps{{{0.01, 1.1, 700.0}, {1.0, 8.0, 3.0}}, {}};
+    const Mix curves{{},
+                     {{curve_of(SampledGaussianCurve(0.01, 1.1)), 700.0}, {curve_of(LinearCurve(1.0 / 128.0)), 3.0}}};
+    for (const Conversion c : kAll) {
+        const double a = rdp_epsilon(steps, 1e-6, c, {}).value, b = rdp_epsilon(curves, 1e-6, c, {}).value;
+        CHECK_THAT(std::fabs(a - b), <=, 1e-12 * a);
+        const double d = rdp_delta(steps, 1.5, c, {}).value, e = rdp_delta(curves, 1.5, c, {}).value;
+        CHECK_THAT(std::fabs(d - e), <=, 1e-11 * d);
+    }
+}
+
+}  // namespace
+
+int main() {
+    continuum_is_no_worse_than_any_list();
+    lists_are_searched_to_the_best();
+    corners_of_polygons();
+    orders_beyond_the_largest_are_infinite();
+    pure_privacy_caps_the_loss();
+    curves_are_steps_by_another_name();
+    return check::finish();
+}
