@@ -15,6 +15,7 @@ __all__ = [
     "delta_of",
     "epsilon_of",
     "float_above",
+    "integer_of",
     "numbers_of",
     "probability_of",
     "real_of",
@@ -62,15 +63,19 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
 
 def count_of(value: Any, name: str = "count") -> int:
     """Return an integer >= 0: Python's, NumPy's or a 0-d integer array."""
-    allowed = "an integer >= 0"
+    return integer_of(value, name, 0)
+
+
+def integer_of(value: Any, name: str, least: int) -> int:
+    """Return an integer >= ``least``."""
     if isinstance(value, bool):
-        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+        raise TypeError(f"{name} must be an integer >= {least}, got {value!r}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be {allowed}, got {value!r}") from None
-    if number < 0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        raise TypeError(f"{name} must be an integer >= {least}, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
     return number
 
 
@@ -92,6 +97,17 @@ def numbers_of(
 
 
 def float_above(count: int) -> float:
-    """Return the smallest float that is at least a count."""
-    value = float(count)
+    """Return the smallest float that is at least a count.
+
+    Raises
+    ------
+    ValueError
+        Where there is none.
+    """
+    try:
+        value = float(count)
+    except OverflowError:
+        raise ValueError(
+            f"count must be at most 1e308, got a number of {count.bit_length()} bits"
+        ) from None
     return value if value >= count else math.nextafter(value, math.inf)

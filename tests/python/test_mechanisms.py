@@ -1,38 +1,142 @@
 """Mechanisms are values: equal, hashable, immutable, with an algebra."""
 
 import copy
+import dataclasses
 import math
 import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mechanism_strategies import counts, mechanisms
 
-from renyi import Composed, Gaussian, PoissonSampled
+import renyi.mechanisms
+from renyi import pld
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    Mechanism,
+    PoissonSampled,
+    PrivacyLoss,
+    PureDP,
+    RandomizedResponse,
+    RDPCurve,
+    RepeatAndSelect,
+    ShuffledBatches,
+    TreeAggregation,
+)
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
+NAMES = {name: getattr(renyi.mechanisms, name) for name in renyi.mechanisms.__all__}
+NAMES |= {"pld": pld, "inf": math.inf}
+
+
+@given(mechanisms())
+def test_repr_is_python(mechanism):
+    assert eval(repr(mechanism), NAMES) == mechanism
+
+
+@given(mechanisms())
+def test_values_survive_pickle_and_copy(mechanism):
+    for twin in (
+        pickle.loads(pickle.dumps(mechanism)),
+        copy.copy(mechanism),
+        copy.deepcopy(mechanism),
+    ):
+        assert twin == mechanism
+        assert hash(twin) == hash(mechanism)
+        assert repr(twin) == repr(mechanism)
+
+
+@given(mechanisms(3), mechanisms(3), mechanisms(3))
+def test_composition_is_commutative_and_associative(a, b, c):
+    assert a + b == b + a
+    assert hash(a + b) == hash(b + a)
+    assert (a + b) + c == a + (b + c)
+    assert hash((a + b) + c) == hash(a + (b + c))
+    assert Composed(a, b, c) == a + b + c
+
+
+@given(mechanisms(3), mechanisms(3), counts, counts)
+def test_counts_multiply_and_add(a, b, k, n):
+    assert (a * k) * n == a * (k * n) == n * (k * a)
+    assert a * k + a * n == a * (k + n)
+    assert (a + b) * k == a * k + b * k
+    assert a * 0 == Composed()
+    assert a + Composed() == a * 1
+
+
+@given(st.lists(mechanisms(3), min_size=2, max_size=4), st.randoms())
+def test_order_makes_no_difference_wherever_it_stands(parts, random):
+    shuffled = random.sample(parts, len(parts))
+    one = ShuffledBatches(Composed(*parts) + Gaussian(1.0), 10)
+    two = ShuffledBatches(Gaussian(1.0) + Composed(*shuffled), 10)
+    assert one == two
+    assert len({one, two}) == 1
+
+
+@given(mechanisms(3), mechanisms(3))
+def test_what_reads_alike_is_equal(a, b):
+    assert (a == b) or repr(a) != repr(b)
+    assert a != b or hash(a) == hash(b)
+
+
+@given(mechanisms())
+def test_every_mechanism_reads_clearly(mechanism):
+    lines = mechanism.describe().splitlines()
+    assert all(line == line.rstrip() for line in lines)
+    assert not lines[0].startswith(" ")
+    assert "object at 0x" not in mechanism.describe()
 
 
 def test_equal_values_are_equal_whatever_their_number_type():
     same = [Gaussian(2), Gaussian(2.0), Gaussian(np.int64(2)), Gaussian(np.array(2.0))]
     assert len(set(same)) == 1
+    assert all(type(value.noise_multiplier) is float for value in same)
     assert PoissonSampled(Gaussian(2), np.float32(0.5)) == PoissonSampled(Gaussian(2.0), 0.5)
     assert Gaussian(2.0) != Gaussian(2.5)
     assert Gaussian(2.0) * 1 != Gaussian(3.0) * 1
+    assert Gaussian(2.0) != Laplace(2.0)
+    assert type(DiscreteGaussian(3, np.int8(2)).sensitivity) is int
+    assert repr(Gaussian(-0.0)) == "Gaussian(noise_multiplier=0.0)"
 
 
 def test_algebra_flattens_and_merges():
     a, b = Gaussian(1.0), Gaussian(2.0)
     assert (a * 2 + b) * 3 == Composed((a, 6), (b, 3)) == 3 * (b + a + a)
+    assert ((a * 2 + b) * 3).parts == ((a, 6), (b, 3))
     assert hash(a + b) == hash(b + a)
     assert (a * 0).parts == ()
     assert Composed().parts == ()
+    assert (a * 10**400).parts == ((a, 10**400),)
 
 
-@pytest.mark.parametrize("value", [Gaussian(1.5), STEP, STEP * 3 + Gaussian(2.0)])
-def test_values_survive_pickle_and_repr(value):
-    assert pickle.loads(pickle.dumps(value)) == value
-    assert copy.deepcopy(value) == value
-    assert eval(repr(value)) == value
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3), np.array(3)])
+def test_counts_may_be_numbers_of_numpy(number):
+    for product in (number * STEP, STEP * number, Composed((STEP, number))):
+        assert product == STEP * 3
+        assert type(product.parts[0][1]) is int
+
+
+def test_arrays_are_no_counts():
+    for product in (lambda: np.array([1, 2]) * STEP, lambda: STEP * np.array([1, 2])):
+        with pytest.raises(TypeError, match="count must be an integer >= 0"):
+            product()
+
+
+def test_other_values_are_not_equal():
+    assert Composed(STEP) != STEP
+    assert STEP != 3
+    assert Composed() != ()
 
 
 def test_immutable():
@@ -40,60 +144,201 @@ def test_immutable():
         Gaussian(1.0).noise_multiplier = 2.0
     with pytest.raises(AttributeError):
         (STEP * 2).anything = 1
+    with pytest.raises(AttributeError):
+        (STEP * 2)._parts = ()
+    with pytest.raises(AttributeError):
+        del (STEP * 2)._parts
+    for kind in NAMES.values():
+        if isinstance(kind, type) and issubclass(kind, Mechanism):
+            assert "__dict__" not in dir(kind), kind
 
 
-def test_sampled_composition_is_one_release_with_combined_noise():
-    joint = PoissonSampled(Gaussian(3) + Gaussian(4.0), 0.1)
-    ((rate, noise, count),) = joint.sampled_gaussian_steps()
-    assert (rate, count) == (0.1, 1)
-    assert noise <= 12 / 5  # 1/sqrt(1/9 + 1/16), rounded down
-    assert noise == pytest.approx(12 / 5, rel=1e-14)
-    hundred = PoissonSampled(Gaussian(1) * 100, 0.1)
-    assert next(hundred.sampled_gaussian_steps())[1] == pytest.approx(0.1, rel=1e-14)
-    assert next(PoissonSampled(Gaussian(1e-200) * 2, 0.1).sampled_gaussian_steps())[1] > 0
+def test_fields_can_be_replaced():
+    assert dataclasses.replace(STEP, sample_rate=0.5) == PoissonSampled(Gaussian(1.0), 0.5)
+    table = RDPCurve([2.0, 3.0], [1.0, 2.0])
+    assert dataclasses.replace(table, rdp=[1, 4]) == RDPCurve([2.0, 3.0], [1.0, 4.0])
 
 
-def test_sampling_twice_multiplies_the_rates():
-    twice = PoissonSampled(PoissonSampled(Gaussian(1.0), 0.1), 0.1)
-    ((rate, _, _),) = twice.sampled_gaussian_steps()
-    assert rate == pytest.approx(0.01, rel=1e-15)
-    assert rate >= 0.1 * 0.1
-    assert next(PoissonSampled(STEP, 1.0).sampled_gaussian_steps())[0] == 0.01
+def test_the_base_is_no_mechanism():
+    with pytest.raises(TypeError):
+        Mechanism()
 
 
-def test_two_samples_cannot_be_sampled_as_one():
-    with pytest.raises(ValueError, match="draw their own samples"):
-        PoissonSampled(STEP * 2, 0.5)
+def test_description_of_a_run():
+    mixture = GaussianMixture(2.0, range(9), [1.0] + [0.0] * 8)
+    run = PoissonSampled(Gaussian(1.1) * 3 + mixture, 0.01) * 10_000 + ZCDP(0.5, 0.25)
+    assert (run + RepeatAndSelect(PureDP(0.5), 2.5, math.inf)).describe() == (
+        "10000 x\n"
+        "  Poisson sample, rate 0.01, of\n"
+        "    3 x\n"
+        "      Gaussian noise, multiplier 1.1\n"
+        "    1 x\n"
+        "      Gaussian noise, multiplier 2, of sensitivity random among 9 from 0 to 8\n"
+        "1 x\n"
+        "  Zero-concentrated privacy, rho 0.5, xi 0.25\n"
+        "1 x\n"
+        "  Best of a random number of runs, mean 2.5, Poisson, of\n"
+        "    Pure privacy, epsilon 0.5"
+    )
+    assert Composed().describe() == "Nothing released"
 
 
-@pytest.mark.parametrize("bad", [-1.0, math.nan, -math.inf])
-def test_noise_outside_its_range(bad):
-    with pytest.raises(ValueError, match=r"noise_multiplier must be a number in \[0, inf\]"):
-        Gaussian(bad)
+def test_losses_are_described_and_written_with_their_module():
+    one = PrivacyLoss(pld.Laplace(2.0))
+    assert one.describe() == "Privacy loss pld.Laplace(scale=2.0)"
+    other = PrivacyLoss(pld.Laplace(2.0), pld.Gaussian(1.0))
+    assert other.describe() == "Privacy loss pld.Laplace(scale=2.0), pld.Gaussian(mu=1.0)"
+    assert other.loss(remove=True) == pld.Laplace(2.0)
+    assert other.loss(remove=False) == pld.Gaussian(1.0)
 
 
-@pytest.mark.parametrize("bad", ["1", None, 1j, [1.0], True])
-def test_noise_of_a_wrong_type(bad):
-    with pytest.raises(TypeError, match="noise_multiplier must be"):
-        Gaussian(bad)
+def test_a_function_becomes_a_table():
+    orders = []
+
+    def rdp(order):
+        orders.append(order)
+        return 0.5 * order
+
+    curve = RDPCurve(None, rdp)
+    assert curve.orders == tuple(orders)
+    assert curve == RDPCurve(orders, [0.5 * order for order in orders])
+    assert set(range(2, 65)) < set(curve.orders)
+    assert curve.orders[0] < 1.001 < 1e5 < curve.orders[-1]
+    assert hash(curve) == hash(pickle.loads(pickle.dumps(curve)))
+    assert RDPCurve(np.array([4.0, 2.0]), np.sqrt).rdp == (2.0**0.5, 2.0)
 
 
-@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan, math.inf])
-def test_rate_outside_its_range(bad):
-    with pytest.raises(ValueError, match=r"sample_rate must be a number in \[0, 1\]"):
-        PoissonSampled(Gaussian(1.0), bad)
+def test_between_the_default_orders_straight_lines_are_close():
+    orders = np.array(RDPCurve(None, lambda order: order).orders)
+    middle = 0.5 * (orders[1:] + orders[:-1])
+    line = 0.5 * (orders[1:] * (orders[1:] - 1.0) + orders[:-1] * (orders[:-1] - 1.0))
+    assert np.all(line <= 1.001 * middle * (middle - 1.0))
 
 
-@pytest.mark.parametrize("bad", [1.0, "3", None, True])
-def test_counts_are_integers(bad):
+def test_a_function_that_overflows_says_infinity():
+    assert RDPCurve([2, 1000], math.exp).rdp == (math.exp(2), math.inf)
+    with pytest.raises(ZeroDivisionError):
+        RDPCurve([2, 3], lambda order: 1 / (3 - order))
+
+
+def test_depth_of_a_tree():
+    assert [TreeAggregation(1.0, n).depth for n in (1, 2, 3, 4, 7, 8)] == [1, 2, 2, 3, 3, 4]
+
+
+NOISE = r"noise_multiplier must be a number in \[0, inf\]"
+POSITIVE_NOISE = r"noise_multiplier must be a number in \(0, inf\]"
+OUTSIDE = [
+    (NOISE, Gaussian, -1.0),
+    (NOISE, Gaussian, math.nan),
+    (NOISE, Gaussian, -math.inf),
+    (NOISE, TreeAggregation, -1.0, 3),
+    (r"steps must be an integer >= 1", TreeAggregation, 1.0, 0),
+    (POSITIVE_NOISE, Laplace, 0.0),
+    (POSITIVE_NOISE, Gumbel, 0),
+    (POSITIVE_NOISE, GaussianMixture, 0.0, [1.0], [1.0]),
+    (r"sensitivities must be a number in \[0, inf\)", GaussianMixture, 1.0, [-1.0], [1.0]),
+    (r"sensitivities must be a number in \[0, inf\)", GaussianMixture, 1.0, [math.inf], [1.0]),
+    (r"sensitivities must be at least one", GaussianMixture, 1.0, [], []),
+    (r"probabilities must be as many as sensi", GaussianMixture, 1.0, [1.0], [0.5, 0.5]),
+    (r"probabilities must be a number in \[0, 1\]", GaussianMixture, 1.0, [1.0, 2.0], [2, -1]),
+    (r"probabilities must be numbers of sum 1", GaussianMixture, 1.0, [1.0, 2.0], [0.5, 0.4]),
+    (r"sigma must be a number in \(0, inf\)", DiscreteGaussian, 0.0),
+    (r"sigma must be a number in \(0, inf\)", DiscreteGaussian, math.inf),
+    (r"sensitivity must be an integer >= 1", DiscreteGaussian, 1.0, 0),
+    (r"scale must be a number in \(0, inf\)", DiscreteLaplace, -1.0),
+    (r"sensitivity must be an integer >= 1", DiscreteLaplace, 1.0, -1),
+    (r"p must be a number in \(0, 1\)", RandomizedResponse, 0.0),
+    (r"p must be a number in \(0, 1\)", RandomizedResponse, 1.0),
+    (r"p must be a number in \(0, 1\)", RandomizedResponse, 0.5),
+    (r"p must be a number in \[0, 1\]", RandomizedResponse, 1.5),
+    (r"choices must be an integer >= 2", RandomizedResponse, 0.75, 1),
+    (r"epsilon must be a number in \[0, inf\]", Exponential, -0.1),
+    (r"epsilon must be a number in \[0, inf\]", PureDP, math.nan),
+    (r"epsilon must be a number in \[0, inf\]", ApproxDP, -1.0, 0.0),
+    (r"delta must be a number in \[0, 1\]", ApproxDP, 1.0, 1.5),
+    (r"rho must be a number in \[0, inf\]", ZCDP, -1.0),
+    (r"xi must be a number in \[0, inf\]", ZCDP, 1.0, -1e-9),
+    (r"orders must be a number in \(1, inf\)", RDPCurve, [1.0], [1.0]),
+    (r"orders must be a number in \(1, inf\)", RDPCurve, [2.0, math.inf], [1.0, 2.0]),
+    (r"orders must be distinct, got 2.0 twice", RDPCurve, [2, 3, 2.0], [1, 1, 1]),
+    (r"orders must be at least one number", RDPCurve, [], []),
+    (r"rdp must be as many as orders, 2, got 1", RDPCurve, [2, 3], [1]),
+    (r"rdp must be a number in \[0, inf\]", RDPCurve, [2, 3], [1, math.nan]),
+    (r"rdp\(3\) must be a number in \[0, inf\], got -1", RDPCurve, [2, 3], lambda a: 5 - 2 * a),
+    (r"mean must be a number in \[1, inf\)", RepeatAndSelect, STEP, 0.5, 1.0),
+    (r"mean must be a number in \(0, inf\)", RepeatAndSelect, STEP, 0.0, math.inf),
+    (r"shape must be a number in \(-1, inf\]", RepeatAndSelect, STEP, 2.0, -1.0),
+    (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, STEP, -0.1),
+    (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, STEP, math.inf),
+    (r"count must be an integer >= 0", Composed, (STEP, -1)),
+]
+
+
+@pytest.mark.parametrize(("message", "kind", "arguments"), [(m, k, a) for m, k, *a in OUTSIDE])
+def test_arguments_outside_their_range(message, kind, arguments):
+    if kind is RDPCurve and callable(arguments[1]):
+        arguments = [arguments[0], lambda order: 5.0 - 2.0 * order]
+    with pytest.raises(ValueError, match=f"^{message}"):
+        kind(*arguments)
+
+
+NOT_NUMBERS = ["1", b"1", None, 1j, [1.0], True, {}, Gaussian(1.0)]
+ONE_NUMBER = [Gaussian, Laplace, Gumbel, DiscreteGaussian, DiscreteLaplace, Exponential, PureDP]
+ONE_NUMBER += [ZCDP, RandomizedResponse]
+
+
+@pytest.mark.parametrize("kind", ONE_NUMBER)
+@pytest.mark.parametrize("bad", NOT_NUMBERS, ids=repr)
+def test_numbers_of_a_wrong_type(kind, bad):
+    name = dataclasses.fields(kind)[0].name
+    with pytest.raises(TypeError, match=f"^{name} must be a number in"):
+        kind(bad)
+
+
+@pytest.mark.parametrize("bad", [1.0, "3", None, True, [1]])
+def test_integers_of_a_wrong_type(bad):
     with pytest.raises(TypeError, match="count must be an integer >= 0"):
         Composed((STEP, bad))
+    with pytest.raises(TypeError, match="count must be an integer >= 0"):
+        STEP * bad
+    with pytest.raises(TypeError, match="steps must be an integer >= 1"):
+        TreeAggregation(1.0, bad)
+    with pytest.raises(TypeError, match="choices must be an integer >= 2"):
+        RandomizedResponse(0.75, bad)
+    with pytest.raises(TypeError, match="sensitivity must be an integer >= 1"):
+        DiscreteLaplace(0.75, bad)
 
 
-def test_parts_must_be_mechanisms():
+@pytest.mark.parametrize("bad", [1.0, "12", None])
+def test_sequences_of_a_wrong_type(bad):
+    with pytest.raises(TypeError, match="sensitivities must be a sequence"):
+        GaussianMixture(1.0, bad, [1.0])
+    with pytest.raises(TypeError, match="rdp must be a sequence"):
+        RDPCurve([2.0], bad)
+    with pytest.raises(TypeError, match="orders must be"):
+        RDPCurve([bad and "2"], [1.0])
+
+
+def test_mechanisms_of_a_wrong_type():
     with pytest.raises(TypeError, match="parts must be"):
         Composed(3)
     with pytest.raises(TypeError, match="mechanism must be"):
         PoissonSampled(3, 0.5)
+    with pytest.raises(TypeError, match="mechanism must be"):
+        RepeatAndSelect(None, 2.0, 1.0)
+    with pytest.raises(TypeError, match="remove must be a PrivacyLossDistribution"):
+        PrivacyLoss(Gaussian(1.0))
+    with pytest.raises(TypeError, match="add must be a PrivacyLossDistribution"):
+        PrivacyLoss(pld.Laplace(1.0), 3)
     with pytest.raises(TypeError):
         STEP + 3
+
+
+@given(mechanisms(3), st.sampled_from([-1, 1.5, "3", None]))
+def test_what_fails_leaves_nothing_behind(mechanism, bad):
+    before = repr(mechanism), hash(mechanism)
+    with pytest.raises((TypeError, ValueError)):
+        mechanism * bad
+    with pytest.raises((TypeError, ValueError)):
+        Composed(mechanism, (mechanism, bad))
+    assert (repr(mechanism), hash(mechanism)) == before

@@ -1,0 +1,63 @@
+"""Mechanisms as immutable values with an algebra: ``m * k``, ``m + n``, ``PoissonSampled(m, q)``.
+
+A mechanism says what was released, not what it costs; accountants say that. Equal mechanisms
+compare equal and hash equal, and are written as Python by `repr`, as JSON by `Mechanism.to_json`
+and as a tree of words by `Mechanism.describe`.
+
+Sampling is a node that owns what happens to the sample: several releases on one sample are
+``PoissonSampled(a + b, q)``, while ``PoissonSampled(a, q) + PoissonSampled(b, q)`` draws twice.
+
+Noise is relative to how far the presence of one record moves the query, in the L2 norm for
+Gaussian noise and in the L1 norm for the others. Which data sets are neighbours is said to the
+accountant; a mechanism that holds for some adjacencies only says which.
+
+Examples
+--------
+>>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 10_000 + Laplace(2.0)
+>>> print(steps.describe())
+10000 x
+  Poisson sample, rate 0.01, of
+    Gaussian noise, multiplier 1.1
+1 x
+  Laplace noise, multiplier 2
+>>> Mechanism.from_json(steps.to_json()) == steps
+True
+"""
+
+from __future__ import annotations
+
+from renyi.mechanisms._algebra import Composed, Mechanism
+from renyi.mechanisms._answers import Exponential, RandomizedResponse
+from renyi.mechanisms._batches import FixedSizeSampled, RandomAllocation, ShuffledBatches
+from renyi.mechanisms._gaussian import Gaussian, GaussianMixture, TreeAggregation
+from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PureDP
+from renyi.mechanisms._noise import DiscreteGaussian, DiscreteLaplace, Gumbel, Laplace
+from renyi.mechanisms._poisson import PoissonSampled, TruncatedPoissonSampled
+from renyi.mechanisms._privacy_loss import PrivacyLoss
+from renyi.mechanisms._rdp_curve import RDPCurve
+from renyi.mechanisms._selection import RepeatAndSelect
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Composed",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "FixedSizeSampled",
+    "Gaussian",
+    "GaussianMixture",
+    "Gumbel",
+    "Laplace",
+    "Mechanism",
+    "PoissonSampled",
+    "PrivacyLoss",
+    "PureDP",
+    "RDPCurve",
+    "RandomAllocation",
+    "RandomizedResponse",
+    "RepeatAndSelect",
+    "ShuffledBatches",
+    "TreeAggregation",
+    "TruncatedPoissonSampled",
+]

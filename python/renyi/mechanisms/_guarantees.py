@@ -1,0 +1,110 @@
+"""Mechanisms of which only a guarantee is known, as stated for the accountant's adjacency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from renyi.mechanisms._algebra import Mechanism
+from renyi.mechanisms._arguments import NON_NEGATIVE, PROBABILITY, number_in, read, settle
+
+__all__ = ["ZCDP", "ApproxDP", "PureDP"]
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(Mechanism):
+    """Any mechanism whose privacy loss is at most ``epsilon``.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in [0, inf].
+
+    Examples
+    --------
+    >>> PureDP(1.0) * 10
+    Composed((PureDP(epsilon=1.0), 10))
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        settle(self, epsilon=number_in(self.epsilon, "epsilon", NON_NEGATIVE))
+
+    def _headline(self) -> str:
+        return f"Pure privacy, epsilon {read(self.epsilon)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP(Mechanism):
+    """Any (epsilon, delta)-private mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [0, inf].
+    delta : float
+        In [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> ApproxDP(1.0, 1e-6)
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        epsilon = number_in(self.epsilon, "epsilon", NON_NEGATIVE)
+        settle(self, epsilon=epsilon, delta=number_in(self.delta, "delta", PROBABILITY))
+
+    def _headline(self) -> str:
+        return f"Approximate privacy, epsilon {read(self.epsilon)}, delta {read(self.delta)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(Mechanism):
+    """Any (xi, rho)-zero-concentrated private mechanism: D_alpha <= xi + rho alpha, all alpha > 1.
+
+    Parameters
+    ----------
+    rho : float
+        In [0, inf].
+    xi : float
+        In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Bun, Steinke 2016, arXiv 1605.02065, Definition 1.1.
+
+    Examples
+    --------
+    >>> ZCDP(0.5)
+    ZCDP(rho=0.5, xi=0.0)
+    """
+
+    rho: float
+    xi: float = 0.0
+
+    def __post_init__(self) -> None:
+        rho = number_in(self.rho, "rho", NON_NEGATIVE)
+        settle(self, rho=rho, xi=number_in(self.xi, "xi", NON_NEGATIVE))
+
+    def _headline(self) -> str:
+        extra = f", xi {read(self.xi)}" if self.xi else ""
+        return f"Zero-concentrated privacy, rho {read(self.rho)}{extra}"

@@ -1,0 +1,153 @@
+"""Additive noise other than Gaussian: Laplace, Gumbel, and the discrete two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from renyi._validation import integer_of
+from renyi.mechanisms._algebra import Mechanism
+from renyi.mechanisms._arguments import FINITE_POSITIVE, POSITIVE, number_in, read, settle
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gumbel", "Laplace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Mechanism):
+    """Adds Laplace noise to a query of L1 sensitivity 1.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Scale b of the density e^(-|x|/b) / (2 b) over the sensitivity, in (0, inf]. At infinity
+        nothing is released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
+    Examples
+    --------
+    >>> Laplace(2)
+    Laplace(noise_multiplier=2.0)
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        noise = number_in(self.noise_multiplier, "noise_multiplier", POSITIVE)
+        settle(self, noise_multiplier=noise)
+
+    def _headline(self) -> str:
+        return f"Laplace noise, multiplier {read(self.noise_multiplier)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gumbel(Mechanism):
+    """Adds Gumbel noise to one number of sensitivity 1.
+
+    The Rényi divergence is finite only for orders below ``1/(1 - e^(-1/noise_multiplier))``. For
+    report-noisy-max with Gumbel noise, which costs less, see `Exponential`.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Scale b of the distribution function exp(-e^(-x/b)) over the sensitivity, in (0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
+    References
+    ----------
+    Gil, Alajaji, Linder 2013, Information Sciences 249 (Rényi divergences in closed form).
+
+    Examples
+    --------
+    >>> Gumbel(5.0)
+    Gumbel(noise_multiplier=5.0)
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        noise = number_in(self.noise_multiplier, "noise_multiplier", POSITIVE)
+        settle(self, noise_multiplier=noise)
+
+    def _headline(self) -> str:
+        return f"Gumbel noise, multiplier {read(self.noise_multiplier)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(Mechanism):
+    """Adds discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)), to an integer.
+
+    Parameters
+    ----------
+    sigma : float
+        In (0, inf); close to the standard deviation where it is not small.
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010.
+
+    Examples
+    --------
+    >>> DiscreteGaussian(3.0)
+    DiscreteGaussian(sigma=3.0, sensitivity=1)
+    """
+
+    sigma: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        sigma = number_in(self.sigma, "sigma", FINITE_POSITIVE)
+        settle(self, sigma=sigma, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return f"Discrete Gaussian noise, sigma {read(self.sigma)}, sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(Mechanism):
+    """Adds discrete Laplace noise, of mass ∝ e^(-|x| / scale), to an integer: geometric mechanism.
+
+    Parameters
+    ----------
+    scale : float
+        In (0, inf).
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Ghosh, Roughgarden, Sundararajan 2012, SIAM Journal on Computing 41(6).
+
+    Examples
+    --------
+    >>> DiscreteLaplace(2.0, sensitivity=3)
+    DiscreteLaplace(scale=2.0, sensitivity=3)
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        scale = number_in(self.scale, "scale", FINITE_POSITIVE)
+        settle(self, scale=scale, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return f"Discrete Laplace noise, scale {read(self.scale)}, sensitivity {self.sensitivity}"

@@ -1,0 +1,147 @@
+"""Hypothesis strategies that draw mechanisms: single ones by kind, and trees of all of them."""
+
+import math
+
+from hypothesis import strategies as st
+
+from renyi import pld
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    PoissonSampled,
+    PrivacyLoss,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    RDPCurve,
+    RepeatAndSelect,
+    ShuffledBatches,
+    TreeAggregation,
+    TruncatedPoissonSampled,
+)
+from renyi.mechanisms._nesting import samplings
+
+rates = st.floats(0.0, 1.0)
+losses = st.floats(0.0, math.inf)
+noises = st.floats(0.0, math.inf, exclude_min=True)
+finite_noises = st.floats(0.0, 1e300, exclude_min=True)
+sizes = st.integers(1, 10**9)
+counts = st.integers(0, 10**6)
+
+gaussians = st.builds(Gaussian, losses)
+
+
+@st.composite
+def mixtures(draw):
+    weights = draw(st.lists(st.integers(1, 1000), min_size=1, max_size=8))
+    moves = draw(
+        st.lists(st.floats(0.0, 1e6), min_size=len(weights), max_size=len(weights)),
+    )
+    return GaussianMixture(draw(noises), moves, [w / sum(weights) for w in weights])
+
+
+@st.composite
+def tables(draw):
+    orders = draw(
+        st.lists(
+            st.floats(1.0, 1e6, exclude_min=True),
+            min_size=1,
+            max_size=8,
+            unique=True,
+        )
+    )
+    divergences = draw(st.lists(losses, min_size=len(orders), max_size=len(orders)))
+    return RDPCurve(orders, divergences)
+
+
+@st.composite
+def responses(draw):
+    choices = draw(st.integers(2, 100))
+    p = draw(st.floats(0.0, 1.0, exclude_min=True, exclude_max=True))
+    return RandomizedResponse(p if p * choices != 1.0 else 0.7, choices)
+
+
+pairs = st.recursive(
+    st.one_of(
+        st.builds(pld.Laplace, st.floats(0.002, 1e12)),
+        st.builds(pld.Gaussian, st.floats(1e-6, 1e6)),
+        st.builds(pld.ApproximateDP, st.floats(0.0, 500.0), rates),
+        st.just(pld.Discrete((0.25, 0.75, 0.0), (0.5, 0.25, 0.25))),
+        st.just(pld.GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
+    ),
+    lambda inner: st.one_of(
+        st.builds(pld.Reversed, inner), st.builds(pld.PoissonSampled, inner, rates)
+    ),
+    max_leaves=3,
+)
+
+leaves = st.one_of(
+    gaussians,
+    st.builds(Laplace, noises),
+    st.builds(Gumbel, noises),
+    st.builds(DiscreteGaussian, finite_noises, sizes),
+    st.builds(DiscreteLaplace, finite_noises, sizes),
+    responses(),
+    st.builds(Exponential, losses),
+    st.builds(PureDP, losses),
+    st.builds(ApproxDP, losses, rates),
+    st.builds(ZCDP, losses, losses),
+    tables(),
+    mixtures(),
+    st.builds(PrivacyLoss, pairs),
+    st.builds(PrivacyLoss, pairs, pairs),
+    st.builds(TreeAggregation, losses, sizes),
+    st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
+    st.builds(RandomAllocation, gaussians, sizes),
+)
+
+
+@st.composite
+def fixed_size(draw, inner):
+    """Draw a sample of fixed size of a mechanism that may stand inside one."""
+    mechanism = draw(inner)
+    needs = [node for node in samplings(mechanism) if node.size_matters]
+    populations = {node.population for node in needs if isinstance(node, FixedSizeSampled)}
+    if len(populations) > 1 or any(
+        isinstance(node, TruncatedPoissonSampled | RandomAllocation) for node in needs
+    ):
+        mechanism, needs, populations = draw(gaussians), [], set()
+    size = populations.pop() if populations else draw(sizes)
+    if needs or draw(st.booleans()):
+        return FixedSizeSampled(mechanism, size, size + draw(st.integers(0, 10**9)))
+    return FixedSizeSampled(mechanism, size, draw(sizes), True)
+
+
+@st.composite
+def poisson(draw, inner):
+    """Draw a Poisson sample of a mechanism that may stand inside one."""
+    mechanism = draw(inner)
+    if any(node.size_matters for node in samplings(mechanism)):
+        mechanism = draw(gaussians)
+    return PoissonSampled(mechanism, draw(rates))
+
+
+def around(inner):
+    """Return what is made of other mechanisms."""
+    shapes = st.floats(-1.0, math.inf, exclude_min=True)
+    return st.one_of(
+        poisson(inner),
+        fixed_size(inner),
+        st.builds(ShuffledBatches, inner, sizes),
+        st.builds(RepeatAndSelect, inner, st.floats(1.0, 1e9), shapes),
+        st.lists(st.tuples(inner, counts), max_size=4).map(lambda parts: Composed(*parts)),
+    )
+
+
+def mechanisms(max_leaves=6):
+    """Return a strategy for trees of mechanisms of all kinds."""
+    return st.recursive(leaves, around, max_leaves=max_leaves)
