@@ -34,7 +34,7 @@ class Composition:
         Aim for the relative width of brackets of delta, in [1e-12, 1].
     max_points : int
         Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is reached the
-    XX
+        bracket is wider than asked for, and still encloses.
 
     Raises
     ------
@@ -67,6 +67,7 @@ class Composition:
         self._parts, self._drift = _merged(parts)
         self._solved: list[Solved] = []
         self._coarse: Layout | None = None
+        self._finest: tuple[Layout, float] | None = None  # with the relative width it gave
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -157,7 +158,9 @@ class Composition:
 
     def _infinite(self) -> tuple[float, float]:
         """Return bounds on the mass at infinity, 1 - prod (1 - m)^count."""
-        return infinite_mass([(p.infinite_mass, c) for p, c in self._parts])
+        bounds = [(pair.infinite_bounds, count) for pair, count in self._parts]
+        low, high = ([(m[side], count) for m, count in bounds] for side in (0, 1))
+        return infinite_mass(low)[0], infinite_mass(high)[1]
 
     def _largest_loss(self) -> float:
         """Return a loss that no finite outcome of the composition exceeds."""
@@ -166,6 +169,24 @@ class Composition:
 
     def _solve(self, epsilon: float) -> Solved:
         goal = Goal(epsilon, self._rtol, self._max_points)
+        solved = self._solve_again(goal) or self._solve_anew(goal)
+        self._solved.insert(0, solved)
+        del self._solved[4:]
+        return solved
+
+    def _solve_again(self, goal: Goal) -> Solved | None:
+        """Compose on the lattices of the last epsilon, which mostly do for another one nearby."""
+        if self._finest is None:
+            return None
+        layout, reached = self._finest
+        laws = _plan.laws(layout.pairs, layout.counts)
+        choice = _plan.choose(laws, goal.epsilon, goal.rtol)
+        solved = composed(layout, choice, goal, self._drift)
+        enough = solved.relative_width(goal.epsilon) <= max(goal.rtol, 1.5 * reached)
+        return solved if enough else None
+
+    def _solve_anew(self, goal: Goal) -> Solved:
+        epsilon = goal.epsilon
         choice, layout = refined(self._layout(), goal)
         solved = composed(layout, choice, goal, self._drift)
         # The moment functions agree; where that says too little of delta, go on from the result.
@@ -175,19 +196,19 @@ class Composition:
             if (
                 width <= self._rtol
                 or layout.exact
-                or solved.upper.window.size > self._max_points // 4
+                or layout.final
+                or solved.all_nodes > self._max_points // 4
             ):
                 break
             shrink = max(math.sqrt(0.5 * self._rtol / width), 1.1 * size / self._max_points, 0.02)
             if shrink > 0.9:
                 break
-            layout = layout.with_step(layout.step * shrink, layout.ranges)
-            better = composed(layout, choice, goal, self._drift)
+            finer = layout.with_step(layout.step * shrink, layout.ranges)
+            better = composed(finer, choice, goal, self._drift)
             if better.relative_width(epsilon) > 0.7 * width:
                 break
-            solved, width = better, better.relative_width(epsilon)
-        self._solved.insert(0, solved)
-        del self._solved[4:]
+            layout, solved, width = finer, better, better.relative_width(epsilon)
+        self._finest = layout, width
         return solved
 
     def _layout(self) -> Layout:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,21 @@ from renyi.pld._cells import ROUNDING, Array
 
 Complex = npt.NDArray[np.complex128]
 
-__all__ = ["ComposedLoss", "Tilt", "TiltedPart", "Window", "compose", "largest_weight", "tilted"]
+__all__ = [
+    "ComposedLoss",
+    "NodeMasses",
+    "Spectrum",
+    "TailSums",
+    "Tilt",
+    "TiltedPart",
+    "Window",
+    "compose",
+    "largest_weight",
+    "power_of",
+    "product",
+    "tilted",
+    "weights_sum",
+]
 
 _PER_LEVEL = 8.0 * ROUNDING
 """Relative error of one butterfly level: sum of two, product with a twiddle accurate to an ulp."""
@@ -54,8 +69,8 @@ class ComposedLoss:
 
     Attributes
     ----------
-    masses : array
-        Tilted masses at the window's nodes, with error at most ``point_error`` each.
+    law : TailSums
+        The tilted masses n: sums of them beyond a node.
     log_scale : Fraction
         Undoes the tilt: the true mass of node n is masses(n) e^(log_scale - theta n).
     outside : float
@@ -70,9 +85,8 @@ class ComposedLoss:
     offset: Fraction
     tilt: Tilt
     window: Window
-    masses: Array
+    law: TailSums
     log_scale: Fraction
-    point_error: float
     outside: float
     relative_error: float
     infinite: float
@@ -99,29 +113,28 @@ class ComposedLoss:
         start = max(math.floor(target) + 1, self.window.first)
         distance = float((start - target) * step)
         index = start - self.window.first
-        total = 0.0
+        total = error = 0.0
         if index < self.window.size:
-            j = np.arange(self.window.size - index, dtype=np.float64)
-            with np.errstate(under="ignore"):
-                weights = -np.expm1(-(distance + h * j)) * np.exp(-theta * j)
-            total = float(np.dot(weights, np.maximum(self.masses[index:], 0.0)))
+            length = self.window.size - index
+            total, error = self.law.sum_from(start, length, distance, h, theta)
         peak = largest_weight(theta / h)
         # Weights are relative to the first node above epsilon; the bounds to epsilon itself.
         from_start = self._scale(start)
         spread = theta / h * distance
         from_epsilon = from_start * math.exp(spread) * (1.0 + 1e-12) if spread < 700.0 else math.inf
-        counted = (1.0 / (theta * (theta / h + 1.0)) if theta else self.window.size) + peak
-        lost = self.point_error * counted + self.outside * peak
-        lost = from_epsilon * lost if lost else 0.0
+        lost = from_epsilon * self.outside * peak if self.outside else 0.0
+        lost += from_start * error if error else 0.0
         room = self.relative_error + (64.0 + math.log2(self.window.size)) * ROUNDING
         if self.upper:
             value = from_start * total * (1.0 + room) + lost * (1.0 + room)
             if self.left_out is not None:
                 exponent = self.left_out[0] - self.left_out[1] * epsilon
                 value += math.exp(min(exponent, 1.0)) * (1.0 + 1e-12)
-            return min(1.0, (self.infinite + value) * (1.0 + 4.0 * ROUNDING))
+            bound = (self.infinite + value) * (1.0 + 4.0 * ROUNDING)
+            return min(bound, 1.0) if bound == bound else 1.0
         value = from_start * total * (1.0 - room) - lost * (1.0 + room)
-        return min(max((self.infinite + max(value, 0.0)) * (1.0 - 4.0 * ROUNDING), 0.0), 1.0)
+        kept = value if value > 0.0 else 0.0  # NaN, out of reach of this tilt, says nothing
+        return min((self.infinite + kept) * (1.0 - 4.0 * ROUNDING), 1.0)
 
     def _scale(self, node: int) -> float:
         exponent = self.log_scale - Fraction(self.tilt.numerator, 2**self.tilt.bits) * node
@@ -131,6 +144,54 @@ class ComposedLoss:
             return math.inf
         room = ROUNDING * (abs(float(exponent)) + 4.0)
         return value * (1.0 + room) if self.upper else value * (1.0 - room)
+
+
+class TailSums(Protocol):
+    """The tilted masses at the nodes of a window."""
+
+    def sum_from(
+        self, start: int, length: int, distance: float, step: float, theta: float
+    ) -> tuple[float, float]:
+        """Return a weighted sum of masses and a bound on its error beyond rounding.
+
+        The mass at node start + k, k < length, has the weight
+        (1 - e^-(distance + step k)) e^(-theta k).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMasses:
+    """Tilted masses from node ``first`` on, with error at most ``point_error`` each."""
+
+    first: int
+    masses: Array
+    point_error: float
+
+    def sum_from(
+        self, start: int, length: int, distance: float, step: float, theta: float
+    ) -> tuple[float, float]:
+        k = np.arange(length, dtype=np.float64)
+        with np.errstate(under="ignore"):
+            weights = -np.expm1(-(distance + step * k)) * np.exp(-theta * k)
+        index = start - self.first
+        total = float(np.dot(weights, np.maximum(self.masses[index : index + length], 0.0)))
+        return total, self.point_error * weights_sum(theta, step, distance)
+
+
+def weights_sum(theta: float, step: float, distance: float) -> float:
+    """Bound the sum of the weights (1 - e^-x) e^(-theta k) at x = distance + step k > 0.
+
+    As (1 - e^-x) e^(-t x), t = theta/step, times e^(t distance): at most its integral 1/(t (t+1))
+    over the step, plus its maximum.
+    """
+    slope = theta / step
+    if slope * distance > 700.0:
+        return math.inf
+    return (
+        math.exp(slope * distance)
+        * (1.0 / (theta * (slope + 1.0)) + largest_weight(slope))
+        * (1.0 + 1e-12)
+    )
 
 
 def largest_weight(slope: float) -> float:
@@ -172,31 +233,31 @@ def compose(parts: list[TiltedPart], window: Window, base: int) -> tuple[Array, 
     forward = math.expm1((math.log2(size) + 1.0) * math.log1p(_PER_LEVEL)) + rows * ROUNDING
     whole = any(part.bulk == 0 for part in parts)
     # kept: what counts so far; left_out: the product of the bulks. Values, moduli, errors.
-    kept: _Spectrum | None = None
-    left_out: _Spectrum | None = None
+    kept: Spectrum | None = None
+    left_out: Spectrum | None = None
     for part in parts:
         bulk, rest = part.weights[: part.bulk], part.weights.copy()
         if not whole:
             rest[: part.bulk] = 0.0
         s = _transform(rest, size, forward)
         if whole:
-            power = _power_of(s, part.count)
-            kept = power if kept is None else _product(kept, power)
+            power = power_of(s, part.count)
+            kept = power if kept is None else product(kept, power)
             continue
         b = _transform(bulk, size, forward)
-        z = _Spectrum(b.value + s.value, b.reach + s.reach, b.error + s.error)
-        new = _product(s, _geometric(z, b, part.count))
-        bulk_power = _power_of(b, part.count)
+        z = Spectrum(b.value + s.value, b.reach + s.reach, b.error + s.error)
+        new = product(s, _geometric(z, b, part.count))
+        bulk_power = power_of(b, part.count)
         if kept is None or left_out is None:
             kept, left_out = new, bulk_power
         else:
-            first, second = _product(kept, _power_of(z, part.count)), _product(left_out, new)
-            kept = _Spectrum(
+            first, second = product(kept, power_of(z, part.count)), product(left_out, new)
+            kept = Spectrum(
                 first.value + second.value,
                 first.reach + second.reach,
                 first.error + second.error + 2.0 * ROUNDING * (first.reach + second.reach),
             )
-            left_out = _product(left_out, bulk_power)
+            left_out = product(left_out, bulk_power)
     assert kept is not None
     masses = np.fft.irfft(kept.value, size)
     counted = np.full(size // 2 + 1, 2.0)
@@ -216,7 +277,7 @@ class TiltedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spectrum:
+class Spectrum:
     """Computed values, bounds on the moduli of computed and exact ones, bounds on the errors."""
 
     value: Complex
@@ -224,32 +285,32 @@ class _Spectrum:
     error: Array
 
 
-def _transform(weights: Array, size: int, forward: float) -> _Spectrum:
+def _transform(weights: Array, size: int, forward: float) -> Spectrum:
     value = np.fft.rfft(_fold(weights, size))
     error = forward * float(weights.sum()) * (1.0 + 1e-9)
-    return _Spectrum(
+    return Spectrum(
         value, np.abs(value) * (1.0 + 4.0 * ROUNDING) + error, np.full(value.size, error)
     )
 
 
-def _product(a: _Spectrum, b: _Spectrum) -> _Spectrum:
+def product(a: Spectrum, b: Spectrum) -> Spectrum:
     with np.errstate(under="ignore"):
         reach = a.reach * b.reach
         error = a.error * b.reach + a.reach * b.error + 4.0 * ROUNDING * reach
-        return _Spectrum(a.value * b.value, reach * (1.0 + 4.0 * ROUNDING), error)
+        return Spectrum(a.value * b.value, reach * (1.0 + 4.0 * ROUNDING), error)
 
 
-def _power_of(z: _Spectrum, count: int) -> _Spectrum:
+def power_of(z: Spectrum, count: int) -> Spectrum:
     """Return z^count; its error is count reach^(count-1) error, and 4 u for each factor."""
     if count == 1:
         return z
     with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
         reach = z.reach ** float(count)
         relative = np.where(z.reach > 0.0, z.error / z.reach, 0.0) + 4.0 * ROUNDING
-        return _Spectrum(_power(z.value, count), reach, count * relative * reach)
+        return Spectrum(_power(z.value, count), reach, count * relative * reach)
 
 
-def _geometric(z: _Spectrum, b: _Spectrum, count: int) -> _Spectrum:
+def _geometric(z: Spectrum, b: Spectrum, count: int) -> Spectrum:
     """Return z^(count-1) + z^(count-2) b + ... + b^(count-1).
 
     By doubling, G_2m = G_m (z^m + b^m) and G_m+1 = z G_m + b^m. With r the larger of both moduli
@@ -266,7 +327,7 @@ def _geometric(z: _Spectrum, b: _Spectrum, count: int) -> _Spectrum:
         larger = np.maximum(z.reach, b.reach)
         reach = count * larger ** (count - 1.0)
         relative = np.where(larger > 0.0, z.error / larger, 0.0) + 8.0 * ROUNDING
-        return _Spectrum(value, reach, count * relative * reach)
+        return Spectrum(value, reach, count * relative * reach)
 
 
 def tilted(masses: Array, first: int, tilt: Tilt) -> tuple[Array, Fraction]:

@@ -1,4 +1,4 @@
-"""Losses with point masses: Laplace noise, randomized response, discrete and (ε, δ) pairs."""
+"""Losses of finitely many values: discrete pairs, randomized response, (ε, δ) pairs."""
 
 from __future__ import annotations
 
@@ -9,78 +9,35 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import epsilon_of, probability_of, real_of
-from renyi.pld._cells import ROUNDING, Array, Atom, Cells, empty_cells
+from renyi._validation import epsilon_of, probability_of
+from renyi.pld._cells import NO_ATOMS, ROUNDING, Array, Atom, Atoms, Cells, empty_cells, summed
 from renyi.pld._distribution import PrivacyLossDistribution
 
-__all__ = ["ApproximateDP", "Discrete", "Laplace", "RandomizedResponse"]
+__all__ = ["ApproximateDP", "Discrete", "OnlyAtoms", "RandomizedResponse"]
 
 
-@dataclass(frozen=True, slots=True)
-class Laplace(PrivacyLossDistribution):
-    """Laplace noise of a given scale over a query of L1 sensitivity 1.
+class OnlyAtoms(PrivacyLossDistribution):
+    """A loss without a continuous part."""
 
-    Parameters
-    ----------
-    scale : float
-        b over the sensitivity, in [2e-3, 1e12]. The loss lies in [-1/b, 1/b].
-
-    Notes
-    -----
-    The loss has the atoms 1/2 at 1/b and e^(-1/b)/2 at -1/b, and between them the density
-    e^((l - 1/b)/2) / 4. The pair is its own reverse.
-
-    Examples
-    --------
-    >>> Laplace(2.0).loss_range(1e-6)
-    (-0.5, 0.5)
-    """
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        allowed = "a number in [0.002, 1e12]"
-        number = real_of(self.scale, "scale", allowed)
-        if not 2e-3 <= number <= 1e12:
-            raise ValueError(f"scale must be {allowed}, got {self.scale!r}")
-        object.__setattr__(self, "scale", number)
+    __slots__ = ()
 
     @property
     def support(self) -> tuple[float, float]:
-        return -1.0 / self.scale, 1.0 / self.scale
-
-    def atoms(self) -> tuple[Atom, ...]:
-        top = 1.0 / self.scale
-        return (
-            Atom(-top, 0.5 * math.exp(-top), ROUNDING * top, ROUNDING * (2.0 + top)),
-            Atom(top, 0.5, ROUNDING * top),
-        )
+        losses = self.atoms().loss
+        return (float(losses.min()), float(losses.max())) if losses.size else (0.0, 0.0)
 
     def loss_range(self, tail: float) -> tuple[float, float]:
-        return -1.0 / self.scale, 1.0 / self.scale
+        return math.inf, -math.inf
 
     def other_range(self, tail: float) -> tuple[float, float]:
-        return self.loss_range(tail)
+        return math.inf, -math.inf
 
     def cells(self, edges: Array) -> Cells:
-        top = 1.0 / self.scale
-        inner = np.clip(edges, -top, top)
-        width = np.diff(inner)
-        start, end = inner[:-1], inner[1:]
-        p = 0.5 * np.exp(0.5 * (start - top)) * np.expm1(0.5 * width)
-        q = 0.5 * np.exp(-0.5 * (end + top)) * np.expm1(0.5 * width)
-        curve = 2.0 * np.square(np.sinh(0.25 * width))
-        up, low = np.exp(0.5 * (start - top)) * curve, np.exp(0.5 * (end - top)) * curve
-        with np.errstate(over="ignore", invalid="ignore"):
-            below, above = edges[:-1] < start, (edges[1:] > end) & (p > 0.0)
-            up[below] -= (np.expm1(edges[:-1] - start) * np.maximum(p - up, 0.0))[below]
-            low[above] += (np.expm1(edges[1:] - end) * (p + low))[above]
-        error = np.full(width.size, ROUNDING * (8.0 + 2.0 * top))
-        return Cells(p, q, up, low, error, error, 2.0 * ROUNDING * np.abs(inner))
+        return empty_cells(edges.size - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Discrete(PrivacyLossDistribution):
+class Discrete(OnlyAtoms):
     """A pair of distributions on finitely many outcomes.
 
     Parameters
@@ -113,38 +70,34 @@ class Discrete(PrivacyLossDistribution):
     def null_mass(self) -> float:
         return math.fsum(b for a, b in zip(self.p, self.q, strict=True) if a == 0.0)
 
-    def atoms(self) -> tuple[Atom, ...]:
-        found: dict[float, float] = {}
-        for a, b in zip(self.p, self.q, strict=True):
-            if a > 0.0 and b > 0.0:
-                loss = math.log(a / b) if 0.5 < a / b < 2.0 else math.log(a) - math.log(b)
-                found[loss] = found.get(loss, 0.0) + a
-        return tuple(
-            Atom(
-                loss,
-                mass,
-                ROUNDING * (2.0 + abs(loss)) if loss else ROUNDING,
-                ROUNDING * len(self.p),
-            )
-            for loss, mass in sorted(found.items())
-        )
-
     @property
-    def support(self) -> tuple[float, float]:
-        return _span(self.atoms())
+    def symmetric(self) -> bool:
+        outcomes = list(zip(self.p, self.q, strict=True))
+        return sorted(outcomes) == sorted((b, a) for a, b in outcomes)
 
-    def loss_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def other_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def cells(self, edges: Array) -> Cells:
-        return empty_cells(edges.size - 1)
+    def atoms(self) -> Atoms:
+        p, q = np.array(self.p), np.array(self.q)
+        shared = (p > 0.0) & (q > 0.0)
+        p, q = p[shared], q[shared]
+        with np.errstate(over="ignore", divide="ignore", under="ignore"):
+            ratio = p / q
+            near = (ratio > 0.5) & (ratio < 2.0)
+            losses = np.where(near, np.log(ratio), np.log(p) - np.log(q))
+        values, place = np.unique(losses, return_inverse=True)
+        size = np.where(near, 1.0, np.abs(np.log(p)) + np.abs(np.log(q)))
+        loss_error = np.zeros(values.size)
+        np.maximum.at(loss_error, place, 2.0 * ROUNDING * (1.0 + size))
+        return Atoms(
+            values,
+            summed(place, p, values.size),
+            summed(place, q, values.size),
+            loss_error,
+            np.full(values.size, ROUNDING * len(self.p)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(PrivacyLossDistribution):
+class RandomizedResponse(OnlyAtoms):
     """One of ``choices`` answers: the true one with probability ``p``, each other equally likely.
 
     Parameters
@@ -175,37 +128,29 @@ class RandomizedResponse(PrivacyLossDistribution):
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "choices", int(self.choices))
 
-    def atoms(self) -> tuple[Atom, ...]:
+    def atoms(self) -> Atoms:
         others = self.choices - 1
         wrong = (1.0 - self.p) / others
         # log(p/wrong) with its relative error bounded also where p is close to 1/choices.
+        ratio = self.p / wrong
         excess = (self.p * self.choices - 1.0) / others
-        loss = math.log1p(excess / wrong)
-        error = ROUNDING * (4.0 * abs(loss) + 2.0 * self.p / wrong)
+        loss = math.log1p(excess / wrong) if 0.5 < ratio < 2.0 else math.log(ratio)
+        error = ROUNDING * (4.0 * abs(loss) + 2.0 * max(ratio, 1.0))
         found = [
             Atom(-loss, wrong, error, 2.0 * ROUNDING),
             Atom(loss, self.p, error),
         ]
         if others > 1:
             found.append(Atom(0.0, wrong * (others - 1), 0.0, 4.0 * ROUNDING))
-        return tuple(sorted(found, key=lambda atom: atom.loss))
+        return Atoms.of(sorted(found, key=lambda atom: atom.loss))
 
     @property
-    def support(self) -> tuple[float, float]:
-        return _span(self.atoms())
-
-    def loss_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def other_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def cells(self, edges: Array) -> Cells:
-        return empty_cells(edges.size - 1)
+    def symmetric(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateDP(PrivacyLossDistribution):
+class ApproximateDP(OnlyAtoms):
     """The pair that dominates every (epsilon, delta)-private mechanism.
 
     P has delta where Q vanishes, Q the same where P vanishes; the rest is randomized response of
@@ -242,35 +187,19 @@ class ApproximateDP(PrivacyLossDistribution):
     def null_mass(self) -> float:
         return self.delta
 
-    def atoms(self) -> tuple[Atom, ...]:
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    def atoms(self) -> Atoms:
         rest, top = 1.0 - self.delta, self.epsilon
         if rest == 0.0:
-            return ()
+            return NO_ATOMS
         if top == 0.0:
-            return (Atom(0.0, rest, 0.0, ROUNDING),)
-        small = 1.0 / (1.0 + math.exp(top))
-        return (
-            Atom(-top, rest * small, 0.0, 4.0 * ROUNDING * (1.0 + top)),
-            Atom(top, rest / (1.0 + math.exp(-top)), 0.0, 4.0 * ROUNDING),
-        )
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return _span(self.atoms())
-
-    def loss_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def other_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def cells(self, edges: Array) -> Cells:
-        return empty_cells(edges.size - 1)
-
-
-def _span(atoms: tuple[Atom, ...]) -> tuple[float, float]:
-    losses = [atom.loss for atom in atoms]
-    return min(losses, default=0.0), max(losses, default=0.0)
+            return Atoms.of((Atom(0.0, rest, 0.0, ROUNDING),))
+        large, small = rest / (1.0 + math.exp(-top)), rest / (1.0 + math.exp(top))
+        masses, error = np.array([small, large]), np.full(2, ROUNDING * (8.0 + top))
+        return Atoms(np.array([-top, top]), masses, masses[::-1], np.zeros(2), error)
 
 
 def _probabilities(values: npt.ArrayLike, name: str) -> tuple[float, ...]:

@@ -18,11 +18,11 @@ H- : outcomes are merged, and then Q is raised. Merging (with random shares) is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from renyi.pld._cells import ROUNDING, Array, Atom
+from renyi.pld._cells import NEGLIGIBLE, ROUNDING, Array, Atoms, summed
 from renyi.pld._distribution import PrivacyLossDistribution
 
 __all__ = ["Lattice", "LatticePair", "discretise"]
@@ -59,7 +59,7 @@ class LatticePair:
 
 
 def discretise(distribution: PrivacyLossDistribution, lattice: Lattice) -> LatticePair:
-    """Return both discrete losses of a distribution.
+    """Return both discrete losses of a distribution; H- is that of its ``optimistic`` twin.
 
     Parameters
     ----------
@@ -75,6 +75,19 @@ def discretise(distribution: PrivacyLossDistribution, lattice: Lattice) -> Latti
     should be, by ``slip``, changes the share of the cell that belongs to one end by at most slip
     over the width, which is charged to the shares, and moves the node itself, which is ``drift``.
     """
+    found, twin = _discretised(distribution, lattice), distribution.optimistic
+    if twin is distribution:
+        return found
+    below = _discretised(twin, lattice)
+    return replace(
+        found,
+        lower=below.lower,
+        lower_infinite=below.lower_infinite,
+        drift=max(found.drift, below.drift),
+    )
+
+
+def _discretised(distribution: PrivacyLossDistribution, lattice: Lattice) -> LatticePair:
     h, size = lattice.step, lattice.size
     halves = np.arange(2 * lattice.first, 2 * lattice.last + 1, dtype=np.float64)
     edges = np.concatenate(([-np.inf], lattice.offset + halves * (0.5 * h), [np.inf]))
@@ -101,18 +114,15 @@ def discretise(distribution: PrivacyLossDistribution, lattice: Lattice) -> Latti
     tail = up[-1] * (1.0 + error[-1]) * (1.0 + 2.0 * loose[-1])
     tail += p[-1] * math.expm1(2.0 * slip[-2])
     infinite = distribution.infinite_mass
-    # 2^-1040: what underflows in the densities and is not seen by any cell.
-    upper_infinite = infinite * (1.0 + 4.0 * ROUNDING) + tail * (1.0 + 8.0 * ROUNDING) + 2.0**-1040
-    exact = not cells.p.any()
-    if exact and tail == 0.0:
-        upper_infinite = infinite * (1.0 + 4.0 * ROUNDING)
-    return LatticePair(
-        lattice, upper, lower, upper_infinite, infinite * (1.0 - 8.0 * ROUNDING), drift
-    )
+    upper_infinite = infinite * (1.0 + 4.0 * ROUNDING) + tail * (1.0 + 8.0 * ROUNDING)
+    if tail > 0.0 or cells.p.any():
+        upper_infinite += NEGLIGIBLE
+    lower_infinite = max(infinite - NEGLIGIBLE, 0.0) * (1.0 - 8.0 * ROUNDING)
+    return LatticePair(lattice, upper, lower, upper_infinite, lower_infinite, drift)
 
 
 def _place_atoms(
-    atoms: tuple[Atom, ...], lattice: Lattice, p: Array, up: Array, low: Array, error: Array
+    atoms: Atoms, lattice: Lattice, p: Array, up: Array, low: Array, error: Array
 ) -> tuple[Array, float]:
     """Put atoms on nodes they meet, others into the half-cells.
 
@@ -120,28 +130,35 @@ def _place_atoms(
     """
     on_node, drift = np.zeros((2, lattice.size)), 0.0
     h, half = lattice.step, 0.5 * lattice.step
-    for atom in atoms:
-        place = (atom.loss - lattice.offset) / h
-        nearest = round(place)
-        distance = abs(atom.loss - (lattice.offset + nearest * h))
-        reach = atom.loss_error + 4.0 * ROUNDING * (abs(atom.loss) + abs(lattice.offset))
-        inside = lattice.first <= nearest <= lattice.last
-        if inside and distance <= 4.0 * reach:
-            drift = max(drift, distance + reach)
-            margin = atom.mass * (atom.error + 4.0 * ROUNDING)
-            on_node[0, nearest - lattice.first] += atom.mass + margin
-            on_node[1, nearest - lattice.first] += atom.mass - margin
-            continue
-        drift = max(drift, reach)
-        cell = math.floor((atom.loss - lattice.offset) / half) - 2 * lattice.first + 1
-        cell = min(max(cell, 0), p.size - 1)
+    nearest = np.rint((atoms.loss - lattice.offset) / h)
+    distance = np.abs(atoms.loss - (lattice.offset + nearest * h))
+    reach = atoms.loss_error + 4.0 * ROUNDING * (np.abs(atoms.loss) + abs(lattice.offset))
+    inside = (lattice.first <= nearest) & (nearest <= lattice.last)
+    meets = inside & (distance <= 4.0 * reach)
+
+    if meets.any():
+        found, index = atoms.where(meets), nearest[meets].astype(np.intp) - lattice.first
+        drift = float((distance + reach)[meets].max())
+        margin = found.mass * (found.error + 4.0 * ROUNDING)
+        # Several on one node are added one by one.
+        adding = ROUNDING * np.bincount(index, minlength=lattice.size)
+        on_node[0] = summed(index, found.mass + margin, lattice.size) * (1.0 + adding)
+        kept = summed(index, np.maximum(found.mass - margin, 0.0), lattice.size)
+        on_node[1] = kept * (1.0 - adding)
+    if not meets.all():
+        found = atoms.where(~meets)
+        drift = max(drift, float(reach[~meets].max()))
+        place = np.floor((found.loss - lattice.offset) / half) - 2 * lattice.first + 1
+        cell = np.clip(place, 0, p.size - 1).astype(np.intp)
         start = lattice.offset + (cell - 1 + 2 * lattice.first) * half
-        error[cell] = max(error[cell], atom.error + 8.0 * ROUNDING)
-        p[cell] += atom.mass
-        below = 1.0 if cell == 0 else -math.expm1(min(start - atom.loss, 0.0))
-        up[cell] += atom.mass * below
-        if cell < p.size - 1:
-            low[cell] += atom.mass * math.expm1(min(max(start + half - atom.loss, 0.0), 600.0))
+        np.maximum.at(error, cell, found.error + 8.0 * ROUNDING)
+        error += ROUNDING * np.bincount(cell, minlength=p.size)
+        below = np.where(cell == 0, 1.0, -np.expm1(np.minimum(start - found.loss, 0.0)))
+        above = np.expm1(np.clip(start + half - found.loss, 0.0, 600.0))
+        above[cell == p.size - 1] = 0.0
+        p += summed(cell, found.mass, p.size)
+        up += summed(cell, found.mass * below, p.size)
+        low += summed(cell, found.mass * above, p.size)
     return on_node, drift
 
 

@@ -14,6 +14,8 @@ from renyi.pld._plan import Part
 __all__ = ["Goal", "Layout", "first_layout", "refined"]
 
 _COARSE = 2048
+_HOPELESS = 2**15  # nodes after which convergence is judged
+_LONG = 100  # uses after which a few frequencies may do, whatever the window
 _WIDE_TAIL = 1e-305
 _WIDEST_STEP = 100.0  # e^step must not overflow
 
@@ -38,6 +40,7 @@ class Layout:
     quantum: float | None  # steps must divide it, so that two atoms stay on nodes
     exact: bool
     pairs: list[LatticePair]
+    final: bool = False  # a smaller step would not bring both sides together
 
     @property
     def counts(self) -> list[int]:
@@ -47,7 +50,7 @@ class Layout:
         if self.quantum:
             step = self.quantum / math.ceil(self.quantum / step - 1e-9)
         pairs = _plan.layout(self.parts, ranges, step, self.anchors)
-        return Layout(self.parts, ranges, self.anchors, step, self.quantum, self.exact, pairs)
+        return replace(self, ranges=ranges, step=step, pairs=pairs)
 
     def cropped(self, ranges: list[tuple[float, float]]) -> Layout:
         """Return the same lattices on shorter ranges, if they are much shorter."""
@@ -61,14 +64,14 @@ def first_layout(parts: list[Part], max_points: int) -> Layout:
     for distribution, _ in parts:
         low, high = distribution.loss_range(_WIDE_TAIL)
         found = distribution.atoms()
-        for atom in found:
-            low, high = min(low, atom.loss), max(high, atom.loss)
+        if len(found):
+            low, high = min(low, float(found.loss.min())), max(high, float(found.loss.max()))
         if low > high:  # nothing finite
             low = high = 0.0
-        heavy = sorted(found, key=lambda atom: -atom.mass)
-        anchors.append(heavy[0].loss if heavy else 0.0)
+        heavy = found.where(np.argsort(-found.mass, kind="stable"))
+        anchors.append(float(heavy.loss[0]) if len(heavy) else 0.0)
         ranges.append((low, high))
-        atoms.append(tuple(heavy))
+        atoms.append(heavy)
     exact = all(p.loss_range(_WIDE_TAIL)[0] == math.inf for p, _ in parts)
     widest = max(high - low for low, high in ranges)
     step = _plan.common_step(atoms) if exact and widest > 0.0 else None
@@ -77,9 +80,9 @@ def first_layout(parts: list[Part], max_points: int) -> Layout:
     if step is not None:
         empty = Layout(parts, ranges, anchors, step, None, True, [])
         return empty.with_step(step, ranges)
-    paired = [a for a in atoms if len(a) > 1]
-    quantum = abs(paired[0][0].loss - paired[0][1].loss) if paired else None
+    paired = [abs(float(a.loss[0] - a.loss[1])) for a in atoms if len(a) > 1]
     step = min(widest / min(_COARSE, max_points // 2), _WIDEST_STEP)
+    quantum = paired[0] if paired and paired[0] >= step else None
     if widest > step * (max_points - 8):
         raise ValueError(
             f"parts must be of losses within {_WIDEST_STEP * (max_points - 8):g} for so many "
@@ -119,19 +122,35 @@ def refined(layout: Layout, goal: Goal) -> tuple[_plan.Choice, Layout]:
         ranges = _trimmed(layout, choice, rtol)
         if gap <= 0.7 * rtol:
             return choice, layout.cropped(ranges)
+        nodes = max(pair.lattice.size for pair in layout.pairs)
         order = 2.0
         if previous is not None and gap < previous[1] < 1.0:
             order = math.log(previous[1] / gap) / math.log(previous[0] / layout.step)
+        elif previous is not None and nodes >= _HOPELESS and gap > 0.7 * previous[1]:
+            # The pair itself is known no better.
+            return choice, replace(layout.cropped(ranges), final=True)
         order = min(max(order, 0.8), 2.2)
         shrink = min(max((0.5 * rtol / gap) ** (1.0 / order), 1.0 / 64.0), 0.8)
         previous = (layout.step, gap)
         finest = max(high - low for low, high in ranges) / (max_points - 4)
-        if gap < 1.0:
+        if (
+            order < 1.4
+            and nodes >= _HOPELESS
+            and _steps_to_go(gap, rtol, order) > max_points / nodes
+        ):
+            # Point masses off the nodes hold the lower side back; no lattice will do.
+            return choice, replace(layout.cropped(ranges), final=True)
+        if gap < 1.0 and not (choice.limit == -math.inf and sum(layout.counts) >= _LONG):
             finest = max(finest, 2.0 * _half_width(math.sqrt(k_upper.variance), rtol) / max_points)
         step = max(layout.step * shrink, finest)
         if step > 0.95 * layout.step:
             return choice, layout.cropped(ranges)
         layout = layout.with_step(step, ranges)
+
+
+def _steps_to_go(gap: float, rtol: float, order: float) -> float:
+    """Return how much finer a step the width asked for needs at this order of convergence."""
+    return math.exp(math.log(gap / rtol) / order)
 
 
 def _half_width(spread: float, rtol: float) -> float:

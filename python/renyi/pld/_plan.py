@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from renyi.pld._cells import Array, Atom
+from renyi.pld._cells import Array, Atoms
 from renyi.pld._distribution import PrivacyLossDistribution
 from renyi.pld._lattice import Lattice, LatticePair, discretise
 
@@ -271,38 +271,33 @@ def _blocks(part: Law) -> Law:
     return Law(np.log(sums) + tops, means, part.count, int(np.count_nonzero(starts < part.bulk)))
 
 
-def common_step(atoms: list[tuple[Atom, ...]]) -> float | None:
+def common_step(atoms: list[Atoms]) -> float | None:
     """Return the step of a lattice that holds all atoms of every part, if there is one.
 
     Euclid's algorithm on the differences of each part's losses, stopped at their rounding errors.
     """
-    step = 0.0
-    differences = []
-    for part in atoms:
-        for atom in part[1:]:
-            error = atom.loss_error + part[0].loss_error
-            differences.append((atom.loss - part[0].loss, error))
-    for difference, _ in differences:
-        step = _gcd(step, abs(difference), 1e-9 * max(abs(d) for d, _ in differences))
-    if step == 0.0 or max(abs(d) for d, _ in differences) > 2.0**16 * step:
+    gaps = [np.abs(part.loss[1:] - part.loss[0]) for part in atoms if len(part) > 1]
+    errors = [part.loss_error[1:] + part.loss_error[0] for part in atoms if len(part) > 1]
+    if not gaps:
         return None
-    # The mean of the estimates, each difference over its multiple, then a strict check.
-    step = max(((abs(d) / round(abs(d) / step)), abs(d)) for d, _ in differences)[0]
-    for difference, error in differences:
-        if abs(difference - round(difference / step) * step) > 4.0 * error + 2.0**-50 * abs(
-            difference
-        ):
+    differences, error = np.concatenate(gaps), np.concatenate(errors)
+    widest = float(differences.max())
+    tolerance = 1e-9 * widest
+    differences, error = differences[differences > tolerance], error[differences > tolerance]
+    if not differences.size:
+        return None
+    step = float(differences.min())
+    while True:
+        if widest > 2.0**16 * step:
             return None
-    return step
-
-
-def _gcd(a: float, b: float, tolerance: float) -> float:
-    while b > tolerance:
-        remainder = math.fmod(a, b)
-        if b - remainder < tolerance:
-            remainder = 0.0
-        a, b = b, remainder
-    return a
+        rest = np.abs(differences - np.rint(differences / step) * step)
+        if float(rest.max()) <= tolerance:
+            break
+        step = float(rest[rest > tolerance].min())
+    # The estimate from the widest difference over its multiple, then a strict check.
+    step = widest / round(widest / step)
+    rest = np.abs(differences - np.rint(differences / step) * step)
+    return step if np.all(rest <= 4.0 * error + 2.0**-50 * differences) else None
 
 
 def layout(

@@ -20,6 +20,8 @@ __all__ = ["GROWTH", "Densities", "gauss_legendre", "integrate_cells", "order_fo
 GROWTH = 0.25
 """Cells on which the integrand changes by more than e^(2 GROWTH) are divided."""
 
+_NARROW = GROWTH / 16.0
+
 # Integrand(x, from_lower, to_upper) -> p, q, up, low: densities at x and the two moments, given
 # the signed distances x - x(lower edge) and x(upper edge) - x.
 Densities = tuple[Array, Array, Array, Array]
@@ -95,13 +97,16 @@ def integrate_cells(
     pieces[span == 0.0] = 0.0
     used = np.flatnonzero(pieces)
     p, q, up, low = (np.zeros(count) for _ in range(4))
-    if used.size:
-        repeats = pieces[used].astype(np.intp)
-        if order is None:
-            finest = float(np.max(growth[used] / pieces[used]))
-            order = order_for(float(min(GROWTH, 2.0 ** math.ceil(math.log2(finest + 1e-300)))))
-        sums = _sum(positions[:-1][used], span[used], repeats, integrand, order)
-        p[used], q[used], up[used], low[used] = sums
+    # Most cells are narrow and need few nodes; the outer ones are wide.
+    narrow = growth[used] <= _NARROW
+    for group in (used[narrow], used[~narrow]):
+        if not group.size:
+            continue
+        finest = float(np.max(growth[group] / pieces[group]))
+        nodes = order or order_for(float(min(GROWTH, 2.0 ** math.ceil(math.log2(finest + 1e-300)))))
+        repeats = pieces[group].astype(np.intp)
+        sums = _sum(positions[:-1][group], span[group], repeats, integrand, nodes)
+        p[group], q[group], up[group], low[group] = sums
     with np.errstate(over="ignore", invalid="ignore"):
         # Clipped edges: the moments above refer to the loss at the clipping point.
         below = edges[:-1] < losses[:-1]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from renyi.pld._cells import ROUNDING
+from renyi.pld._cells import NEGLIGIBLE, ROUNDING, Atoms
 from renyi.pld._distribution import PrivacyLossDistribution
 
 __all__ = ["single_delta", "single_epsilon"]
@@ -20,41 +20,63 @@ def single_delta(
     """Return numbers that enclose delta(epsilon) = E_P[(1 - e^(epsilon - L))_+].
 
     All terms are non-negative. The derivative in epsilon is at most P(L > epsilon), which bounds
-    what an error of the edge, of an atom's loss or ``drift`` can do.
+    what an error of the edge, of an atom's loss or ``drift`` can do. The lower end is that of the
+    ``optimistic`` twin.
     """
-    infinite = distribution.infinite_mass
     if epsilon == math.inf:
-        return infinite * (1.0 - 4.0 * ROUNDING), infinite
+        return distribution.infinite_bounds
+    lower, upper = _enclosed(distribution, epsilon, drift)
+    if distribution.optimistic is not distribution:
+        lower, _ = _enclosed(distribution.optimistic, epsilon, drift)
+    return lower, upper
+
+
+def _enclosed(
+    distribution: PrivacyLossDistribution, epsilon: float, drift: float
+) -> tuple[float, float]:
     # Several cells, because the relative error grows with the distance; their moments seen from
-    # epsilon are up + (1 - e^(epsilon - e)) e^e q, with e^e q = (p + low) e^-width.
+    # epsilon are up + (1 - e^(epsilon - e)) e^e q, with e^e q = (p + low) e^-width, or p - up where
+    # low, in a wide cell, may overflow.
     top = max(distribution.loss_range(1e-300)[1], epsilon)
     inner = epsilon + (top - epsilon) * np.linspace(0.0, 1.0, _CELLS) ** 2
     edges = np.append(inner if top > epsilon else [epsilon], np.inf)
     cells = distribution.cells(edges)
-    below = np.append((cells.p + cells.low)[:-1] * np.exp(-np.diff(edges[:-1])), cells.p[-1])
+    wide = cells.up > 0.5 * cells.p
+    with np.errstate(over="ignore", invalid="ignore"):
+        below = np.append((cells.p + cells.low)[:-1] * np.exp(-np.diff(edges[:-1])), cells.p[-1])
+    below[:-1] = np.where(wide, cells.p - cells.up, below)[:-1]
     moments = cells.up - np.expm1(epsilon - edges[:-1]) * below
-    errors = (cells.error + 8.0 * ROUNDING) * moments
+    errors = (np.where(wide, 4.0, 1.0) * cells.error + 8.0 * ROUNDING) * moments
     mass = float(cells.p.sum())
     slips = 2.0 * cells.slip[:-1] + 2.0 * ROUNDING * np.abs(edges[:-1])
     moved = float(np.dot(slips, cells.p)) + (float(slips[0]) + 2.0 * drift) * mass
-    infinite_low = infinite * (1.0 - 4.0 * ROUNDING)
+    infinite = distribution.infinite_mass
+    infinite_low = max(infinite - NEGLIGIBLE, 0.0) * (1.0 - 4.0 * ROUNDING)
     lower = [infinite_low, *(moments - errors), -moved * 1.01]
     upper = [infinite, *(moments + errors), moved * 1.01]
     # The last cell, of next to no mass, is bounded by its P-mass.
     lower[-2] = 0.0
-    for atom in distribution.atoms():
-        reach = atom.loss_error + ROUNDING * (abs(atom.loss) + abs(epsilon)) + drift
-        for sign, found in ((-1.0, lower), (1.0, upper)):
-            above = atom.loss - epsilon + sign * reach
-            if above > 0.0:
-                size = atom.mass * (1.0 + sign * (atom.error + 8.0 * ROUNDING))
-                found.append(-size * math.expm1(-above))
+    low_atoms, high_atoms = _of_atoms(distribution.atoms(), epsilon, drift)
+    lower.append(low_atoms)
+    upper.append(high_atoms)
     total = math.fsum(lower), math.fsum(upper)
-    tiny = 0.0 if mass == 0.0 else 2.0**-1040
+    tiny = 0.0 if mass == 0.0 else NEGLIGIBLE
     return (
         max(total[0] * (1.0 - 4.0 * ROUNDING), 0.0),
         min(total[1] * (1.0 + 4.0 * ROUNDING) + tiny, 1.0),
     )
+
+
+def _of_atoms(atoms: Atoms, epsilon: float, drift: float) -> tuple[float, float]:
+    """Enclose what the point masses give."""
+    reach = atoms.loss_error + ROUNDING * (np.abs(atoms.loss) + abs(epsilon)) + drift
+    sums = []
+    for sign in (-1.0, 1.0):
+        above = np.maximum(atoms.loss - epsilon + sign * reach, 0.0)
+        sizes = atoms.mass * np.maximum(1.0 + sign * (atoms.error + 8.0 * ROUNDING), 0.0)
+        # Pairwise sums of terms >= 0: an error of u for each level and for each of 128 in a block.
+        sums.append(float(np.sum(sizes * -np.expm1(-above))) * (1.0 + sign * 200.0 * ROUNDING))
+    return sums[0], sums[1]
 
 
 def single_epsilon(

@@ -12,6 +12,8 @@ from renyi.pld import _plan
 from renyi.pld._cells import ROUNDING
 from renyi.pld._composition import (
     ComposedLoss,
+    NodeMasses,
+    TailSums,
     Tilt,
     TiltedPart,
     Window,
@@ -21,8 +23,14 @@ from renyi.pld._composition import (
 )
 from renyi.pld._lattice import LatticePair
 from renyi.pld._layout import Goal, Layout
+from renyi.pld._spectrum import low_frequencies
 
 __all__ = ["Solved", "composed", "infinite_mass"]
+
+SIDES = ("upper", "lower")
+SMALLEST_WINDOW = 2**13  # below it a transform of all nodes is quick
+LARGEST_WINDOW = 2**40
+STEEPEST = 50.0  # exponent from node to node; more only makes what lies between them overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,11 @@ class Solved:
     upper: ComposedLoss
     lower: ComposedLoss
     epsilon: float
+
+    @property
+    def all_nodes(self) -> int:
+        """Length of the transforms that were made, 0 where a few frequencies gave everything."""
+        return self.upper.window.size if isinstance(self.upper.law, NodeMasses) else 0
 
     def relative_width(self, epsilon: float) -> float:
         """Return the width of the bracket over its upper end."""
@@ -49,6 +62,7 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
         (c * Fraction(p.lattice.offset) for p, c in zip(pairs, counts, strict=True)), Fraction(0)
     )
     tolerance = min(goal.rtol, 1e-10) if layout.exact else goal.rtol
+    choice = replace(choice, slope=min(choice.slope, STEEPEST / step))
     slope, low, high, shifts = _tilt_and_window(laws, choice, replace(goal, rtol=tolerance))
     cap = 2 ** math.floor(math.log2(goal.max_points))
     lowest = sum(c * p.lattice.first for p, c in zip(pairs, counts, strict=True))
@@ -57,10 +71,6 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
     if math.isfinite(low) and math.isfinite(high):
         first = max(math.floor((low - float(offset)) / step), lowest)
         last = max(min(math.ceil((high - float(offset)) / step), highest), first + 1)
-    if last - first >= cap and not layout.exact:
-        coarser = step * 1.02 * (last - first + 1) / cap
-        return composed(layout.with_step(coarser, layout.ranges), choice, goal, drift)
-    size = min(2 ** math.ceil(math.log2(max(last - first + 1, 2))), cap)
     biggest = max(2000.0, slope * max(p.lattice.size for p in pairs) * step)
     bits = 51 - math.ceil(math.log2(biggest * 4.0))
     tilt = Tilt(max(round(math.ldexp(slope * step, bits)), 1), bits)
@@ -73,15 +83,26 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
         else 0
         for p in pairs
     ]
-    window = Window(first, size)
-    sides = []
-    for side in ("upper", "lower"):
-        found = [tilted(getattr(p, side), p.lattice.first, tilt) for p in pairs]
-        parts = [
+    window = Window(first, 2 ** math.ceil(math.log2(max(last - first + 1, 2))))
+    found = {
+        side: [tilted(getattr(p, side), p.lattice.first, tilt) for p in pairs] for side in SIDES
+    }
+    parts = {
+        side: [
             TiltedPart(weights, c, n)
-            for (weights, _), c, n in zip(found, counts, bulks, strict=True)
+            for (weights, _), c, n in zip(found[side], counts, bulks, strict=True)
         ]
-        mass, point_error = compose(parts, window, lowest)
+        for side in SIDES
+    }
+    sums = _by_low_frequencies(parts, window, lowest)
+    if sums is None:
+        if last - first >= cap and not layout.exact:
+            coarser = step * 1.02 * (last - first + 1) / cap
+            return composed(layout.with_step(coarser, layout.ranges), choice, goal, drift)
+        window = Window(first, min(window.size, cap))
+        sums = {side: NodeMasses(first, *compose(parts[side], window, lowest)) for side in SIDES}
+    sides = []
+    for side in SIDES:
         infinite = [getattr(p, f"{side}_infinite") for p in pairs]
         sides.append(
             ComposedLoss(
@@ -89,10 +110,12 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
                 offset,
                 tilt,
                 window,
-                mass,
-                sum((c * shift for (_, shift), c in zip(found, counts, strict=True)), Fraction(0)),
-                point_error,
-                _outside(parts, lowest, window, step, shifts),
+                sums[side],
+                sum(
+                    (c * shift for (_, shift), c in zip(found[side], counts, strict=True)),
+                    Fraction(0),
+                ),
+                _outside(parts[side], lowest, window, step, shifts),
                 math.expm1(sum(counts) * 24.0 * ROUNDING),
                 infinite_mass(list(zip(infinite, counts, strict=True)))[side == "upper"],
                 (math.fsum(p.drift * c for p, c in zip(pairs, counts, strict=True)) + drift)
@@ -102,6 +125,21 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
             )
         )
     return Solved(sides[0], sides[1], goal.epsilon)
+
+
+def _by_low_frequencies(
+    parts: dict[str, list[TiltedPart]], window: Window, lowest: int
+) -> dict[str, TailSums] | None:
+    """Return the sums of both sides where few frequencies give them, None elsewhere."""
+    if not SMALLEST_WINDOW <= window.size <= LARGEST_WINDOW:
+        return None
+    sums: dict[str, TailSums] = {}
+    for side in SIDES:
+        law = low_frequencies(parts[side], window, lowest)
+        if law is None:
+            return None
+        sums[side] = law
+    return sums
 
 
 def _left_out(
@@ -114,12 +152,15 @@ def _left_out(
     value = math.log(largest_weight(slope))
     for pair, count, n in zip(pairs, counts, bulks, strict=True):
         lattice, masses = pair.lattice, pair.upper[:n]
-        losses = lattice.offset + lattice.step * (lattice.first + np.arange(n))
+        kept = np.flatnonzero(masses > 0.0)
+        if not kept.size:
+            return -math.inf, slope
+        losses = lattice.offset + lattice.step * (lattice.first + kept)
         top = float((slope * losses).max())
         with np.errstate(under="ignore"):
-            total = float(np.dot(masses, np.exp(slope * losses - top)))
+            total = float(np.dot(masses[kept], np.exp(slope * losses - top)))
         room = 16.0 * ROUNDING * (4.0 + slope * float(np.abs(losses).max()))
-        value += count * ((math.log(total) if total > 0.0 else -745.0) + top + room)
+        value += count * (math.log(total) + top + room)
     return value, slope
 
 

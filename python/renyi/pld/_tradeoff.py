@@ -16,7 +16,7 @@ import numpy.typing as npt
 from renyi._validation import real_of
 from renyi.pld import _plan
 from renyi.pld._bounds import MAX_POINTS, Composition
-from renyi.pld._cells import ROUNDING, Array
+from renyi.pld._cells import ROUNDING, Array, summed
 from renyi.pld._plan import Part
 
 __all__ = ["beta_lower", "discrete_tradeoff"]
@@ -57,21 +57,19 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
     atoms = [distribution.atoms() for distribution, _ in items]
     continuous = any(d.loss_range(1e-9)[0] < math.inf for d, _ in items)
     step = 1.0 if all(len(a) < 2 for a in atoms) else _plan.common_step(atoms)
-    if continuous or step is None or not all(atoms):
+    if continuous or step is None or not all(map(len, atoms)):
         raise ValueError("parts must be of finitely many losses on one lattice, got others")
     p, q = np.ones(1), np.ones(1)
     for (_, count), found in zip(items, atoms, strict=True):
-        lowest = min(atom.loss for atom in found)
-        places = [round((atom.loss - lowest) / step) for atom in found]
-        length = count * max(places) + p.size
+        places = np.rint((found.loss - found.loss.min()) / step).astype(np.intp)
+        length = count * int(places.max()) + p.size
         if length > _MAX_VERTICES:
             raise ValueError(
                 f"parts must be of at most {_MAX_VERTICES} composed losses, got {length}"
             )
-        one_p, one_q = np.zeros((2, max(places) + 1))
-        for place, atom in zip(places, found, strict=True):
-            one_p[place] += atom.mass
-            one_q[place] += atom.other
+        one_p, one_q = (
+            summed(places, masses, int(places.max()) + 1) for masses in (found.mass, found.other)
+        )
         p, q = (
             np.convolve(p, _self_convolved(one_p, count)),
             np.convolve(q, _self_convolved(one_q, count)),

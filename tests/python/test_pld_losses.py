@@ -1,0 +1,241 @@
+"""From mechanisms to pairs: which are known under which adjacency, and that they dominate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import pytest
+
+from renyi import pld
+from renyi.accountants._losses import loss_of, replace_one_loss_of
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    Mechanism,
+    PoissonSampled,
+    PrivacyLoss,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    RDPCurve,
+    RepeatAndSelect,
+    ShuffledBatches,
+    TreeAggregation,
+    TruncatedPoissonSampled,
+)
+
+ADJACENCIES = ("add_remove", "replace_one", "zero_out")
+MIXTURE = GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01])
+SEVERAL = Composed((Gaussian(2.0), 4), (Laplace(2.0), 1))
+MINE = PrivacyLoss(pld.Laplace(1.0))
+ONE_WAY = PrivacyLoss(pld.Gumbel(2.0))
+
+
+def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
+    return pld.delta_bounds([(loss_of(mechanism, adjacency, remove), 1)], epsilon)[1]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "held"),
+    [
+        *((m, ADJACENCIES) for m in (Gaussian(1.0), Laplace(1.0), Gumbel(1.0), MINE, SEVERAL)),
+        *((m, ADJACENCIES) for m in (DiscreteGaussian(2.0), DiscreteLaplace(2.0, 3))),
+        *((m, ADJACENCIES) for m in (RandomizedResponse(0.7, 4), Exponential(0.5), PureDP(1.0))),
+        (ApproxDP(1.0, 1e-6), ADJACENCIES),
+        (MIXTURE, ("add_remove", "zero_out")),
+        (TreeAggregation(4.0, 100), ("replace_one", "zero_out")),
+        *((m, ()) for m in (ZCDP(0.1), RDPCurve([2], [1.0]), RepeatAndSelect(Laplace(9.0), 2, 1))),
+        (RandomAllocation(Gaussian(1.0), 10), ()),
+        (DiscreteGaussian(1e6), ()),
+        (PoissonSampled(SEVERAL, 0.1), ADJACENCIES),
+        (PoissonSampled(RandomizedResponse(0.7), 0.1), ADJACENCIES),
+        *(
+            (PoissonSampled(m, 0.1), ("add_remove", "zero_out"))
+            for m in (MINE, MIXTURE, PureDP(1.0), ApproxDP(1.0, 1e-6), Exponential(1.0))
+        ),
+        (PoissonSampled(ZCDP(0.1), 0.1), ()),
+        (FixedSizeSampled(SEVERAL, 5, 50), ("replace_one",)),
+        (FixedSizeSampled(PureDP(1.0), 5, 50), ("replace_one",)),
+        (FixedSizeSampled(MINE, 5, 50), ("replace_one",)),
+        (FixedSizeSampled(ONE_WAY, 5, 50), ()),
+        (FixedSizeSampled(MIXTURE, 5, 50), ()),
+        (FixedSizeSampled(Gaussian(1.0) * 3, 5, 50, True), ("replace_one",)),
+        (FixedSizeSampled(Laplace(1.0), 5, 50, True), ("replace_one",)),
+        (FixedSizeSampled(MINE, 5, 50, True), ()),
+        (FixedSizeSampled(DiscreteLaplace(1.0), 5, 50, True), ()),
+        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 12, 100), ("zero_out",)),
+        (ShuffledBatches(SEVERAL, 10), ("replace_one", "zero_out")),
+    ],
+)
+def test_what_is_known(mechanism: Mechanism, held: tuple[str, ...]) -> None:
+    for adjacency, remove in itertools.product(ADJACENCIES, (True, False)):
+        if adjacency in held:
+            lower, upper = pld.delta_bounds([(loss_of(mechanism, adjacency, remove), 1)], 0.01)
+            assert 0.0 <= lower <= upper <= 1.0
+        else:
+            with pytest.raises(UnsupportedMechanismError, match=r"^mechanism must be ") as caught:
+                loss_of(mechanism, adjacency, remove)
+            assert caught.value.reason
+
+
+def test_replacing_moves_twice_as_far() -> None:
+    for make in (Gaussian, Laplace, Gumbel):
+        for adjacency in ("add_remove", "zero_out"):
+            assert loss_of(make(1.0), adjacency, True) == loss_of(make(2.0), "replace_one", True)
+    assert loss_of(DiscreteGaussian(2.0, 3), "replace_one", True) == pld.DiscreteGaussian(2.0, 6)
+    assert loss_of(DiscreteLaplace(2.0, 3), "add_remove", True) == pld.DiscreteLaplace(2.0, 3)
+    answers = {loss_of(RandomizedResponse(0.7, 4), a, True) for a in ADJACENCIES}
+    assert answers == {pld.RandomizedResponse(0.7, 4)}
+    with mp.workdps(30):  # Laplace noise: 1 - e^((epsilon - 2/b)/2)
+        exact = -mp.expm1((mp.mpf("0.25") - 2) / 2)
+    assert delta(Laplace(1.0), "replace_one", 0.25) == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_a_tree_is_a_gaussian() -> None:
+    found = loss_of(TreeAggregation(4.0, 100), "zero_out", True)
+    assert isinstance(found, pld.Gaussian)
+    assert found.mu == pytest.approx(math.sqrt(7.0) / 4.0, rel=1e-14)
+    assert found.mu >= math.sqrt(7.0) / 4.0
+
+
+def test_gumbel_noise_covers_both_signs() -> None:
+    for noise, epsilon in itertools.product((0.5, 5.0), (-0.3, 0.0, 0.1, 1.0)):
+        found = delta(Gumbel(noise), "add_remove", epsilon)
+        one = pld.Gumbel(noise)
+        for pair in (one, pld.Reversed(one)):
+            assert pld.delta_bounds([(pair, 1)], epsilon)[0] <= found
+
+
+def test_noise_of_several_releases_merges() -> None:
+    composed = Composed((Gaussian(2.0), 4), (Gaussian(3.0), 9))
+    found = loss_of(ShuffledBatches(composed, 3), "zero_out", True)
+    assert isinstance(found, pld.Gaussian)
+    assert math.sqrt(2.0) <= found.mu <= math.sqrt(2.0) * (1.0 + 1e-14)
+    assert loss_of(ShuffledBatches(Composed(), 3), "zero_out", True) == pld.NOTHING
+    sampled = loss_of(PoissonSampled(composed, 0.1), "replace_one", True)
+    assert isinstance(sampled, pld.ReplaceOneSampledGaussian)
+
+
+def test_samples_of_samples() -> None:
+    twice = PoissonSampled(PoissonSampled(Laplace(1.0), 0.5), 0.25)
+    for adjacency, remove in itertools.product(("add_remove", "replace_one"), (True, False)):
+        once = loss_of(PoissonSampled(Laplace(1.0), 0.125), adjacency, remove)
+        found = pld.delta_bounds([(loss_of(twice, adjacency, remove), 1)], 0.02)
+        assert found == pytest.approx(pld.delta_bounds([(once, 1)], 0.02), rel=1e-12)
+    nested = FixedSizeSampled(FixedSizeSampled(Laplace(1.0), 5, 20), 20, 100)
+    whole = delta(FixedSizeSampled(Laplace(1.0), 5, 100), "replace_one", 0.05)
+    assert delta(nested, "replace_one", 0.05) == pytest.approx(whole, rel=1e-12)
+    inner = FixedSizeSampled(PoissonSampled(Laplace(1.0), 0.25), 20, 100)
+    assert delta(inner, "replace_one", 0.05) == pytest.approx(whole, rel=1e-12)
+
+
+def test_rates_zero_and_one() -> None:
+    for adjacency in ADJACENCIES:
+        assert loss_of(PoissonSampled(Laplace(1.0), 0.0), adjacency, True) == pld.NOTHING
+        whole = loss_of(Laplace(1.0), adjacency, True)
+        assert loss_of(PoissonSampled(Laplace(1.0), 1.0), adjacency, True) == whole
+    full = FixedSizeSampled(Laplace(1.0), 7, 7)
+    assert loss_of(full, "replace_one", True) == pld.Laplace(0.5)
+    cut = TruncatedPoissonSampled(Gaussian(1.0), 1.0, 5, 10)
+    assert delta(cut, "zero_out", 0.0) == pytest.approx(
+        0.5 * delta(Gaussian(1.0), "zero_out", 0.0), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+def test_poisson_samples_of_laplace_noise_under_replacement(q: float, epsilon: float) -> None:
+    # A true pair: the one record adds -1, the other 1.
+    with mp.workdps(30):
+
+        def density(x: mp.mpf, at: int) -> mp.mpf:
+            return (1 - mp.mpf(q)) * mp.exp(-abs(x)) / 2 + mp.mpf(q) * mp.exp(-abs(x - at)) / 2
+
+        def excess(x: mp.mpf) -> mp.mpf:
+            return max(density(x, -1) - mp.exp(epsilon) * density(x, 1), mp.mpf(0))
+
+        cuts = [-60, -5, -1, *(mp.mpf(k) / 16 - 1 for k in range(1, 32)), 1, 5, 60]
+        exact = mp.quad(excess, cuts)
+    found = loss_of(PoissonSampled(Laplace(1.0), q), "replace_one", True)
+    upper = pld.delta_bounds([(found, 1)], epsilon)[1]
+    assert exact <= upper * (1 + mp.mpf("1e-3"))  # kinks between the nodes
+    if epsilon == 0.0:  # attained
+        assert exact == pytest.approx(upper, rel=1e-3)
+
+
+def test_small_noise_under_replacement() -> None:
+    # Below 0.1 the exact pair overflows; the splice takes its place and is no smaller.
+    at_limit = pld.delta_bounds([(replace_one_loss_of(0.25, 0.1), 1)], 2.0)
+    below = pld.delta_bounds([(replace_one_loss_of(0.25, 0.0999), 1)], 2.0)
+    assert at_limit[0] <= below[1] <= 1.0
+    assert delta(PoissonSampled(Gaussian(0.0), 0.25), "replace_one", 5.0) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Gaussian(0.0),
+        Laplace(1e-6),
+        Gumbel(1e-3),
+        DiscreteGaussian(1e-4),
+        DiscreteLaplace(1e-4),
+        Exponential(1e4),
+        Exponential(math.inf),
+        PureDP(math.inf),
+        ApproxDP(1e3, 0.1),
+    ],
+)
+def test_too_little_noise_reveals(mechanism: Mechanism) -> None:
+    for adjacency in ADJACENCIES:
+        lower, upper = pld.delta_bounds([(loss_of(mechanism, adjacency, True), 1)], 0.5)
+        assert lower <= upper == 1.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Gaussian(1e15),
+        Gaussian(math.inf),
+        Laplace(1e15),
+        Laplace(math.inf),
+        Gumbel(1e15),
+        Gumbel(math.inf),
+        Exponential(1e-15),
+        Exponential(0.0),
+        PureDP(0.0),
+        GaussianMixture(1.0, [0.0], [1.0]),
+        GaussianMixture(math.inf, [1.0], [1.0]),
+    ],
+)
+def test_too_much_noise_hides(mechanism: Mechanism) -> None:
+    for sampled in (mechanism, PoissonSampled(mechanism, 0.1)):
+        lower, upper = pld.delta_bounds([(loss_of(sampled, "add_remove", True), 1)], 0.0)
+        assert 0.0 <= lower <= upper <= 1e-8
+
+
+def test_directions_of_a_mixture() -> None:
+    for mechanism in (MIXTURE, PoissonSampled(MIXTURE, 0.5)):
+        remove = pld.delta_bounds([(loss_of(mechanism, "add_remove", True), 1)], -0.1)
+        add = pld.delta_bounds([(loss_of(mechanism, "add_remove", False), 1)], 0.1)
+        dual = [-math.expm1(0.1) + math.exp(0.1) * value for value in remove]
+        assert add == pytest.approx(dual, rel=1e-9, abs=1e-14)
+
+
+def test_a_loss_of_ones_own_is_sampled_in_both_directions() -> None:
+    mine = PrivacyLoss(pld.Gumbel(2.0), pld.Reversed(pld.Gumbel(3.0)))
+    sampled = PoissonSampled(mine, 0.1)
+    remove, add = (loss_of(sampled, "add_remove", side) for side in (True, False))
+    assert remove == pld.poisson_sampled(pld.Gumbel(2.0), 0.1)
+    assert add == pld.poisson_sampled(pld.Gumbel(3.0), 0.1, "add")

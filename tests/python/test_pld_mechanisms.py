@@ -1,0 +1,360 @@
+"""Pairs of single mechanisms enclose sums, closed forms and other programs' values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from renyi.pld import (
+    NOTHING,
+    REVEALED,
+    BoundedRange,
+    Bracketed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    Mixed,
+    PoissonSampled,
+    PrivacyLossDistribution,
+    RandomizedResponse,
+    Reversed,
+    Spliced,
+    delta_bounds,
+    epsilon_bounds,
+    poisson_sampled,
+)
+
+
+def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float) -> None:
+    lower, upper = bounds
+    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
+    assert upper - lower <= rtol * upper + 1e-300
+
+
+def reversed_delta(delta: mp.mpf, epsilon: float) -> mp.mpf:
+    """delta of (Q, P) at epsilon from that of (P, Q) at -epsilon."""
+    return -mp.expm1(epsilon) + mp.exp(epsilon) * delta
+
+
+def noise_delta(log_mass: object, shift: int, reach: int, epsilon: float) -> mp.mpf:
+    """Sum of (P - e^epsilon Q)_+ of noise on the integers, by its log masses, normalised."""
+    points = range(-reach, reach + shift + 1)
+    total = mp.fsum(mp.exp(log_mass(x)) for x in points)  # type: ignore[operator]
+    e = mp.exp(epsilon)
+    return (
+        mp.fsum(
+            max(mp.exp(log_mass(x - shift)) - e * mp.exp(log_mass(x)), 0)  # type: ignore[operator]
+            for x in points
+        )
+        / total
+    )
+
+
+@pytest.mark.parametrize(
+    ("sigma", "shift", "epsilon"),
+    [(0.5, 1, 1.0), (3.0, 1, 0.3), (3.0, 2, -0.3), (0.2, 1, 11.0), (3.0, 20, 20.0), (1.0, 1, 9.0)],
+)
+def test_discrete_gaussian(sigma: float, shift: int, epsilon: float) -> None:
+    with mp.workdps(40):
+        reach = math.ceil(45 * sigma) + shift
+        exact = noise_delta(
+            lambda x: -(mp.mpf(x) ** 2) / (2 * mp.mpf(sigma) ** 2), shift, reach, epsilon
+        )
+        assert_encloses(delta_bounds([(DiscreteGaussian(sigma, shift), 1)], epsilon), exact, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "epsilon"),
+    [(0.5, 1, 1.0), (3.0, 4, 0.3), (3.0, 5, -0.3), (0.02, 1, 49.0), (1e6, 1, 5e-7), (2.0, 1, -2.0)],
+)
+def test_discrete_laplace(scale: float, shift: int, epsilon: float) -> None:
+    with mp.workdps(40):
+        # Outcomes of one loss together: x <= 0, 0 < x < shift, x >= shift.
+        r, e = mp.exp(-1 / mp.mpf(scale)), mp.exp(epsilon)
+        inner = [((1 - r) / (1 + r)) * (r ** (shift - x) - e * r**x) for x in range(1, shift)]
+        ends = [(r**shift - e) / (1 + r), (1 - e * r**shift) / (1 + r)]
+        exact = mp.fsum(max(term, 0) for term in inner + ends)
+        pair = DiscreteLaplace(scale, shift)
+        assert_encloses(delta_bounds([(pair, 1)], epsilon), exact, 1e-9)
+
+
+@pytest.mark.parametrize("scale", [(DiscreteGaussian, 300.0, 77), (DiscreteLaplace, 300.0, 77)])
+def test_fine_integer_noise_is_close_to_continuous(scale: tuple[type, float, int]) -> None:
+    kind, width, shift = scale
+    discrete = delta_bounds([(kind(width, shift), 1)], 0.1)
+    pair = Gaussian(shift / width) if kind is DiscreteGaussian else Laplace(width / shift)
+    assert discrete[0] == pytest.approx(delta_bounds([(pair, 1)], 0.1)[0], rel=1e-2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 20.0, 300.0])
+def test_bounded_range_is_the_worst_two_point_pair(epsilon: float) -> None:
+    with mp.workdps(60):
+        big = mp.exp(epsilon)
+        for share in (-0.5, 0.0, 0.3, 0.9):
+            e = mp.mpf(share * epsilon)
+            # Losses t and t - epsilon, P-mass (E - e^t)/(E - 1) on the upper one.
+            values = [
+                (big - mp.exp(t)) / (big - 1) * -mp.expm1(e - t)
+                + max(mp.exp(t) - 1, 0) / (big - 1) * max(-mp.expm1(e - t + epsilon), 0)
+                for t in (max(e, 0) + (epsilon - max(e, 0)) * k / 400 for k in range(401))
+            ]
+            top = (epsilon + e) / 2
+            best = (big - mp.exp(top)) / (big - 1) * -mp.expm1(e - top)
+            assert max(values) <= best * (1 + mp.mpf("1e-50"))
+            assert_encloses(delta_bounds([(BoundedRange(epsilon), 1)], float(e)), best, 1e-12)
+        assert delta_bounds([(BoundedRange(epsilon), 1)], epsilon * 1.001)[1] < 1e-300
+
+
+def test_bounded_range_lies_below_pure_privacy() -> None:
+    for k in (1, 10, 100):
+        bounded = epsilon_bounds([(BoundedRange(0.2), k)], 1e-6, rtol=1e-3)
+        pure = epsilon_bounds([(RandomizedResponse(1.0 / (1.0 + math.exp(-0.2))), k)], 1e-6)
+        assert bounded[1] < pure[0]
+
+
+def gumbel_delta(scale: float, epsilon: float, reverse: bool) -> mp.mpf:
+    if reverse:
+        return reversed_delta(gumbel_delta(scale, -epsilon, False), epsilon)
+    t, e = 1 / mp.mpf(scale), mp.mpf(epsilon)
+    u = (t - e) / mp.expm1(t)
+    return max(-mp.expm1(-mp.exp(t) * u) + mp.exp(e) * mp.expm1(-u), 0) if u > 0 else mp.mpf(0)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.7, 5.0, 1e4, 1e9])
+@pytest.mark.parametrize("share", [-2.0, -0.1, 0.0, 0.3, 0.99, 4.0])
+def test_gumbel(scale: float, share: float) -> None:
+    epsilon = share / scale
+    with mp.workdps(60):
+        for reverse in (False, True):
+            pair = Reversed(Gumbel(scale)) if reverse else Gumbel(scale)
+            exact = gumbel_delta(scale, epsilon, reverse)
+            lower, upper = delta_bounds([(pair, 1)], epsilon)
+            assert lower <= exact <= upper
+            assert upper - lower <= 1e-9 * exact + 1e-15 / scale
+        both = Spliced(Reversed(Gumbel(scale)), 1.0)
+        worse = max(gumbel_delta(scale, epsilon, side) for side in (False, True))
+        lower, upper = delta_bounds([(both, 1)], epsilon)
+        assert lower <= worse <= upper
+
+
+def test_gumbel_integral_by_quadrature() -> None:
+    with mp.workdps(30):
+
+        def density(x: mp.mpf, at: float) -> mp.mpf:
+            z = (x - at) / 2
+            return mp.exp(-z - mp.exp(-z)) / 2
+
+        # P around 1 exceeds e^0.2 Q for x above the root.
+        root = mp.findroot(lambda x: mp.log(density(x, 1) / density(x, 0)) - mp.mpf("0.2"), 1)
+        exact = mp.quad(
+            lambda x: density(x, 1) - mp.exp(mp.mpf("0.2")) * density(x, 0), [root, 5, 20, 200]
+        )
+    lower, upper = delta_bounds([(Gumbel(2.0), 1)], 0.2)
+    assert lower * (1 - 1e-14) <= exact <= upper * (1 + 1e-14)
+
+
+def test_gumbel_cells_are_relatively_exact() -> None:
+    # ``up`` and ``low`` of narrow cells, where differences of masses would lose all digits.
+    for scale, width in itertools.product((0.1, 1.0, 1e3, 1e9), (1e-9, 1e-3, 0.5, 40.0)):
+        start = 1.0 / scale - 3.0 * min(1.0, scale**-1.0) - width / scale
+        edges = np.array([start, start + width / scale])
+        cells = Gumbel(scale).cells(edges)
+        with mp.workdps(80):
+            t, a, b = 1 / mp.mpf(scale), mp.mpf(edges[0]), mp.mpf(edges[1])
+            r = 1 / mp.expm1(t)
+            p = mp.exp(-(1 + r) * (t - b)) - mp.exp(-(1 + r) * (t - a))
+            q = mp.exp(-r * (t - b)) - mp.exp(-r * (t - a))
+            exact = {"p": p, "q": q, "up": p - mp.exp(a) * q, "low": mp.exp(b) * q - p}
+            for name, value in exact.items():
+                assert abs(getattr(cells, name)[0] / value - 1) <= cells.error[0]
+
+
+@pytest.mark.parametrize(
+    ("pair", "count", "values"),
+    [
+        # (epsilon, delta) as dp_accounting 0.6 gives them at intervals of 1e-5, rounded up.
+        (Laplace(2.0), 20, [(1.0, 0.5371924279983), (4.0, 0.0973023327158)]),
+        (DiscreteLaplace(3.0, 2), 10, [(1.0, 0.5026330864255), (3.0, 0.1652684050380)]),
+        (DiscreteGaussian(3.0, 2), 10, [(1.0, 0.5474934663857), (5.0, 0.0484929534340)]),
+        (RandomizedResponse(0.7, 4), 10, [(1.0, 0.9822764633608), (4.0, 0.9288414650509)]),
+        (
+            GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0),
+            10,
+            [(0.1, 0.0929122523213), (0.5, 0.0175128879811)],
+        ),
+        (
+            Reversed(GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
+            10,
+            [(0.1, 0.0870220520429), (0.5, 0.0060083045027)],
+        ),
+        (
+            poisson_sampled(Laplace(1.0), 0.05),
+            100,
+            [(0.3, 0.0825200061814), (1.0, 0.0047258096111)],
+        ),
+        (
+            poisson_sampled(Laplace(1.0), 0.05, "add"),
+            100,
+            [(0.3, 0.0787223776707), (1.0, 0.0026919495387)],
+        ),
+        (
+            poisson_sampled(DiscreteLaplace(3.0, 2), 0.1),
+            20,
+            [(0.1, 0.0741676639146), (0.5, 0.0065451819424)],
+        ),
+        (
+            poisson_sampled(DiscreteLaplace(3.0, 2), 0.1, "add"),
+            20,
+            [(0.1, 0.0721365416062), (0.5, 0.0039979443539)],
+        ),
+        (
+            poisson_sampled(DiscreteGaussian(3.0), 0.1),
+            20,
+            [(0.1, 0.0255928052218), (0.5, 9.25076361962e-5)],
+        ),
+        (
+            poisson_sampled(DiscreteGaussian(3.0), 0.1, "add"),
+            20,
+            [(0.1, 0.0232673793598), (0.5, 3.74857043699e-6)],
+        ),
+    ],
+)
+def test_values_of_another_program(
+    pair: PrivacyLossDistribution, count: int, values: list[tuple[float, float]]
+) -> None:
+    for epsilon, other in values:
+        lower, upper = delta_bounds([(pair, count)], epsilon, rtol=1e-4, max_points=2**16)
+        assert lower <= other * (1.0 + 1e-9)  # it is an upper bound too
+        # Its losses are rounded up, by up to the interval each.
+        assert other * (1.0 - 2e-2) <= upper <= other * (1.0 + 3e-4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_discrete_gaussian_composition_by_convolution(count: int) -> None:
+    # The sum of count losses is a lattice law: convolve the masses in multi-precision.
+    sigma, shift, epsilon = 2.0, 1, 0.4
+    with mp.workdps(30):
+        points = range(-40, 42)
+        masses = [mp.exp(-(mp.mpf(x - shift) ** 2) / (2 * mp.mpf(sigma) ** 2)) for x in points]
+        total = mp.fsum(masses)
+        law = {0: mp.mpf(1)}
+        for _ in range(count):
+            found: dict[int, mp.mpf] = {}
+            for have, mass in law.items():
+                for x, m in zip(points, masses, strict=True):
+                    key = have + 2 * x - shift
+                    found[key] = found.get(key, mp.mpf(0)) + mass * m / total
+            law = {key: mass for key, mass in found.items() if mass > mp.mpf("1e-30")}
+        unit = mp.mpf(shift) / (2 * mp.mpf(sigma) ** 2)
+        exact = mp.fsum(
+            mass * -mp.expm1(epsilon - key * unit)
+            for key, mass in law.items()
+            if key * unit > epsilon
+        )
+    lower, upper = delta_bounds([(DiscreteGaussian(sigma, shift), count)], epsilon)
+    assert lower <= exact * (1 + mp.mpf("1e-20"))
+    assert upper >= exact * (1 - mp.mpf("1e-20"))
+    assert upper - lower <= 1e-10 * upper
+
+
+def test_mixture_that_shows_the_drawn_pair() -> None:
+    pairs = (Laplace(1.0), Gaussian(0.7), DiscreteLaplace(2.0))
+    weights = (0.5, 0.2, 0.1)
+    mixed = Mixed(weights, pairs)
+    for epsilon in (-0.4, 0.0, 0.3, 0.9):
+        parts = [delta_bounds([(pair, 1)], epsilon) for pair in pairs]
+        rest = 0.2 * max(-math.expm1(epsilon), 0.0)
+        expected = rest + sum(w * d[0] for w, d in zip(weights, parts, strict=True))
+        lower, upper = delta_bounds([(mixed, 1)], epsilon)
+        assert lower <= expected * (1 + 1e-13)
+        assert upper >= expected * (1 - 1e-13)
+        assert upper - lower <= 1e-12 * upper
+    # Two uses: condition on what was drawn.
+    drawn = [(0.2, NOTHING), *zip(weights, pairs, strict=True)]
+    low = high = 0.0
+    for (w, a), (v, b) in itertools.product(drawn, repeat=2):
+        bounds = delta_bounds([(a, 1), (b, 1)], 0.3)
+        low, high = low + w * v * bounds[0], high + w * v * bounds[1]
+    lower, upper = delta_bounds([(mixed, 2)], 0.3)
+    assert lower <= high
+    assert upper >= low
+    assert upper - lower <= 1e-4 * upper
+
+
+def test_bracketed_pairs() -> None:
+    pair = Bracketed(Laplace(1.0), Laplace(1.25))
+    for count in (1, 5):
+        bounds = delta_bounds([(pair, count)], 0.5, max_points=2**16)
+        assert bounds[0] == pytest.approx(delta_bounds([(Laplace(1.25), count)], 0.5)[0], rel=1e-3)
+        assert bounds[1] == pytest.approx(delta_bounds([(Laplace(1.0), count)], 0.5)[1], rel=1e-4)
+    sampled = delta_bounds([(poisson_sampled(pair, 0.1, "add"), 3)], 0.02, max_points=2**16)
+    assert sampled[0] == pytest.approx(
+        delta_bounds([(poisson_sampled(Laplace(1.25), 0.1, "add"), 3)], 0.02)[0], rel=1e-4
+    )
+    anything = Bracketed(REVEALED, NOTHING)
+    assert delta_bounds([(anything, 3)], 1.0) == (0.0, 1.0)
+    assert epsilon_bounds([(anything, 1)], 0.1)[1] == math.inf
+    assert epsilon_bounds([(anything, 2)], 0.1) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0 - 1e-9, 1.0 - 2.0**-40])
+def test_sampling_at_rates_close_to_one(rate: float) -> None:
+    # Far below 0 the loss is log(1 - q + q e^l), a sum that no difference may replace.
+    with mp.workdps(60):
+        q, e = mp.mpf(rate), mp.mpf(-6)
+        p_high = 1 / (1 + mp.exp(mp.mpf(-20)))
+        outcomes = [(p_high, 1 - p_high), (1 - p_high, p_high)]
+        mixed = [((1 - q) * b + q * a, b) for a, b in outcomes]
+        exact = mp.fsum(max(a - mp.exp(e) * b, 0) for a, b in mixed)
+    answer = RandomizedResponse(1.0 / (1.0 + math.exp(-20.0)))
+    lower, upper = delta_bounds([(PoissonSampled(answer, rate), 1)], -6.0)
+    assert lower <= exact * (1 + 1e-12)
+    assert upper >= exact * (1 - 1e-12)
+    laplace = PoissonSampled(Laplace(0.04), rate)
+    edges = np.linspace(-25.0, 25.0, 41)
+    again = laplace._backward(np.asarray(laplace._forward(edges)))
+    slope = rate * np.exp(edges) / ((1.0 - rate) + rate * np.exp(edges))
+    assert np.all(np.abs(again - edges) * slope <= 1e-15 * (40.0 + np.abs(edges)))
+
+
+def test_named_errors() -> None:
+    cases = [
+        (ValueError, "sigma", lambda: DiscreteGaussian(1e5)),
+        (ValueError, "sigma", lambda: DiscreteGaussian(0.1, 1000)),
+        (TypeError, "shift", lambda: DiscreteGaussian(1.0, 1.0)),  # type: ignore[arg-type]
+        (ValueError, "shift", lambda: DiscreteLaplace(1.0, 0)),
+        (ValueError, "scale", lambda: DiscreteLaplace(1e-3)),
+        (ValueError, "scale", lambda: Gumbel(math.inf)),
+        (TypeError, "scale", lambda: Gumbel("1")),  # type: ignore[arg-type]
+        (ValueError, "epsilon", lambda: BoundedRange(0.0)),
+        (ValueError, "weights", lambda: Mixed((0.6, 0.6), (NOTHING, REVEALED))),
+        (ValueError, "weights", lambda: Mixed((-0.1,), (NOTHING,))),
+        (ValueError, "pairs", lambda: Mixed((0.1,), ())),
+        (TypeError, "pairs", lambda: Mixed((0.1,), (1,))),  # type: ignore[arg-type]
+        (TypeError, "weights", lambda: Mixed(0.1, (NOTHING,))),  # type: ignore[arg-type]
+        (TypeError, "upper", lambda: Bracketed(1, NOTHING)),  # type: ignore[arg-type]
+    ]
+    for error, name, build in cases:
+        with pytest.raises(error, match=f"^{name} .*must be "):
+            build()
+
+
+def test_values_are_equal_and_hashable() -> None:
+    for build in (
+        lambda: DiscreteGaussian(2.0, 3),
+        lambda: DiscreteLaplace(2, 3),
+        lambda: BoundedRange(1),
+        lambda: Gumbel(2),
+        lambda: Mixed([0.5], [Laplace(1.0)]),
+        lambda: Bracketed(Laplace(1.0), NOTHING),
+        lambda: Spliced(Laplace(1.0), 0.5),
+    ):
+        assert build() == build()
+        assert hash(build()) == hash(build())
