@@ -1,4 +1,4 @@
-"""Differential privacy accounting of the sampled Gaussian mechanism: exact, certified, fast.
+"""Differential privacy accounting: exact, certified, fast.
 
 Everything here is loaded on first use, so that ``import renyi`` is cheap.
 """
@@ -16,22 +16,114 @@ if TYPE_CHECKING:
     import renyi.plot as plot
     import renyi.reference as reference
     import renyi.special as special
+    import renyi.subsampling as subsampling
     import renyi.tradeoff as tradeoff
-    from renyi.accountants import PLDAccountant, RDPAccountant
+    from renyi.accountants import (
+        PLDAccountant,
+        RDPAccountant,
+        UnsupportedMechanismError,
+    )
     from renyi.calibration import (
         calibrate_noise_multiplier,
         calibrate_sample_rate,
         calibrate_steps,
     )
-    from renyi.mechanisms import Composed, Gaussian, PoissonSampled, PrivacyLoss
+    from renyi.filters import (
+        BudgetExceededError,
+        PrivacyFilter,
+        PrivacyOdometer,
+    )
+    from renyi.mechanisms import (
+        ZCDP,
+        ApproxDP,
+        Composed,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        Exponential,
+        FixedSizeSampled,
+        Gaussian,
+        GaussianMixture,
+        Gumbel,
+        Laplace,
+        Mechanism,
+        PoissonSampled,
+        PrivacyLoss,
+        PureDP,
+        RandomAllocation,
+        RandomizedResponse,
+        RDPCurve,
+        RepeatAndSelect,
+        ShuffledBatches,
+        TreeAggregation,
+        TruncatedPoissonSampled,
+    )
+
+_SUBMODULES = frozenset(
+    {"closed_form", "pld", "plot", "reference", "special", "subsampling", "tradeoff"}
+)
+_HOME = {
+    "PLDAccountant": "renyi.accountants",
+    "RDPAccountant": "renyi.accountants",
+    "UnsupportedMechanismError": "renyi.accountants",
+    "calibrate_noise_multiplier": "renyi.calibration",
+    "calibrate_sample_rate": "renyi.calibration",
+    "calibrate_steps": "renyi.calibration",
+    "BudgetExceededError": "renyi.filters",
+    "PrivacyFilter": "renyi.filters",
+    "PrivacyOdometer": "renyi.filters",
+    "ApproxDP": "renyi.mechanisms",
+    "Composed": "renyi.mechanisms",
+    "DiscreteGaussian": "renyi.mechanisms",
+    "DiscreteLaplace": "renyi.mechanisms",
+    "Exponential": "renyi.mechanisms",
+    "FixedSizeSampled": "renyi.mechanisms",
+    "Gaussian": "renyi.mechanisms",
+    "GaussianMixture": "renyi.mechanisms",
+    "Gumbel": "renyi.mechanisms",
+    "Laplace": "renyi.mechanisms",
+    "Mechanism": "renyi.mechanisms",
+    "PoissonSampled": "renyi.mechanisms",
+    "PrivacyLoss": "renyi.mechanisms",
+    "PureDP": "renyi.mechanisms",
+    "RDPCurve": "renyi.mechanisms",
+    "RandomAllocation": "renyi.mechanisms",
+    "RandomizedResponse": "renyi.mechanisms",
+    "RepeatAndSelect": "renyi.mechanisms",
+    "ShuffledBatches": "renyi.mechanisms",
+    "TreeAggregation": "renyi.mechanisms",
+    "TruncatedPoissonSampled": "renyi.mechanisms",
+    "ZCDP": "renyi.mechanisms",
+}
 
 __all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BudgetExceededError",
     "Composed",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "FixedSizeSampled",
     "Gaussian",
+    "GaussianMixture",
+    "Gumbel",
+    "Laplace",
+    "Mechanism",
     "PLDAccountant",
     "PoissonSampled",
+    "PrivacyFilter",
     "PrivacyLoss",
+    "PrivacyOdometer",
+    "PureDP",
     "RDPAccountant",
+    "RDPCurve",
+    "RandomAllocation",
+    "RandomizedResponse",
+    "RepeatAndSelect",
+    "ShuffledBatches",
+    "TreeAggregation",
+    "TruncatedPoissonSampled",
+    "UnsupportedMechanismError",
     "__version__",
     "build_info",
     "calibrate_noise_multiplier",
@@ -43,21 +135,9 @@ __all__ = [
     "plot",
     "reference",
     "special",
+    "subsampling",
     "tradeoff",
 ]
-
-_HOME = {
-    "Composed": "renyi.mechanisms",
-    "Gaussian": "renyi.mechanisms",
-    "PoissonSampled": "renyi.mechanisms",
-    "PrivacyLoss": "renyi.mechanisms",
-    "PLDAccountant": "renyi.accountants",
-    "RDPAccountant": "renyi.accountants",
-    "calibrate_noise_multiplier": "renyi.calibration",
-    "calibrate_sample_rate": "renyi.calibration",
-    "calibrate_steps": "renyi.calibration",
-}
-_SUBMODULES = frozenset({"closed_form", "pld", "plot", "reference", "special", "tradeoff"})
 
 
 def __getattr__(name: str) -> object:

@@ -1,8 +1,8 @@
 """Privacy accountants: compose mechanisms, ask for (epsilon, delta).
 
-`RDPAccountant` follows Rényi divergences, `PLDAccountant` the exact privacy curve; both take the
-same mechanisms and answer through the same methods. What they report is never below the exact value
-of the guarantee it stands for.
+`RDPAccountant` follows Rényi divergences, `PLDAccountant` the exact privacy curve. Both take every
+mechanism that they can bound, refuse the others and say why, and answer through the same methods.
+What they report is never below the exact value of the guarantee it stands for.
 
 Examples
 --------
@@ -13,7 +13,18 @@ Examples
 4.377
 """
 
-from renyi.accountants.pld import Adjacency, DirectionName, PLDAccountant
+from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._risk import DirectionName
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.accountants.pld import PLDAccountant
 from renyi.accountants.rdp import Conversion, RDPAccountant
 
-__all__ = ["Adjacency", "Conversion", "DirectionName", "PLDAccountant", "RDPAccountant"]
+__all__ = [
+    "Accountant",
+    "Adjacency",
+    "Conversion",
+    "DirectionName",
+    "PLDAccountant",
+    "RDPAccountant",
+    "UnsupportedMechanismError",
+]

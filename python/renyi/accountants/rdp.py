@@ -1,21 +1,23 @@
 """The Rényi accountant: (epsilon, delta) from the Rényi divergences of a composition.
 
-Adjacency is add/remove of one record. What it reports is rounded outward: epsilon and delta are
-never below the exact value of the guarantee they stand for.
+What it reports is rounded outward: epsilon and delta are never below the exact value of the
+guarantee they stand for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from threading import Lock
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps
-from renyi._validation import count_of, delta_of, epsilon_of, float_above, real_of
+from renyi._validation import delta_of, epsilon_of, float_above, real_of
+from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._renyi import Failure, Part, renyi_parts
+from renyi.accountants._steps import SampledStep
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Conversion", "RDPAccountant"]
@@ -23,11 +25,10 @@ __all__ = ["Conversion", "RDPAccountant"]
 Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 
 LARGEST_ORDER = 1e6
-SMALLEST_RATE = 1e-100  # smaller sampling rates are accounted as this one
 
 
-class RDPAccountant:
-    """Rényi-DP accountant of Gaussian and Poisson-sampled Gaussian mechanisms.
+class RDPAccountant(Accountant[Part]):
+    """Accountant of Rényi divergences.
 
     Parameters
     ----------
@@ -39,17 +40,26 @@ class RDPAccountant:
         default, never above the others), Balle et al. 2020 Theorem 21 (the same as Canonne, Kamath,
         Steinke 2020 Proposition 12), the smaller of that and Asoodeh's closed form, or Mironov 2017
         Proposition 3.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours: one has a record more, or one record differs (noise has to
+        hide twice the sensitivity then), or one record is replaced by one that contributes nothing.
 
     Raises
     ------
     TypeError, ValueError
-        If orders are empty, not real numbers or outside (1, 1e6], or the conversion is unknown.
+        If orders are empty, not real numbers or outside (1, 1e6], or the conversion or adjacency
+        is unknown.
 
     Notes
     -----
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
-    noise multiplier) pairs only. The Rényi divergence is exact (Mironov, Talwar, Zhang 2019,
-    Theorems 4 and 5) and certified to 1e-12 relative. Methods may be called from many threads.
+    noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
+    steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative;
+    of which mechanisms the others are exact and of which bounds: see `renyi.mechanisms`. Methods
+    may be called from many threads.
+
+    Mechanisms that fail with some probability, `ApproxDP`, are accounted as what they are
+    otherwise, and the probabilities are taken off delta.
 
     Examples
     --------
@@ -60,8 +70,12 @@ class RDPAccountant:
     """
 
     def __init__(
-        self, orders: Iterable[float] | None = None, conversion: Conversion = "optimal"
+        self,
+        orders: Iterable[float] | None = None,
+        conversion: Conversion = "optimal",
+        adjacency: Adjacency = "add_remove",
     ) -> None:
+        super().__init__(adjacency)
         if conversion not in CONVERSIONS:
             raise ValueError(
                 f"conversion must be one of {', '.join(map(repr, CONVERSIONS))}, got {conversion!r}"
@@ -73,8 +87,7 @@ class RDPAccountant:
         except ValueError as error:
             raise ValueError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
         self._unprotected = False
-        self._lock = Lock()
-        self._ledger: dict[Mechanism, int] = {}
+        self._log_safe = 0.0  # logarithm of the probability that nothing fails, rounded down
 
     @property
     def orders(self) -> tuple[float, ...] | None:
@@ -86,40 +99,27 @@ class RDPAccountant:
         """The conversion in use."""
         return self._conversion
 
-    @property
-    def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The mechanisms composed so far with their counts, equal ones merged."""
-        return tuple(self._ledger.items())
+    def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
+        return renyi_parts(mechanism, self._adjacency)
 
-    def compose(self, mechanism: Mechanism, count: int = 1) -> RDPAccountant:
-        """Record ``count`` uses of a mechanism and return the accountant.
+    def _record(self, part: Part, count: int) -> None:
+        if isinstance(part, SampledStep):
+            if part.noise == 0.0:
+                self._unprotected = True
+            else:
+                self._steps.add(part.rate, part.noise, float_above(count))
+        elif isinstance(part, Failure):
+            loss = (
+                float_above(count) * math.log1p(-part.probability)
+                if part.probability < 1.0
+                else -math.inf
+            )
+            self._log_safe = math.nextafter((self._log_safe + loss) * (1.0 + 2.0**-50), -math.inf)
+        else:
+            self._steps.add_curve(part.mechanism, part.curve, float_above(count))
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``mechanism`` is not a mechanism or ``count`` not an integer >= 0; nothing is
-            recorded then.
-
-        Examples
-        --------
-        >>> from renyi import Gaussian
-        >>> RDPAccountant().compose(Gaussian(2.0), 3).mechanisms
-        ((Gaussian(noise_multiplier=2.0), 3),)
-        """
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
-        number = count if type(count) is int and count >= 0 else count_of(count)
-        if number == 0:
-            return self
-        steps = list(mechanism.sampled_gaussian_steps())
-        with self._lock:
-            for rate, noise, times in steps:
-                if rate > 0.0 and noise == 0.0:
-                    self._unprotected = True
-                elif rate > 0.0 and noise < math.inf:
-                    self._steps.add(max(rate, SMALLEST_RATE), noise, float_above(times * number))
-            self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
-        return self
+    def _settings(self) -> tuple[Any, ...]:
+        return self._orders, self._conversion, self._adjacency
 
     def get_epsilon(self, delta: float) -> float:
         """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
@@ -199,7 +199,7 @@ class RDPAccountant:
         Returns
         -------
         ndarray of float64
-            Of the same shape.
+            Of the same shape; infinity where a mechanism may fail.
 
         Raises
         ------
@@ -218,7 +218,7 @@ class RDPAccountant:
             raise ValueError(f"orders must be in [1, 1e6], got {given[outside].flat[0]!r}")
         flat = np.ascontiguousarray(given).reshape(-1)
         result = np.empty_like(flat)
-        if self._unprotected:
+        if self._unprotected or self._log_safe < 0.0:
             result.fill(math.inf)
         else:
             self._steps.rdp_into(flat, result)
@@ -226,13 +226,16 @@ class RDPAccountant:
 
     def _epsilon(self, delta: float) -> tuple[float, float, float]:
         delta = delta_of(delta)
-        if self._unprotected:
-            value = 0.0 if delta == 1.0 else math.inf
-            return value, value, self._any_order()
-        if delta == 1.0 or not self._steps:
+        if delta == 1.0:
+            return 0.0, 0.0, self._any_order()
+        delta = self._left_of(delta)
+        if self._unprotected or delta < 0.0:
+            return math.inf, math.inf, self._any_order()
+        if not self._steps:
             return 0.0, 0.0, self._any_order()
         if delta == 0.0:
-            return math.inf, math.inf, self._any_order()
+            most = self._steps.largest_loss()
+            return most, most, self._any_order()
         return self._steps.epsilon(delta)
 
     def _delta(self, epsilon: float) -> tuple[float, float, float]:
@@ -240,18 +243,29 @@ class RDPAccountant:
         if self._unprotected:
             return 1.0, 1.0, self._any_order()
         if not self._steps or epsilon == math.inf:
-            return 0.0, 0.0, self._any_order()
-        return self._steps.delta(epsilon)
+            value = floor = 0.0
+            order = self._any_order()
+        else:
+            value, floor, order = self._steps.delta(epsilon)
+        return self._with_failures(value), floor, order
+
+    def _left_of(self, delta: float) -> float:
+        """Return what remains of delta if nothing fails, rounded down; negative: nothing."""
+        if self._log_safe == 0.0:
+            return delta
+        failed = -math.expm1(self._log_safe)
+        left = delta - failed * (1.0 + 2.0**-50)
+        return left * (1.0 - 2.0**-50) / math.exp(self._log_safe) if left >= 0.0 else -1.0
+
+    def _with_failures(self, delta: float) -> float:
+        """Return delta with the failures, rounded up."""
+        if self._log_safe == 0.0:
+            return delta
+        total = delta * math.exp(self._log_safe) - math.expm1(self._log_safe)
+        return min(total * (1.0 + 2.0**-50), 1.0)
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._orders, self._conversion, self.mechanisms)
-
-    def __repr__(self) -> str:
-        parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self._ledger.items())
-        return f"<RDPAccountant: {parts or 'nothing composed'}>"
 
 
 _ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"
@@ -265,14 +279,3 @@ def _orders_of(orders: Any) -> tuple[float, ...]:
     except TypeError as error:
         raise TypeError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
     return values
-
-
-def _rebuilt(
-    orders: tuple[float, ...] | None,
-    conversion: Conversion,
-    ledger: tuple[tuple[Mechanism, int], ...],
-) -> RDPAccountant:
-    accountant = RDPAccountant(orders, conversion)
-    for mechanism, count in ledger:
-        accountant.compose(mechanism, count)
-    return accountant

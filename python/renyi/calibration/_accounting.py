@@ -60,7 +60,7 @@ def accounting_of(
             if value is not None:
                 raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
         PLDAccountant(adjacency)  # raises
-        two_sided = adjacency == "add_remove" and target.name != "target_beta"
+        two_sided = adjacency != "replace_one" and target.name != "target_beta"
         return Accounting(
             lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,), 10**9
         )
@@ -68,12 +68,10 @@ def accounting_of(
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
     if target.name != "target_epsilon":
         raise ValueError(f"accountant must be 'pld' with {target.name}, got 'rdp'")
-    if adjacency != "add_remove":
-        raise ValueError(f"adjacency must be 'add_remove' with accountant 'rdp', got {adjacency!r}")
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
-    RDPAccountant(grid, rule)  # raises
-    return Accounting(lambda: RDPAccountant(grid, rule), (None,), 10**15)
+    RDPAccountant(grid, rule, adjacency)  # raises
+    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), (None,), 10**15)
 
 
 def noise_of(value: Any) -> float:

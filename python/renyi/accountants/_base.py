@@ -1,0 +1,147 @@
+"""What all accountants share: the adjacency, the ledger, composition."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Generic, Literal, Self, TypeVar
+
+from renyi._validation import count_of, float_above
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import Mechanism
+
+__all__ = ["ADJACENCIES", "Accountant", "Adjacency", "adjacency_of"]
+
+Adjacency = Literal["add_remove", "replace_one", "zero_out"]
+ADJACENCIES: tuple[Adjacency, ...] = ("add_remove", "replace_one", "zero_out")
+
+Part = TypeVar("Part")
+
+
+class Accountant(ABC, Generic[Part]):
+    """An accountant: mechanisms go in, are taken apart into what is added up, and are kept.
+
+    A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
+    is recorded unless all of a mechanism can be.
+    """
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self._adjacency: Adjacency = adjacency_of(adjacency)
+        self._lock = Lock()
+        self._ledger: dict[Mechanism, int] = {}
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbouring relation."""
+        return self._adjacency
+
+    @property
+    def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanisms composed so far with their counts, equal ones merged."""
+        return tuple(self._ledger.items())
+
+    def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
+        """Record ``count`` uses of a mechanism and return the accountant.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What was released. It may depend on what was released before.
+        count : int
+            How often, at least 0.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If this accountant cannot account for the mechanism under its adjacency; the message
+            says why. Nothing is recorded then, nor after the errors below.
+        TypeError, ValueError
+            If ``mechanism`` is not a mechanism or ``count`` not an integer >= 0.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
+        ((Gaussian(noise_multiplier=2.0), 3),)
+        """
+        number = count if type(count) is int and count >= 0 else count_of(count)
+        parts = self._parts_of(_mechanism(mechanism))
+        if number == 0:
+            return self
+        for _, times in parts:
+            float_above(times * number)  # raises before anything is recorded
+        with self._lock:
+            for part, times in parts:
+                self._record(part, times * number)
+            self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
+        return self
+
+    def supports(self, mechanism: Mechanism) -> bool:
+        """Return whether `compose` takes a mechanism; if not, its error says why.
+
+        Raises
+        ------
+        TypeError
+            If ``mechanism`` is not a mechanism.
+
+        Examples
+        --------
+        >>> from renyi import PLDAccountant, RDPAccountant, ZCDP
+        >>> RDPAccountant().supports(ZCDP(0.1)), PLDAccountant().supports(ZCDP(0.1))
+        (True, False)
+        """
+        try:
+            self._parts_of(_mechanism(mechanism))
+        except UnsupportedMechanismError:
+            return False
+        return True
+
+    @abstractmethod
+    def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
+        """Take a mechanism apart, or raise `UnsupportedMechanismError`; changes nothing."""
+
+    @abstractmethod
+    def _record(self, part: Part, count: int) -> None:
+        """Add ``count`` uses of a part; cannot fail."""
+
+    def _settings(self) -> tuple[Any, ...]:
+        """Return the arguments of a new accountant of the same kind."""
+        return (self._adjacency,)
+
+    def _copy(self) -> Self:
+        return _rebuilt(type(self), self._settings(), self.mechanisms)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self._settings(), self.mechanisms)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)
+        return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
+
+
+AnyAccountant = TypeVar("AnyAccountant", bound=Accountant[Any])
+
+
+def _rebuilt(
+    kind: type[AnyAccountant], settings: tuple[Any, ...], ledger: tuple[tuple[Mechanism, int], ...]
+) -> AnyAccountant:
+    accountant = kind(*settings)
+    for mechanism, count in ledger:
+        accountant.compose(mechanism, count)
+    return accountant
+
+
+def adjacency_of(value: Any) -> Adjacency:
+    """Return a known neighbouring relation."""
+    if value not in ADJACENCIES:
+        allowed = ", ".join(map(repr, ADJACENCIES))
+        raise ValueError(f"adjacency must be one of {allowed}, got {value!r}")
+    known: Adjacency = value
+    return known
+
+
+def _mechanism(value: Any) -> Mechanism:
+    if not isinstance(value, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {value!r}")
+    return value

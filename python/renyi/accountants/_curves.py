@@ -1,0 +1,224 @@
+"""The privacy curves of what was composed, one direction at a time.
+
+Gaussian and Poisson-sampled Gaussian steps are inverted from their moment generating function
+(`renyi._curve`); everything else, and what that route cannot certify, goes through certified
+lattices (`renyi.pld`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi import pld
+from renyi._curve import SampledGaussianCurve
+from renyi._validation import float_above
+from renyi.accountants._base import Adjacency
+from renyi.accountants._losses import loss_of, replace_one_loss_of, step_loss
+from renyi.accountants._steps import SampledStep, settled
+from renyi.mechanisms import Mechanism
+
+__all__ = ["Array", "Bracket", "PrivacyCurves"]
+
+Array = npt.NDArray[np.float64]
+Bracket = tuple[float, float]
+Lattice = Callable[[], pld.Composition]
+
+FALLBACK_RTOL = 1e-6  # of a single number that only lattices can give
+GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
+LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
+LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
+
+
+class PrivacyCurves:
+    """A multiset of steps and losses under one adjacency, and its curves.
+
+    ``remove`` is the direction everywhere. Additions come one at a time; the lock keeps queries
+    from reading in the middle of one.
+    """
+
+    def __init__(self, adjacency: Adjacency, lock: Lock) -> None:
+        self._adjacency = adjacency
+        self._lock = lock
+        self._curve = SampledGaussianCurve()
+        self._steps: dict[SampledStep, int] = {}
+        self._losses: dict[Mechanism, int] = {}
+        self._only_steps = True  # the compiled curve holds everything
+
+    def add_step(self, step: SampledStep, count: int) -> None:
+        """Add ``count`` uses of a step."""
+        key = settled(step)
+        if key is None:
+            return
+        self._steps[key] = self._steps.get(key, 0) + count
+        replaces = self._adjacency == "replace_one"
+        if key.noise == 0.0 or (replaces and key.rate < 1.0):
+            self._only_steps = False
+        else:
+            noise = 0.5 * key.noise if replaces else key.noise
+            self._curve.add(key.rate, noise, float_above(count))
+
+    def add_loss(self, mechanism: Mechanism, count: int) -> None:
+        """Add ``count`` uses of a mechanism that is not made of Gaussian steps."""
+        self._losses[mechanism] = self._losses.get(mechanism, 0) + count
+        self._only_steps = False
+
+    def contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
+        """Return the steps and the losses with their counts."""
+        with self._lock:
+            return list(self._steps.items()), list(self._losses.items())
+
+    def is_enough(self, epsilon: float, delta: float, remove: bool) -> bool:
+        """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
+        return (
+            self._only_steps and epsilon > 0.0 and self._curve.rough_delta(epsilon, remove) <= delta
+        )
+
+    def epsilons(self, deltas: Array, remove: bool, known: Array) -> Array:
+        """Return epsilon rounded up, perhaps negative, at every delta.
+
+        Where ``known`` is certainly enough, any smaller number may be returned.
+        """
+        if deltas.size == 1 and self.is_enough(float(known[0]), float(deltas[0]), remove):
+            return np.zeros(1)
+        result = self._fast_epsilons(deltas, remove)
+        lattice = self._lattice(remove, FALLBACK_RTOL)
+        for i in np.flatnonzero(np.isnan(result)):
+            delta = float(deltas[i])
+            if self.is_enough(float(known[i]), delta, remove):
+                result[i] = 0.0
+            else:
+                result[i] = self._epsilon_bracket(delta, remove, FALLBACK_RTOL, lattice)[1]
+        return result
+
+    def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
+        """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
+        result = self._fast_deltas(epsilons, remove)
+        lattice = self._lattice(remove, FALLBACK_RTOL)
+        for i in np.flatnonzero(np.isnan(result)):
+            epsilon = float(epsilons[i])
+            if known is not None and self.is_enough(epsilon, float(known[i]), remove):
+                result[i] = 0.0
+            else:
+                result[i] = self._delta_bracket(epsilon, remove, GOOD_ENOUGH, lattice)[1]
+        return result
+
+    def epsilons_after(
+        self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
+    ) -> Array:
+        """Return epsilon after each number of uses of what others hold; NaN: not this way."""
+        if not (self._only_steps and others._only_steps and 0.0 < delta < 1.0):
+            return np.full(counts.shape, math.nan)
+        out: Array = np.empty((3, counts.size))
+        self._curve.epsilon_after_into(others._curve, counts, delta, remove, out)
+        upper: Array = out[1]
+        return upper
+
+    def epsilon_bracket(self, delta: float, remove: bool, rtol: float) -> Bracket:
+        """Return certified bounds of epsilon."""
+        return self._epsilon_bracket(delta, remove, rtol, self._lattice(remove, rtol))
+
+    def delta_bracket(self, epsilon: float, remove: bool, rtol: float) -> Bracket:
+        """Return certified bounds of delta."""
+        return self._delta_bracket(epsilon, remove, rtol, self._lattice(remove, rtol))
+
+    def _fast_epsilons(self, deltas: Array, remove: bool) -> Array:
+        result = np.full(deltas.shape, math.nan)
+        result[deltas == 1.0] = 0.0
+        if not self._only_steps:
+            return result
+        if not self._steps:
+            return np.zeros(deltas.shape)
+        inside = np.flatnonzero((deltas > 0.0) & (deltas < 1.0))
+        _answer(self._curve.epsilon_into, deltas, inside, remove, result)
+        if remove:
+            result[deltas == 0.0] = math.inf
+        return result
+
+    def _fast_deltas(self, epsilons: Array, remove: bool) -> Array:
+        result = np.full(epsilons.shape, math.nan)
+        if self._only_steps:
+            finite = np.flatnonzero(epsilons < math.inf)
+            _answer(self._curve.delta_into, epsilons, finite, remove, result)
+            result[epsilons == math.inf] = 0.0
+        return result
+
+    def _epsilon_bracket(
+        self, delta: float, remove: bool, rtol: float, lattice: Lattice
+    ) -> Bracket:
+        if delta == 1.0 or (self._only_steps and not self._steps):
+            return 0.0, 0.0
+        bracket = (-math.inf, math.inf)
+        if self._only_steps and delta == 0.0 and remove:
+            return math.inf, math.inf
+        if self._only_steps and delta > 0.0:
+            bracket = _common(bracket, self._curve.certified_epsilon(delta, remove, rtol))
+            if _is_narrow(bracket, GOOD_ENOUGH):
+                return bracket
+        low, high = lattice().epsilon_bounds(delta)
+        return _common(bracket, (-math.inf if self._reduces_noise() else low, high))
+
+    def _delta_bracket(
+        self, epsilon: float, remove: bool, rtol: float, lattice: Lattice
+    ) -> Bracket:
+        bracket = (0.0, 1.0)
+        if self._only_steps:
+            if epsilon == math.inf or not self._steps:
+                return 0.0, 0.0
+            certified = self._curve.certified_delta(epsilon, remove, rtol)
+            rough = (0.0, self._curve.rough_delta(epsilon, remove))
+            bracket = _common(rough, certified)
+            if _is_narrow(bracket, rtol):
+                return bracket
+        low, high = lattice().delta_bounds(epsilon)
+        return _common(bracket, (0.0 if self._reduces_noise() else low, high))
+
+    def _reduces_noise(self) -> bool:
+        """Whether lattices account for less noise than there is, and bound from above only."""
+        return any(LARGEST_NOISE < step.noise < math.inf for step, _ in self.contents()[0])
+
+    def _lattice(self, remove: bool, rtol: float) -> Lattice:
+        """Return a function that returns the composition for the lattices, made once."""
+        return cache(lambda: self._composition(remove, rtol))
+
+    def _composition(self, remove: bool, rtol: float) -> pld.Composition:
+        steps, losses = self.contents()
+        parts = [(self._loss_of(step, remove), count) for step, count in steps]
+        parts += [(loss_of(part, self._adjacency, remove), count) for part, count in losses]
+        return pld.Composition(parts, rtol=rtol, max_points=LATTICE_POINTS)
+
+    def _loss_of(self, step: SampledStep, remove: bool) -> pld.PrivacyLossDistribution:
+        noise = min(step.noise, LARGEST_NOISE)
+        if self._adjacency == "replace_one":
+            return replace_one_loss_of(step.rate, noise)
+        return step_loss(step.rate, noise, remove)
+
+
+def _answer(
+    query: Callable[[Array, bool, Array], None],
+    values: Array,
+    chosen: npt.NDArray[np.intp],
+    remove: bool,
+    result: Array,
+) -> None:
+    """Fill in the upper ends of the chosen values, in ascending order: neighbours share work."""
+    if chosen.size:
+        order = chosen[np.argsort(values[chosen], kind="stable")]
+        out: Array = np.empty((3, order.size))
+        query(np.ascontiguousarray(values[order]), remove, out)
+        result[order] = out[1]
+
+
+def _common(a: Bracket, b: Bracket) -> Bracket:
+    """Return what two brackets of one number have in common; NaN is no bound."""
+    return float(np.fmax(a[0], b[0])), float(np.fmin(a[1], b[1]))
+
+
+def _is_narrow(bracket: Bracket, rtol: float) -> bool:
+    width = bracket[1] - bracket[0]
+    return width < math.inf and width <= rtol * abs(bracket[1])

@@ -1,0 +1,96 @@
+"""From mechanisms to Gaussian and Poisson-sampled Gaussian steps."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled, TreeAggregation
+
+__all__ = ["SMALLEST", "SampledStep", "collapsed", "gaussian_steps", "settled"]
+
+
+class SampledStep(NamedTuple):
+    """Gaussian noise on a Poisson sample; rate 1: on all of the data."""
+
+    rate: float
+    noise: float
+
+
+Counted = tuple[SampledStep, int]
+
+SMALLEST = 1e-100  # sampling rates below are accounted as this, noise below as none
+SMALLEST_SAMPLED = 1e-4  # noise on a sample below is accounted as none
+
+
+def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
+    """Return the independent steps that a mechanism consists of; None: not of such steps."""
+    if isinstance(mechanism, Gaussian):
+        return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
+    if isinstance(mechanism, PoissonSampled):
+        return _sampled_steps(mechanism)
+    if isinstance(mechanism, TreeAggregation):
+        noise = mechanism.noise_multiplier / math.sqrt(mechanism.depth)
+        return [(SampledStep(1.0, noise * (1.0 - 2.0**-50)), 1)]
+    if not isinstance(mechanism, Composed):
+        return None
+    found: list[Counted] = []
+    for part, count in mechanism.parts:
+        steps = gaussian_steps(part)
+        if steps is None:
+            return None
+        found += [(step, times * count) for step, times in steps]
+    return found
+
+
+def settled(step: SampledStep) -> SampledStep | None:
+    """Return a step within the domain of the engine that is no more private; None: no release."""
+    if step.rate == 0.0 or math.isinf(step.noise):
+        return None
+    least = SMALLEST if step.rate == 1.0 else SMALLEST_SAMPLED
+    return SampledStep(max(step.rate, SMALLEST), step.noise if step.noise >= least else 0.0)
+
+
+def collapsed(sampled: PoissonSampled) -> tuple[Mechanism, float]:
+    """Return what is done with a sample of samples, and its rate, rounded up."""
+    base, rate = sampled.mechanism, sampled.sample_rate
+    while isinstance(base, PoissonSampled):
+        rate = rate_of_both(rate, base.sample_rate)
+        base = base.mechanism
+    return base, rate
+
+
+def rate_of_both(outer: float, inner: float) -> float:
+    """Return the product of two rates, rounded up."""
+    if outer == 1.0 or inner == 1.0:
+        return outer * inner
+    return min(math.nextafter(outer * inner, 1.0), 1.0) if outer and inner else 0.0
+
+
+def _sampled_steps(sampled: PoissonSampled) -> list[Counted] | None:
+    if isinstance(sampled.mechanism, Gaussian):
+        return [(SampledStep(sampled.sample_rate, sampled.mechanism.noise_multiplier), 1)]
+    steps = gaussian_steps(sampled.mechanism)
+    if steps is None or sampled.sample_rate == 1.0:
+        return steps
+    release = _one_release(steps)
+    if release is None:
+        return None
+    return [(SampledStep(rate_of_both(sampled.sample_rate, release.rate), release.noise), 1)]
+
+
+def _one_release(steps: list[Counted]) -> SampledStep | None:
+    """Return one release with the law of all steps, noise down.
+
+    Releases that draw their own samples cannot be sampled again as one: None.
+    """
+    if len(steps) == 1 and steps[0][1] == 1:
+        return steps[0][0]
+    if any(step.rate != 1.0 for step, _ in steps):
+        return None
+    smallest = min((step.noise for step, _ in steps), default=math.inf)
+    if smallest == 0.0 or math.isinf(smallest):
+        return SampledStep(1.0, smallest)
+    # Relative to the smallest, so that no square over- or underflows.
+    total = math.fsum(count * (smallest / step.noise) ** 2 for step, count in steps)
+    return SampledStep(1.0, smallest / math.sqrt(total) * (1.0 - 2.0**-50))

@@ -1,0 +1,286 @@
+"""Budgets for adaptive composition: a filter that refuses what would exceed it, and an odometer.
+
+Accountants add up mechanisms whose parameters were fixed beforehand. Where the next mechanism, or
+whether there is one, depends on what was released, the sum is random and needs these. Both follow
+Rényi divergences of orders fixed at the start, for then
+
+    M_t = exp((alpha-1) (L_t - rho_t)),    L_t the privacy loss, rho_t the sum of the divergences,
+
+is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 2008.11193).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import probability_of, real_of
+from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
+from renyi.mechanisms import Gaussian, Mechanism
+
+__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer"]
+
+_ROUNDED_UP = 1.0 + 2.0**-50
+_ORDERS = tuple(1.0 + 2.0 ** (0.5 * i) for i in range(-4, 21))
+
+
+class BudgetExceededError(RuntimeError):
+    """A mechanism would exceed the budget of a `PrivacyFilter`; it was not recorded."""
+
+
+class _Spent:
+    """Rényi divergences of fixed orders, added up over whatever comes."""
+
+    def __init__(self, orders: Iterable[float], adjacency: Adjacency) -> None:
+        accountant = RDPAccountant(orders, adjacency=adjacency)
+        assert accountant.orders is not None
+        self._adjacency = accountant.adjacency
+        self._orders = np.array(sorted(accountant.orders))
+        self._total = np.zeros(self._orders.size)
+        self._lock = Lock()
+
+    def _cost(self, mechanism: Mechanism, count: int) -> npt.NDArray[np.float64]:
+        uses = RDPAccountant(adjacency=self._adjacency).compose(mechanism, count)
+        cost = uses.get_rdp(self._orders)
+        if np.isinf(cost).all():
+            raise UnsupportedMechanismError(
+                mechanism, "it has no finite Rényi divergence of any of the orders in use"
+            )
+        return cost
+
+
+class PrivacyFilter(_Spent):
+    """A budget (epsilon, delta) that refuses the mechanism which would exceed it.
+
+    The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
+    number are chosen along the way.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget; epsilon in (0, inf), delta in (0, 1).
+    order : float, optional
+        The Rényi order in (1, 1e6] by which is counted. It has to be fixed before anything is seen.
+        The default is a good one where all mechanisms are Gaussian; with Poisson sampling take
+        that of a planned run, `RDPAccountant.get_epsilon_and_order`.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Divergences of the order are added and compared with the largest for which the optimal
+    conversion gives (epsilon, delta) (Asoodeh et al. 2020). Methods may be called from many
+    threads, which together never overspend.
+
+    References
+    ----------
+    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-5)
+    >>> while budget.fits(Gaussian(20.0)):
+    ...     budget.spend(Gaussian(20.0))
+    >>> round(budget.remaining, 4)
+    0.0181
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        order: float | None = None,
+        adjacency: Adjacency = "add_remove",
+    ) -> None:
+        self._epsilon = real_of(epsilon, "epsilon", "a number in (0, inf)")
+        if not 0.0 < self._epsilon < math.inf:
+            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        self._delta = _inside(delta)
+        chosen = _gaussian_order(self._epsilon, self._delta) if order is None else order
+        super().__init__((chosen,), adjacency)
+        self._budget = _largest_divergence(self._epsilon, self._delta, self.order)
+
+    @property
+    def order(self) -> float:
+        """The Rényi order by which is counted."""
+        return float(self._orders[0])
+
+    @property
+    def budget(self) -> float:
+        """The largest Rényi divergence of the order that keeps (epsilon, delta)."""
+        return self._budget
+
+    @property
+    def remaining(self) -> float:
+        """The share of the budget that is left, in [0, 1]."""
+        return max(0.0, 1.0 - float(self._total[0]) / self._budget)
+
+    def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
+        """Return whether `spend` would take ``count`` uses of a mechanism now.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `RDPAccountant.compose`.
+        """
+        cost = float(self._cost(mechanism, count)[0])
+        return self._sum(cost) <= self._budget
+
+    def spend(self, mechanism: Mechanism, count: int = 1) -> None:
+        """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they would exceed the budget; nothing is recorded then, nor after other errors.
+        UnsupportedMechanismError, TypeError, ValueError
+            As `RDPAccountant.compose`.
+        """
+        cost = float(self._cost(mechanism, count)[0])
+        with self._lock:
+            total = self._sum(cost)
+            if not total <= self._budget:
+                raise BudgetExceededError(
+                    f"mechanism must fit in what remains, {self.remaining:.3g} of the budget, "
+                    f"got {mechanism!r} used {count} times, which takes "
+                    f"{cost / self._budget:.3g}"
+                )
+            self._total[0] = total
+
+    def _sum(self, cost: float) -> float:
+        total = float(self._total[0])
+        return (total + cost) * _ROUNDED_UP if cost else total
+
+    def __repr__(self) -> str:
+        return (
+            f"<PrivacyFilter: epsilon {self._epsilon!r}, delta {self._delta!r}, "
+            f"{self.remaining:.3g} remaining>"
+        )
+
+
+class PrivacyOdometer(_Spent):
+    """A running epsilon that holds at all times at once, whatever is done and whenever one stops.
+
+    With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of what was
+    released so far. It sets no limit; a filter for a known budget spends less.
+
+    Parameters
+    ----------
+    delta : float
+        In (0, 1): the probability that the loss ever exceeds what was said.
+    orders : iterable of float, optional
+        Rényi orders in (1, 1e6], fixed before anything is seen; delta is shared out among them. One
+        well-chosen order costs nothing more; the default of 25 between 1.25 and 1025 costs
+        log(25)/(order - 1).
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    By Ville's inequality M_t ever exceeds 1/delta with probability at most delta, so that L_t stays
+    below rho_t + log(1/delta)/(alpha-1) (Whitehouse, Ramdas, Rogers, Wu 2023, arXiv 2203.05481).
+
+    References
+    ----------
+    Rogers, Roth, Ullman, Vadhan 2016, arXiv 1605.08294, Definition 3.4 (odometers).
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> odometer = PrivacyOdometer(1e-5)
+    >>> for noise in 20.0, 10.0, 40.0:
+    ...     odometer.spend(Gaussian(noise))
+    ...     print(round(odometer.get_epsilon(), 3))
+    0.276
+    0.615
+    0.629
+    """
+
+    def __init__(
+        self,
+        delta: float,
+        orders: Iterable[float] | None = None,
+        adjacency: Adjacency = "add_remove",
+    ) -> None:
+        self._delta = _inside(delta)
+        super().__init__(_ORDERS if orders is None else orders, adjacency)
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The Rényi orders by which is counted."""
+        return tuple(self._orders.tolist())
+
+    def spend(self, mechanism: Mechanism, count: int = 1) -> None:
+        """Record ``count`` uses of a mechanism, before they are run.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `RDPAccountant.compose`; nothing is recorded then.
+        """
+        cost = self._cost(mechanism, count)
+        with self._lock:
+            self._total = (self._total + cost) * _ROUNDED_UP
+
+    def get_epsilon(self) -> float:
+        """Return what the privacy loss has not exceeded so far, rounded up; 0 at the start."""
+        total = self._total
+        if not total.any():
+            return 0.0
+        share = self._delta / self._orders.size
+        found = float(np.min(total - math.log(share) / (self._orders - 1.0)))
+        return found * _ROUNDED_UP
+
+    def __repr__(self) -> str:
+        return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"
+
+
+def _inside(delta: Any) -> float:
+    value = probability_of(delta, "delta")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
+    return value
+
+
+def _gaussian_order(epsilon: float, delta: float) -> float:
+    """Return the order at which Gaussian noise gets most out of a budget.
+
+    A zero-concentrated budget rho gives epsilon = rho + 2 sqrt(rho log(1/delta)), by the order
+    1 + sqrt(log(1/delta)/rho): near the best of the optimal conversion.
+    """
+    depth = -math.log(delta)
+    root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
+    excess = math.sqrt(depth) / root
+    orders = [min(1.0 + excess * 2.0 ** (0.125 * i), 1e6) for i in range(-12, 13)]
+    return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)
+
+
+def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
+    """Return the largest Rényi divergence of an order that gives (epsilon, delta), rounded down."""
+
+    def holds(divergence: float) -> bool:
+        noise = math.sqrt(0.5 * order / divergence)
+        spent = RDPAccountant((order,)).compose(Gaussian(noise))
+        return spent.get_epsilon(delta) <= epsilon
+
+    low, high = 0.0, 2.0 * epsilon + 1.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle > 0.0 and holds(middle) else (low, middle)
+    return low * (1.0 - 2.0**-40)

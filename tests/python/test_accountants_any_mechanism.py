@@ -1,0 +1,288 @@
+"""Both accountants on every mechanism: what they take, what they refuse, and how answers relate."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from mechanism_strategies import leaves, mechanisms
+
+import renyi
+from renyi import (
+    ZCDP,
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    RDPAccountant,
+    RDPCurve,
+    RepeatAndSelect,
+    ShuffledBatches,
+    TreeAggregation,
+    TruncatedPoissonSampled,
+    UnsupportedMechanismError,
+    special,
+)
+from renyi.accountants._renyi_curves import is_symmetric
+
+ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
+
+
+def rdp_of(mechanism, orders, adjacency="add_remove", count=1):
+    return RDPAccountant(adjacency=adjacency).compose(mechanism, count).get_rdp(orders)
+
+
+def by_rdp(adjacency):
+    return RDPAccountant(adjacency=adjacency)
+
+
+@pytest.mark.parametrize("blank", [by_rdp, PLDAccountant])
+@settings(max_examples=150, deadline=None)
+@given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
+def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
+    accountant = blank(adjacency)
+    if accountant.supports(mechanism):
+        assert accountant.compose(mechanism).mechanisms == ((mechanism, 1),)
+    else:
+        with pytest.raises(UnsupportedMechanismError) as refusal:
+            accountant.compose(mechanism)
+        assert refusal.value.reason
+        assert refusal.value.reason in str(refusal.value)
+        assert str(refusal.value).startswith("mechanism must be")
+        assert accountant.mechanisms == ()
+        assert accountant.get_epsilon(1e-5) == 0.0
+
+
+ORDERS = np.array([1.0, 1.0 + 1e-9, 1.5, 2.0, 2.5, 3.0, 7.3, 33.0, 1e3])
+
+
+@settings(max_examples=100, deadline=None)
+@given(mechanism=mechanisms(4), adjacency=st.sampled_from(ADJACENCIES))
+def test_renyi_divergences_are_numbers(mechanism, adjacency):
+    accountant = RDPAccountant(adjacency=adjacency)
+    assume(accountant.supports(mechanism))
+    found = accountant.compose(mechanism).get_rdp(ORDERS)
+    assert not np.isnan(found).any()
+    assert (found >= 0.0).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(mechanism=leaves, q=st.one_of(st.just(1.0), st.floats(0.0, 1.0)), count=st.integers(1, 100))
+def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
+    sampled = PoissonSampled(mechanism, q) if is_symmetric(mechanism) else mechanism
+    accountant = RDPAccountant()
+    assume(accountant.supports(sampled))
+    found = accountant.compose(sampled, count).get_rdp(ORDERS)
+    finite = np.isfinite(found)
+    assert (finite[:-1] >= finite[1:]).all()
+    rises = found[finite][1:] >= found[finite][:-1] * (1 - 1e-6) - 1e-150
+    assert rises.all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=mechanisms(2), b=mechanisms(2), k=st.integers(1, 1000))
+def test_composition_is_commutative_and_additive(a, b, k):
+    taken = RDPAccountant()
+    assume(taken.supports(a))
+    assume(taken.supports(b))
+    orders = np.array([1.0, 1.7, 2.0, 5.5, 64.0])
+    one_by_one = rdp_of(a, orders, count=k) + rdp_of(b, orders)
+    np.testing.assert_allclose(rdp_of(a * k + b, orders), one_by_one, rtol=1e-9, atol=1e-280)
+    np.testing.assert_allclose(rdp_of(b + k * a, orders), one_by_one, rtol=1e-9, atol=1e-280)
+    split = RDPAccountant().compose(a, k // 3).compose(b).compose(a, k - k // 3)
+    np.testing.assert_allclose(split.get_rdp(orders), one_by_one, rtol=1e-9, atol=1e-280)
+
+
+SAMPLED = [
+    Gaussian(0.7),
+    Laplace(0.5),
+    RandomizedResponse(0.8, 3),
+    DiscreteLaplace(2.0, 3),
+    DiscreteGaussian(1.5, 2),
+    Exponential(1.5),
+    PureDP(0.8),
+    ZCDP(0.3),
+    Gumbel(2.0),
+    RDPCurve([2, 3, 4, 8, 32, 128], [0.2, 0.3, 0.4, 0.9, 4.0, 20.0]),
+    Laplace(1.0) + Gaussian(2.0),
+    PoissonSampled(Gaussian(1.0), 0.1) * 5,
+]
+
+
+@pytest.mark.parametrize("mechanism", SAMPLED, ids=repr)
+def test_sampling_interpolates_between_nothing_and_all(mechanism):
+    top = 2.0 if isinstance(mechanism, Gumbel) else 32.0
+    orders = np.array([1.0, 1.5, 2.0, top])
+    alone = rdp_of(mechanism, orders)
+    np.testing.assert_allclose(rdp_of(PoissonSampled(mechanism, 1.0), orders), alone, rtol=1e-12)
+    assert (rdp_of(PoissonSampled(mechanism, 0.0), orders) == 0.0).all()
+    last = np.zeros(orders.size)
+    for q in [1e-12, 1e-6, 1e-3, 0.01, 0.1, 0.5, 0.9, 1.0 - 1e-9]:
+        found = rdp_of(PoissonSampled(mechanism, q), orders)
+        assert (found >= last * (1 - 1e-12)).all()
+        last = found
+
+
+@pytest.mark.parametrize("accountant", [RDPAccountant, PLDAccountant])
+def test_a_sample_owns_what_happens_to_it(accountant):
+    """Two releases on one sample cost more than the same releases on two samples."""
+    a, b, q = Laplace(1.0), Gaussian(1.0), 0.05
+    together = accountant().compose(PoissonSampled(a + b, q)).get_delta(0.3)
+    apart = accountant().compose(PoissonSampled(a, q) + PoissonSampled(b, q)).get_delta(0.3)
+    assert together > apart * 1.5
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("distance", [1.0])
+def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency, distance):
+    moved = 2.0 * distance if adjacency == "replace_one" else distance
+    exact = float(special.gaussian_epsilon(moved / 1.3, 1e-5))
+    pld, rdp = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+    assert pld.compose(Gaussian(1.3)).get_epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
+    order = np.array([7.0])
+    assert rdp.compose(Gaussian(1.3)).get_rdp(order)[0] == pytest.approx(
+        3.5 * (moved / 1.3) ** 2, rel=1e-12
+    )
+    assert exact < rdp.get_epsilon(1e-5) < 1.15 * exact
+    laplace = PLDAccountant(adjacency).compose(Laplace(0.5))
+    assert laplace.get_delta(1.0) == pytest.approx(-math.expm1(0.5 * (1.0 - 2.0 * moved)), rel=1e-4)
+    pure = RDPAccountant(adjacency=adjacency).compose(Laplace(0.5))
+    assert pure.get_epsilon(0.0) == pytest.approx(2.0 * moved, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "adjacencies"),
+    [
+        (FixedSizeSampled(Gaussian(1.0), 10, 100), {"replace_one"}),
+        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 20, 100), {"zero_out"}),
+        (ShuffledBatches(Gaussian(1.0), 10), {"replace_one", "zero_out"}),
+        (RandomAllocation(Gaussian(1.0), 10), {"add_remove", "zero_out"}),
+        (TreeAggregation(1.0, 10), {"replace_one", "zero_out"}),
+        (Gaussian(1.0), set(ADJACENCIES)),
+    ],
+    ids=repr,
+)
+def test_sampling_schemes_hold_for_their_adjacency_only(mechanism, adjacencies):
+    taken = {
+        adjacency
+        for adjacency in ADJACENCIES
+        for accountant in (by_rdp(adjacency), PLDAccountant(adjacency))
+        if accountant.supports(mechanism)
+    }
+    assert taken == adjacencies
+    inside = {
+        adjacency
+        for adjacency in ADJACENCIES
+        if by_rdp(adjacency).supports(RepeatAndSelect(mechanism, 5, 1))
+    }
+    assert inside <= adjacencies
+
+
+def test_shuffled_batches_get_no_amplification():
+    for accountant in by_rdp("zero_out"), PLDAccountant("zero_out"):
+        alone = copy.copy(accountant).compose(Gaussian(1.0)).get_epsilon(1e-5)
+        assert accountant.compose(ShuffledBatches(Gaussian(1.0), 100)).get_epsilon(1e-5) == alone
+
+
+def test_a_tree_costs_its_depth():
+    tree = by_rdp("zero_out").compose(TreeAggregation(2.0, 1000)).get_rdp([3.0])
+    assert tree[0] == pytest.approx(1.5 * 10 / 4.0, rel=1e-12)
+    pld = PLDAccountant("zero_out").compose(TreeAggregation(2.0, 1000)).get_epsilon(1e-6)
+    exact = float(special.gaussian_epsilon(math.sqrt(10.0) / 2.0, 1e-6))
+    assert exact <= pld <= exact * (1 + 1e-12)
+
+
+class TestFailures:
+    """What holds except with some probability is taken off delta."""
+
+    def test_an_approximate_mechanism_is_never_below_its_curve(self):
+        mechanism = ApproxDP(0.5, 1e-6)
+        for count in 1, 3, 10:
+            exact = PLDAccountant().compose(mechanism, count)
+            upper = RDPAccountant().compose(mechanism, count)
+            for delta in 1.1e-5, 1e-4, 0.01:
+                assert upper.get_epsilon(delta) >= exact.get_epsilon_bounds(delta)[0]
+                assert upper.get_epsilon(delta) <= 0.5 * count
+            assert upper.get_epsilon(0.5e-6 * count) == math.inf
+            assert upper.get_delta(100.0) == pytest.approx(count * 1e-6, rel=1e-4)
+            assert upper.get_delta(100.0) >= -math.expm1(count * math.log1p(-1e-6))
+
+    def test_sampling_reduces_the_failures_too(self):
+        upper = RDPAccountant().compose(PoissonSampled(ApproxDP(1.0, 1e-6), 0.01), 100)
+        exact = PLDAccountant().compose(PoissonSampled(ApproxDP(1.0, 1e-6), 0.01), 100)
+        assert upper.get_epsilon(1e-5) >= exact.get_epsilon_bounds(1e-5)[0]
+        assert upper.get_epsilon(1e-5) < 0.5
+        assert upper.get_delta(50.0) == pytest.approx(1e-6, rel=1e-3)
+
+    def test_an_unprotected_release_is_never_private(self):
+        for mechanism in Gaussian(0.0), ApproxDP(1.0, 1.0), ApproxDP(0.0, 1.0):
+            assert RDPAccountant().compose(mechanism).get_epsilon(0.5) == math.inf
+            assert RDPAccountant().compose(mechanism).get_delta(10.0) == 1.0
+
+    def test_renyi_divergences_are_infinite(self):
+        failing = RDPAccountant().compose(Gaussian(1.0) + ApproxDP(1.0, 1e-9))
+        assert np.isinf(failing.get_rdp([1.0, 2.0])).all()
+
+
+def test_a_pure_composition_is_never_worse_than_its_sum():
+    accountant = RDPAccountant().compose(PureDP(0.1), 5).compose(Laplace(4.0), 2)
+    assert accountant.get_epsilon(1e-300) <= 1.0 * (1 + 1e-12)
+    assert accountant.get_epsilon(0.0) == pytest.approx(1.0, rel=1e-12)
+    assert accountant.get_delta(1.0 + 1e-9) == 0.0
+
+
+def test_bad_arguments_leave_nothing_behind():
+    for accountant in RDPAccountant(), PLDAccountant():
+        for mechanism, count, error in [
+            (1.0, 1, TypeError),
+            (Gaussian(1.0), -1, ValueError),
+            (Gaussian(1.0), 1.5, TypeError),
+            (Gaussian(1.0), 10**400, ValueError),
+            (Gaussian(1.0) * 10**400, 1, ValueError),
+            (Gaussian(1.0) + FixedSizeSampled(Gaussian(1.0), 1, 2), 1, UnsupportedMechanismError),
+        ]:
+            with pytest.raises(error):
+                accountant.compose(mechanism, count)
+        assert accountant.mechanisms == ()
+        assert accountant.get_epsilon(1e-9) == 0.0
+    with pytest.raises(ValueError, match=r"adjacency must be one of 'add_remove'.*'swap'"):
+        PLDAccountant("swap")
+
+
+@pytest.mark.parametrize("accountant", [RDPAccountant(), PLDAccountant("zero_out")])
+def test_accountants_pickle_with_everything_composed(accountant):
+    accountant.compose(Laplace(2.0) * 3 + PoissonSampled(Gaussian(1.0), 0.1))
+    for other in copy.deepcopy(accountant), pickle.loads(pickle.dumps(accountant)):
+        assert other.mechanisms == accountant.mechanisms
+        assert other.adjacency == accountant.adjacency
+        assert other.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
+
+
+def test_brackets_of_few_effective_steps_are_narrow():
+    """No contour answers here, so lattices have to."""
+    accountant = PLDAccountant().compose(PoissonSampled(Gaussian(5.0), 1e-3), 16)
+    for direction in "remove", "add", None:
+        low, high = accountant.get_epsilon_bounds(1e-8, direction=direction)
+        assert 0.0 < low <= high <= low * (1 + 1e-5)
+        assert low <= accountant.get_epsilon(1e-8, direction=direction) <= high * (1 + 1e-5)
+
+
+def test_every_public_name_is_there():
+    for name in renyi.__all__:
+        assert getattr(renyi, name) is not None
+    assert isinstance(Composed(), renyi.Mechanism)
+    assert GaussianMixture in map(type, [GaussianMixture(1.0, (0.0, 1.0), (0.5, 0.5))])

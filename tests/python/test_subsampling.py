@@ -1,0 +1,132 @@
+"""The bounds of samples beside each other and beside exact divergences."""
+
+import numpy as np
+import pytest
+
+from renyi import (
+    ZCDP,
+    ApproxDP,
+    Gaussian,
+    Gumbel,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    UnsupportedMechanismError,
+    reference,
+)
+from renyi.subsampling import fixed_size_rdp, poisson_rdp
+
+ORDERS = np.array([2.0, 3.0, 4.0, 8.0, 31.0, 32.0, 200.0, 1000.0])
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Gaussian(0.6),
+        Gaussian(5.0),
+        Laplace(0.5),
+        Laplace(2.0),
+        RandomizedResponse(0.6),
+        PureDP(2.0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("q", [1e-9, 1e-3, 0.1, 0.5, 0.99])
+def test_bounds_are_in_order_and_the_tight_one_is_exact_at_whole_orders(mechanism, q):
+    lower, best, tight, general = (
+        poisson_rdp(mechanism, q, ORDERS, bound=bound)
+        for bound in ("lower", "best", "tight", "general")
+    )
+    assert (lower <= best).all()
+    assert (best <= tight * (1 + 1e-12)).all()
+    assert (tight <= general).all()
+    np.testing.assert_allclose(best, tight, rtol=1e-12)
+    np.testing.assert_allclose(lower, tight, rtol=1e-12)
+    assert (general <= (tight + np.log(3.0) / (ORDERS - 1.0)) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("mechanism", [Gaussian(1.0), Laplace(0.7), ZCDP(0.3)], ids=repr)
+def test_between_whole_orders_bounds_stay_on_their_side(mechanism):
+    orders = np.array([1.0, 1.2, 1.9, 2.5, 3.1, 7.7, 33.3])
+    lower = poisson_rdp(mechanism, 0.05, orders, bound="lower")
+    best = poisson_rdp(mechanism, 0.05, orders)
+    general = poisson_rdp(mechanism, 0.05, orders, bound="general")
+    assert (lower <= best * (1 + 1e-12)).all()
+    assert (best <= general * (1 + 1e-12)).all()
+
+
+def test_only_symmetric_pairs_are_known_not_to_need_the_factor():
+    for mechanism in ZCDP(0.1), Gumbel(1.0), Gaussian(1.0) + ZCDP(0.1):
+        with pytest.raises(UnsupportedMechanismError, match="involution"):
+            poisson_rdp(mechanism, 0.1, 2.0, bound="tight")
+    assert poisson_rdp(Gaussian(1.0) + Laplace(1.0), 0.1, 2.0, bound="tight") > 0.0
+
+
+@pytest.mark.parametrize(("sigma", "q"), [(1.0, 0.01), (4.0, 0.001), (10.0, 0.3), (2.0, 0.9)])
+def test_the_accountants_bound_of_fixed_size_samples_is_the_smallest(sigma, q):
+    best = fixed_size_rdp(Gaussian(sigma), q, ORDERS)
+    for bound in "tight", "general", "mixture":
+        other = fixed_size_rdp(Gaussian(sigma), q, ORDERS, bound=bound)
+        assert (best <= other * (1 + 1e-9)).all(), bound
+
+
+@pytest.mark.parametrize(("sigma", "q", "alpha"), [(1.0, 0.1, 3), (3.0, 0.3, 2), (0.8, 0.5, 5)])
+def test_the_accountants_bound_holds_for_the_spliced_pair(sigma, q, alpha):
+    """The divergence of the pair itself, by mpmath: positive losses one way, negative the other."""
+    from mpmath import inf, mp, mpf, npdf, quad
+
+    with mp.workdps(30):
+        moved, rate = mpf(2) / mpf(sigma), mpf(q)
+
+        def excess(r):
+            return r**alpha - 1 - alpha * (r - 1)
+
+        def integrand(x):
+            plain = npdf(x)
+            mixed = (1 - rate) * plain + rate * npdf(x - moved)
+            return plain * excess(mixed / plain) + mixed * excess(plain / mixed)
+
+        exact = mp.log1p(quad(integrand, [moved / 2, moved, 2 * moved, alpha * moved + 5, inf]))
+        exact = float(exact / (alpha - 1))
+    found = fixed_size_rdp(Gaussian(sigma), q, float(alpha))
+    assert exact <= found <= 2.0 * exact
+
+
+def test_general_bound_of_fixed_size_samples_has_published_values():
+    """Values of dp_accounting 0.6.0; Wang, Balle, Kasiviswanathan 2019."""
+    # There the distance is 1; here a replaced record moves by 2.
+    for q, sigma, alpha, general, tight in [
+        (0.01, 1.0, 5.0, 0.0014664462907, None),
+        (0.001, 5.0, 20.0, 1.768351662e-6, 1.636206700e-6),
+        (0.1, 2.0, 12.0, 0.1123795354, 0.0805458207),
+        (0.3, 4.0, 33.0, 0.386799343, 0.221224271),
+    ]:
+        twice = Gaussian(2.0 * sigma)
+        found = fixed_size_rdp(twice, q, alpha, bound="general")
+        assert found == pytest.approx(general, rel=1e-8)
+        if tight is not None:
+            found = fixed_size_rdp(twice, q, alpha, bound="tight")
+            assert found == pytest.approx(tight, rel=1e-8)
+
+
+def test_limits_and_shapes():
+    assert poisson_rdp(Laplace(1.0), 0.0, 5.0) == 0.0
+    for bound in "best", "tight", "general", "mixture", "lower":
+        alone = poisson_rdp(Laplace(1.0), 1.0, 5.0, bound=bound)
+        assert alone == pytest.approx(float(reference.rdp_laplace(1.0, 5)), rel=1e-12)
+    assert poisson_rdp(Gaussian(1.0), 0.1, [[2.0], [3.0]]).shape == (2, 1)
+    assert isinstance(poisson_rdp(Gaussian(1.0), 0.1, 2), float)
+    assert fixed_size_rdp(Gaussian(1.0), 1.0, 3.0) == pytest.approx(6.0, rel=1e-12)
+    assert fixed_size_rdp(Gaussian(1.0), 0.0, 3.0) == 0.0
+
+
+def test_bad_arguments():
+    for function in poisson_rdp, fixed_size_rdp:
+        with pytest.raises(ValueError, match=r"bound must be one of 'best'.*got 'sharp'"):
+            function(Gaussian(1.0), 0.1, 2.0, bound="sharp")
+        with pytest.raises(ValueError, match=r"sample_rate must be .*got 1.5"):
+            function(Gaussian(1.0), 1.5, 2.0)
+        with pytest.raises(ValueError, match=r"orders must be .*got 0.5"):
+            function(Gaussian(1.0), 0.1, [2.0, 0.5])
+        with pytest.raises(UnsupportedMechanismError):
+            function(ApproxDP(1.0, 1e-5), 0.1, 2.0)
