@@ -98,8 +98,8 @@ def _check(options: argparse.Namespace) -> None:
         for flag, values in (("--epsilon", options.epsilon), ("--alpha", options.alpha)):
             if values is not None:
                 raise UsageError(f"--points excludes {flag}: the list says how many")
-    if options.compare and options.adjacency != "add_remove":
-        raise UsageError(f"--compare needs --adjacency add_remove, got {options.adjacency}")
+    if options.compare and options.adjacency == "replace_one":
+        raise UsageError("--compare has no --adjacency replace_one")
 
 
 def _alphas(options: argparse.Namespace) -> list[float]:
@@ -141,7 +141,7 @@ def _round_step(least: float) -> float:
 
 def _is_fast(options: argparse.Namespace, every: Sequence[Run]) -> bool:
     """Say whether inversion answers; replacing records in sampled batches needs lattices."""
-    return options.adjacency == "add_remove" or all(run["sample_rate"] == 1.0 for run in every)
+    return options.adjacency != "replace_one" or all(run["sample_rate"] == 1.0 for run in every)
 
 
 def _end(options: argparse.Namespace, run: Run) -> float:

@@ -36,8 +36,8 @@ def add_adjacency(group: argparse._ArgumentGroup) -> None:
         choices=ADJACENCIES,
         default=ADJACENCIES[0],
         metavar="NAME",
-        help="neighbouring data sets: add_remove one record (default), or replace_one (exact "
-        "curve only; seconds a number with sampling)",
+        help="neighbouring data sets: add_remove one record (default), replace_one (with sampling "
+        "exact curve only, seconds a number), or zero_out, a record that then contributes nothing",
     )
 
 
@@ -72,6 +72,17 @@ def add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:
             help=option.help,
             dest=name,
         )
+
+
+def add_digits(group: argparse._ArgumentGroup) -> None:
+    """Add how many digits are printed."""
+    group.add_argument(
+        "--digits",
+        type=one(Domain("from 1 to 17", lambda x: 1 <= x <= 17, whole=True)),
+        default=4,
+        metavar="D",
+        help="significant digits to print, 1 to 17 (default 4)",
+    )
 
 
 def add_formats(group: argparse._ActionsContainer) -> None:

@@ -84,7 +84,7 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
         columns.append(
             Column("order", "best order", lambda order: "-" if order is None else f"{order:.4g}")
         )
-    elif options.adjacency == "add_remove":
+    elif options.adjacency != "replace_one":
         beside = f"{wanted}_rdp"
         for record in records:
             record["saved"] = saving(record[wanted], record[beside]) or "-"

@@ -89,9 +89,10 @@ OPTIONS = {
 
 CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
 ACCOUNTANTS = ("pld", "rdp")
-ADJACENCIES = ("add_remove", "replace_one")
+ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 COMPARISONS = ("rdp", "gdp")
 NAMES = (
+    "account",
     "epsilon",
     "delta",
     "curve",

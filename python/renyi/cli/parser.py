@@ -6,11 +6,12 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
-from renyi.cli import check, values
+from renyi.cli import account, check, values
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
     add_accounting,
     add_adjacency,
+    add_digits,
     add_figure,
     add_formats,
     add_numbers,
@@ -66,18 +67,34 @@ def build_parser() -> Parser:
             add_adjacency(method)
         if spec.figure:
             add_figure(command.add_argument_group("curve"))
-        method.add_argument(
-            "--digits",
-            type=one(Domain("from 1 to 17", lambda x: 1 <= x <= 17, whole=True)),
-            default=4,
-            metavar="D",
-            help="significant digits to print, 1 to 17 (default 4)",
-        )
+        add_digits(method)
         add_formats(method)
+    _add_account(commands)
     _add_verify(commands)
     _add_bench(commands)
     _add_info(commands)
     return parser
+
+
+def _add_account(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _add(
+        commands,
+        "account",
+        account.account,
+        "epsilon of any mechanisms, described in a JSON file",
+        "Epsilon of whatever was released, at a given delta: by the exact curve and by\n"
+        "Renyi-DP, as far as either can bound it. FILE holds what Mechanism.to_json() writes;\n"
+        "- is the standard input. The exit code is 1 if neither can.",
+        "  python -c 'import renyi; print((renyi.Laplace(2.0) * 3).to_json())' > run.json\n"
+        "  renyi account run.json --delta 1e-5",
+        _usage("account", "FILE --delta DELTA", "[option ...]"),
+    )
+    command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
+    add_numbers(command.add_argument_group("numbers"), ("delta",))
+    method = command.add_argument_group("method and output")
+    add_adjacency(method)
+    add_digits(method)
+    add_formats(method)
 
 
 def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:

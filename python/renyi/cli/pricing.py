@@ -31,7 +31,7 @@ def price(
     wanted = "epsilon" if given == "delta" else "delta"
     record = _by_curve(options, run, given, value, certify)
     number, order = None, None
-    if options.adjacency == "add_remove":
+    if options.adjacency != "replace_one":
         beside = _by_renyi(options, run, given, value)
         number, order = beside[wanted], beside["order"]
     return {**record, f"{wanted}_rdp": number, "order": order}

@@ -20,11 +20,13 @@ SAMPLING = "poisson"
 _CHANGES = {
     "add_remove": "the addition or removal of one record",
     "replace_one": "the replacement of one record",
+    "zero_out": "the replacement of one record by one that contributes nothing",
 }
 _DIRECTIONS = {"remove": "one record removed", "add": "one record added"}
 _ADJACENCIES = {
     "add_remove": "add or remove one record (not: replace one)",
     "replace_one": "replace one record by another (not: add or remove one)",
+    "zero_out": "replace one record by one that contributes nothing",
 }
 
 
