@@ -146,15 +146,17 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
     return best;
 }
 
-// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.
-double scanned_minimum(const RdpQuery& query) noexcept {
-    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
+// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it; an order
+// where a minimum is known already, or NaN, stands for those next to it.
+double scanned_minimum(const RdpQuery& query, double known) noexcept {
+    constexpr double kStep = 1.0, kGolden = 0.6180339887498949;
     constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kStep) + 2;
     std::array<double, kMost> grid;
     std::size_t count = 0;
     for (double x = kLogSmallest; x < query.log_largest; x += kStep) grid[count++] = query.order_at(x);
     grid[count++] = query.largest;
     const double best = lane_log(best_of_list(query, {grid.data(), count}) - 1.0);
+    if (std::fabs(best - lane_log(known - 1.0)) <= kStep) return known;
     const auto value = [&](double x) { return query.convert_upper(query.order_at(x)); };
     double low = best - kStep, high = best + kStep;
     double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
@@ -179,12 +181,12 @@ double best_of_continuum(const RdpQuery& query) noexcept {
                                                      [&](double alpha) { return closed_form(query, alpha); }));
     if (is_closed(query.conversion)) return closed;
     const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
-    if (query.conversion == Conversion::asoodeh) return better(scanned_minimum(query), closed);
+    if (query.conversion == Conversion::asoodeh) return better(scanned_minimum(query, kNaN), closed);
     const double exact = query.order_at(rising_root(query, lane_log(closed - 1.0), 1e-9, Slope::bound,
                                                     [&](double alpha) { return optimal_form(query, alpha); }));
     const double best = better(exact, closed);
     // Where e^K is not large there may be a second minimum towards alpha = 1.
-    return log_moment(query.composition, best).value < 3.0 ? better(scanned_minimum(query), best) : best;
+    return log_moment(query.composition, best).value < 3.0 ? better(scanned_minimum(query, best), best) : best;
 }
 
 // Curves bend sharply at whole orders if anywhere: the search ends next to one.
