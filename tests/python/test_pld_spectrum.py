@@ -21,7 +21,8 @@ from renyi.pld import (
     delta_bounds,
     poisson_sampled,
 )
-from renyi.pld._composition import NodeMasses, TiltedPart, Window, compose
+from renyi.pld._composed_loss import NodeMasses, Window
+from renyi.pld._composition import TiltedPart, compose
 from renyi.pld._spectrum import LowFrequencies, _largest_beyond, _Moments, low_frequencies
 
 

@@ -29,7 +29,8 @@ Array = npt.NDArray[np.float64]
 Bracket = tuple[float, float]
 Lattice = Callable[[], pld.Composition]
 
-FALLBACK_RTOL = 1e-6  # of a single number that only lattices can give
+STEPS_RTOL = 1e-6  # of a single number that only lattices can give: of Gaussian steps
+LOSSES_RTOL = 1e-5  # of anything else
 GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
 LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
@@ -87,19 +88,19 @@ class PrivacyCurves:
         if deltas.size == 1 and self.is_enough(float(known[0]), float(deltas[0]), remove):
             return np.zeros(1)
         result = self._fast_epsilons(deltas, remove)
-        lattice = self._lattice(remove, FALLBACK_RTOL)
+        lattice = self._lattice(remove, self._plain_rtol())
         for i in np.flatnonzero(np.isnan(result)):
             delta = float(deltas[i])
             if self.is_enough(float(known[i]), delta, remove):
                 result[i] = 0.0
             else:
-                result[i] = self._epsilon_bracket(delta, remove, FALLBACK_RTOL, lattice)[1]
+                result[i] = self._epsilon_bracket(delta, remove, STEPS_RTOL, lattice)[1]
         return result
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
         """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
         result = self._fast_deltas(epsilons, remove)
-        lattice = self._lattice(remove, FALLBACK_RTOL)
+        lattice = self._lattice(remove, self._plain_rtol())
         for i in np.flatnonzero(np.isnan(result)):
             epsilon = float(epsilons[i])
             if known is not None and self.is_enough(epsilon, float(known[i]), remove):
@@ -177,6 +178,9 @@ class PrivacyCurves:
                 return bracket
         low, high = lattice().delta_bounds(epsilon)
         return _common(bracket, (0.0 if self._reduces_noise() else low, high))
+
+    def _plain_rtol(self) -> float:
+        return STEPS_RTOL if self._only_steps else LOSSES_RTOL
 
     def _reduces_noise(self) -> bool:
         """Whether lattices account for less noise than there is, and bound from above only."""

@@ -50,6 +50,7 @@ from renyi.mechanisms import (
 __all__ = ["leaves", "loss_of", "replace_one_loss_of", "step_loss"]
 
 REPLACE = "replace_one"
+PRODUCT_POINTS = 8192  # losses of several releases on one sample
 NOTHING, REVEALED = pld.NOTHING, pld.REVEALED
 
 BY_RENYI_ONLY = "it is known by its Rényi divergences only, RDPAccountant takes it"
@@ -180,7 +181,7 @@ def _(mechanism: Composed, adjacency: str, remove: bool) -> Pair:
         return NOTHING
     if len(parts) == 1 and parts[0][1] == 1:
         return parts[0][0]
-    return _within_engine(lambda: pld.Product(tuple(parts)), mechanism)
+    return _within_engine(lambda: pld.Product(tuple(parts), PRODUCT_POINTS), mechanism)
 
 
 @_loss.register

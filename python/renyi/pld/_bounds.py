@@ -9,7 +9,7 @@ from fractions import Fraction
 from renyi._validation import count_of, delta_of, real_of
 from renyi.pld import _plan
 from renyi.pld._cells import ROUNDING
-from renyi.pld._composition import ComposedLoss
+from renyi.pld._crossing import solved_epsilon, tighter
 from renyi.pld._distribution import PrivacyLossDistribution
 from renyi.pld._gaussian import REACH, Gaussian
 from renyi.pld._layout import Goal, Layout, first_layout, refined
@@ -131,7 +131,7 @@ class Composition:
             return -math.inf, math.inf
         best = (-math.inf, math.inf)
         for solved in self._solved:
-            best = _tighter(best, _solve_epsilon(solved, delta))
+            best = tighter(best, solved_epsilon(solved, delta))
         guess = self._guess(delta - low_mass)
         for _ in range(4):
             if best[1] - best[0] < math.inf:
@@ -139,7 +139,7 @@ class Composition:
                 if self._is_tight(best, delta):
                     break
             before = best
-            best = _tighter(best, _solve_epsilon(self._solve(guess), delta))
+            best = tighter(best, solved_epsilon(self._solve(guess), delta))
             if best[0] >= before[0] and before[1] - before[0] <= 1.5 * (best[1] - best[0]):
                 break
             if best[1] - best[0] == math.inf:
@@ -229,51 +229,6 @@ class Composition:
             else:
                 high = middle
         return 0.5 * (low + high)
-
-
-def _tighter(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    return max(a[0], b[0]), min(a[1], b[1])
-
-
-def _solve_epsilon(solved: Solved, delta: float) -> tuple[float, float]:
-    # delta(epsilon) >= 1 - e^epsilon gives the first where the lattice gives nothing.
-    floor = math.log1p(-delta) - 4.0 * ROUNDING
-    return (
-        max(_crossing(solved.lower, delta, solved.epsilon, outward=-1.0), floor),
-        _crossing(solved.upper, delta, solved.epsilon, outward=1.0),
-    )
-
-
-def _crossing(curve: ComposedLoss, delta: float, start: float, outward: float) -> float:
-    """Return a point where the bound crosses delta, found from ``start`` outward by bisection.
-
-    A point where the lower bound exceeds delta is below epsilon, one where the upper bound does
-    not is above it, wherever they were found.
-    """
-    stride = curve.step * curve.window.size / 1024.0
-    low = high = start
-    for _ in range(40):
-        if curve.delta(low) > delta:
-            break
-        low, high, stride = low - stride, low, 1.5 * stride
-    else:
-        return -math.inf if outward < 0.0 else math.inf
-    stride = curve.step * curve.window.size / 1024.0
-    for _ in range(40):
-        if curve.delta(high) <= delta:
-            break
-        low, high, stride = high, high + stride, 1.5 * stride
-    else:
-        return math.inf
-    while high - low > 1e-15 * max(abs(low), abs(high)):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if curve.delta(middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high if outward > 0.0 else low
 
 
 def _merged(parts: Iterable[Part]) -> tuple[list[Part], float]:

@@ -47,10 +47,10 @@ class Law:
         p, q = (np.pad(masses, (even, size - even - masses.size)) for masses in (self.p, self.q))
         error = self.error + 4.0 * ROUNDING
         changed = replace(self, step=2.0 * self.step, first=first, error=error)
-        if not self.upper:
-            return replace(changed, p=p[::2] + p[1::2], q=q[::2] + q[1::2])
-        # An odd node, with h to both neighbours, is shared so that both masses are kept.
-        smaller, larger = 1.0 / (1.0 + math.exp(self.step)), 1.0 / (1.0 + math.exp(-self.step))
+        # An odd node, with h to both neighbours, goes to both: from below in halves, from above so
+        # that both masses are kept.
+        shift = self.step if self.upper else 0.0
+        smaller, larger = 1.0 / (1.0 + math.exp(shift)), 1.0 / (1.0 + math.exp(-shift))
         p = np.append(p[::2] + smaller * p[1::2], 0.0) + np.append(0.0, larger * p[1::2])
         q = np.append(q[::2] + larger * q[1::2], 0.0) + np.append(0.0, smaller * q[1::2])
         return replace(changed, p=p, q=q)

@@ -15,19 +15,26 @@ Steps are powers of two; where a convolution has become long its step is doubled
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from renyi._validation import count_of
-from renyi.pld._cells import ROUNDING, Atoms
+from renyi.pld._cells import ROUNDING, Array, Atoms, Cells, Indices, empty_cells, summed
 from renyi.pld._convolution import Law, composed, connected, merged
 from renyi.pld._discrete import OnlyAtoms
 from renyi.pld._distribution import PrivacyLossDistribution, require_pair
+from renyi.pld._gaussian import STEEPEST
 
 __all__ = ["Product"]
+
+Flags = npt.NDArray[np.bool_]
+
+NEIGHBOURS = 3.0  # cells that two outcomes to be blended may lie apart
 
 Part = tuple[PrivacyLossDistribution, int]
 
@@ -93,7 +100,7 @@ class Product(OnlyAtoms):
 
     @property
     def optimistic(self) -> PrivacyLossDistribution:
-        return _Merged(self)
+        return _Blended(self)
 
     def atoms(self) -> Atoms:
         law = self._above
@@ -108,8 +115,14 @@ class Product(OnlyAtoms):
 
 
 @dataclass(frozen=True)
-class _Merged(OnlyAtoms):
-    """What a `Product` stands for, outcomes of about equal losses merged: dominated by it."""
+class _Blended(PrivacyLossDistribution):
+    """What a `Product` stands for, outcomes of about equal losses merged: dominated by it.
+
+    Of any two outcomes of neighbouring cells one half each is handed on as a blend, 1 - u of the
+    one and u of the other, u uniform: merging again. So the losses fill the gaps, and a further
+    lattice loses no more than by a smooth density. p, q and p - e^a q are linear in u, so that the
+    trapezoidal rule integrates them exactly. Outcomes by themselves stay atoms.
+    """
 
     product: Product
 
@@ -121,14 +134,82 @@ class _Merged(OnlyAtoms):
     def null_mass(self) -> float:
         return self._law.null
 
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self._losses[0]), float(self._losses[-1])
+
     def atoms(self) -> Atoms:
-        law = self._law
-        loss = np.log(law.p) - np.log(law.q)
-        moved = 2.0 * law.error + 4.0 * ROUNDING * (1400.0 + np.abs(loss))
-        return Atoms(loss, law.p, law.q, moved, np.full(loss.size, law.error))
+        law, loss, blended = self._law, self._losses, self._blended
+        kept = 1.0 - 0.5 * np.append(blended, False) - 0.5 * np.append(False, blended)
+        error = np.full(loss.size, law.error + ROUNDING)
+        return Atoms(loss, kept * law.p, kept * law.q, self._moved, error).where(kept > 0.0)
+
+    def loss_range(self, tail: float) -> tuple[float, float]:
+        return self.support if self._blended.any() else (math.inf, -math.inf)
+
+    def other_range(self, tail: float) -> tuple[float, float]:
+        return self.loss_range(tail)
+
+    def cells(self, edges: Array) -> Cells:
+        law, nodes = self._law, self._losses
+        if not self._blended.any():
+            return empty_cells(edges.size - 1)
+        inside = np.flatnonzero((edges > nodes[0]) & (edges < nodes[-1]))
+        place = np.searchsorted(nodes, edges[inside], "right") - 1
+        shares = _shares(law, nodes, place, edges[inside])
+        # Points in order of their losses: the nodes, and the edges between them.
+        index = np.concatenate((np.arange(nodes.size), place))
+        u = np.concatenate((np.zeros(nodes.size), shares))
+        order = np.lexsort((u, index))
+        index, u = index[order], u[order]
+        loss = np.concatenate((nodes, edges[inside]))[order]
+        following = np.minimum(index + 1, nodes.size - 1)
+        p, q = (((1.0 - u) * m[index] + u * m[following]) for m in (law.p, law.q))
+        # No piece straddles an edge; what lies outside the edges counts for nothing.
+        kept = (loss[:-1] >= edges[0]) & (loss[:-1] < edges[-1]) & self._blended[index[:-1]]
+        width = np.where(kept, np.diff(index + u), 0.0)
+        cell = np.clip(np.searchsorted(edges, loss[:-1], "right") - 1, 0, edges.size - 2)
+        start, end = edges[cell], edges[cell + 1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            rise = [p_ * -np.expm1(np.minimum(start - l_, 0.0)) for p_, l_ in _pairs(p, loss)]
+            fall = [p_ * np.expm1(np.clip(end - l_, 0.0, STEEPEST)) for p_, l_ in _pairs(p, loss)]
+        sums = [
+            summed(cell, 0.5 * width * (left + right), edges.size - 1)
+            for left, right in ((p[:-1], p[1:]), (q[:-1], q[1:]), rise, fall)
+        ]
+        error = np.full(edges.size - 1, law.error + ROUNDING * (16.0 + nodes.size))
+        slip = np.full(edges.size, float(self._moved.max()))
+        return Cells(sums[0], sums[1], sums[2], sums[3], error, error, slip)
 
     @cached_property
     def _law(self) -> Law:
         points = self.product.points
         laws = [(merged(pair.optimistic, points), count) for pair, count in self.product.parts]
-        return composed(laws, points).where_both_are_seen()
+        law = composed(laws, points).where_both_are_seen()
+        order = np.argsort(np.log(law.p) - np.log(law.q), kind="stable")
+        return replace(law, p=law.p[order], q=law.q[order])
+
+    @cached_property
+    def _losses(self) -> Array:
+        return np.log(self._law.p) - np.log(self._law.q)
+
+    @cached_property
+    def _blended(self) -> Flags:
+        """Whether an outcome and the following one are blended."""
+        return np.asarray(np.diff(self._losses) <= NEIGHBOURS * self._law.step)
+
+    @property
+    def _moved(self) -> Array:
+        return 2.0 * self._law.error + 4.0 * ROUNDING * (1400.0 + np.abs(self._losses))
+
+
+def _pairs(p: Array, loss: Array) -> list[tuple[Array, Array]]:
+    return [(p[:-1], loss[:-1]), (p[1:], loss[1:])]
+
+
+def _shares(law: Law, nodes: Array, place: Indices, edges: Array) -> Array:
+    """Return u where the blend of outcomes i and i + 1 has the loss e: (p - e^e q)(u) = 0."""
+    below = law.p[place] * np.expm1(edges - nodes[place])
+    above = law.p[place + 1] * -np.expm1(edges - nodes[place + 1])
+    total = below + above
+    return np.divide(below, total, out=np.zeros_like(total), where=total > 0.0)

@@ -10,17 +10,15 @@ import numpy as np
 
 from renyi.pld import _plan
 from renyi.pld._cells import ROUNDING
-from renyi.pld._composition import (
+from renyi.pld._composed_loss import (
     ComposedLoss,
     NodeMasses,
     TailSums,
     Tilt,
-    TiltedPart,
     Window,
-    compose,
     largest_weight,
-    tilted,
 )
+from renyi.pld._composition import TiltedPart, compose, tilted
 from renyi.pld._lattice import LatticePair
 from renyi.pld._layout import Goal, Layout
 from renyi.pld._spectrum import low_frequencies

@@ -23,15 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi.pld._cells import ROUNDING, Array
-from renyi.pld._composition import (
-    Complex,
-    Spectrum,
-    TiltedPart,
-    Window,
-    power_of,
-    product,
-    weights_sum,
-)
+from renyi.pld._composed_loss import Window, weights_sum
+from renyi.pld._composition import Complex, Spectrum, TiltedPart, power_of, product
 
 __all__ = ["LowFrequencies", "low_frequencies"]
 

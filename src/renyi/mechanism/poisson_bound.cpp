@@ -43,7 +43,7 @@ PoissonBound::PoissonBound(CurvePointer base, double q, PoissonBoundKind kind)
       kind_(kind),
       largest_order_(q == 0.0 ? kInfinity : base_->largest_order()),
       largest_loss_(upper(log_mixture(q, {base_->largest_loss(), 0.0}))) {
-    if (q < 1.0) largest_order_ = std::floor(largest_order_);
+    if (q < 1.0 && kind != PoissonBoundKind::lower) largest_order_ = std::floor(largest_order_);
 }
 
 // Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20, and
@@ -77,7 +77,7 @@ LogMoment PoissonBound::above(double alpha) const noexcept {
 // The lines through (n-1, n) and (n+1, n+2) at alpha = n + t; the second needs the base at n+2.
 LogMoment PoissonBound::below(double alpha) const noexcept {
     const double n = std::floor(alpha), t = alpha - n;
-    if (t == 0.0 || alpha > largest_order_) {
+    if (t == 0.0) {
         return polygon_segment(alpha, largest_order_, [this](double order) { return at_whole_order(order); });
     }
     const auto at = [this](double order) { return order < 2.0 ? Certified{0.0, 0.0} : at_whole_order(order); };
