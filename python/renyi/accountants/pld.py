@@ -44,7 +44,9 @@ class PLDAccountant(CurveAccountant):
     Equal steps merge: memory and time grow with the number of distinct steps only. Single numbers
     are rounded up from a certified bracket about 1e-12 wide, or, with few effective steps, from an
     estimate widened by ten times its estimated error (about 1e-10); the ``_bounds`` methods return
-    certified brackets only. Methods may be called from many threads.
+    certified brackets only: of the curve of the dominating pairs, which for `Exponential` and
+    sampling without Poisson's coins is above that of any one mechanism. Methods may be called from
+    many threads.
 
     Time and memory of a query are bounded: at most 2^19 contour nodes (16 bytes each), after that
     lattices of at most 2^20 nodes (half a gigabyte, seconds). Lattices are needed where the rare
