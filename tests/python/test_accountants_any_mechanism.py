@@ -272,6 +272,37 @@ def test_accountants_pickle_with_everything_composed(accountant):
         assert other.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
 
 
+BOTH = [
+    DiscreteGaussian(2.0, 1) * 7,
+    PoissonSampled(Laplace(1.5), 0.05) * 50,
+    PoissonSampled(RandomizedResponse(0.7, 4), 0.05) * 50,
+    PoissonSampled(PoissonSampled(DiscreteLaplace(3.0, 2), 0.5), 0.1) * 10,
+    FixedSizeSampled(Laplace(1.5), 5, 100) * 20,
+    FixedSizeSampled(Gaussian(1.5), 5, 100) * 20,
+    ShuffledBatches(ApproxDP(0.4, 1e-7) + Laplace(3.0), 10) * 3,
+    TreeAggregation(4.0, 30) * 2 + PureDP(0.1),
+    Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
+    Gumbel(3.0) * 3,
+]
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("mechanism", BOTH, ids=repr)
+def test_renyi_bounds_are_never_below_the_exact_curve(mechanism, adjacency):
+    """Two engines that share no formula: Rényi curves in C++, lattices of losses in NumPy."""
+    exact, upper = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+    assert exact.supports(mechanism) == upper.supports(mechanism) or adjacency == "replace_one"
+    if not (exact.supports(mechanism) and upper.supports(mechanism)):
+        return
+    exact.compose(mechanism)
+    upper.compose(mechanism)
+    for delta in 1e-5, 0.05:
+        low, _ = exact.get_epsilon_bounds(delta, rtol=1e-3)
+        assert low <= upper.get_epsilon(delta) <= 3.0 * low + 1.0
+    low, _ = exact.get_delta_bounds(0.5, rtol=1e-3)
+    assert low <= upper.get_delta(0.5)
+
+
 def test_brackets_of_few_effective_steps_are_narrow():
     """No contour answers here, so lattices have to."""
     accountant = PLDAccountant().compose(PoissonSampled(Gaussian(5.0), 1e-3), 16)
