@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from renyi import special
+from renyi import reference, special
 from renyi.cli import main
-from renyi.verify import random_points, verify_point
+from renyi.verify import random_points, verify_curves, verify_point
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,66 @@ def test_a_random_sample_of_the_box(capsys):
     assert main(["verify", "--random", "20", "--seed", "3"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""  # the progress bar is for terminals
-    table = captured.out.split("\n\n")[1].splitlines()
-    assert len(table) == 6
-    assert all(line.split()[-1] == "0" for line in table[1:])
+    _, routes, _, curves, verdict = captured.out.split("\n\n")
+    for table, rows in ((routes, 5), (curves, len(verify_curves(0.1, 2.0, 2.0, digits=30)))):
+        lines = table.splitlines()
+        assert len(lines) == 1 + rows
+        assert all(line.split()[-1] == "0" for line in lines[1:])
+    assert verdict == "Every certified bracket contains the reference.\n"
 
 
-def test_csv_has_a_row_a_route(capsys):
+def test_csv_has_a_row_a_route_and_a_curve(capsys):
     arguments = ["verify", "--sample-rate", "0.01", "--noise-multiplier", "1,2", "--order", "3"]
     assert main([*arguments, "--csv"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 5
+    curves = len(verify_curves(0.01, 1.0, 3.0, digits=30))
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * (5 + curves)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        (0.01, 1.0, 8.5),
+        (1.0, 2.0, 7.0),
+        (0.0, 0.5, 3.0),
+        (0.9, 2.0, 1.0),
+        (1e-12, 1e6, 1.0 + 1e-8),
+        (0.3, 1e-3, 1e6),
+        (0.3, math.inf, 2.0),
+    ],
+)
+def test_every_curve_agrees(point):
+    checks = verify_curves(*point, digits=30)
+    assert len({check.curve for check in checks}) == len(checks) > 15
+    for check in checks:
+        assert check.ok
+        assert check.lower <= check.upper
+        assert check.order <= point[2]
+
+
+def test_a_known_divergence():
+    laplace = {check.curve: check for check in verify_curves(0.01, 2.0, 2.0)}["Laplace"]
+    assert laplace.reference.startswith("0.2003038961736159622")
+    assert laplace.upper == pytest.approx(0.20030389617361596, rel=1e-13)
+    assert laplace.proven > 13
+    assert laplace.digits > 13
+
+
+@pytest.mark.parametrize("factor", [0.999, 1.001])
+def test_a_wrong_curve_is_caught(monkeypatch, capsys, factor):
+    right = reference.rdp_laplace
+    monkeypatch.setattr(reference, "rdp_laplace", lambda *arguments: factor * right(*arguments))
+    wrong = {check.curve for check in verify_curves(0.01, 1.0, 8.5) if not check.ok}
+    assert "Laplace" in wrong
+    assert "Laplace, Poisson" not in wrong
+    assert ("Laplace, bound for any sample" in wrong) == (factor > 1)  # of a bound only the upper
+    assert (
+        main(["verify", "--sample-rate", "0.01", "--noise-multiplier", "1", "--order", "8.5"]) == 1
+    )
+    assert "NO" in capsys.readouterr().out
+
+
+def test_bad_points_of_curves():
+    with pytest.raises(ValueError, match=r"^order must be in \[1, 1e6\], got 0.5"):
+        verify_curves(0.1, 1.0, 0.5)
+    with pytest.raises(ValueError, match=r"^digits must be at least 30, got 20"):
+        verify_curves(0.1, 1.0, 2.0, digits=20)

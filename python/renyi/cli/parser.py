@@ -6,7 +6,7 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
-from renyi.cli import account, check, values
+from renyi.cli import account, check, values, verification
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
     add_accounting,
@@ -101,11 +101,12 @@ def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _add(
         commands,
         "verify",
-        check.verify,
+        verification.verify,
         "check the engine against multi-precision arithmetic",
         "Compares every route of the engine (binomial, series, quadrature, and the one it picks)\n"
         "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
-        f"contains the reference. The exit code is 1 if any bracket does not.\n\n{SWEEP_NOTE}",
+        "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
+        f"kind of mechanism. The exit code is 1 if any bracket does not.\n\n{SWEEP_NOTE}",
         "  renyi verify --sample-rate 0.01 --noise-multiplier 1 --order 8.5\n"
         "  renyi verify --random 200 --seed 1",
         _usage(

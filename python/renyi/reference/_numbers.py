@@ -66,6 +66,43 @@ def real(value: Fraction | float) -> Any:
     return mp.mpf(value.numerator) / value.denominator
 
 
+def positive(name: str, value: Number) -> Fraction | float:
+    """Return the argument exactly: a positive number, or inf.
+
+    >>> positive("scale", 0.5)
+    Fraction(1, 2)
+    """
+    number = exact(name, value)
+    require(name, number > 0, "positive", value)
+    return number
+
+
+def unit(name: str, value: Number) -> Fraction:
+    """Return a number in [0, 1] exactly."""
+    number = exact(name, value)
+    require(name, 0 <= number <= 1, "in [0, 1]", value)
+    return Fraction(number)
+
+
+def whole(name: str, value: Number, least: int) -> int:
+    """Return a whole number that is not below ``least``."""
+    number = exact(name, value)
+    fits = isinstance(number, Fraction) and number.denominator == 1 and number >= least
+    require(name, fits, f"a whole number >= {least}", value)
+    return int(number)
+
+
+def order_of(alpha: Number) -> Fraction:
+    """Return a Rényi order exactly: finite and at least 1, where 1 is the Kullback-Leibler limit.
+
+    >>> order_of(1.5)
+    Fraction(3, 2)
+    """
+    order = exact("alpha", alpha)
+    require("alpha", 1 <= order < math.inf, ">= 1 and finite", alpha)
+    return Fraction(order)
+
+
 def settle(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> Any:
     """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy here.
 

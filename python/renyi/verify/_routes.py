@@ -1,8 +1,6 @@
-"""Cross-checks of the engine against multi-precision arithmetic.
+"""The routes to log A of the sampled Gaussian mechanism against the reference, at one point.
 
-Every route to the same number (binomial, series, quadrature, and the dispatcher that picks one) is
-compared with ``renyi.reference``: how many digits agree, and whether the certified bracket contains
-the reference.
+Binomial sum, series, quadrature, and the dispatcher that picks one of them.
 """
 
 from __future__ import annotations
@@ -10,11 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import mpmath
 import numpy as np
 
 from renyi import reference, special
+
+if TYPE_CHECKING:
+    from renyi.verify._curves import CurveCheck
 
 __all__ = ["RouteCheck", "Verification", "random_points", "verify_point"]
 
@@ -74,19 +76,15 @@ class RouteCheck:
     @property
     def proven(self) -> float:
         """Decimal digits that the bracket proves: -log10 of its half-width over the value."""
-        if not self.applies:
-            return math.nan
-        if self.lower == self.upper:
-            return MAX_DIGITS
-        half = (self.upper - self.lower) / 2.0
-        if half <= 0.0 or self.value == 0.0:
-            return 0.0
-        return min(MAX_DIGITS, max(0.0, -math.log10(half / abs(self.value))))
+        return proven_digits(self.value, self.lower, self.upper) if self.applies else math.nan
 
 
 @dataclass(frozen=True)
 class Verification:
-    """All routes at one point, and the references as decimal text of 30 digits."""
+    """All routes at one point, and the references as decimal text of 30 digits.
+
+    ``curves`` may hold what `renyi.verify.verify_curves` found at the same point.
+    """
 
     sample_rate: float
     noise_multiplier: float
@@ -94,11 +92,12 @@ class Verification:
     log_a: str
     rdp: str
     routes: tuple[RouteCheck, ...]
+    curves: tuple[CurveCheck, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether no route violates its bracket."""
-        return all(route.ok for route in self.routes)
+        """Whether no route and no curve violates its bracket."""
+        return all(route.ok for route in self.routes) and all(curve.ok for curve in self.curves)
 
 
 def verify_point(
@@ -136,10 +135,7 @@ def verify_point(
     ['binomial']
     """
     q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
-    _check("sample_rate", q, 0.0 <= q <= 1.0, "in [0, 1]")
-    _check("noise_multiplier", sigma, sigma > 0.0, "greater than 0")
-    _check("order", alpha, 1.0 <= alpha <= 1e6, "in [1, 1e6]")
-    _check("digits", digits, digits >= 30, "at least 30")
+    check_point(q, sigma, alpha, digits)
     truths = _references(q, sigma, alpha, digits)
     routes = tuple(
         _check_route(route, truths["rdp" if route == "rdp" else "log_a"], (q, sigma, alpha), digits)
@@ -199,15 +195,37 @@ def _check_route(
         # The reference is itself rounded: exact ends (q = 1) must not fail by its last digits.
         slack = abs(truth) * mpmath.mpf(10) ** (8 - digits)
         contained = bool(mpmath.mpf(lower) <= truth + slack and truth - slack <= mpmath.mpf(upper))
-        error = abs(mpmath.mpf(value) - truth)
-        if error == 0:
-            agreeing = MAX_DIGITS
-        elif truth == 0:
-            agreeing = 0.0
-        else:
-            agreeing = min(MAX_DIGITS, max(0.0, float(-mpmath.log10(error / abs(truth)))))
+        agreeing = agreeing_digits(value, truth)
     ordered = lower <= value <= upper
     return RouteCheck(route, value, lower, upper, agreeing, contained, contained and ordered)
+
+
+def agreeing_digits(value: float, truth: mpmath.mpf) -> float:
+    """Return -log10 of the relative error, at the working precision; from 0 to 17."""
+    error = abs(mpmath.mpf(value) - truth)
+    if error == 0:
+        return MAX_DIGITS
+    if truth == 0:
+        return 0.0
+    return min(MAX_DIGITS, max(0.0, float(-mpmath.log10(error / abs(truth)))))
+
+
+def proven_digits(value: float, lower: float, upper: float) -> float:
+    """Return -log10 of the half-width of a bracket over a value in it; from 0 to 17."""
+    if lower == upper:
+        return MAX_DIGITS
+    half = (upper - lower) / 2.0
+    if not 0.0 < half < math.inf or value == 0.0:
+        return 0.0
+    return min(MAX_DIGITS, max(0.0, -math.log10(half / abs(value))))
+
+
+def check_point(q: float, sigma: float, alpha: float, digits: int) -> None:
+    """Refuse a point outside the domain."""
+    _check("sample_rate", q, 0.0 <= q <= 1.0, "in [0, 1]")
+    _check("noise_multiplier", sigma, sigma > 0.0, "greater than 0")
+    _check("order", alpha, 1.0 <= alpha <= 1e6, "in [1, 1e6]")
+    _check("digits", digits, digits >= 30, "at least 30")
 
 
 def _check(name: str, value: float, fits: bool, words: str) -> None:

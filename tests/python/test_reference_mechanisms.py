@@ -1,0 +1,330 @@
+"""The mechanisms of renyi.reference against their definitions, by routes they do not use."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import pytest
+from mpmath import mp
+
+from renyi import reference
+
+ORDERS = (1, 1.5, 2, 7.25, 40)
+DIGITS = 20
+
+
+def close(x, y, digits=DIGITS - 3):
+    return abs(x - y) <= mp.mpf(10) ** -digits * max(abs(x), abs(y))
+
+
+def by_integral(p, q, alpha, points):
+    """The divergence of two densities, by mpmath's quadrature of the definition."""
+
+    def integrand(x):
+        if alpha == 1:
+            return p(x) * mp.log(p(x) / q(x))
+        return p(x) ** mp.mpf(alpha) * q(x) ** (1 - mp.mpf(alpha))
+
+    total = mp.quad(integrand, points)
+    return total if alpha == 1 else mp.log(total) / (mp.mpf(alpha) - 1)
+
+
+def by_sum(p, q, alpha):
+    """The divergence of two lists of masses."""
+    if alpha == 1:
+        return mp.fsum(x * mp.log(x / y) for x, y in zip(p, q, strict=True))
+    a = mp.mpf(alpha)
+    return mp.log(mp.fsum(x**a * y ** (1 - a) for x, y in zip(p, q, strict=True))) / (a - 1)
+
+
+def mixed(q, p, r):
+    """The law of a sampled step."""
+    return lambda x: (1 - q) * r(x) + q * p(x)
+
+
+def laplace(scale, centre):
+    return lambda x: mp.exp(-abs(x - centre) / scale) / (2 * scale)
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize("scale", [0.3, 2.0])
+def test_laplace_is_the_integral(scale, alpha):
+    with mp.workdps(30):
+        b = mp.mpf(scale)
+        tail = 80 * b * max(1, alpha)
+        points = [-tail, -10 * b, -b, 0, 0.5, 1, 1 + b, 1 + 10 * b, 1 + tail]
+        p, q = laplace(b, 1), laplace(b, 0)
+        expected = by_integral(p, q, alpha, points)
+        assert close(reference.rdp_laplace(scale, alpha, DIGITS), expected)
+        assert close(reference.rdp_sampled_laplace(1, scale, alpha, digits=DIGITS), expected)
+        mixture = mixed(mp.mpf("0.2"), p, q)
+        for direction, pair in (("remove", (mixture, q)), ("add", (q, mixture))):
+            value = reference.rdp_sampled_laplace("0.2", scale, alpha, direction, DIGITS)
+            assert close(value, by_integral(*pair, alpha, points))
+
+
+@pytest.mark.parametrize("alpha", [1, 1.5, 2, 2.5])
+def test_gumbel_is_the_worse_integral(alpha):
+    shift = 0.4
+
+    def gumbel(centre):
+        return lambda x: mp.exp(-(x - centre) - mp.exp(-(x - centre)))
+
+    with mp.workdps(30):
+        points = [-6, -4, -2, 0, 2, 5, 10, 20, 60, 200]
+        forth, back = (
+            by_integral(gumbel(mp.mpf(a)), gumbel(mp.mpf(b)), alpha, points)
+            for a, b in ((shift, 0), (0, shift))
+        )
+        value = reference.rdp_gumbel(shift, alpha, DIGITS)
+        assert close(value, max(forth, back), 15)
+    assert value < reference.rdp_gumbel(shift, 3.0, DIGITS) < mp.inf
+    assert reference.rdp_gumbel(shift, 1 / (1 - math.exp(-shift)) + 1e-9) == mp.inf
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize(("p", "choices"), [("0.6", 2), ("0.9", 4), ("0.1", 3), ("0.999999", 10)])
+def test_randomized_response_is_the_sum(p, choices, alpha):
+    with mp.workdps(40):
+        truth = mp.mpf(p)
+        other = (1 - truth) / (choices - 1)
+        first = [truth, other] + [other] * (choices - 2)
+        second = [other, truth] + [other] * (choices - 2)
+        expected = by_sum(first, second, alpha)
+        assert close(reference.rdp_randomized_response(p, alpha, choices, DIGITS), expected)
+        q = mp.mpf("0.03")
+        mixture = [(1 - q) * y + q * x for x, y in zip(first, second, strict=True)]
+        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
+            value = reference.rdp_sampled_randomized_response(
+                "0.03", p, alpha, choices, direction, DIGITS
+            )
+            assert close(value, by_sum(*pair, alpha))
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+def test_pure_dp_is_randomized_response(alpha):
+    with mp.workdps(40):
+        p = 1 / (1 + mp.exp(-mp.mpf("0.7")))
+    for value, expected in (
+        (
+            reference.rdp_pure_dp("0.7", alpha, DIGITS),
+            reference.rdp_randomized_response(p, alpha, 2, DIGITS),
+        ),
+        (
+            reference.rdp_sampled_pure_dp("0.01", "0.7", alpha, "add", DIGITS),
+            reference.rdp_sampled_randomized_response("0.01", p, alpha, 2, "add", DIGITS),
+        ),
+    ):
+        assert close(value, expected)
+
+
+def discrete(mass, centre, reach):
+    masses = [mass(abs(x - centre)) for x in range(-reach, reach + 1)]
+    total = mp.fsum(masses)
+    return [m / total for m in masses]
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize("sensitivity", [1, 3])
+def test_discrete_laplace_is_the_sum(alpha, sensitivity):
+    with mp.workdps(30):
+        scale, reach = 0.8, 150
+        first = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), sensitivity, reach + 10)
+        second = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), 0, reach + 10)
+        value = reference.rdp_discrete_laplace(scale, alpha, sensitivity, DIGITS)
+        assert close(value, by_sum(first, second, alpha), 15)
+        mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
+        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
+            value = reference.rdp_sampled_discrete_laplace(
+                "0.25", scale, alpha, sensitivity, direction, DIGITS
+            )
+            assert close(value, by_sum(*pair, alpha), 15)
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize("sigma", [0.4, 3.0])
+def test_discrete_gaussian_is_the_sum(alpha, sigma):
+    with mp.workdps(30):
+        reach = int(2 * alpha + 15 * sigma) + 5
+        first, second = (
+            discrete(lambda x: mp.exp(-(x**2) / (2 * mp.mpf(sigma) ** 2)), centre, reach)
+            for centre in (2, 0)
+        )
+        value = reference.rdp_discrete_gaussian(sigma, alpha, 2, DIGITS)
+        assert close(value, by_sum(first, second, alpha))
+        # never above the continuous one, and equal to it where alpha times sensitivity is whole
+        assert value <= reference.rdp_gaussian(sigma / 2, alpha, 30) * (1 + mp.mpf(10) ** -19)
+        mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
+        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
+            value = reference.rdp_sampled_discrete_gaussian(
+                "0.25", sigma, alpha, 2, direction, DIGITS
+            )
+            assert close(value, by_sum(*pair, alpha))
+
+
+def test_fine_lattices_are_the_continuous_noise():
+    lattice = reference.rdp_sampled_discrete_gaussian("0.1", 50, 3.5, 25, digits=DIGITS)
+    assert close(lattice, reference.rdp_sampled_gaussian("0.1", 2, 3.5, DIGITS), 15)
+    steps = [
+        reference.rdp_sampled_discrete_laplace("0.1", 2 * n, 3.5, n, digits=DIGITS)
+        for n in (50, 100)
+    ]
+    errors = [abs(s - reference.rdp_sampled_laplace("0.1", 2, 3.5, digits=DIGITS)) for s in steps]
+    assert 3.9 < errors[0] / errors[1] < 4.1
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+def test_bounded_range_is_the_worst_pair(epsilon, alpha):
+    value = reference.rdp_bounded_range(epsilon, alpha, DIGITS)
+    for direction in ("remove", "add"):  # one finds t, the other epsilon - t
+        found = reference.rdp_sampled_bounded_range(1, epsilon, alpha, direction, DIGITS)
+        assert close(value, found)
+    dominating = reference.rdp_sampled_exponential(1, epsilon, alpha, digits=DIGITS)
+    assert value < dominating <= reference.rdp_pure_dp(epsilon, alpha, DIGITS)
+    for direction in ("remove", "add"):
+        sampled = reference.rdp_sampled_bounded_range("0.1", epsilon, alpha, direction, DIGITS)
+        assert sampled < reference.rdp_sampled_exponential("0.1", epsilon, alpha, direction, DIGITS)
+
+
+def test_exponential_is_the_profile_of_bounded_range():
+    """The masses of the pair, from second differences of sup over t of delta."""
+    epsilon = mp.mpf(2)
+
+    def delta(x):
+        """Hockey-stick divergence at x of the worst pair with losses t and t - epsilon."""
+        t = (epsilon + x) / 2
+        high = mp.expm1(epsilon - t) / mp.expm1(epsilon)
+        return high * mp.exp(t) - mp.exp(x) * high
+
+    with mp.workdps(40):
+        for x in (-1, 0, 1.5):
+            # delta as a function of u = e^x has the second derivative g(x)/u, g the density
+            u = mp.exp(mp.mpf(x))
+            second = mp.diff(lambda v: delta(mp.log(v)), u, 2)
+            density = mp.exp(-mp.mpf(x) / 2) / (4 * mp.sinh(epsilon / 2))
+            assert close(second * u, density, 12)
+
+
+SAMPLED = {
+    "laplace": lambda q, alpha, way: reference.rdp_sampled_laplace(q, 0.7, alpha, way, DIGITS),
+    "randomized response": lambda q, alpha, way: reference.rdp_sampled_randomized_response(
+        q, 0.8, alpha, 3, way, DIGITS
+    ),
+    "pure": lambda q, alpha, way: reference.rdp_sampled_pure_dp(q, 3.0, alpha, way, DIGITS),
+    "discrete laplace": lambda q, alpha, way: reference.rdp_sampled_discrete_laplace(
+        q, 0.9, alpha, 2, way, DIGITS
+    ),
+    "discrete gaussian": lambda q, alpha, way: reference.rdp_sampled_discrete_gaussian(
+        q, 0.9, alpha, 1, way, DIGITS
+    ),
+    "exponential": lambda q, alpha, way: reference.rdp_sampled_exponential(
+        q, 2.0, alpha, way, DIGITS
+    ),
+    "bounded range": lambda q, alpha, way: reference.rdp_sampled_bounded_range(
+        q, 2.0, alpha, way, 12
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_sampled_pairs(name):
+    """Remove is not below add; both rise with q and alpha; q = 0 is nothing."""
+    value = SAMPLED[name]
+    assert value(0, 2, "remove") == value(0, 2, "add") == 0
+    for direction in ("remove", "add"):
+        for q in (1e-9, 0.3, 1 - 1e-9):
+            values = [value(q, alpha, direction) for alpha in (1, 1 + 1e-9, 1.5, 8)]
+            assert all(x < y for x, y in pairwise(values))
+            assert close(values[0], values[1], 7)
+        values = [value(q, 3, direction) for q in (1e-12, 1e-3, 0.5, 1)]
+        assert all(x < y for x, y in pairwise(values))
+    for q in (1e-12, 1e-3, 0.5):
+        assert value(q, 3, "remove") > value(q, 3, "add")
+    # to the first order alpha q^2 chi^2/2, whatever the pair
+    assert close(value(1e-12, 6, "remove") / value(1e-12, 2, "remove"), mp.mpf(3), 9)
+
+
+def test_extreme_arguments():
+    """Far from 1 the closed forms still agree with the pairs."""
+    for scale, alpha in ((2e-3, 1e5), (1e9, 1 + 1e-9), (1e9, 1e5), (2e-3, 1 + 1e-9)):
+        value = reference.rdp_laplace(scale, alpha, DIGITS)
+        assert close(value, reference.rdp_sampled_laplace(1, scale, alpha, digits=DIGITS))
+    tiny = reference.rdp_sampled_laplace(1e-12, 1e9, 1 + 1e-9, digits=DIGITS)
+    assert close(tiny, mp.mpf("5.0000000033333335455e-43"), 15)
+    for epsilon, alpha in ((1e-9, 1e5), (500, 1 + 1e-9), (500, 1e5)):
+        value = reference.rdp_pure_dp(epsilon, alpha, DIGITS)
+        assert close(value, reference.rdp_sampled_pure_dp(1, epsilon, alpha, digits=DIGITS))
+    assert close(reference.rdp_pure_dp(1e-9, 1, DIGITS), mp.mpf(1e-9) ** 2 / 2, 15)
+
+
+def test_exact_cases():
+    inf = math.inf
+    assert reference.rdp_laplace(inf, 2) == reference.rdp_discrete_laplace(inf, 2) == 0
+    assert reference.rdp_discrete_gaussian(inf, 2) == reference.rdp_pure_dp(0, 2) == 0
+    assert reference.rdp_bounded_range(0, 2) == reference.rdp_gumbel(0, 2) == 0
+    assert reference.rdp_randomized_response(0.5, 2) == 0
+    assert reference.rdp_randomized_response(0.25, 2, 4) == 0
+    assert reference.rdp_pure_dp(inf, 2) == reference.rdp_gumbel(inf, 1) == mp.inf
+    assert reference.rdp_randomized_response(1, 2) == mp.inf
+    assert reference.rdp_zcdp(0.5, 3, 0.25) == 1.75
+    assert reference.rdp_discrete_gaussian(0.5, 2, 3) == 36
+    assert reference.rdp_sampled_laplace(0.1, inf, 2) == 0
+    assert reference.rdp_sampled_randomized_response(0.1, 0.5, 2) == 0
+    # a tenth is not the double next to it
+    tenth, double = (reference.rdp_laplace(b, 2, 30) for b in ("0.1", Fraction(0.1)))
+    assert close(tenth, double, 15)
+    assert not close(tenth, double, 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("rdp_laplace", (0, 2), "scale must be positive, got 0"),
+        ("rdp_laplace", (1, 0.5), "alpha must be >= 1 and finite, got 0.5"),
+        ("rdp_laplace", (1, math.inf), "alpha must be >= 1 and finite, got inf"),
+        ("rdp_randomized_response", (1.5, 2), "p must be in [0, 1], got 1.5"),
+        ("rdp_randomized_response", (0.5, 2, 1), "choices must be a whole number >= 2, got 1"),
+        ("rdp_pure_dp", (-1, 2), "epsilon must be >= 0, got -1"),
+        ("rdp_gumbel", (-1, 2), "shift must be >= 0, got -1"),
+        ("rdp_discrete_laplace", (1, 2, 0), "sensitivity must be a whole number >= 1, got 0"),
+        ("rdp_discrete_gaussian", (1, 2, 1.5), "sensitivity must be a whole number >= 1"),
+        ("rdp_zcdp", (-1, 2), "rho must be >= 0 and finite, got -1"),
+        ("rdp_sampled_laplace", (2, 1, 2), "q must be in [0, 1], got 2"),
+        ("rdp_sampled_laplace", (0.1, 1, 2, "up"), "direction must be 'remove' or 'add', got 'up'"),
+        ("rdp_sampled_randomized_response", (0.1, 1, 2), "p must be in (0, 1), got 1"),
+        ("rdp_sampled_pure_dp", (0.1, math.inf, 2), "epsilon must be >= 0 and finite, got inf"),
+    ],
+)
+def test_refusals(name, arguments, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the message is compared below)
+        getattr(reference, name)(*arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "_allocation",
+        "_bounded_range",
+        "_lattice",
+        "_mechanisms",
+        "_sampled",
+        "_search",
+        "_selection",
+        "_subsampling",
+    ],
+)
+def test_examples_in_docstrings(module):
+    failed, run = doctest.testmod(importlib.import_module("renyi.reference." + module))
+    assert run > 0
+    assert failed == 0
+
+
+def test_results_are_of_mpmath():
+    assert isinstance(reference.rdp_laplace(2, 2), mpmath.mpf)

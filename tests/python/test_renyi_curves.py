@@ -1,0 +1,469 @@
+"""Every Renyi curve of the engine contains the reference, over its whole domain."""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from renyi import reference
+from renyi._accounting import RenyiCurve
+
+DIGITS = 25
+ORDERS = (1.0, 1 + 1e-9, 1.5, 2.0, 33.3, 1e3, 1e5)
+
+
+class Family(NamedTuple):
+    """How parameters are drawn, the curve they make, and its divergence by the reference."""
+
+    draw: object
+    curve: object
+    truth: object
+    widest: float  # of the bracket of D, relatively
+
+
+def log_uniform(rng, low, high):
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def rate(rng):
+    return rng.choice([0.0, 1e-12, 1 - 1e-9, 1.0, log_uniform(rng, 1e-12, 1), rng.random()])
+
+
+def scale(rng):
+    return rng.choice([2e-3, 1e9, math.inf, log_uniform(rng, 2e-3, 1e9), log_uniform(rng, 0.1, 10)])
+
+
+def range_of_loss(rng):
+    return rng.choice([0.0, 1e-9, 500.0, log_uniform(rng, 1e-9, 500), log_uniform(rng, 0.1, 10)])
+
+
+def probability(rng):
+    return rng.choice([rng.random(), log_uniform(rng, 1e-12, 1), 1 - log_uniform(rng, 1e-12, 1)])
+
+
+def choices(rng):
+    return rng.choice([2, 3, 1000])
+
+
+def sensitivity(rng):
+    return rng.choice([1, 2, 30])
+
+
+def drawing(*parts):
+    return lambda rng: tuple(part(rng) for part in parts)
+
+
+def sampled(make):
+    """First parameter the rate, the others those of a pair."""
+    return lambda q, *parameters: make(*parameters).sampled(q)
+
+
+EXACT = {
+    "zcdp": Family(
+        lambda rng: (log_uniform(rng, 1e-12, 1e6), rng.choice([0.0, log_uniform(rng, 1e-9, 9)])),
+        RenyiCurve.linear,
+        lambda rho, xi, alpha: reference.rdp_zcdp(rho, alpha, xi, DIGITS),
+        1e-14,
+    ),
+    "laplace": Family(
+        drawing(scale),
+        RenyiCurve.laplace,
+        lambda b, alpha: reference.rdp_laplace(b, alpha, DIGITS),
+        1e-13,
+    ),
+    "sampled laplace": Family(
+        drawing(rate, scale),
+        sampled(RenyiCurve.laplace),
+        lambda q, b, alpha: reference.rdp_sampled_laplace(q, b, alpha, digits=DIGITS),
+        1e-12,
+    ),
+    "randomized response": Family(
+        drawing(probability, choices),
+        RenyiCurve.randomized_response,
+        lambda p, k, alpha: reference.rdp_randomized_response(p, alpha, k, DIGITS),
+        1e-12,
+    ),
+    "sampled randomized response": Family(
+        drawing(rate, probability, choices),
+        sampled(RenyiCurve.randomized_response),
+        lambda q, p, k, alpha: reference.rdp_sampled_randomized_response(
+            q, p, alpha, k, digits=DIGITS
+        ),
+        1e-12,
+    ),
+    "pure": Family(
+        drawing(range_of_loss),
+        RenyiCurve.pure_dp,
+        lambda epsilon, alpha: reference.rdp_pure_dp(epsilon, alpha, DIGITS),
+        1e-13,
+    ),
+    "sampled pure": Family(
+        drawing(rate, range_of_loss),
+        sampled(RenyiCurve.pure_dp),
+        lambda q, epsilon, alpha: reference.rdp_sampled_pure_dp(q, epsilon, alpha, digits=DIGITS),
+        1e-12,
+    ),
+    "bounded range": Family(
+        drawing(range_of_loss),
+        RenyiCurve.bounded_range,
+        lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, DIGITS),
+        1e-13,
+    ),
+    "exponential": Family(
+        drawing(range_of_loss),
+        RenyiCurve.exponential,
+        lambda epsilon, alpha: reference.rdp_sampled_exponential(1, epsilon, alpha, digits=DIGITS),
+        1e-13,
+    ),
+    "sampled exponential": Family(
+        drawing(rate, range_of_loss),
+        sampled(RenyiCurve.exponential),
+        lambda q, epsilon, alpha: reference.rdp_sampled_exponential(
+            q, epsilon, alpha, digits=DIGITS
+        ),
+        1e-12,
+    ),
+    "discrete laplace": Family(
+        drawing(scale, sensitivity),
+        RenyiCurve.discrete_laplace,
+        lambda b, s, alpha: reference.rdp_discrete_laplace(b, alpha, s, DIGITS),
+        1e-12,
+    ),
+    "sampled discrete laplace": Family(
+        drawing(rate, scale, sensitivity),
+        sampled(RenyiCurve.discrete_laplace),
+        lambda q, b, s, alpha: reference.rdp_sampled_discrete_laplace(
+            q, b, alpha, s, digits=DIGITS
+        ),
+        1e-10,
+    ),
+    "gumbel": Family(
+        drawing(lambda rng: rng.choice([0.0, 1e-9, 30.0, log_uniform(rng, 1e-9, 30)])),
+        RenyiCurve.gumbel,
+        lambda shift, alpha: reference.rdp_gumbel(shift, alpha, DIGITS),
+        1e-12,
+    ),
+    "sampled gaussian": Family(
+        lambda rng: (rate(rng), log_uniform(rng, 0.1, 1e6)),
+        RenyiCurve.sampled_gaussian,
+        lambda q, sigma, alpha: reference.rdp_sampled_gaussian(q, sigma, alpha, DIGITS),
+        1e-12,
+    ),
+}
+COUNTS = {
+    "sampled gaussian": 10,
+    "sampled laplace": 25,
+    "exponential": 25,
+    "sampled exponential": 25,
+}
+
+
+def brackets(curve, alpha):
+    """Lower and upper ends of K and of D."""
+    order, low, high = np.array([alpha]), np.empty(1), np.empty(1)
+    curve.rdp_lower_into(order, low)
+    curve.rdp_into(order, high)
+    return curve.log_moment(alpha), (low[0], high[0])
+
+
+def slack_of(truth):
+    """The reference itself is rounded: exact values must not fail by its last digits."""
+    return abs(truth) * mp.mpf(10) ** (3 - DIGITS)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_containment(name):
+    family, rng = EXACT[name], random.Random(name)
+    for _ in range(COUNTS.get(name, 60)):
+        parameters = family.draw(rng)
+        curve = family.curve(*parameters)
+        for alpha in {rng.choice(ORDERS), 1 + log_uniform(rng, 1e-9, 1e5)}:
+            check(curve, family.truth(*parameters, alpha), alpha, family.widest)
+
+
+def check(curve, truth, alpha, widest):
+    (k_low, k_high), (low, high) = brackets(curve, alpha)
+    if truth == mp.inf:
+        assert low == high == math.inf
+        assert k_low == k_high == (0.0 if alpha == 1 else math.inf)
+        return
+    with mp.workdps(DIGITS + 20):
+        k, slack = (mp.mpf(alpha) - 1) * truth, slack_of(truth)
+        assert low <= truth + slack
+        assert truth - slack <= high
+        assert k_low <= k + slack
+        assert k - slack <= k_high
+    assert high - low <= widest * high
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_largest_loss(name):
+    """No divergence exceeds it, and those of large orders come close where it is finite."""
+    family, rng = EXACT[name], random.Random(name)
+    for _ in range(20):
+        parameters = family.draw(rng)
+        curve = family.curve(*parameters)
+        most = curve.largest_loss
+        order = min(1e6, curve.largest_order)
+        _, (low, _) = brackets(curve, order)
+        assert low <= most
+        if 0 < most * order < math.inf and order == 1e6:
+            assert most <= low + 60 / order + 1e-9
+
+
+def test_discrete_gaussian_is_below_the_continuous():
+    """Its curve is that of the Gaussian: an upper bound, met where alpha times s is whole."""
+    rng = random.Random(5)
+    for _ in range(40):
+        sigma, s = log_uniform(rng, 0.05, 1e3), rng.choice([1, 2, 7])
+        curve = RenyiCurve.linear(s * s / (2 * sigma * sigma))
+        for alpha in (1.0, 1.5, 2.0, 1 + log_uniform(rng, 1e-3, 100)):
+            truth = reference.rdp_discrete_gaussian(sigma, alpha, s, DIGITS)
+            _, (_, high) = brackets(curve, alpha)
+            assert truth <= high * (1 + 1e-15)
+            if alpha == int(alpha):
+                assert truth >= high * (1 - 1e-14)
+
+
+BASES = {
+    "gaussian": (
+        lambda rng: (log_uniform(rng, 1e-9, 100),),
+        RenyiCurve.linear,
+        lambda rho, alpha, digits: reference.rdp_zcdp(rho, alpha, 0, digits),
+        lambda rho: mp.inf,
+    ),
+    "laplace": (
+        lambda rng: (log_uniform(rng, 0.01, 1e6),),
+        RenyiCurve.laplace,
+        reference.rdp_laplace,
+        lambda b: 1 / mp.mpf(b),
+    ),
+    "randomized response": (
+        lambda rng: (rng.uniform(0.01, 0.99),),
+        lambda p: RenyiCurve.randomized_response(p, 2),
+        lambda p, alpha, digits: reference.rdp_randomized_response(p, alpha, 2, digits),
+        lambda p: abs(mp.log(mp.mpf(p) / (1 - mp.mpf(p)))),
+    ),
+    "pure": (
+        lambda rng: (log_uniform(rng, 1e-6, 100),),
+        RenyiCurve.pure_dp,
+        reference.rdp_pure_dp,
+        lambda epsilon: mp.mpf(epsilon),
+    ),
+    "gumbel": (
+        lambda rng: (log_uniform(rng, 1e-3, 3),),
+        RenyiCurve.gumbel,
+        reference.rdp_gumbel,
+        lambda shift: mp.inf,
+    ),
+}
+
+
+def draw_base(rng):
+    """A curve, the same as a function (alpha, digits), and its largest loss."""
+    draw, make, truth, most = BASES[rng.choice(list(BASES))]
+    parameters = draw(rng)
+    with mp.workdps(DIGITS + 20):
+        loss = most(*parameters)
+    return make(*parameters), cache(lambda alpha, digits: truth(*parameters, alpha, digits)), loss
+
+
+def draw_order(rng, most):
+    choice = [1.0, 1 + 1e-9, 1.5, 2.0, 3.0, 4.0, 33.3, 1 + log_uniform(rng, 1e-3, most)]
+    return rng.choice(choice)
+
+
+def check_bound(curve, truth, alpha, widest):
+    """At least the bound itself, and no more than rounding above it."""
+    (_, k_high), (_, high) = brackets(curve, alpha)
+    if truth == mp.inf:
+        assert high == math.inf
+        assert k_high == (0.0 if alpha == 1 else math.inf)
+        return
+    with mp.workdps(DIGITS + 20):
+        k, slack = (mp.mpf(alpha) - 1) * truth, slack_of(truth)
+        assert truth - slack <= high <= truth * (1 + widest)
+        assert k - slack <= k_high <= k * (1 + widest)
+
+
+@pytest.mark.parametrize("kind", ["general", "tight", "lower"])
+def test_poisson_bounds(kind):
+    rng = random.Random(kind)
+    for _ in range(60):
+        base, function, most = draw_base(rng)
+        q, alpha = rate(rng), draw_order(rng, 300)
+        curve = base.poisson_bound(q, kind)
+        truth = reference.rdp_poisson(function, q, alpha, kind, most, DIGITS)
+        if kind == "lower":
+            check(curve, truth, alpha, 1e-10)
+        else:
+            check_bound(curve, truth, alpha, 1e-12)
+
+
+def test_lower_poisson_bound_up_to_the_largest_order():
+    """Between the last whole order of the base and its last order there is no infinity yet."""
+    base = RenyiCurve.gumbel(0.3)
+    assert 3.8 < base.largest_order < 3.9
+    truth = reference.rdp_poisson(
+        lambda a, digits: reference.rdp_gumbel(0.3, a, digits), 0.1, 3.5, "lower", digits=DIGITS
+    )
+    check(base.poisson_bound(0.1, "lower"), truth, 3.5, 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rho", "alpha"),
+    [("general", 0.02, 1e3), ("general", 0.5, 1e3), ("tight", 0.5, 1e3), ("tight", 0.02, 5e3)],
+)
+def test_poisson_bounds_of_large_orders(kind, rho, alpha):
+    def base(order, digits):
+        return reference.rdp_zcdp(rho, order, 0, digits)
+
+    truth = reference.rdp_poisson(base, 1e-3, alpha, kind, digits=12)
+    _, (_, high) = brackets(RenyiCurve.linear(rho).poisson_bound(1e-3, kind), alpha)
+    assert truth * (1 - 1e-12) <= high <= truth * (1 + 1e-11)
+
+
+def test_tight_bound_is_exact_at_whole_orders():
+    rng = random.Random(7)
+    for _ in range(60):
+        q, alpha = log_uniform(rng, 1e-9, 1), rng.choice([2.0, 3.0, 10.0, 100.0, 1000.0])
+        for base, exact in (
+            (lambda b: (RenyiCurve.laplace(b), RenyiCurve.laplace(b).sampled(q)))(
+                log_uniform(rng, 0.05, 1e3)
+            ),
+            (lambda p: (RenyiCurve.randomized_response(p, 3),) * 2)(rng.uniform(0.05, 0.95)),
+            (lambda s: (RenyiCurve.linear(1 / (2 * s * s)), RenyiCurve.sampled_gaussian(q, s)))(
+                2.0 ** rng.randint(-2, 5)
+            ),
+        ):
+            pair = exact.sampled(q) if exact is base else exact
+            for kind in ("tight", "lower"):
+                (low, high), _ = brackets(base.poisson_bound(q, kind), alpha)
+                (exact_low, exact_high), _ = brackets(pair, alpha)
+                cut = (alpha - 1) * base.poisson_bound(q, kind).largest_loss
+                if high < cut:
+                    assert exact_low * (1 - 1e-12) <= low
+                    assert high <= exact_high * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_fixed_size_bounds(tight):
+    """Far moments of bases other than the Gaussian are given up: then Theorem 9 is the ceiling."""
+    rng = random.Random(tight)
+    for _ in range(40):
+        base, function, most = draw_base(rng)
+        gamma, alpha = rate(rng), draw_order(rng, 30 if tight else 300)
+        curve = base.fixed_size_bound(gamma, tight)
+        truth = reference.rdp_fixed_size(function, gamma, alpha, most, tight, DIGITS)
+        if not tight:
+            check_bound(curve, truth, alpha, 1e-12)
+            continue
+        ceiling = reference.rdp_fixed_size(function, gamma, alpha, most, False, DIGITS)
+        _, (_, high) = brackets(curve, alpha)
+        assert truth * (1 - mp.mpf(10) ** -20) <= high <= ceiling * (1 + 1e-12)
+
+
+def test_fixed_size_bound_of_the_gaussian():
+    rng = random.Random(3)
+    for _ in range(15):
+        rho, gamma = log_uniform(rng, 1e-4, 10), log_uniform(rng, 1e-4, 1)
+        alpha = rng.choice([3.0, 8.0, 20.5, 64.0])
+        curve = RenyiCurve.linear(rho).fixed_size_bound(gamma, True)
+        truth = reference.rdp_fixed_size(
+            lambda a, digits, rho=rho: reference.rdp_zcdp(rho, a, 0, digits),
+            gamma, alpha, math.inf, True, 15,
+        )  # fmt: skip
+        _, (_, high) = brackets(curve, alpha)
+        assert truth * (1 - 1e-13) <= high <= truth * (1 + 1e-11)
+
+
+def test_mixture_bounds():
+    rng = random.Random(9)
+    for _ in range(60):
+        base, function, _ = draw_base(rng)
+        r, alpha = rate(rng), draw_order(rng, 1e4)
+        if r == 0 or alpha <= base.largest_order:
+            truth = reference.rdp_mixture(function, r, alpha, DIGITS)
+            check(base.mixture_bound(r), truth, alpha, 1e-6)
+
+
+def test_selection_bounds():
+    """The engine seeks its second order in doubles: a little above, never below."""
+    rng = random.Random(11)
+    for _ in range(25):
+        base, function, most = draw_base(rng)
+        shape = rng.choice([-0.99, -0.5, 0.0, 1e-9, 0.5, 1.0, 3.0, 100.0])
+        mean = rng.choice([1.0, 1 + 1e-9, 2.0, 100.0, log_uniform(rng, 1, 1e4)])
+        last = base.largest_order
+        alpha = 1 + (min(draw_order(rng, 1e3), last) - 1) * 0.9
+        if alpha == 1.0:
+            continue
+        truth = reference.rdp_repeat_and_select(
+            function, mean, shape, alpha, last * (1 - 1e-12) if last < 1e9 else last, most, 10
+        )
+        _, (_, high) = brackets(base.repeat_and_select(mean, shape), alpha)
+        assert truth * (1 - 1e-9) <= high
+        assert high <= truth * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(("mean", "alpha"), [(0.1, 4.0), (10.0, 30.0)])
+def test_selection_of_a_poisson_number_of_runs(mean, alpha):
+    truth = reference.rdp_repeat_and_select(
+        lambda a, digits: reference.rdp_laplace(2.0, a, digits),
+        mean, math.inf, alpha, math.inf, 0.5, 4,
+    )  # fmt: skip
+    _, (_, high) = brackets(RenyiCurve.laplace(2.0).repeat_and_select(mean, math.inf), alpha)
+    assert truth * (1 - 1e-4) <= high <= truth * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps"), [(1.0, 1), (1.0, 10), (0.3, 3), (2.0, 10**6), (5.0, 1000)]
+)
+def test_random_allocation(sigma, steps):
+    curve = RenyiCurve.random_allocation(sigma, steps)
+
+    @cache
+    def log_moment(n):
+        ways = (
+            reference.rdp_random_allocation(sigma, steps, n, way, 8) for way in ("remove", "add")
+        )
+        return (n - 1) * max(ways)
+
+    for n in (2, 4) if sigma < 1 else (2, 9):
+        _, (low, high) = brackets(curve, float(n))
+        truth = log_moment(n) / (n - 1)
+        assert low * (1 - 1e-7) <= truth <= high * (1 + 1e-7)
+        assert high - low <= 1e-9 * high
+    for alpha in (17.25, 100.5):
+        truth = reference.rdp_random_allocation(sigma, steps, alpha, "remove", 12)
+        if steps > 1:
+            _, (low, high) = brackets(curve, alpha)
+            assert low * (1 - 1e-10) <= truth <= high * (1 + 1e-10)
+
+
+def test_composed_and_smaller():
+    laplace, gaussian = RenyiCurve.laplace(2.0), RenyiCurve.linear(0.1)
+    both = RenyiCurve.composed([(laplace, 3), (gaussian, 1000)])
+    least = laplace.smaller(gaussian)
+    for alpha in ORDERS:
+        parts = (reference.rdp_laplace(2, alpha, 30), reference.rdp_zcdp(0.1, alpha, 0, 30))
+        check(both, 3 * parts[0] + 1000 * parts[1], alpha, 1e-13)
+        check(least, min(parts), alpha, 1e-13)
+
+
+def test_polygons_are_chords():
+    curve = RenyiCurve.table([2.0, 4.0, 8.0, 16.0], [0.1, 0.3, 5.0, 0.9])
+    corners = {1: mp.zero, 2: mp.mpf(0.1), 4: 3 * mp.mpf(0.3), 16: 15 * mp.mpf(0.9)}
+    for low, high in ((1, 2), (2, 4), (4, 16)):
+        for share in (0.25, 0.5, 1.0):
+            alpha = low + share * (high - low)
+            k = (1 - share) * corners[low] + share * corners[high]
+            check(curve, k / (mp.mpf(alpha) - 1), alpha, 1e-13)
+    assert curve.largest_order == 16.0
+    assert curve.log_moment(16.5) == (math.inf, math.inf)
