@@ -6,6 +6,7 @@
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RENYI_HAS_CLONES  // for a kernel that needs a body of its own for each instruction set
 #define RENYI_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define RENYI_MULTIVERSION

@@ -1,0 +1,174 @@
+"""Clip and sum beside NumPy and PyTorch, and beside one reading of the same array.
+
+    python bench/clipping_speed.py            # everything, writes bench/results/clipping_speed.md
+    python bench/clipping_speed.py --quick    # arrays of a quarter, fewer rounds, screen only
+
+Each number of threads has a process of its own, since NumPy's library takes it from the
+environment. Contenders take turns, and the best of all rounds counts: these are limits of the
+memory, and what disturbs them only makes them slower. PyTorch does what Opacus does with
+per-sample gradients; it is named as absent where it is not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+OUTPUT = Path(__file__).parent / "results" / "clipping_speed.md"
+SHAPES = ((25_600, 10_000), (2_560, 100_000), (256, 1_000_000), (16, 16_000_000))
+BOUND = 1.0
+READS = ("one read (bits or)", "one read (largest integer)", "one read (squares summed)")
+OURS = "renyi"
+
+
+# ------------------------------------------------------------------------- one number of threads
+
+
+def contenders(array: Any, threads: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Names and calls; the imports are late, after the environment was set."""
+    import numpy as np
+
+    from renyi.sgd import clip_and_sum, per_sample_norms
+
+    pool = ThreadPoolExecutor(threads)
+    flat = array.reshape(-1)
+    parts = [
+        flat[len(flat) * i // threads : len(flat) * (i + 1) // threads] for i in range(threads)
+    ]
+
+    def reading(reduce: Callable[[Any], Any]) -> Callable[[], Any]:
+        return lambda: list(pool.map(reduce, parts))
+
+    yield READS[0], reading(lambda part: np.bitwise_or.reduce(part.view(np.uint64)))
+    yield READS[1], reading(lambda part: part.view(np.int32).max())
+    yield READS[2], lambda: per_sample_norms(array, threads=threads)
+    out = np.empty(array.shape[1], array.dtype)
+    yield OURS, lambda: clip_and_sum(array, BOUND, out=out, threads=threads).sum
+
+    def naive() -> Any:
+        norms = np.linalg.norm(array, axis=1)
+        return (array * np.minimum(1.0, BOUND / norms)[:, np.newaxis]).sum(axis=0)
+
+    def product() -> Any:
+        norms = np.sqrt(np.einsum("ij,ij->i", array, array))
+        return np.minimum(1.0, BOUND / norms) @ array
+
+    yield "NumPy, naive", naive
+    yield "NumPy, einsum and matrix product", product
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(threads)
+    tensor = torch.from_numpy(array)
+
+    def opacus() -> Any:
+        norms = torch.stack([tensor.reshape(len(tensor), -1).norm(2, dim=-1)], dim=1).norm(2, dim=1)
+        factors = (BOUND / (norms + 1e-6)).clamp(max=1.0)
+        return torch.einsum("i,i...", factors, tensor).numpy()
+
+    yield "PyTorch, as Opacus does", opacus
+
+
+def measure(threads: int, rounds: int, shrink: int) -> None:
+    """Print best times in seconds, a line of JSON for each shape."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    size = SHAPES[0][0] * SHAPES[0][1] // shrink
+    buffer = np.empty(size, np.float32)
+    for first in range(0, size, 10**7):
+        part = buffer[first : first + 10**7]
+        part[...] = rng.standard_normal(len(part), dtype=np.float32)
+    for full, columns in SHAPES:
+        rows = max(1, full // shrink)
+        array = buffer[: rows * columns].reshape(rows, columns)
+        best: dict[str, float] = {}
+        results: dict[str, Any] = {}
+        calls = list(contenders(array, threads))
+        for turn in range(rounds):
+            for name, call in calls[turn % len(calls) :] + calls[: turn % len(calls)]:
+                begin = time.perf_counter()
+                results[name] = call()
+                best[name] = min(best.get(name, np.inf), time.perf_counter() - begin)
+        for name, result in results.items():
+            if name not in READS and not np.allclose(result, results[OURS], rtol=1e-3, atol=1e-3):
+                raise AssertionError(f"{name} differs")
+        line = {"rows": rows, "columns": columns, "threads": threads, "best": best}
+        print(json.dumps(line), flush=True)
+
+
+# ------------------------------------------------------------------------------------- the table
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """Rows of times: share of the fastest reading, times as long as renyi."""
+    names = [n for n in lines[0]["best"] if n not in (*READS, OURS)]
+    head = [
+        "rows x columns",
+        "threads",
+        "one read, NumPy",
+        "renyi",
+        "share",
+        "share of renyi's read",
+    ]
+    cells = [[*head, *names]]
+    for line in lines:
+        best = line["best"]
+        read, ours = min(best[READS[0]], best[READS[1]]), best[OURS]
+        row = [f"{line['rows']:,} x {line['columns']:,}", str(line["threads"])]
+        row += [_ms(read), _ms(ours), f"{read / ours:.0%}", f"{best[READS[2]] / ours:.0%}"]
+        row += [f"{_ms(best[name])} ({best[name] / ours:.1f} x)" for name in names]
+        cells.append(row)
+    cells.insert(1, ["---"] * len(cells[0]))
+    return "\n".join("| " + " | ".join(row) + " |" for row in cells)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms"
+
+
+def main() -> None:
+    """Measure in processes of their own, and put the numbers side by side."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a quarter of the rows, 3 rounds")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    rounds, shrink = (3, 4) if options.quick else (options.rounds, 1)
+    if options.child:
+        measure(options.child, rounds, shrink)
+        return
+    lines = []
+    for threads in options.threads:
+        limits = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"))
+        environment = os.environ | {name: str(threads) for name in limits}
+        command = [sys.executable, __file__, "--child", str(threads), "--rounds", str(rounds)]
+        command += ["--quick"] if options.quick else []
+        child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+        lines += [json.loads(line) for line in child.stdout.decode().splitlines()]
+    text = (
+        "# Speed of clipping and summing\n\n"
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors, float32, "
+        f"best of {rounds} rounds, load {os.getloadavg()[0]:.1f} at the end. One read: the fastest "
+        "of NumPy's reductions of the same array on as many threads; renyi's read: "
+        "`per_sample_norms`. In brackets: times as long as renyi.\n\n" + table(lines) + "\n"
+    )
+    print(text)
+    if not options.quick:
+        OUTPUT.parent.mkdir(exist_ok=True)
+        OUTPUT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Speed of noise beside NumPy: one run, alternating order, best of many rounds.
+
+    python bench/noise_speed.py            # writes bench/results/noise_speed.md
+    python bench/noise_speed.py --quick    # fewer rounds, to the screen only
+
+Times are processor times, but for several threads those of the clock. NumPy's generators are not
+cryptographic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from renyi import sgd
+from renyi.sgd import FixedSizeSampler, Grid, PoissonSampler, ShuffledSampler
+
+OUTPUT = Path(__file__).parent / "results" / "noise_speed.md"
+COUNT = 1 << 20
+Call = Callable[[], object]
+
+
+def best(calls: dict[str, Call], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
+    """Seconds of the fastest round of each, the rounds of all interleaved."""
+    seconds = dict.fromkeys(calls, math.inf)
+    for k in range(rounds):
+        order = list(calls) if k % 2 else list(reversed(calls))
+        for name in order:
+            start = clock()
+            calls[name]()
+            seconds[name] = min(seconds[name], clock() - start)
+    return seconds
+
+
+def continuous(rounds: int) -> Iterable[str]:
+    single, double = np.empty(COUNT, np.float32), np.empty(COUNT)
+    pcg, sfc = np.random.Generator(np.random.PCG64()), np.random.Generator(np.random.SFC64())
+    groups: list[tuple[str, dict[str, Call]]] = [
+        (
+            "Gaussian, float32",
+            {
+                "NumPy PCG64": lambda: pcg.standard_normal(dtype=np.float32, out=single),
+                "NumPy SFC64": lambda: sfc.standard_normal(dtype=np.float32, out=single),
+                "renyi": lambda: sgd.gaussian_noise(
+                    COUNT, 1.5, dtype=np.float32, out=single, threads=1
+                ),
+                "renyi, added in place": lambda: sgd.add_gaussian_noise(single, 1.5, threads=1),
+            },
+        ),
+        (
+            "Gaussian, float64",
+            {
+                "NumPy PCG64": lambda: pcg.standard_normal(out=double),
+                "NumPy SFC64": lambda: sfc.standard_normal(out=double),
+                "renyi": lambda: sgd.gaussian_noise(COUNT, 1.5, out=double, threads=1),
+                "renyi, added in place": lambda: sgd.add_gaussian_noise(double, 1.5, threads=1),
+            },
+        ),
+        (
+            "Laplace, float32",
+            {"renyi": lambda: sgd.laplace_noise(COUNT, 1.5, dtype="f4", out=single, threads=1)},
+        ),
+        (
+            "Laplace, float64",
+            {
+                "NumPy PCG64": lambda: pcg.laplace(size=COUNT),
+                "renyi": lambda: sgd.laplace_noise(COUNT, 1.5, out=double, threads=1),
+            },
+        ),
+    ]
+    yield "## Floating-point noise, one core\n"
+    yield f"{COUNT:,} numbers a call; processor time.\n"
+    yield "law|generator|ns a number|GB/s written|times the fastest NumPy"
+    yield "---|---|---:|---:|---:"
+    for law, calls in groups:
+        seconds = best(calls, rounds, time.process_time)
+        peer = min((s for name, s in seconds.items() if "NumPy" in name), default=math.nan)
+        size = 4 if "32" in law else 8
+        for name, s in seconds.items():
+            ratio = "" if math.isnan(peer) else f"{peer / s:.2f}"
+            yield f"{law}|{name}|{1e9 * s / COUNT:.2f}|{size * COUNT / s / 1e9:.2f}|{ratio}"
+    yield ""
+
+
+def threads(rounds: int) -> Iterable[str]:
+    count = 1 << 24
+    out = np.zeros(count, np.float32)
+    yield "## Threads\n"
+    yield f"{count:,} float32 Gaussians added in place; the clock.\n"
+    yield "threads|ns a number"
+    yield "---:|---:"
+    available = len(os.sched_getaffinity(0))
+    calls: dict[str, Call] = {
+        str(n): lambda n=n: sgd.add_gaussian_noise(out, 1.0, threads=n)  # type: ignore[misc]
+        for n in sorted({1, 2, available})
+    }
+    for name, s in best(calls, max(3, rounds // 4), time.perf_counter).items():
+        yield f"{name}|{1e9 * s / count:.2f}"
+    yield ""
+
+
+def discrete(rounds: int) -> Iterable[str]:
+    count = 1 << 15
+    yield "## Discrete Gaussian, exact, one core\n"
+    yield "sigma|ns a number"
+    yield "---:|---:"
+    calls: dict[str, Call] = {
+        f"{sigma:g}": lambda sigma=sigma: sgd.discrete_gaussian_noise(count, sigma, threads=1)  # type: ignore[misc]
+        for sigma in (0.5, 1.0, 10.0, 1000.0, 2.0**30)
+    }
+    for name, s in best(calls, rounds, time.process_time).items():
+        yield f"{name}|{1e9 * s / count:.1f}"
+    rows, grid = np.ones((256, 1 << 14), np.float32), Grid(2.0**-20)
+    s = best({"": lambda: grid.sum(rows, threads=1)}, rounds, time.process_time)[""]
+    yield f"\nRounding rows to the grid and summing: {rows.nbytes / s / 1e9:.2f} GB/s read.\n"
+
+
+def samplers(rounds: int) -> Iterable[str]:
+    yield "## Samplers\n"
+    yield "sampler|us a batch|ns a member"
+    yield "---|---:|---:"
+    made = [
+        PoissonSampler(60_000, 256 / 60_000),
+        PoissonSampler(10**6, 1e-3),
+        PoissonSampler(10**9, 1e-6),
+        PoissonSampler(10**6, 0.5),
+        FixedSizeSampler(60_000, 256),
+        FixedSizeSampler(10**9, 1000),
+        FixedSizeSampler(10**6, 1000, replacement=True),
+        ShuffledSampler(10**6, 1),
+    ]
+    calls: dict[str, Call] = {repr(sampler): sampler.sample for sampler in made}
+    for sampler, (name, s) in zip(
+        made, best(calls, rounds, time.process_time).items(), strict=True
+    ):
+        members = max(1, len(sampler.sample()))
+        yield f"{name}|{1e6 * s:.1f}|{1e9 * s / members:.1f}"
+    yield ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, nothing written")
+    arguments = parser.parse_args()
+    rounds = 5 if arguments.quick else 40
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    lines = [
+        "# Speed of noise\n",
+        f"{platform.machine()}, {os.cpu_count()} processors, load {load}; "
+        f"Python {platform.python_version()}, NumPy {np.__version__}; best of {rounds} rounds.\n",
+    ]
+    for section in (continuous, threads, discrete, samplers):
+        lines.extend(section(rounds))
+    text = "\n".join(lines)
+    print(text)
+    if not arguments.quick:
+        OUTPUT.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Noise over many draws: moments, Kolmogorov-Smirnov, tails to 6 sigma, independence of threads.
+
+    python bench/noise_statistics.py                  # 1e9 draws of each law: some minutes
+    python bench/noise_statistics.py --draws 1e7      # a look
+    python bench/noise_statistics.py --seed 7         # reproducible; by default the system's key
+
+Every line is a number of standard deviations from the ideal law, or a probability for one as large;
+the exit code is 1 if any is beyond 5 sigma (or 1e-6).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from renyi import sgd
+from renyi.sgd import SecureGenerator
+
+BLOCK = 1 << 22
+CELLS = 1 << 12
+Array = npt.NDArray[np.float64]
+Draw = Callable[[int, SecureGenerator], npt.NDArray[np.floating]]
+
+
+def gaussian_tail(x: float) -> float:
+    return 0.5 * math.erfc(x / math.sqrt(2.0))
+
+
+def laplace_tail(x: float) -> float:
+    return 0.5 * math.exp(-x)
+
+
+def edges_of(tail: Callable[[float], float]) -> Array:
+    """Return where the distribution function is k / CELLS, by bisection of the tail."""
+    low, high = np.zeros(CELLS // 2), np.full(CELLS // 2, 60.0)
+    wanted = 0.5 - np.arange(CELLS // 2) / CELLS
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        above = np.array([tail(x) for x in middle]) > wanted
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.concatenate([-high[:0:-1], high])
+
+
+class Law:
+    """Counts over all blocks, and their distance from what is expected."""
+
+    def __init__(
+        self,
+        name: str,
+        draw: Draw,
+        tail: Callable[[float], float],
+        moments: list[float],
+        reach: list[float],
+    ) -> None:
+        self.name, self.draw, self.tail, self.reach = name, draw, tail, reach
+        self.moments = moments  # of order 0, 2, 4, ...
+        self.n = 0
+        self.powers = np.zeros(7)
+        self.cells = np.zeros(CELLS)
+        self.beyond = np.zeros((2, len(reach)))
+        self.largest = 0.0
+        self.products: dict[str, list[float]] = {}
+        self.edges = edges_of(tail)
+
+    def add(self, generator: SecureGenerator, size: int) -> None:
+        x = self.draw(size, generator).astype(np.float64)
+        self.n += size
+        power = np.ones_like(x)
+        for k in range(1, 7):
+            power *= x
+            self.powers[k] += power.sum()
+        self.cells += np.bincount(np.searchsorted(self.edges, x, side="right"), minlength=CELLS)
+        for k, r in enumerate(self.reach):
+            self.beyond[:, k] += np.count_nonzero(x > r), np.count_nonzero(x < -r)
+        self.largest = max(self.largest, float(abs(x).max()))
+        # Neighbours, partners of a pair, the parts of two threads, and another stream.
+        half = size // 2
+        other = self.draw(half, generator.spawn(1)[0]).astype(np.float64)
+        pairs = {f"{lag} apart": (x[:-lag], x[lag:]) for lag in (1, 16, 128, 256, 512)}
+        pairs |= {"two threads": (x[:half], x[half : 2 * half]), "two streams": (x[:half], other)}
+        for name, (a, b) in pairs.items():
+            for kind, product in (("x y", a * b), ("|x| |y|", self._centred(a) * self._centred(b))):
+                sums = self.products.setdefault(f"{name}, {kind}", [0.0, 0.0])
+                sums[0] += product.sum()
+                sums[1] += np.square(product).sum()
+
+    def _centred(self, x: Array) -> Array:
+        mean = math.sqrt(2 / math.pi) if self.tail is gaussian_tail else 1.0
+        return abs(x) - mean
+
+    def sigmas(self) -> Iterator[tuple[str, float]]:
+        """Yield what is measured and its distance in standard deviations."""
+        n = self.n
+        for k in range(1, 7):
+            mean = self.moments[k // 2] if k % 2 == 0 else 0.0
+            variance = self.moments[k] - mean**2
+            yield f"moment {k}", (self.powers[k] / n - mean) / math.sqrt(variance / n)
+        expected = n / CELLS
+        chi_square = float((np.square(self.cells - expected) / expected).sum())
+        yield "chi-square", (chi_square - (CELLS - 1)) / math.sqrt(2 * (CELLS - 1))
+        for k, r in enumerate(self.reach):
+            for side, sign in ((0, "> "), (1, "< -")):
+                mean = n * self.tail(r)
+                if mean > 1e-3:
+                    excess = self.beyond[side, k] - mean
+                    # For small counts twice the difference of square roots is nearer to normal.
+                    z = 2 * (math.sqrt(self.beyond[side, k] + 0.375) - math.sqrt(mean + 0.375))
+                    yield (
+                        f"{sign}{r:g}: {self.beyond[side, k]:.0f} for {mean:.1f}",
+                        (excess / math.sqrt(mean) if mean > 100 else z),
+                    )
+        for name, (total, squares) in self.products.items():
+            yield f"independence, {name}", total / math.sqrt(squares)
+
+    def kolmogorov(self) -> float:
+        """Return the probability of a distance as large (on the grid of cells: an upper bound)."""
+        distribution = np.cumsum(self.cells) / self.n
+        distance = np.max(abs(distribution - np.arange(1, CELLS + 1) / CELLS))
+        t = math.sqrt(self.n) * distance
+        return min(
+            1.0, 2 * sum((-1) ** (k - 1) * math.exp(-2 * (k * t) ** 2) for k in range(1, 50))
+        )
+
+
+def laws() -> list[Law]:
+    normal = [1, 1, 3, 15, 105, 945, 10395.0]
+    laplace = [float(math.factorial(2 * k)) for k in range(7)]
+    sigmas, scales = [1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 5.5, 6.0], [1.0, 5.0, 10.0, 15.0, 18.0, 20.0]
+    made = []
+    for dtype in ("float32", "float64"):
+        for name, function, tail, moments, reach in (
+            ("Gaussian", sgd.gaussian_noise, gaussian_tail, normal, sigmas),
+            ("Laplace", sgd.laplace_noise, laplace_tail, laplace, scales),
+        ):
+
+            def draw(
+                size: int, generator: SecureGenerator, function=function, dtype=dtype
+            ) -> npt.NDArray[np.floating]:
+                return function(size, 1.0, dtype=dtype, generator=generator, threads=2)
+
+            made.append(Law(f"{name}, {dtype}", draw, tail, moments, reach))
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=float, default=1e9, help="of each law")
+    parser.add_argument("--law", default="", help='only laws whose name begins so: "Gaussian"')
+    parser.add_argument("--seed", type=int, default=None, help="for a reproducible run")
+    arguments = parser.parse_args()
+    generator = SecureGenerator(insecure_reproducible=arguments.seed)
+    blocks = max(1, round(arguments.draws / BLOCK))
+    failed = False
+    for law in (law for law in laws() if law.name.startswith(arguments.law)):
+        for _ in tqdm(range(blocks), desc=law.name, unit="block", leave=False):
+            law.add(generator, BLOCK)
+        print(f"\n## {law.name}, {law.n:,} draws, largest {law.largest:.3f}\n")
+        for name, z in law.sigmas():
+            failed |= abs(z) > 5.0
+            print(f"{name:45s} {z:+7.2f}{'  <- beyond 5 sigma' if abs(z) > 5.0 else ''}")
+        p = law.kolmogorov()
+        failed |= p < 1e-6
+        print(f"{'Kolmogorov-Smirnov, probability':45s} {p:7.3f}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

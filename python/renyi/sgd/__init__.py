@@ -1,0 +1,60 @@
+"""Differentially private stochastic gradient descent on arrays."""
+
+from __future__ import annotations
+
+from renyi.sgd._batch_sampler import BatchSampler
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
+from renyi.sgd._generator import InsecureGeneratorWarning, SecureGenerator
+from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
+from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
+from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
+from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
+from renyi.sgd.grid import Grid
+from renyi.sgd.noise import (
+    add_discrete_gaussian_noise,
+    add_gaussian_noise,
+    add_laplace_noise,
+    discrete_gaussian_noise,
+    gaussian_noise,
+    laplace_noise,
+)
+from renyi.sgd.optimizer import DPSGD
+from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd.updates import SGD, Adam, UpdateRule
+
+__all__ = [
+    "DPSGD",
+    "SGD",
+    "Adam",
+    "BatchSampler",
+    "ClipAccumulator",
+    "ClippedAverage",
+    "ClippedSum",
+    "FixedSizeSampler",
+    "Grid",
+    "InsecureGeneratorWarning",
+    "LinearLayer",
+    "PoissonSampler",
+    "PrivateDiagnostics",
+    "QuantileClipNorm",
+    "SecureGenerator",
+    "ShuffledSampler",
+    "TrainingPlan",
+    "UpdateRule",
+    "add_discrete_gaussian_noise",
+    "add_gaussian_noise",
+    "add_laplace_noise",
+    "average_clipped_at_half",
+    "clip_and_sum",
+    "discrete_gaussian_noise",
+    "gaussian_noise",
+    "ghost_clip_and_sum",
+    "ghost_norms",
+    "joint_noise_multiplier",
+    "laplace_noise",
+    "per_sample_norms",
+    "sum_noise_multiplier",
+    "weighted_sum",
+]

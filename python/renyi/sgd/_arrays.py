@@ -1,0 +1,64 @@
+"""Arrays that noise is written to: checks, and their memory as one line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import real_of
+
+__all__ = ["fresh", "in_memory_order", "noisy_array", "single_scale"]
+
+
+def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
+    """Refuse what noise cannot be added to in place, element by element."""
+    names = " or ".join(np.dtype(dtype).name for dtype in dtypes)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} must be an array of {names}, got {type(array).__name__}")
+    if array.dtype not in [np.dtype(dtype) for dtype in dtypes]:
+        raise TypeError(f"{name} must be an array of {names}, got one of {array.dtype}")
+    if not array.flags.writeable:
+        raise ValueError(f"{name} must be writeable, got a read-only array")
+    repeats = (s == 0 < n - 1 for s, n in zip(array.strides, array.shape, strict=True))
+    if array.size and any(repeats):
+        raise ValueError(f"{name} must have an element for every index, got a broadcast view")
+
+
+def in_memory_order(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return an array without gaps as one contiguous line of the same memory, others as None."""
+    line = array.ravel(order="K")
+    same = line.size == 0 or np.may_share_memory(line, array)
+    return line if same and line.flags.c_contiguous and line.flags.aligned else None
+
+
+def fresh(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """Return ``out``, checked, or a new array."""
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, got {kind}")
+    if out is None:
+        return np.empty(shape, kind)
+    noisy_array(out, "out", (kind,))
+    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if out.shape != wanted:
+        raise ValueError(f"out must have the shape {wanted}, got {out.shape}")
+    return out
+
+
+def single_scale(scale: float, dtype: np.dtype[Any]) -> float:
+    """Return a scale in [0, inf), rounded up to a number of ``dtype``: never less noise."""
+    allowed = f"a number in [0, {np.finfo(dtype).max:.4g}]"
+    number = real_of(scale, "scale", allowed)
+    if not 0.0 <= number < math.inf:
+        raise ValueError(f"scale must be {allowed}, got {scale!r}")
+    if dtype == np.float32:
+        if number > float(np.finfo(np.float32).max):
+            raise ValueError(f"scale must be {allowed}, got {scale!r}")
+        single = np.float32(number)
+        if float(single) < number:
+            single = np.nextafter(single, np.float32(math.inf))
+        return float(single)
+    return number + 0.0

@@ -1,0 +1,103 @@
+"""What samplers have in common: batches one by one, a limit, and a state."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._noise import LARGEST_POPULATION
+from renyi._validation import count_of, integer_of
+from renyi.mechanisms import Mechanism
+from renyi.sgd._generator import generator_of
+
+__all__ = ["BatchSampler", "Indices"]
+
+Indices = npt.NDArray[np.int64]
+
+
+class BatchSampler(ABC):
+    """Draws batches of indices, and says what a release on such a batch is to an accountant.
+
+    Iterating yields batches until ``steps`` have been drawn in all, without end if ``steps`` is
+    None; iterating again goes on from there. Threads may share a sampler.
+    """
+
+    def __init__(self, population: int, steps: int | None, generator: Any) -> None:
+        self.population = integer_of(population, "population", 1)
+        if self.population > LARGEST_POPULATION:
+            raise ValueError(f"population must be at most 2^53, got {population!r}")
+        self.steps = None if steps is None else count_of(steps, "steps")
+        self.generator = generator_of(generator)
+        self.drawn = 0
+        self._lock = threading.Lock()
+
+    def sample(self) -> Indices:
+        """Return the next batch, an array of int64 indices in [0, population)."""
+        with self._lock:
+            self.drawn += 1
+            return self._draw()
+
+    def __iter__(self) -> Iterator[Indices]:
+        while True:
+            with self._lock:
+                if self.steps is not None and self.drawn >= self.steps:
+                    return
+                self.drawn += 1
+                batch = self._draw()
+            yield batch
+
+    def __len__(self) -> int:
+        if self.steps is None:
+            raise TypeError("a sampler without steps has no length")
+        return self.steps
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on after the last batch."""
+        with self._lock:
+            return {
+                "sampler": self._settings(),
+                "drawn": self.drawn,
+                "generator": self.generator.state_dict(),
+                **self._progress(),
+            }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was called.
+
+        With a reproducible generator the batches are those that would have come; a secure one takes
+        a new key, so that no batch is drawn a second time.
+
+        Raises
+        ------
+        ValueError
+            If the state is that of another sampler.
+        """
+        if state.get("sampler") != self._settings():
+            raise ValueError(
+                f"state must be that of {self._settings()}, got that of {state.get('sampler')}"
+            )
+        with self._lock:
+            self.generator.load_state_dict(state["generator"])
+            self.drawn = count_of(state["drawn"], "drawn")
+
+    @abstractmethod
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return what ``steps`` releases of ``base``, each on a new batch, are to an accountant."""
+
+    def _progress(self) -> dict[str, Any]:
+        return {}
+
+    @abstractmethod
+    def _draw(self) -> Indices: ...
+
+    @abstractmethod
+    def _settings(self) -> dict[str, Any]: ...
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "kind")
+        return f"{type(self).__name__}({words})"

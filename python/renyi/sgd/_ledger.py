@@ -1,0 +1,117 @@
+"""The accounting of one run: recorded beforehand, within a budget, never taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from renyi._validation import count_of
+from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.sgd._batch_sampler import BatchSampler
+from renyi.sgd._budget import Budget
+from renyi.sgd._generator import SecureGenerator
+from renyi.sgd.plan import TrainingPlan
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Records the step mechanism of a plan, once for as many steps as it stands for.
+
+    Attributes
+    ----------
+    accountant : PLDAccountant or RDPAccountant
+        What it records with.
+    releases : int
+        How often it has.
+    interrupted : int
+        Steps that were recorded and not finished. Whether they released something is not known, and
+        each may have left a batch behind: for each of them one release more is recorded.
+    """
+
+    def __init__(self, plan: TrainingPlan, accountant: Any, budget: Any, sampler: Any) -> None:
+        if accountant is None:
+            accountant = PLDAccountant(plan.adjacency)
+        if not isinstance(accountant, PLDAccountant | RDPAccountant):
+            raise TypeError(
+                f"accountant must be a PLDAccountant or an RDPAccountant, got {accountant!r}"
+            )
+        if accountant.adjacency != plan.adjacency:
+            raise ValueError(
+                f"accountant must have the adjacency of the plan, {plan.adjacency!r}, "
+                f"got {accountant.adjacency!r}"
+            )
+        self.accountant: PLDAccountant | RDPAccountant = accountant
+        self.releases = self.interrupted = 0
+        self._sampler = _sampler_of(sampler, plan)
+        self._planned = plan.releases
+        self._steps_per_release = plan.steps_per_release
+        self._mechanism = plan.step_mechanism
+        accountant.compose(self._mechanism, 0)  # raises if it cannot be accounted for
+        self._budget = None if budget is None else Budget(budget, accountant)
+
+    def check(self, steps: int) -> None:
+        """Raise `BudgetExceededError` if another step after ``steps`` does not fit."""
+        if self._budget is not None and self._is_due(steps):
+            self._budget.check(self._mechanism, self._planned - self.releases)
+
+    def record(self, steps: int) -> None:
+        """Record what another step after ``steps`` releases, if that has not been yet."""
+        if not self._is_due(steps):
+            return
+        if self._budget is None:
+            self.accountant.compose(self._mechanism)
+        else:
+            self._budget.charge(self._mechanism)
+        self.releases += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts, and the state of the sampler."""
+        return {
+            "releases": self.releases,
+            "interrupted": self.interrupted,
+            "sampler": None if self._sampler is None else self._sampler.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any], generator: SecureGenerator) -> None:
+        """Record what was released elsewhere and not here; the sampler and a generator go on.
+
+        If there is an error, nothing has happened.
+        """
+        releases, interrupted = (count_of(state[k], k) for k in ("releases", "interrupted"))
+        if releases < self.releases:
+            raise ValueError(
+                f"state must hold at least the {self.releases} releases made here, got {releases}"
+            )
+        if (state["sampler"] is None) != (self._sampler is None):
+            raise ValueError(
+                f"state must hold a sampler where there is one, {self._sampler!r}, "
+                f"got {state['sampler']!r}"
+            )
+        before = generator.state_dict()
+        generator.load_state_dict(state["generator"])
+        if self._sampler is not None:
+            try:
+                self._sampler.load_state_dict(state["sampler"])
+            except BaseException:
+                generator.load_state_dict(before)
+                raise
+        self.accountant.compose(self._mechanism, releases - self.releases)
+        self.releases, self.interrupted = releases, interrupted
+
+    def _is_due(self, steps: int) -> bool:
+        begun = steps // self._steps_per_release + 1
+        if self._sampler is not None and self._steps_per_release > 1:
+            begun = max(begun, -(-self._sampler.drawn // self._steps_per_release))
+        return begun + self.interrupted > self.releases
+
+
+def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:
+    if value is None:
+        return None
+    if not isinstance(value, BatchSampler):
+        raise TypeError(f"sampler must be one like that of the plan, got {value!r}")
+    planned = plan.sampler()
+    if value._settings() != planned._settings():
+        raise ValueError(f"sampler must be one like that of the plan, {planned!r}, got {value!r}")
+    return value

@@ -1,0 +1,130 @@
+"""Parameters that are trained in place: one array or a list of them, and what updates remember."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from renyi._validation import count_of
+from renyi.sgd._rows import Array
+from renyi.sgd.updates import UpdateRule
+
+__all__ = ["Parameters"]
+
+_KINDS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class _Saved(NamedTuple):
+    """A state that was checked."""
+
+    rule: UpdateRule
+    steps: int
+    parameters: list[Array]
+    slots: list[list[Array]]
+
+
+class Parameters:
+    """Arrays, the rule by which they follow gradients, and how many they have followed."""
+
+    def __init__(self, parameters: Any, rule: Any) -> None:
+        if not isinstance(rule, UpdateRule):
+            raise TypeError(f"rule must be an UpdateRule such as SGD(0.1), got {rule!r}")
+        self._single = not isinstance(parameters, list | tuple)
+        self._arrays = _arrays_of(parameters, self._single)
+        self._slots = [[np.zeros_like(a) for _ in range(rule.slots)] for a in self._arrays]
+        self.rule = rule
+        self.steps = 0
+
+    @property
+    def shapes(self) -> Any:
+        """The shape of the array, or those of the list."""
+        shapes = [array.shape for array in self._arrays]
+        return shapes[0] if self._single else shapes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The widest."""
+        return np.result_type(*(array.dtype for array in self._arrays))
+
+    def update(self, gradients: list[Array]) -> None:
+        """Follow the gradients."""
+        self.steps += 1
+        for array, gradient, slots in zip(self._arrays, gradients, self._slots, strict=True):
+            self.rule.update(array, gradient, slots, self.steps)
+
+    def rule_like(self, rule: Any) -> UpdateRule:
+        """Return a rule that can take the place of the present one."""
+        if type(rule) is not type(self.rule) or rule.slots != self.rule.slots:
+            raise ValueError(
+                f"rule must be of the kind of {self.rule!r} and remember as much, got {rule!r}"
+            )
+        known: UpdateRule = rule
+        return known
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return copies of everything."""
+        return {
+            "rule": _described(self.rule),
+            "steps": self.steps,
+            "parameters": [array.copy() for array in self._arrays],
+            "slots": [[slot.copy() for slot in slots] for slots in self._slots],
+        }
+
+    def checked(self, state: Mapping[str, Any]) -> _Saved:
+        """Return copies of what a state holds, if it fits here."""
+        settings = dict(state["rule"])
+        if settings.keys() != _described(self.rule).keys() or (
+            settings.pop("kind") != type(self.rule).__name__
+        ):
+            raise ValueError(f"state must hold a rule like {self.rule!r}, got {state['rule']!r}")
+        rule = self.rule_like(type(self.rule)(**settings))
+        arrays = _copies(state["parameters"], self._arrays, "parameters")
+        if len(state["slots"]) != len(self._slots):
+            raise ValueError(
+                f"state must hold slots of {len(self._slots)} parameters, got {len(state['slots'])}"
+            )
+        slots = [
+            _copies(saved, own, "slots")
+            for saved, own in zip(state["slots"], self._slots, strict=True)
+        ]
+        return _Saved(rule, count_of(state["steps"], "steps"), arrays, slots)
+
+    def restore(self, saved: _Saved) -> None:
+        """Take over a state that was checked."""
+        self.rule, self.steps, self._slots = saved.rule, saved.steps, saved.slots
+        for array, value in zip(self._arrays, saved.parameters, strict=True):
+            array[...] = value
+
+
+def _described(rule: Any) -> dict[str, Any]:
+    return {"kind": type(rule).__name__, **asdict(rule)}
+
+
+def _arrays_of(value: Any, single: bool) -> list[Array]:
+    given = [value] if single else list(value)
+    if not given:
+        raise ValueError("parameters must be an array or a list of at least one, got an empty list")
+    for k, array in enumerate(given):
+        name = "parameters" if single else f"parameters[{k}]"
+        if not isinstance(array, np.ndarray) or array.dtype not in _KINDS:
+            kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            raise TypeError(f"{name} must be an array of float32 or float64, got {kind}")
+        if not array.flags.writeable:
+            raise ValueError(f"{name} must be writeable, got a read-only array")
+        if any(step == 0 < size - 1 for step, size in zip(array.strides, array.shape, strict=True)):
+            raise ValueError(f"{name} must have an element for every index, got a broadcast view")
+        if any(np.may_share_memory(array, other) for other in given[:k]):
+            raise ValueError(f"{name} must not overlap another parameter")
+    return given
+
+
+def _copies(values: Any, arrays: list[Array], name: str) -> list[Array]:
+    saved = [np.array(value) for value in values]
+    found = [(array.shape, array.dtype.str) for array in saved]
+    wanted = [(array.shape, array.dtype.str) for array in arrays]
+    if found != wanted:
+        raise ValueError(f"state must hold {name} of {wanted}, got {found}")
+    return saved

@@ -1,0 +1,70 @@
+"""Arguments of a plan: checks, and the number of steps that follows from them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Literal
+
+from renyi._validation import integer_of, real_of
+from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
+from renyi.accountants._base import adjacency_of
+
+__all__ = [
+    "AccountantName",
+    "Sampling",
+    "accountant_named",
+    "adjacency_for",
+    "sampling_of",
+    "steps_of",
+]
+
+Sampling = Literal["poisson", "fixed_size", "shuffled"]
+AccountantName = Literal["pld", "rdp"]
+
+_HOLDS_FOR: dict[str, tuple[Adjacency, ...]] = {
+    "poisson": ("add_remove", "replace_one", "zero_out"),
+    "fixed_size": ("replace_one",),
+    "shuffled": ("replace_one", "zero_out"),
+}
+
+
+def sampling_of(value: Any) -> Sampling:
+    """Return a known sampling scheme."""
+    if value not in _HOLDS_FOR:
+        allowed = ", ".join(map(repr, _HOLDS_FOR))
+        raise ValueError(f"sampling must be one of {allowed}, got {value!r}")
+    known: Sampling = value
+    return known
+
+
+def adjacency_for(value: Any, sampling: str) -> Adjacency:
+    """Return a neighbouring relation that a sampling scheme holds for."""
+    known = adjacency_of(value)
+    if known not in _HOLDS_FOR[sampling]:
+        allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
+        raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
+    return known
+
+
+def accountant_named(name: Any) -> type[PLDAccountant] | type[RDPAccountant]:
+    """Return a kind of accountant by its name."""
+    if name not in ("pld", "rdp"):
+        raise ValueError(f"accountant must be 'pld' or 'rdp', got {name!r}")
+    return PLDAccountant if name == "pld" else RDPAccountant
+
+
+def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str) -> int:
+    """Return the number of steps, which is given or follows from the epochs."""
+    if (steps is None) == (epochs is None):
+        raise TypeError(
+            f"exactly one of steps and epochs must be given, got steps={steps!r}, epochs={epochs!r}"
+        )
+    if steps is not None:
+        return integer_of(steps, "steps", 1)
+    if sampling == "shuffled":
+        return integer_of(epochs, "epochs", 1) * -(-population // size)
+    number = real_of(epochs, "epochs", "a number in (0, inf)")
+    if not 0.0 < number < math.inf:
+        raise ValueError(f"epochs must be a number in (0, inf), got {epochs!r}")
+    return math.ceil(Fraction(number) * population / size)

@@ -1,0 +1,137 @@
+"""Arrays with a row for each sample, and the sums over their rows: checks, no copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Array",
+    "Arrays",
+    "Rows",
+    "contiguous",
+    "copy_back",
+    "output_of",
+    "rows_of",
+    "sum_dtype",
+    "sums_for",
+]
+
+Array = npt.NDArray[Any]
+Arrays = Array | list[Array]
+
+_KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Arrays whose first axis counts the samples; ``single`` if they were not given as a list."""
+
+    arrays: list[Array]
+    single: bool
+
+    @property
+    def count(self) -> int:
+        """The number of samples."""
+        return int(self.arrays[0].shape[0])
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of a row in each array."""
+        return [array.shape[1:] for array in self.arrays]
+
+    def like_given(self, arrays: list[Array]) -> Arrays:
+        """Return one array where one was given, else the list."""
+        return arrays[0] if self.single else arrays
+
+
+def rows_of(grads: Any, name: str = "grads") -> Rows:
+    """Return an array, or a list or tuple of them, as views."""
+    single = not isinstance(grads, list | tuple)
+    given = [grads] if single else list(grads)
+    if not given:
+        raise ValueError(f"{name} must be an array or a list of at least one, got an empty list")
+    arrays = [_array_of(value, name if single else f"{name}[{k}]") for k, value in enumerate(given)]
+    for k, array in enumerate(arrays):
+        if array.shape[0] != arrays[0].shape[0]:
+            raise ValueError(
+                f"{name}[{k}] must have as many rows as {name}[0], {arrays[0].shape[0]}, "
+                f"got {array.shape[0]}"
+            )
+    return Rows(arrays, single)
+
+
+def _array_of(value: Any, name: str) -> Array:
+    array = np.asarray(value)
+    if array.dtype not in _KINDS or not array.dtype.isnative:
+        raise TypeError(
+            f"{name} must be an array of float16, float32 or float64, got one of {array.dtype.str}"
+        )
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have a row for each sample, got an array of no dimension")
+    return array
+
+
+def sum_dtype(rows: Rows, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
+    """Return float32 or float64: by default the wider of the arrays' and float32."""
+    if dtype is None:
+        return np.result_type(np.float32, *(array.dtype for array in rows.arrays))
+    chosen = np.dtype(dtype)
+    if chosen not in _KINDS[1:]:
+        raise TypeError(f"dtype must be float32 or float64, got {chosen}")
+    return chosen
+
+
+def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an array that a result of this shape and dtype may be written to."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{name} must be an array of {dtype}, got {type(out).__name__}")
+    if out.dtype != dtype:
+        raise TypeError(f"{name} must be an array of {dtype}, got one of {out.dtype}")
+    if out.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name} must be writeable, got a read-only array")
+    if any(step == 0 < size - 1 for step, size in zip(out.strides, out.shape, strict=True)):
+        raise ValueError(f"{name} must have an element for every index, got a broadcast view")
+    return out
+
+
+def sums_for(rows: Rows, dtype: np.dtype[Any], out: Any) -> list[Array]:
+    """Return arrays for the sums: new ones, or those given where they fit."""
+    if out is None:
+        return [np.empty(shape, dtype) for shape in rows.shapes]
+    given: Sequence[Any] = [out] if rows.single else out
+    if not rows.single and (not isinstance(out, list | tuple) or len(out) != len(rows.arrays)):
+        raise ValueError(
+            f"out must be a list of {len(rows.arrays)} arrays, got {type(out).__name__}"
+        )
+    sums: list[Array] = []
+    for k, (array, shape) in enumerate(zip(given, rows.shapes, strict=True)):
+        name = "out" if rows.single else f"out[{k}]"
+        checked = output_of(array, name, shape, dtype)
+        if any(np.may_share_memory(checked, other) for other in [*rows.arrays, *sums]):
+            raise ValueError(f"{name} must not overlap the gradients or another output")
+        sums.append(checked)
+    return sums
+
+
+def contiguous(sums: list[Array]) -> list[Array]:
+    """Return the arrays themselves where a kernel can write to them, others in their place."""
+    return [
+        array
+        if array.flags.c_contiguous and array.flags.aligned
+        else np.empty(array.shape, array.dtype)
+        for array in sums
+    ]
+
+
+def copy_back(targets: list[Array], sums: list[Array]) -> None:
+    """Copy what was written in the place of an array."""
+    for target, array in zip(targets, sums, strict=True):
+        if target is not array:
+            array[...] = target

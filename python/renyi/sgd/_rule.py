@@ -1,0 +1,84 @@
+"""Which rows share a norm, what bounds it, and what one record can then change in the sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._validation import real_of
+from renyi.accountants._base import Adjacency
+
+__all__ = ["Clipping", "Rule", "bound_of", "rule_of", "sensitivity_of"]
+
+Clipping = Literal["flat", "per_layer", "automatic"]
+_ALLOWED: tuple[Clipping, ...] = ("flat", "per_layer", "automatic")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the kernel is told, and the largest norm of a row that comes out of it."""
+
+    kernel: str
+    bounds: tuple[float, ...]  # of each norm
+    groups: tuple[int, ...]  # the norm each array belongs to
+    stability: float
+    total: float  # bound of the joint norm
+
+
+def bound_of(value: Any, name: str = "max_grad_norm") -> float:
+    """Return a norm that rows can be clipped at: a number in [2^-96, 2^96]."""
+    allowed = "a number in [2^-96, 2^96]"
+    number = real_of(value, name, allowed)
+    if not LEAST_BOUND <= number <= LARGEST_BOUND:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+def rule_of(clipping: Any, max_grad_norm: Any, stability: Any, arrays: int) -> Rule:
+    """Return the rule of a clipping by its name."""
+    if clipping not in _ALLOWED:
+        allowed = ", ".join(map(repr, _ALLOWED))
+        raise ValueError(f"clipping must be one of {allowed}, got {clipping!r}")
+    gamma = real_of(stability, "stability", "a number in [0, 2^96]")
+    if not 0.0 <= gamma <= LARGEST_BOUND:
+        raise ValueError(f"stability must be a number in [0, 2^96], got {stability!r}")
+    if clipping != "per_layer":
+        bound = bound_of(max_grad_norm)
+        kernel = "flat" if clipping == "flat" else "normalise"
+        return Rule(kernel, (bound,), (0,) * arrays, gamma, bound)
+    return _per_layer(max_grad_norm, gamma, arrays)
+
+
+def _per_layer(max_grad_norm: Any, gamma: float, arrays: int) -> Rule:
+    groups = tuple(range(arrays))
+    if isinstance(max_grad_norm, Sequence | np.ndarray) and np.ndim(max_grad_norm) > 0:
+        if len(max_grad_norm) != arrays:
+            raise ValueError(
+                f"max_grad_norm must be a number or one for each of {arrays} arrays, "
+                f"got {len(max_grad_norm)}"
+            )
+        bounds = tuple(bound_of(c, f"max_grad_norm[{k}]") for k, c in enumerate(max_grad_norm))
+        return Rule("flat", bounds, groups, gamma, _norm_above(bounds))
+    total = bound_of(max_grad_norm)
+    share = bound_of(total / math.sqrt(arrays) * (1.0 - 2.0**-51), "max_grad_norm per array")
+    return Rule("flat", (share,) * arrays, groups, gamma, total)
+
+
+def _norm_above(bounds: Sequence[float]) -> float:
+    """Return a number that is at least the Euclidean norm, exactly."""
+    square = sum(Fraction(bound) ** 2 for bound in bounds)
+    norm = math.hypot(*bounds)
+    while Fraction(norm) ** 2 < square:
+        norm = math.nextafter(norm, math.inf)
+    return norm
+
+
+def sensitivity_of(total: float, adjacency: Adjacency) -> float:
+    """Return how far one record moves the sum: replacing one moves it twice as far."""
+    return 2.0 * total if adjacency == "replace_one" else total

@@ -1,0 +1,117 @@
+"""Micro-batches: clipped sums added up, so that noise is added once to a logical batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi.accountants._base import Adjacency, adjacency_of
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
+from renyi.sgd._kernel import Nonfinite, nonfinite_of, norms_for, refuse_nonfinite, run_rule
+from renyi.sgd._rows import Array, rows_of
+from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
+from renyi.sgd._threads import threads_of
+
+__all__ = ["ClipAccumulator"]
+
+Shape = tuple[int, ...]
+
+
+class ClipAccumulator:
+    """The clipped sum of a batch that comes in parts.
+
+    Add the parts, then `take` the sum: it is handed out once, and what is added later belongs to
+    the next batch. A record must be in one part only. An empty batch has the sum zero.
+
+    Parameters
+    ----------
+    shapes : tuple of int or list of tuples
+        Shape of a row: of the parameters, that is; a list where the gradients are lists.
+    max_grad_norm : float or sequence of float
+        As for `clip_and_sum`.
+    clipping, stability, adjacency, threads, nonfinite
+        As for `clip_and_sum`. With ``nonfinite="raise"`` a part is added as a whole or not at all.
+    dtype : dtype
+        Of the sum: float32 or float64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arguments are not as above.
+
+    Examples
+    --------
+    >>> parts = ClipAccumulator((2,), max_grad_norm=1.0)
+    >>> parts.add(np.array([[3.0, 4.0]])).add(np.array([[0.0, 0.5], [0.0, 0.0]]))
+    ClipAccumulator(parts=2)
+    >>> parts.take().sum.round(6)
+    array([0.6, 1.3])
+    >>> parts.take().sum
+    array([0., 0.])
+    """
+
+    def __init__(
+        self,
+        shapes: Shape | Sequence[Shape],
+        max_grad_norm: Any,
+        *,
+        clipping: Clipping = "flat",
+        stability: float = 0.01,
+        adjacency: Adjacency = "add_remove",
+        dtype: npt.DTypeLike = np.float64,
+        threads: int | None = None,
+        nonfinite: Nonfinite = "zero",
+    ) -> None:
+        self._single = isinstance(shapes, tuple) and not any(isinstance(n, tuple) for n in shapes)
+        given = [shapes] if self._single else list(shapes)
+        if not given:
+            raise ValueError("shapes must be a shape or a list of at least one, got an empty list")
+        self._dtype = np.dtype(dtype)
+        if self._dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise TypeError(f"dtype must be float32 or float64, got {self._dtype}")
+        self._rule = rule_of(clipping, max_grad_norm, stability, len(given))
+        self._clipping: Clipping = clipping
+        self._adjacency = adjacency_of(adjacency)
+        self._threads = threads_of(threads)
+        self._nonfinite = nonfinite_of(nonfinite)
+        self._shapes: list[Any] = given
+        self._start()
+
+    def _start(self) -> None:
+        self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
+        norms = len(self._rule.bounds)
+        shape = (0, norms) if self._clipping == "per_layer" else (0,)
+        self._diagnostics = [PrivateDiagnostics(np.empty(shape), np.empty(shape))]
+
+    def add(self, grads: Any) -> ClipAccumulator:
+        """Clip the rows and add them; return the accumulator."""
+        rows = rows_of(grads)
+        wanted = [array.shape for array in self._sums]
+        if rows.single != self._single or rows.shapes != wanted:
+            kind = "an array" if self._single else "a list of arrays"
+            raise ValueError(f"grads must be {kind} with rows of {wanted}, got {rows.shapes}")
+        norms = norms_for(rows, self._rule, self._clipping == "per_layer", None, [])
+        refuse_nonfinite(rows, self._nonfinite, self._threads)
+        adds = len(self._diagnostics) > 1
+        factors = run_rule(rows, self._rule, self._sums, adds, norms, self._threads)
+        self._diagnostics.append(PrivateDiagnostics(norms, factors))
+        return self
+
+    def take(self) -> ClippedSum:
+        """Return the sum of what was added since the last time, and begin anew."""
+        result = ClippedSum(
+            self._sums[0] if self._single else self._sums,
+            sensitivity_of(self._rule.total, self._adjacency),
+            self._rule.bounds,
+            self._clipping,
+            self._adjacency,
+            joined(self._diagnostics),
+        )
+        self._start()
+        return result
+
+    def __repr__(self) -> str:
+        return f"ClipAccumulator(parts={len(self._diagnostics) - 1})"

@@ -1,0 +1,214 @@
+"""Clipping norms that follow a quantile of the gradients' norms, privately."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._validation import probability_of, real_of
+from renyi.mechanisms import Gaussian
+from renyi.sgd._clipped_sum import ClippedSum
+from renyi.sgd._rule import bound_of
+
+__all__ = ["QuantileClipNorm", "joint_noise_multiplier", "sum_noise_multiplier"]
+
+
+def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
+    r"""Noise multiplier of the sum, where a noised count of unclipped rows goes with it.
+
+    Both are one Gaussian mechanism with the multiplier :math:`z` of
+
+    .. math:: z^{-2} = z_\mathrm{sum}^{-2} + (2 \sigma_b)^{-2}
+
+    since the count of :math:`b_i - 1/2` has the sensitivity 1/2 (Andrew et al. 2021, Theorem 1).
+    With Poisson sampling it is this one mechanism that is sampled: never two that are sampled
+    independently.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        :math:`z`, what the accountant is told. Less than twice ``count_noise``.
+    count_noise : float
+        :math:`\sigma_b`, standard deviation of the noise of the count.
+
+    Returns
+    -------
+    float
+        :math:`z_\mathrm{sum}`, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If the count alone costs more than ``noise_multiplier`` allows.
+
+    Examples
+    --------
+    >>> round(sum_noise_multiplier(1.0, 5.0), 12)
+    1.005037815259
+    """
+    z = _positive(noise_multiplier, "noise_multiplier")
+    b = 2.0 * _positive(count_noise, "count_noise")
+    if not z < b:
+        raise ValueError(
+            f"noise_multiplier must be less than twice count_noise, {b!r}, got {noise_multiplier!r}"
+        )
+    # 1 - (z/b)^2 = (b - z)(b + z)/b^2: the difference is exact where it matters. Six roundings.
+    ratio = (b - z) / b * ((b + z) / b)
+    return z / math.sqrt(ratio) * (1.0 + 2.0**-49)
+
+
+def joint_noise_multiplier(sum_multiplier: float, count_noise: float) -> float:
+    """Noise multiplier of the sum and the count together, rounded down: the inverse.
+
+    Parameters
+    ----------
+    sum_multiplier : float
+        Of the noise of the sum.
+    count_noise : float
+        Standard deviation of the noise of the count.
+
+    Returns
+    -------
+    float
+        For the accountant.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in [2^-500, 2^500].
+
+    Examples
+    --------
+    >>> round(joint_noise_multiplier(1.005037815259, 5.0), 9)
+    1.0
+    """
+    z = _positive(sum_multiplier, "sum_multiplier")
+    b = 2.0 * _positive(count_noise, "count_noise")
+    least, most = min(z, b), max(z, b)
+    ratio = least / most
+    return least / math.sqrt(1.0 + ratio * ratio) * (1.0 - 2.0**-49)
+
+
+class QuantileClipNorm:
+    r"""A clipping norm that moves to a quantile of the norms of the gradients.
+
+    After each step the norm is multiplied by :math:`\exp(-\eta (\tilde b - \gamma))`, where
+    :math:`\tilde b` is the fraction of unclipped rows, with noise, and :math:`\gamma` the fraction
+    that is wanted (Andrew, Thakkar, McMahan, Ramaswamy 2021, Differentially Private Learning with
+    Adaptive Clipping). The fraction is relative to a public expected batch size.
+
+    The noised count is released: it is to be charged with the sum, see `sum_noise_multiplier`, or
+    by itself as `mechanism`.
+
+    Parameters
+    ----------
+    initial : float
+        The norm to begin with, in [2^-96, 2^96], where it also remains.
+    expected_batch_size : float
+        Public: sample rate times population, for instance. Positive.
+    target_quantile : float
+        :math:`\gamma` in [0, 1].
+    learning_rate : float
+        :math:`\eta`, positive.
+    count_noise : float, optional
+        Standard deviation of the noise of the count; by default a 20th of the expected batch size,
+        as in the paper.
+
+    Raises
+    ------
+    ValueError
+        If a number is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from renyi.sgd import clip_and_sum
+    >>> norm = QuantileClipNorm(1.0, expected_batch_size=4)
+    >>> grads = np.array([[0.1], [0.2], [0.3], [5.0]])
+    >>> count = norm.private_count(clip_and_sum(grads, norm.value))
+    >>> count
+    1.0
+    >>> norm.update(count + 0.0)  # noise of standard deviation norm.count_noise goes here
+    0.951229424500714
+    """
+
+    def __init__(
+        self,
+        initial: float,
+        *,
+        expected_batch_size: float,
+        target_quantile: float = 0.5,
+        learning_rate: float = 0.2,
+        count_noise: float | None = None,
+    ) -> None:
+        self._value = bound_of(initial, "initial")
+        self.expected_batch_size = _positive(expected_batch_size, "expected_batch_size")
+        self.target_quantile = probability_of(target_quantile, "target_quantile")
+        self.learning_rate = _positive(learning_rate, "learning_rate")
+        given = self.expected_batch_size / 20.0 if count_noise is None else count_noise
+        self.count_noise = _positive(given, "count_noise")
+
+    @property
+    def value(self) -> float:
+        """The present clipping norm. It is public: it depends on noised counts only."""
+        return self._value
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """What one release of the noised count is by itself: its sensitivity is 1/2."""
+        return Gaussian(2.0 * self.count_noise)
+
+    def private_count(self, clipped: ClippedSum) -> float:
+        """Sum of +1/2 for each unclipped row and -1/2 for each other, before noise.
+
+        Parameters
+        ----------
+        clipped : ClippedSum
+            Of flat clipping at `value`. Adding or removing a record changes the count by 1/2.
+        """
+        if clipped.clipping != "flat" or clipped.max_grad_norm != (self._value,):
+            raise ValueError(
+                f"clipped must be clipped flat at {self._value!r}, got {clipped.clipping} at "
+                f"{clipped.max_grad_norm!r}"
+            )
+        private = clipped.private
+        return private.unclipped_count - 0.5 * private.batch_size
+
+    def update(self, noised_count: float) -> float:
+        """Move the norm by one step, and return it.
+
+        Parameters
+        ----------
+        noised_count : float
+            `private_count` with Gaussian noise of standard deviation ``count_noise``.
+        """
+        count = real_of(noised_count, "noised_count", "a finite number")
+        if math.isinf(count):
+            raise ValueError(f"noised_count must be a finite number, got {noised_count!r}")
+        fraction = count / self.expected_batch_size + 0.5
+        exponent = -self.learning_rate * (fraction - self.target_quantile)
+        moved = math.log(self._value) + exponent
+        if moved >= math.log(LARGEST_BOUND):
+            self._value = LARGEST_BOUND
+        elif moved <= math.log(LEAST_BOUND):
+            self._value = LEAST_BOUND
+        else:
+            self._value = min(max(self._value * math.exp(exponent), LEAST_BOUND), LARGEST_BOUND)
+        return self._value
+
+    def state_dict(self) -> dict[str, float]:
+        """Return what `load_state_dict` needs to go on from here."""
+        return {"value": self._value}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self._value = bound_of(state["value"], "value")
+
+
+def _positive(value: Any, name: str) -> float:
+    allowed = "a number in [2^-500, 2^500]"
+    number = real_of(value, name, allowed)
+    if not 2.0**-500 <= number <= 2.0**500:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number

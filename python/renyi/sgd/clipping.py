@@ -1,0 +1,200 @@
+"""Norms of per-sample gradients and sums of clipped ones, at the speed of memory.
+
+An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
+together. float16, float32 and float64, of any strides, are read where they are: once where a few
+rows fit in a cache, twice otherwise, and nothing of their size is ever allocated.
+
+A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
+rounding of products included. What remains is the rounding of the additions of the sum: with
+2^-24 (float32 sums) or 2^-53 (float64) for each, relative to the partial sum. Where each bit
+counts, use a `Grid`.
+
+The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide by
+a public constant, after the noise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._sgd import weigh_into
+from renyi.accountants._base import Adjacency, adjacency_of
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
+from renyi.sgd._kernel import Nonfinite, Norms, norms_for, refuse_nonfinite, run_rule
+from renyi.sgd._rows import Arrays, contiguous, copy_back, rows_of, sum_dtype, sums_for
+from renyi.sgd._rule import Clipping, Rule, rule_of, sensitivity_of
+from renyi.sgd._threads import threads_of
+
+__all__ = ["Nonfinite", "clip_and_sum", "per_sample_norms", "weighted_sum"]
+
+
+def per_sample_norms(
+    grads: Any,
+    *,
+    per_layer: bool = False,
+    out: Norms | None = None,
+    threads: int | None = None,
+) -> Norms:
+    """Return the Euclidean norm of each row. It is private, like the rows.
+
+    Parameters
+    ----------
+    grads : array or list of arrays
+        One array (B, ...), or several whose joint norm is taken.
+    per_layer : bool
+        A norm for each array instead: the result is (B, arrays).
+    out : ndarray of float64, optional
+        Where to put the norms.
+    threads : int, optional
+        By default the processors at hand. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (B,) or (B, arrays). Squares are summed in double precision, scaled where they would
+        overflow. NaN for a row with an element that is not finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not of floating-point numbers, or shapes do not agree.
+
+    Examples
+    --------
+    >>> per_sample_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([5., 1.])
+    """
+    rows = rows_of(grads)
+    groups = tuple(range(len(rows.arrays))) if per_layer else (0,) * len(rows.arrays)
+    rule = Rule("flat", (1.0,) * (max(groups) + 1), groups, 0.0, 1.0)
+    norms = norms_for(rows, rule, per_layer, out, [])
+    run_rule(rows, rule, [], False, norms, threads_of(threads))
+    return norms
+
+
+def clip_and_sum(
+    grads: Any,
+    max_grad_norm: Any,
+    *,
+    clipping: Clipping = "flat",
+    stability: float = 0.01,
+    adjacency: Adjacency = "add_remove",
+    dtype: npt.DTypeLike | None = None,
+    out: Arrays | None = None,
+    norms_out: Norms | None = None,
+    threads: int | None = None,
+    nonfinite: Nonfinite = "zero",
+) -> ClippedSum:
+    r"""Clip every row to a norm, and return the sum.
+
+    Parameters
+    ----------
+    grads : array or list of arrays
+        One array (B, ...), or several with B rows each. B may be 0: the sum is zero then, and gets
+        noise like any other.
+    max_grad_norm : float or sequence of float
+        The bound C, in [2^-96, 2^96]. With "per_layer" one for each array, or a number that is
+        shared evenly, C over the square root of the number of arrays.
+    clipping : {"flat", "per_layer", "automatic"}
+        "flat": a row with norm N is multiplied by min(1, C / N).
+        "per_layer": the same for each array by itself.
+        "automatic": every row is multiplied by C / (N + stability) (Bu et al. 2022, with
+        :math:`\gamma` for ``stability``).
+    stability : float
+        Of automatic clipping, in [0, 2^96].
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Neighbours that `ClippedSum.sensitivity` is for.
+    dtype : dtype, optional
+        Of the sum: float32 or float64; by default float64 if an array is.
+    out : array or list of arrays, optional
+        Where to put the sum.
+    norms_out : ndarray of float64, optional
+        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays). Private.
+    threads : int, optional
+        By default the processors at hand. The sum is the same, bit for bit, for any number.
+    nonfinite : {"zero", "raise"}
+        A row with NaN or infinity contributes zero and is counted; an error would tell the world
+        about a record. "raise" is for debugging without private data: it reads the rows once more.
+
+    Returns
+    -------
+    ClippedSum
+        The sum, its sensitivity, and diagnostics that are private.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays, outputs or numbers are not as above.
+
+    Examples
+    --------
+    >>> clipped = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0)
+    >>> clipped.sum.round(6)
+    array([1.1, 0.8])
+    >>> clipped.sensitivity
+    1.0
+    """
+    rows = rows_of(grads)
+    rule = rule_of(clipping, max_grad_norm, stability, len(rows.arrays))
+    sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency))
+    sums = sums_for(rows, sum_dtype(rows, dtype), out)
+    norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
+    count = threads_of(threads)
+    refuse_nonfinite(rows, nonfinite, count)
+    targets = contiguous(sums)
+    factors = run_rule(rows, rule, targets, False, norms, count)
+    copy_back(targets, sums)
+    private = PrivateDiagnostics(norms, factors)
+    return ClippedSum(rows.like_given(sums), sensitivity, rule.bounds, clipping, adjacency, private)
+
+
+def weighted_sum(
+    grads: Any,
+    weights: npt.ArrayLike,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    out: Arrays | None = None,
+    threads: int | None = None,
+) -> Arrays:
+    """Return the sum of the rows, each times its weight.
+
+    Parameters
+    ----------
+    grads : array or list of arrays
+        One array (B, ...), or several with B rows each.
+    weights : array_like of float
+        B finite numbers. They and the products are rounded to the precision of the sum. A row of
+        weight 0 is not read: it may hold anything.
+    dtype, out, threads
+        As for `clip_and_sum`.
+
+    Returns
+    -------
+    array or list of arrays
+        Not private only if the weights bound what each row contributes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays, outputs or weights are not as above.
+
+    Examples
+    --------
+    >>> weighted_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), [0.5, 1.0])
+    array([3.5, 5. ])
+    """
+    rows = rows_of(grads)
+    given = np.asarray(weights)
+    if given.dtype.kind not in "iuf" or given.shape != (rows.count,):
+        raise ValueError(f"weights must be {rows.count} numbers, got an array {given.shape}")
+    factors = np.ascontiguousarray(given, dtype=np.float64)
+    if not np.isfinite(factors).all():
+        raise ValueError("weights must be finite, got one that is not")
+    sums = sums_for(rows, sum_dtype(rows, dtype), out)
+    targets = contiguous(sums)
+    weigh_into(rows.arrays, targets, factors, threads_of(threads))
+    copy_back(targets, sums)
+    return rows.like_given(sums)

@@ -1,0 +1,191 @@
+r"""Clipping for linear layers without a gradient for each sample.
+
+Sample i of a layer has the gradient :math:`A_i^T G_i` of its weights, with the activations A_i
+(T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss with
+respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
+
+.. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
+
+(Goodfellow 2015; Li, Tramèr, Liang, Hashimoto 2022), and the clipped sum is one matrix product.
+
+Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
+down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic, the rounding
+of its product with the factor included. The rounding of the matrix product itself is that of
+NumPy's library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi.accountants._base import Adjacency, adjacency_of
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
+from renyi.sgd._ghost_norms import LayerNorms, layer_norms, norm_above
+from renyi.sgd._rows import Array, rows_of
+from renyi.sgd._rule import bound_of, sensitivity_of
+
+__all__ = ["LinearLayer", "ghost_clip_and_sum", "ghost_norms"]
+
+_UNIT = 2.0**-53
+
+
+class LinearLayer(NamedTuple):
+    """What a linear layer y = x W + b leaves behind in one pass forth and back.
+
+    Attributes
+    ----------
+    activations : ndarray
+        (B, inputs) or (B, T, inputs).
+    output_gradients : ndarray
+        (B, outputs) or (B, T, outputs), of each sample's own loss: not divided by the batch size.
+    bias : bool
+        Whether there is a b.
+    """
+
+    activations: Any
+    output_gradients: Any
+    bias: bool = True
+
+
+def ghost_norms(layers: Sequence[LinearLayer]) -> npt.NDArray[np.float64]:
+    """Return the joint norm of each sample's gradients of all layers. It is private.
+
+    Parameters
+    ----------
+    layers : sequence of LinearLayer
+        With the same number of samples. A plain (activations, output_gradients) will do.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (B,); NaN for a sample with a number that is not finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays are not of floating-point numbers, or shapes do not agree.
+
+    Examples
+    --------
+    >>> ghost_norms([LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)])
+    array([10.])
+    """
+    return _joint(_checked(layers)).nearest
+
+
+def ghost_clip_and_sum(
+    layers: Sequence[LinearLayer],
+    max_grad_norm: float,
+    *,
+    adjacency: Adjacency = "add_remove",
+    dtype: npt.DTypeLike = np.float64,
+) -> ClippedSum:
+    """Clip each sample's gradients of all layers at their joint norm, and return the sum.
+
+    Parameters
+    ----------
+    layers : sequence of LinearLayer
+        With the same number of samples.
+    max_grad_norm : float
+        The bound, in [2^-96, 2^96].
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Neighbours that `ClippedSum.sensitivity` is for.
+    dtype : dtype
+        Of the sum and of the matrix products: float32 or float64.
+
+    Returns
+    -------
+    ClippedSum
+        Its sum lists the weights (inputs, outputs) and, where there is one, the bias (outputs,) of
+        each layer. A sample with a number that is not finite contributes zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays or numbers are not as above.
+
+    Examples
+    --------
+    >>> layer = LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)
+    >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(6)
+    array([[0.6],
+           [0.8]])
+    """
+    checked = _checked(layers)
+    bound = bound_of(max_grad_norm)
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, got {kind}")
+    norms = _joint(checked)
+    factors = _factors(norms, bound, kind)
+    sums: list[Array] = []
+    for layer in checked:
+        sums += _weighted(layer, factors, kind)
+    private = PrivateDiagnostics(norms.nearest, factors)
+    sensitivity = sensitivity_of(bound, adjacency_of(adjacency))
+    return ClippedSum(sums, sensitivity, (bound,), "flat", adjacency, private)
+
+
+def _checked(layers: Any) -> list[LinearLayer]:
+    if isinstance(layers, LinearLayer) or not isinstance(layers, list | tuple) or not layers:
+        raise ValueError(f"layers must be a list of at least one LinearLayer, got {layers!r}")
+    checked = []
+    for k, layer in enumerate(LinearLayer(*given) for given in layers):
+        name = f"layers[{k}]"
+        a, g = rows_of([layer.activations, layer.output_gradients], name).arrays
+        if a.ndim not in (2, 3) or a.shape[:-1] != g.shape[:-1]:
+            raise ValueError(
+                f"{name} must be of (B, inputs) and (B, outputs) or (B, T, inputs) and "
+                f"(B, T, outputs), got {a.shape} and {g.shape}"
+            )
+        if a.ndim == 2:
+            a, g = a[:, np.newaxis], g[:, np.newaxis]
+        checked.append(LinearLayer(a, g, bool(layer.bias)))
+        if len(a) != len(checked[0].activations):
+            raise ValueError(
+                f"{name} must have as many samples as layers[0], "
+                f"{len(checked[0].activations)}, got {len(a)}"
+            )
+    return checked
+
+
+def _joint(layers: list[LinearLayer]) -> LayerNorms:
+    """Norms over all layers."""
+    parts = [layer_norms(*layer) for layer in layers]
+    nearest = norm_above(np.stack([part.nearest for part in parts]), 0.0)
+    above = norm_above(np.stack([part.above for part in parts]), 2.0**-48)
+    reach = np.sum([part.reach for part in parts], axis=0)
+    return LayerNorms(nearest, above, reach)
+
+
+def _factors(norms: LayerNorms, bound: float, kind: np.dtype[Any]) -> npt.NDArray[np.float64]:
+    """Return factors w with w N (1 + 4 v) + 2 h reach <= C, rounded down to the dtype.
+
+    v is the unit of the dtype and h its smallest subnormal: w G is rounded, A perhaps as well, and
+    their product, each at most by v relatively or h.
+    """
+    v, h = (2.0**-24, 2.0**-149) if kind == np.float32 else (_UNIT, 2.0**-1074)
+    with np.errstate(all="ignore"):
+        budget = np.maximum(bound - 2.0 * h * norms.reach, 0.0) * (1.0 - 8.0 * _UNIT)
+        needed = norms.above * (1.0 + 5.0 * v)
+        factors = np.where(needed <= budget, 1.0, budget / needed * (1.0 - 8.0 * _UNIT))
+        factors[~np.isfinite(norms.nearest)] = 0.0
+        single = factors.astype(kind)
+        down = np.where(single > factors, np.nextafter(single, kind.type(0)), single)
+    return np.where(down < np.finfo(kind).tiny, 0.0, down).astype(np.float64)
+
+
+def _weighted(layer: LinearLayer, factors: Any, kind: np.dtype[Any]) -> list[Array]:
+    """A^T diag(w) G, and the sum of w G where there is a bias."""
+    used = (factors > 0.0)[:, np.newaxis, np.newaxis]
+    weights = factors.astype(kind)[:, np.newaxis, np.newaxis]
+    a, g = layer.activations, layer.output_gradients
+    if not used.all():
+        a, g = np.where(used, a, 0), np.where(used, g, 0)
+    weighted = (weights * g).astype(kind, copy=False).reshape(-1, g.shape[-1])
+    product = a.astype(kind, copy=False).reshape(-1, a.shape[-1]).T @ weighted
+    return [product, weighted.sum(axis=0, dtype=kind)] if layer.bias else [product]

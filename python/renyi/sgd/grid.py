@@ -1,0 +1,153 @@
+"""A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._noise import sum_on_grid
+from renyi._validation import integer_of
+from renyi.mechanisms import ZCDP
+from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
+from renyi.sgd._arrays import noisy_array
+from renyi.sgd._threads import threads_of
+
+__all__ = ["Grid"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Multiples of a spacing that is a power of two, for noise whose every bit is accounted for.
+
+    Each record's clipped gradient is rounded to the grid before it is added, so the sum is a vector
+    of integers; the discrete Gaussian is added in integers. No step rounds but the record's own,
+    which `sensitivity` counts.
+
+    Parameters
+    ----------
+    spacing : float
+        A power of two in [2^-500, 2^500].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021, arXiv
+    2102.06387.
+
+    Examples
+    --------
+    >>> from renyi.sgd import add_discrete_gaussian_noise
+    >>> grid = Grid(2.0**-20)
+    >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
+    >>> noisy = grid.values(add_discrete_gaussian_noise(total, grid.units(1.1)))
+    >>> grid.mechanism(1.1, max_norm=1.0, dimension=2)
+    ZCDP(rho=0.4132236978097553, xi=0.0)
+    """
+
+    spacing: float
+
+    def __post_init__(self) -> None:
+        spacing = number_in(self.spacing, "spacing", FINITE_POSITIVE)
+        if math.frexp(spacing)[0] != 0.5 or not 2.0**-500 <= spacing <= 2.0**500:
+            raise ValueError(
+                f"spacing must be a power of two in [2^-500, 2^500], got {self.spacing!r}"
+            )
+        object.__setattr__(self, "spacing", spacing)
+
+    def units(self, value: float) -> float:
+        """Return a length in spacings; exact, for the spacing is a power of two."""
+        return number_in(value, "value", FINITE_POSITIVE) / self.spacing
+
+    def values(self, integers: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return integers as multiples of the spacing; exact below 2^53."""
+        return np.multiply(integers, self.spacing, dtype=np.float64)
+
+    def sum(
+        self,
+        rows: Any,
+        factors: Any = None,
+        *,
+        out: npt.NDArray[np.int64] | None = None,
+        threads: int | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Round every row, times its factor, to the grid and sum, in spacings.
+
+        Parameters
+        ----------
+        rows : array of shape (B, D)
+            float32 or float64.
+        factors : array of shape (B,), optional
+            What each row is multiplied by, as clipping does; 1 by default. Rows of factor 0 count
+            nothing, whatever they hold.
+        out : array of shape (D,), int64, optional
+            What the sum is added to.
+        threads : int, optional
+            By default one for each processor. The result does not depend on it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not permitted, or an entry is not finite or 2^50 spacings or more.
+        """
+        matrix = np.asarray(rows)
+        if matrix.ndim != 2 or matrix.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise TypeError(
+                "rows must be an array of shape (B, D) of float32 or float64, "
+                f"got one of shape {matrix.shape} of {matrix.dtype}"
+            )
+        count, dimension = matrix.shape
+        weights = np.ones(count) if factors is None else np.ascontiguousarray(factors, np.float64)
+        if weights.shape != (count,):
+            raise ValueError(f"factors must have the shape ({count},), got {weights.shape}")
+        total = np.zeros(dimension, np.int64) if out is None else out
+        noisy_array(total, "out", (np.int64,))
+        if total.shape != (dimension,) or not total.flags.c_contiguous:
+            raise ValueError(f"out must be contiguous, of shape ({dimension},), got {total.shape}")
+        lines = np.ascontiguousarray(matrix)
+        if not sum_on_grid(lines, weights, 1.0 / self.spacing, total, threads_of(threads)):
+            raise ValueError(
+                "rows must be finite and below 2^50 spacings after the factor; out is undefined"
+            )
+        return total
+
+    def sensitivity(self, max_norm: float, dimension: int, adjacency: str = "add_remove") -> float:
+        """Bound how far one record moves `sum`, in the L2 norm, as a length; rounded up.
+
+        A row of norm at most ``max_norm`` is moved by half a spacing in each of ``dimension``
+        entries, hence by at most ``sqrt(dimension) * spacing / 2``, and its product with the factor
+        is rounded once, by a part in 2^53. To replace a record counts twice.
+        """
+        norm = number_in(max_norm, "max_norm", FINITE_POSITIVE)
+        root = _up(math.sqrt(integer_of(dimension, "dimension", 1)))
+        if adjacency not in ("add_remove", "zero_out", "replace_one"):
+            raise ValueError(
+                f"adjacency must be 'add_remove', 'zero_out' or 'replace_one', got {adjacency!r}"
+            )
+        one = _up(_up(norm) + root * self.spacing / 2)
+        return 2.0 * one if adjacency == "replace_one" else one
+
+    def mechanism(
+        self, scale: float, *, max_norm: float, dimension: int, adjacency: str = "add_remove"
+    ) -> ZCDP:
+        """Return what `sum` with discrete Gaussian noise of ``scale`` is to an accountant.
+
+        ``scale`` is a length: sigma in spacings is ``units(scale)``. The concentrated-privacy
+        parameter is ``(sensitivity / scale)^2 / 2``, rounded up, for the adjacency given.
+        """
+        sigma = Fraction(number_in(scale, "scale", FINITE_POSITIVE))
+        rho = Fraction(self.sensitivity(max_norm, dimension, adjacency)) ** 2 / (2 * sigma**2)
+        nearest = float(rho)
+        return ZCDP(nearest if Fraction(nearest) >= rho else _up(nearest))
+
+
+def _up(value: float) -> float:
+    return math.nextafter(value, math.inf)

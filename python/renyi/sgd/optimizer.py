@@ -1,0 +1,295 @@
+"""DP-SGD on NumPy arrays: clip, sum, record, noise, update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.sgd._batch_sampler import BatchSampler
+from renyi.sgd._clipped_sum import PrivateDiagnostics
+from renyi.sgd._generator import generator_of
+from renyi.sgd._ledger import Ledger
+from renyi.sgd._parameters import Parameters
+from renyi.sgd._rows import Array, Arrays, rows_of
+from renyi.sgd._rule import Clipping
+from renyi.sgd._threads import threads_of
+from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.clipping import Nonfinite
+from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
+from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.updates import UpdateRule
+
+__all__ = ["DPSGD"]
+
+
+class DPSGD:
+    """Trains arrays in place by noisy sums of clipped per-sample gradients.
+
+    The guarantee is that of the plan, if batches are drawn as the plan says, by `plan.sampler`, and
+    every per-sample gradient depends on one record only. It covers the parameters after every step
+    and whatever `step` returns. Errors leave everything as it was, except that a step interrupted
+    on its way stays recorded. Not for use by several threads at once.
+
+    Parameters
+    ----------
+    parameters : array or list of arrays
+        float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums have
+        the precision of the widest.
+    plan : TrainingPlan
+        Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded.
+    rule : UpdateRule
+        `SGD`, with or without momentum, or `Adam`.
+    clipping, stability, nonfinite, threads
+        As for `clip_and_sum`.
+    accountant : PLDAccountant or RDPAccountant, optional
+        Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant.
+    budget : tuple of float, optional
+        (epsilon, delta) of the accountant that no step may exceed. The check asks the accountant
+        about all planned steps at once, and only if they do not fit about fewer.
+    sampler : BatchSampler, optional
+        That of the plan, from which the batches come: it is checked against the plan, its state is
+        saved with the rest, and epochs of shuffled batches are counted by what it has drawn.
+        Without it they are counted by steps: then no batch may be left out, and whoever resumes
+        has to restore the sampler too.
+    generator : SecureGenerator or numpy.random.Generator, optional
+        Of the noise; by default the process's own `SecureGenerator`.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If the accountant cannot account for the plan.
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from renyi.sgd import SGD, TrainingPlan
+    >>> data = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (10_000, 2))
+    >>> plan = TrainingPlan(len(data), 500, noise_multiplier=2.0, epochs=2, max_grad_norm=3.0)
+    >>> w = np.zeros(2)
+    >>> sampler = plan.sampler()
+    >>> optimizer = DPSGD(w, plan, SGD(0.2), sampler=sampler)
+    >>> for batch in sampler:
+    ...     _ = optimizer.step(w - data[batch])
+    >>> bool(abs(w - [2.0, -1.0]).max() < 0.1)
+    True
+    >>> optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+    True
+    """
+
+    def __init__(
+        self,
+        parameters: Arrays,
+        plan: TrainingPlan,
+        rule: UpdateRule,
+        *,
+        clipping: Clipping = "flat",
+        stability: float = 0.01,
+        nonfinite: Nonfinite = "zero",
+        accountant: PLDAccountant | RDPAccountant | None = None,
+        budget: tuple[float, float] | None = None,
+        sampler: BatchSampler | None = None,
+        generator: Any = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(plan, TrainingPlan):
+            raise TypeError(f"plan must be a TrainingPlan, got {plan!r}")
+        self._plan = plan
+        self._trained = Parameters(parameters, rule)
+        self._threads = threads_of(threads)
+        self._parts = ClipAccumulator(
+            self._trained.shapes,
+            plan.max_grad_norm,
+            clipping=clipping,
+            stability=stability,
+            adjacency=plan.adjacency,
+            dtype=self._trained.dtype,
+            threads=threads,
+            nonfinite=nonfinite,
+        )
+        self._clipping = {"clipping": clipping, "stability": float(stability)}
+        gaussian_noise(0, plan.noise_scale, dtype=self._trained.dtype)  # raises if out of range
+        self._ledger = Ledger(plan, accountant, budget, sampler)
+        self._rows = 0
+        self._private: PrivateDiagnostics | None = None
+        self._generator = generator_of(generator)
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """What was planned."""
+        return self._plan
+
+    @property
+    def rule(self) -> UpdateRule:
+        """How parameters are updated; another one of its kind may be set, for a schedule."""
+        return self._trained.rule
+
+    @rule.setter
+    def rule(self, rule: UpdateRule) -> None:
+        self._trained.rule = self._trained.rule_like(rule)
+
+    @property
+    def accountant(self) -> PLDAccountant | RDPAccountant:
+        """Where steps are recorded."""
+        return self._ledger.accountant
+
+    @property
+    def steps(self) -> int:
+        """Logical batches so far."""
+        return self._trained.steps
+
+    @property
+    def private(self) -> PrivateDiagnostics | None:
+        """Norms and counts of the last batch: not for publication."""
+        return self._private
+
+    def get_epsilon(self, delta: float) -> float:
+        """Return the epsilon at ``delta`` of all that the accountant holds, rounded up."""
+        return self._ledger.accountant.get_epsilon(delta)
+
+    def accumulate(self, per_sample_grads: Any) -> DPSGD:
+        """Clip a part of a logical batch and add it to the sum; nothing is released.
+
+        Parameters
+        ----------
+        per_sample_grads : array or list of arrays
+            As the parameters, with one more axis in front, for the samples. A record must be in one
+            part only.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If shapes or dtypes are not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from renyi.sgd import SGD, TrainingPlan
+        >>> plan = TrainingPlan(100, 4, noise_multiplier=1.0, steps=9)
+        >>> optimizer = DPSGD(np.zeros(3), plan, SGD(0.1))
+        >>> noisy_mean = optimizer.accumulate(np.ones((2, 3))).step(np.ones((1, 3)))
+        >>> optimizer.private.batch_size, optimizer.steps
+        (3, 1)
+        """
+        rows = rows_of(per_sample_grads).count
+        self._parts.add(per_sample_grads)
+        self._rows += rows
+        return self
+
+    def discard(self) -> None:
+        """Forget the parts of a batch that was not finished."""
+        self._parts.take()
+        self._rows = 0
+
+    def step(self, per_sample_grads: Any = None) -> Arrays:
+        """Finish a logical batch: record, add noise, divide by a public number, update.
+
+        Parameters
+        ----------
+        per_sample_grads : array or list of arrays, optional
+            The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
+            empty batch has noise like any other.
+
+        Returns
+        -------
+        array or list of arrays
+            The noisy mean gradient that the update went by: private, free to be published.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the step would exceed the budget. Nothing is done then, nor after the errors below.
+        TypeError, ValueError
+            If shapes or dtypes are not as above, or a batch of fixed size is not of that size.
+        """
+        self._ledger.check(self.steps)
+        self._check_size(per_sample_grads)
+        if per_sample_grads is not None:
+            self._parts.add(per_sample_grads)
+        self._ledger.record(self.steps)
+        clipped = self._parts.take()
+        self._rows, self._private = 0, clipped.private
+        try:
+            self._add_noise(clipped.arrays)
+            self._trained.update(clipped.arrays)
+        except BaseException:
+            self._ledger.interrupted += 1
+            raise
+        return clipped.sum
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on after the last step.
+
+        It holds no gradients and no other secrets, unless the generator is a reproducible one.
+
+        Raises
+        ------
+        RuntimeError
+            In the middle of a batch, whose sum has no noise yet.
+        """
+        self._refuse_parts("state_dict")
+        return {
+            "plan": asdict(self._plan),
+            "clipping": dict(self._clipping),
+            **self._ledger.state_dict(),
+            **self._trained.state_dict(),
+            "generator": self._generator.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was called, and record with the accountant what led there.
+
+        With a reproducible generator the noise is that which would have come; a secure one takes a
+        new key. Only what this optimiser has not recorded yet is recorded: its accountant should
+        hold nothing else of the run.
+
+        Parameters
+        ----------
+        state : mapping
+            Of an optimiser with the same plan, clipping, kind of rule and shapes, which has
+            released at least as much as this one: what was released cannot be taken back.
+
+        Raises
+        ------
+        RuntimeError
+            In the middle of a batch.
+        TypeError, ValueError
+            If the state is not as above. Nothing is changed then.
+        """
+        self._refuse_parts("load_state_dict")
+        for name, own in (("plan", asdict(self._plan)), ("clipping", self._clipping)):
+            if state.get(name) != own:
+                raise ValueError(f"state must hold the {name} {own}, got {state.get(name)}")
+        trained = self._trained.checked(state)
+        self._ledger.load_state_dict(state, self._generator)
+        self._trained.restore(trained)
+
+    def _add_noise(self, arrays: list[Array]) -> None:
+        for array in arrays:
+            add_gaussian_noise(
+                array, self._plan.noise_scale, generator=self._generator, threads=self._threads
+            )
+            array /= self._plan.expected_batch_size
+
+    def _check_size(self, grads: Any) -> None:
+        if self._plan.sampling != "fixed_size":
+            return
+        rows = self._rows + (0 if grads is None else rows_of(grads).count)
+        if rows != self._plan.batch_size:
+            raise ValueError(
+                f"per_sample_grads must have {self._plan.batch_size} rows to a batch, the fixed "
+                f"size, got {rows}"
+            )
+
+    def _refuse_parts(self, what: str) -> None:
+        if self._rows:
+            raise RuntimeError(
+                f"{what} must be called between batches, got {self._rows} rows without noise: "
+                "step or discard first"
+            )
+
+    def __repr__(self) -> str:
+        return f"<DPSGD: {self.steps} of {self._plan.steps} steps, {self.rule!r}>"

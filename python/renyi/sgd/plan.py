@@ -1,0 +1,256 @@
+"""One run of private training: what is chosen, and all that follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from renyi._validation import integer_of, real_of
+from renyi.accountants import Adjacency
+from renyi.mechanisms import Gaussian, Mechanism
+from renyi.sgd._batch_sampler import BatchSampler, Indices
+from renyi.sgd._plan_arguments import (
+    AccountantName,
+    Sampling,
+    accountant_named,
+    adjacency_for,
+    sampling_of,
+    steps_of,
+)
+from renyi.sgd._plan_noise import noise_for
+from renyi.sgd._rule import bound_of
+from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+
+__all__ = ["Sampling", "TrainingPlan"]
+
+
+@dataclass(frozen=True, init=False)
+class TrainingPlan:
+    """Size of the data, sampling, clipping, noise and length of a run of DP-SGD.
+
+    Calibration, training and reporting take the sampling rate, the number of steps and the
+    mechanism from here, so they cannot disagree. All of it is public, the population too.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, in [1, 2^53].
+    batch_size : int
+        Of a logical batch, in [1, population]: the expected size with "poisson", the exact one
+        with "fixed_size", the largest with "shuffled".
+    noise_multiplier : float
+        Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf).
+    steps : int, optional
+        Number of logical batches, at least 1.
+    epochs : float, optional
+        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
+        integer.
+    sampling : {"poisson", "fixed_size", "shuffled"}
+        How batches are drawn: by `PoissonSampler`, `FixedSizeSampler` without replacement or
+        `ShuffledSampler`. No scheme is accounted as another.
+    max_grad_norm : float
+        The bound on the norm of a clipped row, in [2^-96, 2^96].
+    accumulation : int
+        Parts a logical batch is computed in, at least 1. Noise is added once to a logical batch:
+        neither the sampling rate nor the number of steps depends on it.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" not
+        "add_remove".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or not exactly one of ``steps`` and ``epochs`` is given.
+
+    Examples
+    --------
+    >>> plan = TrainingPlan(60_000, 600, noise_multiplier=1.1, epochs=10, accumulation=4)
+    >>> plan.sample_rate, plan.steps, plan.micro_batch_size
+    (0.01, 1000, 150)
+    >>> round(plan.get_epsilon(1e-5), 4)
+    1.5154
+    >>> plan = TrainingPlan.calibrated(1.0, 1e-5, population=60_000, batch_size=600, epochs=10)
+    >>> round(plan.noise_multiplier, 4), plan.get_epsilon(1e-5) <= 1.0
+    (1.4147, True)
+    """
+
+    population: int
+    batch_size: int
+    noise_multiplier: float
+    steps: int
+    sampling: Sampling
+    max_grad_norm: float
+    accumulation: int
+    adjacency: Adjacency
+
+    def __init__(
+        self,
+        population: int,
+        batch_size: int,
+        *,
+        noise_multiplier: float,
+        steps: int | None = None,
+        epochs: float | None = None,
+        sampling: Sampling = "poisson",
+        max_grad_norm: float = 1.0,
+        accumulation: int = 1,
+        adjacency: Adjacency = "add_remove",
+    ) -> None:
+        size = integer_of(batch_size, "batch_size", 1)
+        records = integer_of(population, "population", 1)
+        if size > records:
+            raise ValueError(
+                f"batch_size must be an integer in [1, {records}], the population, "
+                f"got {batch_size!r}"
+            )
+        noise = real_of(noise_multiplier, "noise_multiplier", "a number in [0, inf)")
+        if not 0.0 <= noise < math.inf:
+            raise ValueError(
+                f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}"
+            )
+        values = {
+            "population": records,
+            "batch_size": size,
+            "noise_multiplier": noise,
+            "sampling": sampling_of(sampling),
+            "max_grad_norm": bound_of(max_grad_norm),
+            "accumulation": integer_of(accumulation, "accumulation", 1),
+            "adjacency": adjacency_for(adjacency, sampling),
+        }
+        values["steps"] = steps_of(steps, epochs, records, size, sampling)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self.sampler()  # refuses what samplers do not take
+
+    @classmethod
+    def calibrated(
+        cls,
+        target_epsilon: float,
+        target_delta: float,
+        *,
+        accountant: AccountantName = "pld",
+        tolerance: float = 1e-4,
+        **settings: Any,
+    ) -> TrainingPlan:
+        """Return the plan with the smallest noise multiplier for which the run meets a target.
+
+        Parameters
+        ----------
+        target_epsilon, target_delta : float
+            In (0, inf) and (0, 1).
+        accountant : {"pld", "rdp"}
+            `renyi.PLDAccountant` (exact; seconds for "fixed_size") or `renyi.RDPAccountant`.
+        tolerance : float
+            Relative, in [1e-12, 0.1]: with a noise smaller by that the target is missed.
+        **settings
+            Of the plan, all but ``noise_multiplier``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not permitted, or no noise multiplier up to 1e8 meets the target.
+        """
+        if "noise_multiplier" in settings:
+            raise TypeError("noise_multiplier must be left out: it is what calibration finds")
+
+        def plan(noise: float) -> TrainingPlan:
+            return cls(noise_multiplier=noise, **settings)
+
+        first = plan(1.0)
+        make = accountant_named(accountant)
+        noise = noise_for(
+            target_epsilon,
+            target_delta,
+            1.0 if first.sampling == "shuffled" else first.sample_rate,
+            first.releases,
+            lambda z: make(adjacency=first.adjacency).compose(plan(z).mechanism),
+            tolerance,
+        )
+        return plan(noise)
+
+    @property
+    def sample_rate(self) -> float:
+        """The probability that a record is in a batch.
+
+        Raises
+        ------
+        ValueError
+            With "shuffled": a record is in one batch of each epoch, and no rate describes that.
+        """
+        if self.sampling == "shuffled":
+            raise ValueError(
+                "sampling must be 'poisson' or 'fixed_size' for there to be a sample_rate, "
+                "got 'shuffled'"
+            )
+        return self.batch_size / self.population
+
+    @property
+    def steps_per_release(self) -> int:
+        """Batches that `step_mechanism` stands for: 1, or with "shuffled" those of an epoch."""
+        return -(-self.population // self.batch_size) if self.sampling == "shuffled" else 1
+
+    @property
+    def releases(self) -> int:
+        """How often the run uses `step_mechanism`: its steps, or the epochs that it begins."""
+        return -(-self.steps // self.steps_per_release)
+
+    @property
+    def expected_batch_size(self) -> float:
+        """The public number that noisy sums are divided by."""
+        if self.sampling == "shuffled":
+            return self.population / self.steps_per_release
+        return float(self.batch_size)
+
+    @property
+    def micro_batch_size(self) -> int:
+        """Records to a part of a batch of ``batch_size``, rounded up."""
+        return -(-self.batch_size // self.accumulation)
+
+    @property
+    def noise_scale(self) -> float:
+        """The standard deviation of the noise of a sum, rounded up."""
+        scale = self.noise_multiplier * self.max_grad_norm
+        return math.nextafter(scale, math.inf) if scale else self.noise_multiplier
+
+    @property
+    def step_mechanism(self) -> Mechanism:
+        """What an accountant is told of a step; with "shuffled" of an epoch."""
+        return self.sampler().mechanism(Gaussian(self.noise_multiplier))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What an accountant is told of the whole run."""
+        return self.sampler().mechanism(Gaussian(self.noise_multiplier), self.steps)
+
+    def get_epsilon(self, delta: float, *, accountant: AccountantName = "pld") -> float:
+        """Return an epsilon such that the whole run is (epsilon, delta)-DP.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1].
+        accountant : {"pld", "rdp"}
+            `renyi.PLDAccountant` (exact) or `renyi.RDPAccountant`.
+        """
+        spent = accountant_named(accountant)(adjacency=self.adjacency).compose(self.mechanism)
+        return spent.get_epsilon(delta)
+
+    def sampler(self, *, generator: Any = None) -> BatchSampler:
+        """Return a sampler that draws the batches of this run, ``steps`` of them."""
+        sampler: BatchSampler
+        if self.sampling == "poisson":
+            sampler = PoissonSampler(self.population, self.sample_rate, generator=generator)
+        elif self.sampling == "fixed_size":
+            sampler = FixedSizeSampler(self.population, self.batch_size, generator=generator)
+        else:
+            sampler = ShuffledSampler(self.population, self.steps_per_release, generator=generator)
+        sampler.steps = self.steps
+        return sampler
+
+    def micro_batches(self, batch: Indices) -> Iterator[Indices]:
+        """Cut a batch of indices into ``accumulation`` parts, of which some may be empty."""
+        yield from np.array_split(batch, self.accumulation)

@@ -1,0 +1,252 @@
+# distutils: language = c++
+"""The ChaCha20 generator, its noise and its samples. Arguments are checked by the callers.
+
+Every call reserves its part of the key stream first and computes it without the GIL: threads may share a generator.
+"""
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp cimport bool as cbool
+from libcpp.vector cimport vector
+
+import numpy as np
+
+
+cdef extern from "numpy/random/bitgen.h":
+    ctypedef struct bitgen_t:
+        void* state
+        uint64_t (*next_uint64)(void*) noexcept nogil
+        uint32_t (*next_uint32)(void*) noexcept nogil
+        double (*next_double)(void*) noexcept nogil
+        uint64_t (*next_raw)(void*) noexcept nogil
+
+cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
+    cdef cppclass ChaChaKey:
+        uint32_t* data()
+        ChaChaKey()
+    cdef cppclass ChaChaStream:
+        ChaChaKey key
+        uint64_t nonce
+    void chacha20_groups(const ChaChaStream&, uint64_t first, size_t count, uint32_t* out)
+    size_t kGroupWords
+
+cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
+    cdef cppclass GeneratorState:
+        ChaChaStream stream
+        uint64_t next_group
+        uint64_t buffer_group
+        uint32_t buffer_used
+    cdef cppclass Reservation "renyi::NoiseGenerator::Reservation":
+        ChaChaStream stream
+        uint64_t first
+    cdef cppclass NoiseGenerator:
+        NoiseGenerator()
+        NoiseGenerator(const ChaChaKey&)
+        cbool secure()
+        void rekey()
+        Reservation reserve(uint64_t groups)
+        ChaChaStream derive()
+        uint32_t next32()
+        uint64_t next64()
+        GeneratorState state()
+        void restore(const GeneratorState&)
+
+cdef extern from "renyi/sgd/continuous_noise.hpp" namespace "renyi" nogil:
+    cdef enum class NoiseLaw:
+        gaussian
+        laplace
+    cdef enum class NoiseTarget:
+        fill
+        add
+    uint64_t noise_groups(NoiseLaw, cbool single_precision, size_t count)
+    void make_noise(NoiseLaw, NoiseTarget, const ChaChaStream&, uint64_t first, double scale, double* out, size_t count,
+                    int threads)
+    void make_noise(NoiseLaw, NoiseTarget, const ChaChaStream&, uint64_t first, float scale, float* out, size_t count,
+                    int threads)
+
+cdef extern from "renyi/sgd/discrete_gaussian.hpp" namespace "renyi" nogil:
+    double kSmallestSigma
+    double kLargestSigma
+    void add_discrete_gaussian(const ChaChaStream&, double sigma, int64_t* out, size_t count, int threads)
+
+cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
+    cbool add_to_grid(const float* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
+                      int64_t* sum, int threads)
+    cbool add_to_grid(const double* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
+                      int64_t* sum, int threads)
+
+cdef extern from "renyi/sgd/word_source.hpp" namespace "renyi" nogil:
+    cdef cppclass WordSource:
+        WordSource(const ChaChaStream&)
+
+cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
+    int64_t kLargestPopulation
+    vector[int64_t] poisson_sample(WordSource&, int64_t population, double rate) except +
+    vector[int64_t] choose(WordSource&, int64_t population, int64_t size) except +
+    void choose_repeated(WordSource&, int64_t population, int64_t* out, size_t size)
+    void shuffle(WordSource&, int64_t* order, size_t size)
+
+
+SMALLEST_SIGMA = kSmallestSigma
+LARGEST_SIGMA = kLargestSigma
+LARGEST_POPULATION = kLargestPopulation
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef uint64_t next_uint64(void* state) noexcept nogil:
+    return (<NoiseGenerator*> state).next64()
+
+
+cdef uint32_t next_uint32(void* state) noexcept nogil:
+    return (<NoiseGenerator*> state).next32()
+
+
+cdef double next_double(void* state) noexcept nogil:
+    return <double> ((<NoiseGenerator*> state).next64() >> 11) * (1.0 / 9007199254740992.0)
+
+
+cdef from_vector(const vector[int64_t]& members):
+    out = np.empty(members.size(), np.int64)
+    cdef int64_t[::1] view = out
+    if members.size():
+        memcpy(&view[0], members.data(), members.size() * sizeof(int64_t))
+    return out
+
+
+cdef class ChaCha20:
+    """A stream keyed by the operating system, or by 32 bytes.
+
+    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it.
+    """
+
+    cdef NoiseGenerator* generator
+    cdef bitgen_t bitgen
+    cdef readonly object capsule
+
+    def __cinit__(self, bytes key=None):
+        if key is None:
+            self.generator = new NoiseGenerator()
+        else:
+            self.generator = new NoiseGenerator(key_of(key))
+        self.bitgen.state = self.generator
+        self.bitgen.next_uint64 = next_uint64
+        self.bitgen.next_uint32 = next_uint32
+        self.bitgen.next_double = next_double
+        self.bitgen.next_raw = next_uint64
+        self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
+
+    def __dealloc__(self):
+        del self.generator
+
+    def __reduce__(self):
+        raise TypeError("a key stream cannot be pickled or copied: two copies would draw the same numbers")
+
+    def rekey(self):
+        self.generator.rekey()
+
+    def derived_key(self):
+        cdef ChaChaStream stream = self.generator.derive()
+        return (<char*> stream.key.data())[:32]
+
+    def state(self):
+        """Key, nonce, next group, group of the buffer, words used of it."""
+        cdef GeneratorState s = self.generator.state()
+        return (<char*> s.stream.key.data())[:32], s.stream.nonce, s.next_group, s.buffer_group, s.buffer_used
+
+    def restore(self, bytes key, uint64_t nonce, uint64_t next_group, uint64_t buffer_group, uint32_t buffer_used):
+        cdef GeneratorState s
+        s.stream.key = key_of(key)
+        s.stream.nonce = nonce
+        s.next_group = next_group
+        s.buffer_group = buffer_group
+        s.buffer_used = min(buffer_used, kGroupWords)
+        self.generator.restore(s)
+
+    def words(self, size_t groups):
+        """Whole groups of the stream, 256 words each."""
+        out = np.empty(groups * kGroupWords, np.uint32)
+        cdef uint32_t[::1] view = out
+        cdef Reservation r = self.generator.reserve(groups)
+        if groups:
+            with nogil:
+                chacha20_groups(r.stream, r.first, groups, &view[0])
+        return out
+
+    def noise(self, bint gaussian, bint add, real[::1] out, real scale, int threads):
+        cdef size_t count = out.shape[0]
+        cdef NoiseLaw law = NoiseLaw.gaussian if gaussian else NoiseLaw.laplace
+        cdef NoiseTarget target = NoiseTarget.add if add else NoiseTarget.fill
+        cdef Reservation r = self.generator.reserve(noise_groups(law, real is float, count))
+        if count:
+            with nogil:
+                make_noise(law, target, r.stream, r.first, scale, &out[0], count, threads)
+
+    def add_discrete_gaussian(self, int64_t[::1] out, double sigma, int threads):
+        cdef size_t count = out.shape[0]
+        cdef ChaChaStream stream = self.generator.derive()
+        if count:
+            with nogil:
+                add_discrete_gaussian(stream, sigma, &out[0], count, threads)
+
+    def poisson_sample(self, int64_t population, double rate):
+        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef vector[int64_t] members
+        try:
+            with nogil:
+                members = poisson_sample(words[0], population, rate)
+        finally:
+            del words
+        return from_vector(members)
+
+    def choose(self, int64_t population, int64_t size):
+        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef vector[int64_t] members
+        try:
+            with nogil:
+                members = choose(words[0], population, size)
+        finally:
+            del words
+        return from_vector(members)
+
+    def choose_repeated(self, int64_t population, int64_t size):
+        out = np.empty(size, np.int64)
+        cdef int64_t[::1] view = out
+        cdef WordSource* words = new WordSource(self.generator.derive())
+        if size:
+            with nogil:
+                choose_repeated(words[0], population, &view[0], size)
+        del words
+        return out
+
+    def permutation(self, int64_t size):
+        out = np.arange(size, dtype=np.int64)
+        cdef int64_t[::1] view = out
+        cdef WordSource* words = new WordSource(self.generator.derive())
+        if size:
+            with nogil:
+                shuffle(words[0], &view[0], size)
+        del words
+        return out
+
+
+cdef ChaChaKey key_of(bytes key) except *:
+    cdef ChaChaKey words
+    if len(key) != 32:
+        raise ValueError(f"key must be 32 bytes, got {len(key)}")
+    memcpy(words.data(), <char*> key, 32)
+    return words
+
+
+def sum_on_grid(const real[:, ::1] rows, const double[::1] factors, double inverse_spacing, int64_t[::1] out,
+                int threads):
+    """Whether every entry was finite and below 2^50 spacings."""
+    cdef size_t count = rows.shape[0], dimension = rows.shape[1]
+    cdef cbool inside = True
+    if count and dimension:
+        with nogil:
+            inside = add_to_grid(&rows[0, 0], &factors[0], count, dimension, inverse_spacing, &out[0], threads)
+    return inside

@@ -1,0 +1,106 @@
+# distutils: language = c++
+"""Clipping of the rows of arrays. Arguments are checked by the callers; the GIL is free meanwhile."""
+
+cimport cython
+cimport numpy as cnp
+from libcpp cimport bool as cbool
+from libcpp.vector cimport vector
+
+import numpy as np
+
+cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
+    cdef enum class Element:
+        half
+        single
+        twice
+
+cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
+    cdef cppclass RowArray:
+        RowArray(const void*, Element, Py_ssize_t, const vector[size_t]&, const vector[Py_ssize_t]&, cbool) except +
+
+cdef extern from "renyi/sgd/clip_factor.hpp" namespace "renyi" nogil:
+    cdef enum class ClipRule:
+        flat
+        normalise
+        constant
+    const double kLeastBound
+    const double kLargestBound
+
+cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
+    cdef cppclass ClipTask:
+        size_t rows
+        vector[RowArray] arrays
+        vector[void*] sums
+        cbool adds_to_sums
+        cbool wide_sum
+        vector[size_t] groups
+        vector[double] bounds
+        ClipRule rule
+        double stability
+        const double* weights
+        double* norms
+        double* factors
+        size_t threads
+    void _clip_and_sum "renyi::clip_and_sum"(const ClipTask&) except +
+
+cnp.import_array()
+
+LEAST_BOUND = kLeastBound
+LARGEST_BOUND = kLargestBound
+
+cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}
+
+
+cdef Element element_of(cnp.ndarray array) except *:
+    cdef int size = array.dtype.itemsize
+    return Element.half if size == 2 else Element.single if size == 4 else Element.twice
+
+
+cdef void put_arrays(ClipTask* task, list arrays, list sums) except *:
+    """Rows along the first axis; the sums are C-contiguous."""
+    cdef cnp.ndarray array, sum
+    cdef vector[size_t] shape
+    cdef vector[Py_ssize_t] strides
+    cdef int axis
+    for array in arrays:
+        shape.clear()
+        strides.clear()
+        for axis in range(1, array.ndim):
+            shape.push_back(array.shape[axis])
+            strides.push_back(array.strides[axis])
+        task.arrays.push_back(RowArray(cnp.PyArray_DATA(array), element_of(array), array.strides[0], shape, strides,
+                                       array.flags.aligned))
+    for sum in sums:
+        task.sums.push_back(cnp.PyArray_DATA(sum))
+        task.wide_sum = sum.dtype.itemsize == 8
+
+
+def clip_into(list arrays, list sums, bint adds_to_sums, str rule, list bounds, list groups, double stability,
+              double[:, ::1] norms, double[:, ::1] factors, size_t threads):
+    """Sum the rows, each times its factor, into `sums` (none: norms only); fill norms and factors."""
+    cdef ClipTask task
+    put_arrays(&task, arrays, sums)
+    task.rows = arrays[0].shape[0]
+    task.adds_to_sums = adds_to_sums
+    task.rule = <ClipRule><int>_rules[rule]
+    task.bounds = bounds
+    task.groups = groups
+    task.stability = stability
+    task.threads = threads
+    if norms.shape[0] != 0:
+        task.norms = &norms[0, 0]
+        task.factors = &factors[0, 0]
+    with nogil:
+        _clip_and_sum(task)
+
+
+def weigh_into(list arrays, list sums, const double[::1] weights, size_t threads):
+    """Sum the rows, each times its weight, into `sums`."""
+    cdef ClipTask task
+    put_arrays(&task, arrays, sums)
+    task.rows = arrays[0].shape[0]
+    task.threads = threads
+    if weights.shape[0] != 0:
+        task.weights = &weights[0]
+    with nogil:
+        _clip_and_sum(task)

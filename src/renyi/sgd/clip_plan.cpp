@@ -1,0 +1,60 @@
+#include "renyi/sgd/clip_plan.hpp"
+
+#include <algorithm>
+
+namespace renyi {
+
+namespace {
+
+constexpr std::size_t kKibi = 1024;
+constexpr std::size_t kShortRow = 512 * kKibi;       // two rows and a sum fit in a second-level cache
+constexpr std::size_t kGroupBytes = 384 * kKibi;     // more would push out the rows read before
+constexpr std::size_t kLongRow = 8 * kKibi * kKibi;  // a few rows fit in a third-level cache
+constexpr std::size_t kShareBytes = 512 * kKibi;     // less is not worth a thread
+
+constexpr std::size_t kLeastBlock = 32, kLargestBlock = 256, kBlocks = 32;
+
+std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+
+std::size_t rows_of_group(std::size_t row_bytes, bool gathers) {
+    if (gathers) return kGatheredRows;
+    if (row_bytes <= kShortRow) return std::clamp<std::size_t>(kGroupBytes / std::max<std::size_t>(row_bytes, 1), 1, 8);
+    return row_bytes <= kLongRow ? 4 : 16;
+}
+
+}  // namespace
+
+std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
+
+ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
+    std::size_t row_bytes = 0;
+    bool gathers = false;
+    std::vector<double> elements(task.bounds.size());
+    for (std::size_t a = 0; a < task.arrays.size(); ++a) {
+        const RowArray& array = task.arrays[a];
+        for (std::size_t first = 0; first < array.size; first += kTile) {
+            if (!task.groups.empty()) tiles_of[task.groups[a]].push_back(tiles.size());
+            tiles.push_back({a, first, std::min(kTile, array.size - first)});
+        }
+        row_bytes += array.bytes_of_row();
+        sum_bytes += array.size * size_of_sum(task);
+        gathers = gathers || !array.contiguous;
+        if (task.groups.empty()) continue;
+        const std::size_t norm = task.groups[a];
+        has_doubles[norm] = has_doubles[norm] || array.element == Element::twice;
+        elements[norm] += static_cast<double>(array.size);
+    }
+    for (std::size_t norm = 0; norm < task.bounds.size(); ++norm) {
+        const double roundings = kTileRoundings + static_cast<double>(tiles_of[norm].size());
+        bounds.push_back({task.rule, task.bounds[norm], task.stability, elements[norm], roundings, task.wide_sum,
+                          has_doubles[norm] && !task.wide_sum});
+    }
+    group_rows = rows_of_group(row_bytes, gathers);
+    if (row_bytes <= kShortRow)
+        block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kLeastBlock, kLargestBlock), kGatheredRows);
+    const std::size_t shares = block_rows != 0 ? blocks(task.rows) : tiles.size();
+    const std::size_t worth = row_bytes * task.rows / kShareBytes + 1;
+    threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));
+}
+
+}  // namespace renyi

@@ -1,0 +1,34 @@
+// How a task is cut: tiles, groups of rows, blocks. All of it follows from the shapes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "renyi/sgd/clipping.hpp"
+
+namespace renyi {
+
+struct Tile {
+    std::size_t array, first, count;
+};
+
+struct ClipPlan {
+    std::vector<Tile> tiles;
+    // Of each norm:
+    std::vector<std::vector<std::size_t>> tiles_of;
+    std::vector<ClipBound> bounds;
+    std::vector<bool> has_doubles;
+
+    std::size_t group_rows = 1;  // rows of a sweep
+    std::size_t block_rows = 0;  // rows that are summed by themselves; 0: all rows, threads share the tiles
+    std::size_t sum_bytes = 0;   // of all sums together
+    std::size_t threads = 1;
+
+    explicit ClipPlan(const ClipTask& task);
+
+    std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
+};
+
+std::size_t size_of_sum(const ClipTask& task) noexcept;  // bytes of an element
+
+}  // namespace renyi

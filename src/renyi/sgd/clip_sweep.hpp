@@ -1,0 +1,52 @@
+// One thread's part of a task: a range of rows and a range of tiles.
+#pragma once
+
+#include <barrier>
+#include <cstddef>
+#include <vector>
+
+#include "renyi/sgd/clip_plan.hpp"
+
+namespace renyi {
+
+class ClipSweep {
+public:
+    ClipSweep(const ClipTask& task, const ClipPlan& plan);
+
+    struct Range {
+        std::size_t first, end;
+    };
+
+    // Where several threads share the rows: `squares` is theirs together, and they meet after every group.
+    struct Share {
+        std::vector<double>* squares = nullptr;
+        std::barrier<>* meeting = nullptr;
+        bool reports = true;  // norms and factors, which all of them compute
+    };
+
+    static std::size_t squares_needed(const ClipPlan& plan) { return 2 * plan.group_rows * plan.tiles.size(); }
+
+    void run(Range rows, Range tiles, void* const* sums, const Share& share) noexcept;
+    void run(Range rows, void* const* sums) noexcept;  // by itself, all tiles
+
+private:
+    void sweep(Range now, Range before, Range tiles, bool forth, std::size_t next_row, void* const* sums) noexcept;
+    void work_on(const Tile& tile, Range now, Range before, const void* after, const void* before_after,
+                 void* const* sums) noexcept;
+    void add(void* sum, const char* row, const RowArray& array, const RowFactor& factor, std::size_t n,
+             const void* ahead) noexcept;
+    void find_factors(Range rows, bool reports) noexcept;
+    RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept;
+    RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept;
+    const char* row_of(const Tile& tile, std::size_t row) noexcept;
+
+    const ClipTask& task_;
+    const ClipPlan& plan_;
+    std::vector<double> own_squares_;
+    double* squares_ = nullptr;       // of the present group: rows x tiles
+    std::vector<RowFactor> factors_;  // of the group that was read last: rows x norms
+    std::vector<RowNorm> norms_;      // of one row
+    std::vector<char> now_scratch_, before_scratch_;
+};
+
+}  // namespace renyi

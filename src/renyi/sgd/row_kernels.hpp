@@ -1,0 +1,51 @@
+// The loops over a tile of a row: sums of squares, and rows added to a sum with a factor.
+//
+// Squares are summed in double: those of half and single precision are exact there and neither overflow nor underflow.
+// A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on the
+// instruction set, nor on where in memory a tile lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace renyi {
+
+constexpr std::size_t kTile = 2048;  // elements; a tile of a sum stays in the first-level cache
+constexpr std::size_t kSumLanes = 32;
+
+// Roundings on the way from an element of a tile to its sum: the square, the lanes, their tree.
+constexpr double kTileRoundings = 1.0 + static_cast<double>(kTile / kSumLanes) + 5.0;
+
+struct Half {
+    std::uint16_t bits;
+};
+
+enum class Element { half, single, twice };  // IEEE binary16, 32, 64
+
+std::size_t size_of(Element element) noexcept;
+
+// `ahead` is where the next tile to be read begins: it is fetched into the cache meanwhile. Any address will do, null
+// too. Every product is rounded to the precision of `sum` (of doubles first to double), then added.
+struct RowKernels {
+    double (*sum_squares)(const void* row, std::size_t n, const void* ahead);
+    // The sum of ((double)x scale)^2.
+    double (*sum_squares_scaled)(const void* row, std::size_t n, double scale);
+    // The largest |x|; infinite or NaN where an element is.
+    double (*largest)(const void* row, std::size_t n);
+    // sum += factor row. The factor must be a number of the sum's precision.
+    void (*add)(void* sum, const void* row, double factor, std::size_t n, const void* ahead);
+    // sum += factor (scale row), products in double.
+    void (*add_scaled)(void* sum, const void* row, double factor, double scale, std::size_t n);
+    // sum += factor row, and the sum of squares of another row, in one loop.
+    double (*add_and_sum_squares)(void* sum, const void* row, double factor, const void* other, std::size_t n,
+                                  const void* ahead);
+};
+
+// For rows of `element` and a sum in single (`wide_sum` false) or double precision.
+const RowKernels& row_kernels(Element element, bool wide_sum) noexcept;
+
+// total += part, n elements.
+void add_sums(float* total, const float* part, std::size_t n) noexcept;
+void add_sums(double* total, const double* part, std::size_t n) noexcept;
+
+}  // namespace renyi

@@ -1,0 +1,31 @@
+// Which records take part in a batch: by coins of their own, by a fixed number, or in shuffled order.
+//
+// poisson_sample    every record with probability q, independently. The gaps between members are geometric,
+//                   floor(E / c) with E exponential and c = -log(1 - q), so the cost is that of the batch. Exact up to
+//                   a total variation distance of population * 2^-67 for the whole batch: E comes from 127 random bits
+//                   and the quotient, where rounding to double could change its integer part, is taken in
+//                   double-double, with an error of at most 2^-70 (E/c) + 2^-78/c. The boundaries c, 2c, ... are then
+//                   off by w(e) = 2^-70 e + 2^-78 at e, and a gap is misplaced with probability at most (2/c) int w(e)
+//                   e^-e de < 2^-68.9 / q (or sum over the population's boundaries only, < population 2^-68.9, if that
+//                   is less); a batch has q population + 1 gaps on average.
+// choose            a uniform subset of given size (Floyd, in Bentley 1987), exactly; increasing
+// choose_repeated   independent uniform draws, exactly
+// shuffle           a uniform permutation (Fisher and Yates), exactly
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "renyi/sgd/word_source.hpp"
+
+namespace renyi {
+
+constexpr std::int64_t kLargestPopulation = std::int64_t{1} << 53;
+
+std::vector<std::int64_t> poisson_sample(WordSource& words, std::int64_t population, double rate);
+std::vector<std::int64_t> choose(WordSource& words, std::int64_t population, std::int64_t size);
+void choose_repeated(WordSource& words, std::int64_t population, std::int64_t* out, std::size_t size) noexcept;
+void shuffle(WordSource& words, std::int64_t* order, std::size_t size) noexcept;
+
+}  // namespace renyi

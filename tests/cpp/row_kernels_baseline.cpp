@@ -1,0 +1,45 @@
+// The loops over tiles a second time, see row_kernels_baseline.hpp and CMakeLists.txt, in a namespace of their own.
+#include "row_kernels_baseline.hpp"
+
+#include "renyi/fp/multiversion.hpp"
+
+#undef RENYI_MULTIVERSION
+#define RENYI_MULTIVERSION
+#define renyi renyi_baseline
+#include "renyi/sgd/row_kernels.cpp"
+#undef renyi
+
+namespace baseline {
+
+namespace {
+
+const renyi_baseline::RowKernels& kernels(int element, bool wide_sum) {
+    return renyi_baseline::row_kernels(static_cast<renyi_baseline::Element>(element), wide_sum);
+}
+
+}  // namespace
+
+double sum_squares(int element, const void* row, std::size_t n) {
+    return kernels(element, true).sum_squares(row, n, row);
+}
+
+double sum_squares_scaled(int element, const void* row, std::size_t n, double scale) {
+    return kernels(element, true).sum_squares_scaled(row, n, scale);
+}
+
+double largest(int element, const void* row, std::size_t n) { return kernels(element, true).largest(row, n); }
+
+void add(int element, bool wide_sum, void* sum, const void* row, double factor, std::size_t n) {
+    kernels(element, wide_sum).add(sum, row, factor, n, row);
+}
+
+void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, std::size_t n) {
+    kernels(element, wide_sum).add_scaled(sum, row, factor, scale, n);
+}
+
+double add_and_sum_squares(int element, bool wide_sum, void* sum, const void* row, double factor, const void* other,
+                           std::size_t n) {
+    return kernels(element, wide_sum).add_and_sum_squares(sum, row, factor, other, n, row);
+}
+
+}  // namespace baseline

@@ -1,0 +1,131 @@
+// Exact Bernoulli variables of probability e^-x against intervals, the integers they rest on, and the discrete Gaussian
+// against its mass function.
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "check.hpp"
+#include "renyi/sgd/discrete_gaussian.hpp"
+#include "renyi/sgd/exact_exponential.hpp"
+
+using namespace renyi;
+
+namespace {
+
+void naturals() {
+    const auto power = [](std::uint64_t n) { return Natural(n) * Natural(n); };
+    const std::uint64_t big = 0xffffffffffffffff;
+    CHECK(!(power(big) + Natural(big) + Natural(big) < Natural(big).shifted(2) + Natural(big)));
+    CHECK(
+        !(Natural(big).shifted(2) + Natural(big) < power(big) + Natural(big) + Natural(big)));  // n^2 + 2n = n 2^64 + n
+    CHECK((power(big) - Natural(1) < power(big)) && !(power(big) < power(big)));
+    CHECK((power(big) - power(big)).is_zero() && Natural().shifted(3).is_zero() && (Natural() * Natural(7)).is_zero());
+    CHECK(!(Natural(5).times_power_of_two(67) < Natural(5).shifted(2) * Natural(8)));
+    CHECK(!(Natural(5).shifted(2) * Natural(8) < Natural(5).times_power_of_two(67)));
+    CHECK(Natural(big) + Natural(1) - Natural(1) < Natural(1).shifted(2));
+}
+
+// The first word alone decides unless it is floor(e^-x 2^64).
+void comparisons() {
+    WordSource words({{1}, 0});
+    struct Case {
+        std::uint64_t p, q, floor;
+    };
+    // floor(2^64 e^-(p/q)) by 50-digit arithmetic.
+    for (const Case& c :
+         {Case{1, 1, 6786177901268885274u}, Case{1, 2, 11188515852577165299u}, Case{1, 3, 13217669706954385033u},
+          Case{7, 2, 557043403687188861u}, Case{1, 1000, 18428306549934190034u}, Case{2, 3, 9470874197855498412u},
+          Case{355, 113, 797155877981339994u}, Case{10, 1, 837480885292947u}, Case{40, 1, 78u}, Case{43, 1, 3u},
+          Case{44, 1, 1u}, Case{45, 1, 0u}, Case{700, 1, 0u}}) {
+        const Fraction x{Natural(c.p), Natural(c.q)};
+        if (c.floor > 0) CHECK(is_below_exp(words, c.floor - 1, x));
+        CHECK(!is_below_exp(words, c.floor + 1, x));
+        if (c.floor > 0) CHECK(is_below_exp(words, 0, x) || c.floor == 0);
+    }
+    CHECK(is_below_exp(words, ~std::uint64_t{0}, {Natural(0), Natural(3)}));
+    // The word in doubt is decided by the next bits: with probability frac(2^64 / e), here 0.729962.
+    int below = 0;
+    for (int i = 0; i < 2500; ++i) below += is_below_exp(words, 6786177901268885274u, {Natural(1), Natural(1)});
+    CHECK_THAT(std::fabs(below - 2500 * 0.729962), <, 125.0);
+    // Very unlikely, and decided without a long series.
+    CHECK(!is_below_exp(words, 0, {Natural(1).shifted(8), Natural(1)}));
+}
+
+// The exact path, taken every time, has the law of the fast one.
+void both_paths() {
+    WordSource words({{2}, 0});
+    for (const auto& [p, q] : {std::pair{1, 1}, {1, 3}, {7, 2}, {1, 1000}}) {
+        const Fraction x{Natural(static_cast<std::uint64_t>(p)), Natural(static_cast<std::uint64_t>(q))};
+        const double probability = std::exp(-static_cast<double>(p) / q);
+        constexpr int kTrials = 5000;
+        int fast = 0, exact = 0;
+        for (int i = 0; i < kTrials; ++i) {
+            fast += bernoulli_exp(words, static_cast<double>(p) / q, 0x1p-50, [&] { return x; });
+            exact += bernoulli_exp(words, static_cast<double>(p) / q, 100.0, [&] { return x; });
+        }
+        const double five_sigma = 5 * std::sqrt(kTrials * probability * (1 - probability));
+        CHECK_THAT(std::fabs(fast - kTrials * probability), <, five_sigma);
+        CHECK_THAT(std::fabs(exact - kTrials * probability), <, five_sigma);
+    }
+}
+
+void law(double sigma) {
+    constexpr std::size_t kCount = 100000;
+    std::vector<std::int64_t> y(kCount), again(kCount);
+    const ChaChaStream stream{{3, static_cast<std::uint32_t>(1000 * sigma)}, 0};
+    add_discrete_gaussian(stream, sigma, y.data(), kCount, 1);
+    add_discrete_gaussian(stream, sigma, again.data(), kCount, 3);
+    CHECK(y == again);
+    // Cells of width max(1, sigma / 8) about zero, those expected less than 20 times in one.
+    const auto width = static_cast<std::int64_t>(std::fmax(1.0, sigma / 8));
+    const auto reach = static_cast<std::int64_t>(40 * std::fmax(sigma, 1.0));
+    std::map<std::int64_t, double> mass, seen;
+    const auto cell = [&](std::int64_t v) { return (v + reach) / width; };
+    double total = 0.0;
+    for (std::int64_t v = -reach; v <= reach; ++v) {
+        const double m = std::exp(-0.5 * (static_cast<double>(v) / sigma) * (static_cast<double>(v) / sigma));
+        mass[cell(v)] += m, total += m;
+    }
+    for (const std::int64_t v : y) seen[cell(v)] += 1.0;
+    double chi_square = 0.0, rest = 0.0, rest_seen = static_cast<double>(kCount);
+    int freedom = 0;
+    for (const auto& [k, m] : mass) {
+        const double expected = kCount * m / total;
+        if (expected < 20.0) {
+            rest += expected;
+            continue;
+        }
+        chi_square += (seen[k] - expected) * (seen[k] - expected) / expected;
+        rest_seen -= seen[k], ++freedom;
+    }
+    if (rest > 1.0) chi_square += (rest_seen - rest) * (rest_seen - rest) / rest;
+    // Wilson and Hilferty: the cube root is nearly normal; 4.3 sigma is a probability of 1e-5.
+    const double f = freedom;
+    if (freedom > 1) CHECK_THAT((std::cbrt(chi_square / f) - 1 + 2 / (9 * f)) / std::sqrt(2 / (9 * f)), <, 4.3);
+    if (freedom <= 1) CHECK_THAT(rest_seen, <=, 60.0);
+}
+
+void moments(double sigma) {
+    constexpr std::size_t kCount = 100000;
+    std::vector<std::int64_t> y(kCount);
+    add_discrete_gaussian({{4}, 0}, sigma, y.data(), kCount, 2);
+    double first = 0.0, second = 0.0;
+    for (const auto v : y) {
+        const double z = static_cast<double>(v) / sigma;
+        first += z, second += z * z;
+    }
+    CHECK_THAT(std::fabs(first / kCount), <, 5 / std::sqrt(1.0 * kCount));
+    CHECK_THAT(std::fabs(second / kCount - 1), <, 5 * std::sqrt(2.0 / kCount));
+}
+
+}  // namespace
+
+int main() {
+    naturals();
+    comparisons();
+    both_paths();
+    for (const double sigma : {kSmallestSigma, 0.25, 0.5, 1.0, 1.41421356, 1.5, 3.0, 100.7, 4096.0}) law(sigma);
+    for (const double sigma : {1e6, 3e9, kLargestSigma}) moments(sigma);
+    return check::finish();
+}

@@ -1,0 +1,156 @@
+"""Clipping of linear layers against the gradients of each sample, made in full."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from renyi.sgd import LinearLayer, clip_and_sum, ghost_clip_and_sum, ghost_norms
+
+RNG = np.random.default_rng(2)
+
+
+def layer(count, times, inputs, outputs, kind=np.float64, bias=True):
+    middle = () if times is None else (times,)
+    return LinearLayer(
+        RNG.standard_normal((count, *middle, inputs)).astype(kind),
+        RNG.standard_normal((count, *middle, outputs)).astype(kind),
+        bias,
+    )
+
+
+def in_full(layers):
+    """Per-sample gradients, as a list of weights and biases."""
+    arrays = []
+    for given in layers:
+        a, g = given.activations.astype(float), given.output_gradients.astype(float)
+        if a.ndim == 2:
+            a, g = a[:, np.newaxis], g[:, np.newaxis]
+        arrays.append(np.einsum("bti,bto->bio", a, g))
+        if given.bias:
+            arrays.append(g.sum(axis=1))
+    return arrays
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("times", [None, 1, 7, 150])
+def test_the_same_as_in_full(kind, times):
+    layers = [layer(23, times, 5, 4, kind), layer(23, None, 3, 6, kind, bias=False)]
+    full = in_full(layers)
+    norms = np.sqrt(sum((a * a).reshape(23, -1).sum(axis=1) for a in full))
+    assert_allclose(ghost_norms(layers), norms, rtol=1e-12)
+    want = clip_and_sum(full, 2.0)
+    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 2e-5)):
+        found = ghost_clip_and_sum(layers, 2.0, dtype=dtype)
+        assert found.sensitivity == 2.0
+        assert [a.shape for a in found.sum] == [(5, 4), (4,), (3, 6)]
+        assert_allclose(found.private.norms, norms, rtol=1e-12)
+        for a, b in zip(found.sum, want.sum, strict=True):
+            assert a.dtype == dtype
+            assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+def exact_square(given, factors_kind, factor):
+    """Of one sample: products with the factor rounded as they are, the rest exact."""
+    a, g = given.activations[0], given.output_gradients[0]
+    weighted = (np.asarray(factor, factors_kind) * g).astype(factors_kind)
+    a = [[Fraction(float(x)) for x in row] for row in a.astype(factors_kind)]
+    g = [[Fraction(float(x)) for x in row] for row in weighted]
+    total = Fraction(0)
+    for i in range(len(a[0])):
+        for o in range(len(g[0])):
+            total += sum(a[t][i] * g[t][o] for t in range(len(a))) ** 2
+    if given.bias:
+        total += sum(sum(row[o] for row in g) ** 2 for o in range(len(g[0])))
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_norms_are_kept_exactly(dtype):
+    for trial in range(60):
+        given = layer(1, 1 + trial % 4, 1 + trial % 3, 1 + trial % 5, bias=trial % 2 == 0)
+        scale = 10.0 ** RNG.uniform(-4, 4)
+        kind = np.float32 if trial % 3 else np.float64
+        given = LinearLayer(
+            (given.activations * scale).astype(kind),
+            given.output_gradients.astype(kind),
+            given.bias,
+        )
+        norm = ghost_norms([given])[0]
+        for bound in (norm, norm * (1 + 2e-16), norm / 3, 0.1, norm * 5):
+            bound = float(np.clip(bound, 2.0**-96, 2.0**96))
+            factor = ghost_clip_and_sum([given], bound, dtype=dtype).private.factors[0]
+            square = exact_square(given, dtype, factor)
+            assert square <= Fraction(bound) ** 2
+            if factor < 1.0:
+                assert square >= Fraction(bound) ** 2 * (1 - Fraction(1, 10**5))
+
+
+def test_cancellation_does_not_lose_the_bound():
+    """Two times that cancel but for rounding: inner products know the norm only roughly."""
+    a = np.array([[[1.0, 3.0], [1.0, 3.0]]])
+    for difference in (0.0, 1e-15, 1e-9):
+        g = np.array([[[1.0, 7.0], [-1.0, -7.0 * (1 + difference)]]])
+        given = LinearLayer(a, g, bias=True)
+        factor = ghost_clip_and_sum([given], 1e-12).private.factors[0]
+        assert 0.0 < factor <= 1.0
+        assert exact_square(given, np.float64, factor) <= Fraction(1e-12) ** 2
+
+
+def test_limits():
+    empty = ghost_clip_and_sum([LinearLayer(np.empty((0, 3)), np.empty((0, 2)))], 1.0)
+    assert [a.shape for a in empty.sum] == [(3, 2), (2,)]
+    assert not empty.sum[0].any()
+    silent = ghost_clip_and_sum([LinearLayer(np.zeros((4, 3)), np.zeros((4, 2)))], 1.0)
+    assert silent.private.clipped_count == 0
+    for scale in (1e-300, 1e-160, 1e160, 1e300):
+        given = LinearLayer(np.array([[3.0 * scale, 4.0 * scale]]), np.array([[1.0]]), False)
+        assert_allclose(ghost_norms([given]), 5.0 * scale, rtol=1e-14)
+        out = ghost_clip_and_sum([given], 1e-3).sum[0].ravel()
+        assert_allclose(out, [min(3 * scale, 6e-4), min(4 * scale, 8e-4)], rtol=1e-12)
+    long = layer(2, 1500, 2, 3)
+    full = in_full([long])
+    assert_allclose(
+        ghost_norms([long]), np.sqrt((full[0] ** 2).sum((1, 2)) + (full[1] ** 2).sum(1)), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_samples_that_are_not_finite_contribute_zero(bad):
+    given = layer(6, 3, 4, 2, np.float32)
+    for array in (given.activations, given.output_gradients):
+        array[2, 1, 1] = bad
+    rest = LinearLayer(*(np.delete(a, 2, axis=0) for a in given[:2]))
+    found, want = ghost_clip_and_sum([given], 1.0), ghost_clip_and_sum([rest], 1.0)
+    for a, b in zip(found.sum, want.sum, strict=True):
+        assert_allclose(a, b, rtol=1e-12)
+    assert found.private.nonfinite_count == 1
+    assert_array_equal(np.flatnonzero(np.isnan(found.private.norms)), [2])
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ([], "layers must be a list of at least one"),
+        (layer(2, None, 2, 2), "layers must be a list of at least one"),
+        ([layer(2, None, 2, 2), layer(3, None, 2, 2)], r"layers\[1\] must have as many samples"),
+        ([(np.ones((2, 3)), np.ones((2, 4, 3)))], r"layers\[0\] must be of \(B, inputs\)"),
+        ([(np.ones((2, 5, 3)), np.ones((2, 4, 3)))], r"layers\[0\] must be of \(B, inputs\)"),
+    ],
+)
+def test_layers_are_checked(layers, message):
+    with pytest.raises(ValueError, match=message):
+        ghost_norms(layers)
+    with pytest.raises(ValueError, match=message):
+        ghost_clip_and_sum(layers, 1.0)
+
+
+def test_other_arguments_are_checked():
+    good = [layer(2, None, 2, 2)]
+    with pytest.raises(ValueError, match="max_grad_norm must be"):
+        ghost_clip_and_sum(good, -1.0)
+    with pytest.raises(TypeError, match="dtype must be"):
+        ghost_clip_and_sum(good, 1.0, dtype=np.float16)
+    with pytest.raises(TypeError, match=r"layers\[0\]\[0\] must be an array of float16"):
+        ghost_norms([(np.ones((2, 2), int), np.ones((2, 2)))])

@@ -1,0 +1,231 @@
+"""Rules of clipping, micro-batches, the clipped average, and norms that follow a quantile."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from renyi.mechanisms import Gaussian
+from renyi.sgd import (
+    ClipAccumulator,
+    QuantileClipNorm,
+    average_clipped_at_half,
+    clip_and_sum,
+    joint_noise_multiplier,
+    sum_noise_multiplier,
+)
+
+RNG = np.random.default_rng(5)
+
+
+def test_sensitivity_follows_the_adjacency():
+    grads = RNG.standard_normal((5, 3))
+    for adjacency, times in (("add_remove", 1.0), ("zero_out", 1.0), ("replace_one", 2.0)):
+        assert clip_and_sum(grads, 0.7, adjacency=adjacency).sensitivity == times * 0.7
+    with pytest.raises(ValueError, match="adjacency must be the same"):
+        clip_and_sum(grads, 0.7) + clip_and_sum(grads, 0.7, adjacency="replace_one")
+
+
+@pytest.mark.parametrize("options", [{}, {"clipping": "automatic"}, {"clipping": "per_layer"}])
+def test_no_neighbour_moves_the_sum_further(options):
+    parts = [RNG.standard_normal((40, 6)) * 3, RNG.standard_normal((40, 2)) * 0.01]
+    bound = [0.4, 0.3] if options.get("clipping") == "per_layer" else 0.5
+    whole = clip_and_sum(parts, bound, **options)
+    replaced = clip_and_sum(parts, bound, adjacency="replace_one", **options)
+    for i in range(40):
+        without = clip_and_sum([np.delete(p, i, axis=0) for p in parts], bound, **options)
+        moved = math.sqrt(
+            sum(((a - b) ** 2).sum() for a, b in zip(whole.sum, without.sum, strict=True))
+        )
+        assert moved <= whole.sensitivity * (1 + 1e-12)
+        other = [p.copy() for p in parts]
+        for p in other:
+            p[i] *= -1.0
+        after = clip_and_sum(other, bound, **options)
+        moved = math.sqrt(
+            sum(((a - b) ** 2).sum() for a, b in zip(whole.sum, after.sum, strict=True))
+        )
+        assert moved <= replaced.sensitivity * (1 + 1e-12)
+
+
+def test_per_layer():
+    parts = [RNG.standard_normal((30, 6)), RNG.standard_normal((30, 2, 2))]
+    found = clip_and_sum(parts, [1.0, 2.0], clipping="per_layer")
+    for array, part, bound in zip(found.sum, parts, (1.0, 2.0), strict=True):
+        assert_allclose(array, clip_and_sum(part, bound).sum, rtol=1e-12)
+    assert found.sensitivity >= math.sqrt(5.0) - 1e-15
+    assert found.private.norms.shape == found.private.factors.shape == (30, 2)
+    clipped = (np.linalg.norm(parts[0], axis=1) > 1) | (
+        np.linalg.norm(parts[1].reshape(30, 4), axis=1) > 2
+    )
+    assert found.private.clipped_count == clipped.sum()
+    assert found.private.clipped_fraction == clipped.mean()
+    parts[1][4, 0, 1] = np.nan  # the record is dropped, not one layer of it
+    dropped = clip_and_sum(parts, [1.0, 2.0], clipping="per_layer")
+    rest = [np.delete(part, 4, axis=0) for part in parts]
+    for array, part, bound in zip(dropped.sum, rest, (1.0, 2.0), strict=True):
+        assert_allclose(array, clip_and_sum(part, bound).sum, rtol=1e-12)
+    assert dropped.private.nonfinite_count == 1
+    with pytest.raises(ValueError, match="max_grad_norm must be a number or one for each of 2"):
+        clip_and_sum(parts, [1.0], clipping="per_layer")
+    with pytest.raises(ValueError, match=r"max_grad_norm\[1\] must be"):
+        clip_and_sum(parts, [1.0, 0.0], clipping="per_layer")
+    with pytest.raises((TypeError, ValueError), match="max_grad_norm"):
+        clip_and_sum(parts, [1.0, 1.0])
+
+
+def test_automatic():
+    grads = RNG.standard_normal((30, 8)).astype(np.float32)
+    norms = np.linalg.norm(grads.astype(float), axis=1, keepdims=True)
+    for gamma in (0.0, 0.01, 5.0):
+        found = clip_and_sum(grads, 2.0, clipping="automatic", stability=gamma)
+        assert_allclose(found.sum, (2.0 * grads / (norms + gamma)).sum(axis=0), atol=1e-5)
+        assert found.sensitivity == 2.0
+    assert not clip_and_sum(np.zeros((2, 3)), 1.0, clipping="automatic", stability=0.0).sum.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_micro_batches(dtype):
+    grads = RNG.standard_normal((100, 40)).astype(dtype)
+    parts = ClipAccumulator((40,), 0.8, dtype=dtype)
+    for first in (0, 7, 50):
+        assert parts.add(grads[first : {0: 7, 7: 50, 50: 100}[first]]) is parts
+    found, whole = parts.take(), clip_and_sum(grads, 0.8)
+    assert_allclose(found.sum, whole.sum, rtol=1e-5 if dtype == np.float32 else 1e-13, atol=1e-6)
+    assert_array_equal(found.private.norms, whole.private.norms)
+    assert found.sensitivity == whole.sensitivity
+    one = parts.add(grads).take()  # a new batch; what was taken stays
+    assert_array_equal(one.sum, whole.sum)
+    assert one.sum is not found.sum
+    assert not parts.take().sum.any()
+
+
+def test_micro_batches_of_lists():
+    parts = [RNG.standard_normal((9, 3, 2)), RNG.standard_normal((9, 200_000)).astype(np.float32)]
+    sums = ClipAccumulator([(3, 2), (200_000,)], [1.0, 3.0], clipping="per_layer", threads=2)
+    sums.add([p[:4] for p in parts]).add([p[4:] for p in parts]).add([p[:0] for p in parts])
+    found, whole = sums.take(), clip_and_sum(parts, [1.0, 3.0], clipping="per_layer")
+    for a, b in zip(found.sum, whole.sum, strict=True):
+        assert_allclose(a, b, atol=1e-14)
+    assert found.private.norms.shape == (9, 2)
+    assert sums.take().private.norms.shape == (0, 2)
+
+
+def test_micro_batches_are_checked():
+    sums = ClipAccumulator((3,), 1.0, nonfinite="raise")
+    sums.add(np.ones((2, 3)))
+    before = clip_and_sum(np.ones((2, 3)), 1.0).sum
+    with pytest.raises(ValueError, match="grads must be an array with rows of"):
+        sums.add(np.ones((2, 4)))
+    with pytest.raises(ValueError, match="grads must be an array with rows of"):
+        sums.add([np.ones((2, 3))])
+    with pytest.raises(ValueError, match="grads must be finite"):
+        sums.add(np.array([[1.0, 1.0, 1.0], [np.nan, 0.0, 0.0]]))
+    assert_array_equal(sums.take().sum, before)
+    for wrong in ({"shapes": []}, {"shapes": (3,), "max_grad_norm": -1}):
+        with pytest.raises(ValueError, match=r"shapes|max_grad_norm"):
+            ClipAccumulator(**{"max_grad_norm": 1.0} | wrong)
+    with pytest.raises(TypeError, match="dtype"):
+        ClipAccumulator((3,), 1.0, dtype=np.float16)
+    with pytest.raises(ValueError, match="nonfinite"):
+        ClipAccumulator((3,), 1.0, nonfinite="skip")
+
+
+def test_average_clipped_at_half():
+    grads = RNG.standard_normal((50, 12)).astype(np.float32) + 1.0
+    mean = grads.astype(float).mean(axis=0)
+    found = average_clipped_at_half(grads, 2.0)
+    assert_allclose(found.average, mean / max(1.0, np.linalg.norm(mean)), rtol=1e-6)
+    assert found.sensitivity == 2.0
+    assert_allclose(average_clipped_at_half(grads, 1e3).average, mean, rtol=1e-6)
+    opposite = average_clipped_at_half(-1000 * grads, 2.0)
+    square = sum(
+        (Fraction(float(a)) - Fraction(float(b))) ** 2
+        for a, b in zip(found.average, opposite.average, strict=True)
+    )
+    assert Fraction(3.99) < square <= 4
+    grads[3, 3] = np.inf
+    dropped = average_clipped_at_half([grads, grads], 1e3)
+    assert_allclose(dropped.average[1], np.delete(grads, 3, 0).sum(axis=0) / 50, rtol=1e-6)
+    assert dropped.private.nonfinite_count == 1
+    assert not average_clipped_at_half(np.empty((0, 4)), 1.0).average.any()
+    huge = average_clipped_at_half(np.full((3, 2), 1e308), 2.0).average
+    assert_allclose(huge, np.sqrt(0.5), rtol=1e-6)
+    with pytest.raises(ValueError, match="max_change must be"):
+        average_clipped_at_half(grads, 0.0)
+
+
+@pytest.mark.parametrize("z", [0.3, 1.0, 1.9999, 2.0 * (1 - 1e-12), 1e-6])
+def test_noise_is_split_to_the_safe_side(z):
+    for b in (1.0, 5.0, 1000.0):
+        above = sum_noise_multiplier(z, b)
+        exact = Fraction(z) ** -2 - Fraction(2 * b) ** -2  # = above^-2, were it exact
+        assert Fraction(above) ** -2 <= exact
+        assert Fraction(above) ** -2 >= exact * (1 - Fraction(1, 2**44))
+        joint = joint_noise_multiplier(above, b)
+        assert joint == pytest.approx(z, rel=1e-13)
+        total = Fraction(above) ** -2 + Fraction(2 * b) ** -2
+        assert Fraction(joint) ** -2 >= total
+
+
+def test_noise_that_cannot_be_split_is_refused():
+    for z, b in ((2.0, 1.0), (3.0, 1.0)):
+        with pytest.raises(ValueError, match="noise_multiplier must be less than twice"):
+            sum_noise_multiplier(z, b)
+    for wrong in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="noise_multiplier must be"):
+            sum_noise_multiplier(wrong, 1.0)
+        with pytest.raises(ValueError, match="count_noise must be"):
+            joint_noise_multiplier(1.0, wrong)
+
+
+def test_split_noise_costs_what_the_composition_costs():
+    """Released together, unsampled, the two are a composition of Gaussians."""
+    from renyi import RDPAccountant
+
+    z, b = 0.9, 2.0
+    whole = RDPAccountant().compose(Gaussian(z))
+    split = RDPAccountant().compose(Gaussian(sum_noise_multiplier(z, b)))
+    split.compose(QuantileClipNorm(1.0, expected_batch_size=9, count_noise=b).mechanism)
+    assert split.get_epsilon(1e-6) == pytest.approx(whole.get_epsilon(1e-6), rel=1e-9)
+    assert split.get_epsilon(1e-6) <= whole.get_epsilon(1e-6) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_the_norm_finds_the_quantile(quantile):
+    norm = QuantileClipNorm(
+        100.0, expected_batch_size=400, target_quantile=quantile, learning_rate=0.3
+    )
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        grads = rng.lognormal(0.0, 1.0, (rng.poisson(400), 1))
+        count = norm.private_count(clip_and_sum(grads, norm.value))
+        norm.update(count + norm.count_noise * rng.standard_normal())
+    reached = 0.5 * (1 + math.erf(math.log(norm.value) / math.sqrt(2)))
+    assert reached == pytest.approx(quantile, abs=0.06)
+
+
+def test_quantile_norm_moves_geometrically_and_stays_in_range():
+    norm = QuantileClipNorm(2.0, expected_batch_size=10, learning_rate=0.5, target_quantile=0.25)
+    assert norm.count_noise == 0.5
+    assert norm.mechanism == Gaussian(1.0)
+    assert norm.update(5.0) == pytest.approx(2.0 * math.exp(-0.5 * 0.75))
+    state = norm.state_dict()
+    norm.update(-1e300)
+    assert norm.value == 2.0**96
+    norm.update(1e300)
+    assert norm.value == 2.0**-96
+    norm.load_state_dict(state)
+    assert norm.value == state["value"]
+    clipped = clip_and_sum(np.array([[1e-3], [9.0], [np.nan]]), norm.value)
+    assert norm.private_count(clipped) == 0.5 - 0.5 - 0.5
+    with pytest.raises(ValueError, match="clipped must be clipped flat at"):
+        norm.private_count(clip_and_sum(np.ones((2, 2)), 7.0))
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="noised_count must be"):
+            norm.update(wrong)
+    for options in ({"target_quantile": 1.5}, {"learning_rate": 0.0}, {"count_noise": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            QuantileClipNorm(1.0, expected_batch_size=10, **options)

@@ -1,0 +1,204 @@
+"""The generator: ChaCha20, streams, states, forks, threads, NumPy."""
+
+import copy
+import math
+import multiprocessing
+import os
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from renyi import sgd
+from renyi.sgd import InsecureGeneratorWarning, SecureGenerator
+
+N = 1 << 20
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+def test_stream_is_chacha20_of_the_seeded_key():
+    state = seeded().state_dict()
+    words = np.frombuffer(seeded().bytes(1024), "<u4").reshape(16, 16)  # word, block
+    key = np.frombuffer(bytes.fromhex(state["key"]), "<u4")
+    for counter in (0, 1, 15):
+        assert words[:, counter].tolist() == chacha20_block(key, counter)
+
+
+def chacha20_block(key, counter):
+    """RFC 8439, section 2.3, in Python."""
+    start = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *map(int, key), counter, 0, 0, 0]
+    s = list(start)
+
+    def mix(a, b, d, by):
+        s[a] = (s[a] + s[b]) & 0xFFFFFFFF
+        turned = s[d] ^ s[a]
+        s[d] = (turned << by | turned >> (32 - by)) & 0xFFFFFFFF
+
+    for _ in range(10):
+        for shift in (0, 1):
+            for i in range(4):
+                a, b, c, d = (4 * r + (i + r * shift) % 4 for r in range(4))
+                for to, with_, by in ((a, d, 16), (c, b, 12), (a, d, 8), (c, b, 7)):
+                    mix(to, b if to == a else d, with_, by)
+    return [(x + y) & 0xFFFFFFFF for x, y in zip(s, start, strict=True)]
+
+
+def test_calls_take_consecutive_parts_and_never_the_same():
+    once, twice = seeded(), seeded()
+    both = once.bytes(2048)
+    assert twice.bytes(1024) + twice.bytes(1024) == both
+    assert twice.bytes(1) != twice.bytes(1)
+    assert len(SecureGenerator().bytes(1025)) == 1025
+    assert SecureGenerator().bytes(0) == b""
+
+
+def test_seeds_give_streams_of_their_own():
+    assert seeded(1).bytes(64) == seeded(1).bytes(64)
+    assert len({seeded(s).bytes(64) for s in (0, 1, 2, 2**64, 10**40)}) == 5
+
+
+def test_spawned_generators_differ():
+    children = seeded().spawn(3)
+    assert len({g.bytes(32) for g in [seeded(), *children]}) == 4
+    assert [g.bytes(32) for g in seeded().spawn(3)] == [g.bytes(32) for g in seeded().spawn(3)]
+    assert all(g.secure for g in SecureGenerator().spawn(2))
+
+
+def test_a_secure_generator_is_neither_copied_nor_pickled():
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="same noise"):
+            attempt(SecureGenerator())
+    for attempt in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="same noise"):
+            attempt(SecureGenerator().numpy_generator())
+    with pytest.raises(TypeError, match="same numbers"):
+        pickle.dumps(SecureGenerator()._core)
+
+
+@pytest.mark.parametrize("words", [0, 1, 255, 256, 257])
+def test_a_reproducible_generator_goes_on_where_it_was(words):
+    generator = seeded()
+    sgd.gaussian_noise(1000, 1.0, generator=generator)
+    numbers = generator.numpy_generator()
+    numbers.integers(1 << 32, size=words, dtype=np.uint32)
+    other = seeded(2)
+    other.load_state_dict(generator.state_dict())
+    copied = pickle.loads(pickle.dumps(generator))
+    following = numbers.random(300)
+    assert np.array_equal(other.numpy_generator().random(300), following)
+    assert np.array_equal(copied.numpy_generator().random(300), following)
+    assert generator.bytes(10) == other.bytes(10) == copied.bytes(10)
+
+
+def test_loading_a_secure_state_takes_a_new_key():
+    generator = SecureGenerator()
+    before = generator._core.state()[0]
+    state = generator.state_dict()
+    assert "key" not in state
+    generator.load_state_dict(state)
+    assert generator._core.state()[0] != before
+    with pytest.raises(ValueError, match="secure generator"):
+        generator.load_state_dict(seeded().state_dict())
+    with pytest.raises(ValueError, match="reproducible generator"):
+        seeded().load_state_dict(state)
+    with pytest.raises(ValueError, match="state must be a state_dict"):
+        seeded().load_state_dict({})
+
+
+def draw_in_child(generator, numbers, queue):
+    noise = sgd.gaussian_noise(4, 1.0, generator=generator)
+    queue.put((noise.tolist(), numbers.random(4).tolist(), sgd.laplace_noise(4, 1.0).tolist()))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_no_child_repeats_its_parent_or_its_siblings():
+    generator = SecureGenerator()
+    numbers = generator.numpy_generator()
+    numbers.random()  # a buffer that children inherit half used
+    sgd.gaussian_noise(4, 1.0)
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    results = []
+    for _ in range(3):
+        child = context.Process(target=draw_in_child, args=(generator, numbers, queue))
+        child.start()
+        results.append(queue.get())
+        child.join()
+    draw_in_child(generator, numbers, type("Here", (), {"put": staticmethod(results.append)}))
+    for kind in zip(*results, strict=True):
+        assert len({tuple(draw) for draw in kind}) == 4
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_has_a_key_of_its_own_before_it_draws():
+    generator = SecureGenerator()
+    parent = generator._core.state()[0]
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write_end, generator._core.state()[0])
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read_end, 32) != parent
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_threads_never_draw_the_same_numbers():
+    generator = seeded()
+    numbers = generator.numpy_generator()
+    drawn = [[] for _ in range(4)]
+
+    def draw(mine):
+        for _ in range(50):
+            mine.append(sgd.gaussian_noise(300, 1.0, generator=generator).tobytes())
+            mine.append(numbers.bytes(64))
+            mine.append(generator.bytes(64))
+
+    threads = [threading.Thread(target=draw, args=(mine,)) for mine in drawn]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = [draw for mine in drawn for draw in mine]
+    assert len(set(everything)) == len(everything) == 600
+
+
+def test_numpy_draws_from_the_stream():
+    words = np.frombuffer(seeded().bytes(1024), "<u4")
+    numbers = np.random.Generator(seeded())
+    assert numbers.integers(1 << 32, size=6, dtype=np.uint32).tolist() == words[:6].tolist()
+    doubles = np.random.Generator(seeded()).random(5)
+    pairs = words[:10].astype(np.uint64)
+    whole = pairs[::2] | pairs[1::2] << np.uint64(32)
+    assert doubles.tolist() == ((whole >> np.uint64(11)) * 2.0**-53).tolist()
+    many = seeded(5).numpy_generator().standard_normal(N)
+    assert abs(many.mean()) < 5 / math.sqrt(N)
+    assert abs(many.var() - 1) < 5 * math.sqrt(2 / N)
+
+
+def test_a_numpy_generator_serves_with_a_warning():
+    def draw(seed):
+        with pytest.warns(InsecureGeneratorWarning, match="PCG64 is not a cryptographic"):
+            return sgd.gaussian_noise(100, 1.0, generator=np.random.default_rng(seed))
+
+    assert np.array_equal(draw(1), draw(1))
+    assert not np.array_equal(draw(1), draw(2))
+    generator = np.random.default_rng(1)
+    with pytest.warns(InsecureGeneratorWarning):
+        first = sgd.laplace_noise(100, 1.0, generator=generator)
+    with pytest.warns(InsecureGeneratorWarning):
+        assert not np.array_equal(first, sgd.laplace_noise(100, 1.0, generator=generator))
+
+
+def test_a_numpy_generator_over_ours_needs_no_warning():
+    ours = seeded()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = sgd.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
+    assert np.array_equal(drawn, sgd.gaussian_noise(10, 1.0, generator=seeded()))

@@ -1,0 +1,214 @@
+"""Noise: laws, tails, independence, threads, layouts of memory, and what is refused."""
+
+import math
+import re
+
+import mpmath
+import numpy as np
+import pytest
+
+from renyi import sgd
+from renyi.sgd import SecureGenerator
+
+N = 1 << 20
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+def normal_cdf(x):
+    return np.array([0.5 * math.erfc(-float(v) / math.sqrt(2)) for v in x])
+
+
+def laplace_cdf(x):
+    return np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1 - 0.5 * np.exp(-np.maximum(x, 0)))
+
+
+def kolmogorov(sample, cdf):
+    """Return the statistic sqrt(n) D, which exceeds 2.5 with probability 2 e^(-12.5) = 7e-6."""
+    ordered = np.sort(sample.astype(np.float64))
+    n = len(ordered)
+    values = cdf(ordered)
+    steps = np.arange(n) / n
+    return math.sqrt(n) * max(np.max(values - steps), np.max(steps + 1 / n - values))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaussian_law(dtype):
+    x = sgd.gaussian_noise(N, 1.0, dtype=dtype, generator=seeded(3)).astype(np.float64)
+    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96), (6, 15, 10170)):
+        assert abs((x**power).mean() - moment) < 5 * math.sqrt(variance / N), power
+    assert kolmogorov(x[: N // 8], normal_cdf) < 2.5
+    for sigmas in (1.0, 2.0, 3.0, 4.0, 4.5):
+        expected = N * math.erfc(sigmas / math.sqrt(2))
+        seen = np.count_nonzero(abs(x) > sigmas)
+        assert abs(seen - expected) < 5 * math.sqrt(expected) + 3, sigmas
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_laplace_law(dtype):
+    x = sgd.laplace_noise(N, 1.0, dtype=dtype, generator=seeded(4)).astype(np.float64)
+    assert abs(x.mean()) < 5 * math.sqrt(2 / N)
+    assert abs((x**2).mean() - 2) < 5 * math.sqrt(20 / N)
+    assert kolmogorov(x[: N // 8], laplace_cdf) < 2.5
+    for reach in (1.0, 3.0, 6.0, 9.0, 12.0):
+        expected = N * math.exp(-reach)
+        assert abs(np.count_nonzero(abs(x) > reach) - expected) < 5 * math.sqrt(expected) + 3
+
+
+def test_neighbours_in_the_stream_are_independent():
+    x = sgd.gaussian_noise(N, 1.0, dtype=np.float32, generator=seeded(6)).astype(np.float64)
+    for lag in (1, 2, 3, 16, 128, 255, 256, 257, 512, 1024):  # the pair of a number is 256 on
+        for a, b in ((x, x), (x**2 - 1, (x**2 - 1) / 2), (abs(x), x)):
+            product = (a[:-lag] - a.mean()) * b[lag:]
+            assert abs(product.mean()) < 5 * product.std() / math.sqrt(len(product)), lag
+    cells = np.floor(4 * (x[: N // 2] > 0) + 2 * (x[N // 2 :] > 0) + (x[: N // 2] > 1))
+    assert kolmogorov(x[:256], normal_cdf) < 2.5
+    assert len(np.unique(cells)) == 6
+
+
+def test_streams_and_threads_are_independent():
+    parts = [sgd.gaussian_noise(N // 4, 1.0, generator=g) for g in [seeded(7), *seeded(7).spawn(3)]]
+    correlation = np.corrcoef(parts) - np.eye(4)
+    assert np.max(abs(correlation)) < 5.2 / math.sqrt(N // 4)
+    whole = sgd.gaussian_noise(N, 1.0, generator=seeded(8), threads=4).reshape(4, -1)
+    assert np.max(abs(np.corrcoef(whole) - np.eye(4))) < 5.2 / math.sqrt(N // 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("noise", [sgd.gaussian_noise, sgd.laplace_noise])
+def test_the_number_of_threads_changes_nothing(noise, dtype):
+    one, three, default = (
+        noise(200_001, 2.5, dtype=dtype, generator=seeded(), threads=threads)
+        for threads in (1, 3, None)
+    )
+    assert one.tobytes() == three.tobytes() == default.tobytes()
+    assert one.dtype == dtype
+
+
+def test_discrete_gaussian_by_chi_square():
+    for sigma in (0.4, 1.0, 2.5, 7.0):
+        y = sgd.discrete_gaussian_noise(100_000, sigma, generator=seeded(9))
+        reach = math.ceil(4.2 * sigma)
+        inside = np.arange(-reach, reach + 1)
+        with mpmath.workdps(30):
+            total = mpmath.nsum(lambda k, s=sigma: mpmath.exp(-(k**2) / (2 * s**2)), [-200, 200])
+            mass = [float(mpmath.exp(-(k**2) / (2 * sigma**2)) / total) for k in map(float, inside)]
+        expected = len(y) * np.array([*mass, 1 - sum(mass)])
+        seen = np.array([*(np.count_nonzero(y == k) for k in inside), sum(abs(y) > reach)])
+        keep = expected > 5
+        chi_square = float((((seen - expected) ** 2 / expected)[keep]).sum())
+        freedom = int(keep.sum()) - 1
+        cube_root = (chi_square / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)
+        assert cube_root / math.sqrt(2 / (9 * freedom)) < 4.3, sigma
+
+
+def test_added_in_place_whatever_the_layout():
+    shape = (37, 53, 11)
+    flat = sgd.gaussian_noise(math.prod(shape), 2.0, dtype=np.float32, generator=seeded())
+    for order in "CF":
+        array = np.zeros(shape, np.float32, order=order)
+        assert sgd.add_gaussian_noise(array, 2.0, generator=seeded()) is array
+        assert np.array_equal(array.ravel(order="K"), flat)
+    for view in (np.s_[::2, :, 1:], np.s_[::-1, ::3], np.s_[3, :, 4]):
+        array = np.full(shape, 7.0, np.float32)
+        part = array[view]
+        sgd.add_gaussian_noise(part, 2.0, generator=seeded())
+        expected = flat[: part.size].reshape(part.shape)
+        assert np.array_equal(part, np.float32(7.0) + expected)
+        assert np.count_nonzero(array != 7.0) <= part.size
+    assert sgd.add_gaussian_noise(np.zeros(()), 1.0, generator=seeded()) != 0.0
+    assert sgd.add_gaussian_noise(np.zeros((0, 3)), 1.0).shape == (0, 3)
+
+
+def test_out_is_filled_whatever_its_layout():
+    reference = sgd.laplace_noise((20, 30), 1.0, generator=seeded())
+    out = np.empty((40, 30))[::2]
+    assert sgd.laplace_noise((20, 30), 1.0, generator=seeded(), out=out) is out
+    assert np.array_equal(out, reference)
+    integers = np.zeros((6, 4), np.int64)[:, ::2]
+    sgd.add_discrete_gaussian_noise(integers, 100.0, generator=seeded())
+    assert np.array_equal(integers, sgd.discrete_gaussian_noise((6, 2), 100.0, generator=seeded()))
+
+
+def test_a_single_precision_scale_is_rounded_up():
+    unit = sgd.gaussian_noise(10_000, 1.0, dtype=np.float32, generator=seeded())
+    scaled = sgd.gaussian_noise(10_000, 0.1, dtype=np.float32, generator=seeded())
+    up = np.float32(0.1)
+    assert float(up) > 0.1
+    assert np.array_equal(scaled, unit * up)
+    up = np.nextafter(np.float32(0.3 - 1e-8), np.float32(1))
+    assert float(up) >= 0.3 - 1e-8 > float(np.nextafter(up, np.float32(0)))
+    scaled = sgd.gaussian_noise(10, 0.3 - 1e-8, dtype=np.float32, generator=seeded())
+    assert np.array_equal(scaled, unit[:10] * up)
+
+
+def test_scale_zero_is_no_noise():
+    assert not sgd.gaussian_noise(10, 0.0).any()
+    assert not sgd.laplace_noise(10, 0).any()
+
+
+BROADCAST = np.lib.stride_tricks.as_strided(np.zeros(1), (5,), (0,))
+READ_ONLY = np.zeros(3)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            lambda: sgd.gaussian_noise(3, -1.0),
+            ValueError,
+            "scale must be a number in [0, 1.798e+308]",
+        ),
+        (lambda: sgd.gaussian_noise(3, math.inf), ValueError, "got inf"),
+        (lambda: sgd.gaussian_noise(3, math.nan), ValueError, "got nan"),
+        (lambda: sgd.gaussian_noise(3, "1"), TypeError, "got '1'"),
+        (lambda: sgd.gaussian_noise(3, 1e39, dtype="f4"), ValueError, "[0, 3.403e+38], got 1e+39"),
+        (lambda: sgd.gaussian_noise(3, 1.0, dtype=np.int64), TypeError, "dtype must be float32 or"),
+        (lambda: sgd.gaussian_noise(3, 1.0, dtype=">f8"), TypeError, "dtype must be float32 or"),
+        (
+            lambda: sgd.gaussian_noise(3, 1.0, out=np.zeros(4)),
+            ValueError,
+            "out must have the shape",
+        ),
+        (
+            lambda: sgd.gaussian_noise(3, 1.0, threads=0),
+            ValueError,
+            "threads must be an integer >= 1",
+        ),
+        (lambda: sgd.gaussian_noise(3, 1.0, generator=5), TypeError, "generator must be a Secure"),
+        (
+            lambda: sgd.add_gaussian_noise([1.0], 1.0),
+            TypeError,
+            "array must be an array of float32",
+        ),
+        (lambda: sgd.add_gaussian_noise(np.zeros(3, int), 1.0), TypeError, "got one of int64"),
+        (lambda: sgd.add_gaussian_noise(READ_ONLY, 1.0), ValueError, "read-only"),
+        (lambda: sgd.add_gaussian_noise(BROADCAST, 1.0), ValueError, "broadcast view"),
+        (
+            lambda: sgd.discrete_gaussian_noise(3, 0.0),
+            ValueError,
+            "sigma must be a number in [2^-20",
+        ),
+        (lambda: sgd.discrete_gaussian_noise(3, 2.0**41), ValueError, "2^40], got 2199023255552.0"),
+        (lambda: sgd.add_discrete_gaussian_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
+        (
+            lambda: SecureGenerator(insecure_reproducible=-1),
+            ValueError,
+            "insecure_reproducible must",
+        ),
+        (
+            lambda: SecureGenerator(insecure_reproducible=1.5),
+            TypeError,
+            "insecure_reproducible must",
+        ),
+        (lambda: SecureGenerator(7), TypeError, "positional"),
+        (lambda: SecureGenerator(seed=7), TypeError, "seed"),
+        (lambda: SecureGenerator().bytes(-1), ValueError, "length must be an integer >= 0"),
+    ],
+)
+def test_refused(call, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        call()

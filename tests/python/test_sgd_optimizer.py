@@ -1,0 +1,592 @@
+"""DP-SGD: what is recorded, what is added, what is divided by, and what is left alone."""
+
+import copy
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from renyi import Gaussian, PLDAccountant, RDPAccountant
+from renyi.accountants import UnsupportedMechanismError
+from renyi.filters import BudgetExceededError
+from renyi.sgd import DPSGD, SGD, Adam, SecureGenerator, TrainingPlan, clip_and_sum
+from renyi.sgd import optimizer as module
+
+FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
+SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}
+DELTA = 1e-5
+
+
+def plan(population=1000, batch_size=10, steps=20, noise_multiplier=1.0, **settings):
+    return TrainingPlan(
+        population, batch_size, steps=steps, noise_multiplier=noise_multiplier, **settings
+    )
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+def rows(seed, count=10, shapes=((3,), (2, 2))):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(count, *shape)) for shape in shapes]
+
+
+def made(planned=None, rule=None, **settings):
+    """An optimiser of two arrays, and the arrays."""
+    weights = [np.zeros(3), np.ones((2, 2))]
+    settings = {"generator": seeded(), **settings}
+    return DPSGD(weights, planned or plan(), rule or SGD(0.1), **settings), weights
+
+
+def run(optimizer, steps):
+    for _ in range(steps):
+        optimizer.step()
+
+
+def untouched(optimizer, weights, act, error, message):
+    """Check that an error changes nothing at all."""
+    before, spent = copy.deepcopy(optimizer.state_dict()), optimizer.accountant.mechanisms
+    with pytest.raises(error, match=message):
+        act()
+    assert same(optimizer.state_dict(), before)
+    assert optimizer.accountant.mechanisms == spent
+    assert same(weights, before["parameters"])
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return np.array_equal(a, b)
+
+
+# --- what a step does
+
+
+def test_without_noise_a_step_is_the_clipped_sum_over_the_public_size():
+    optimizer, weights = made(plan(noise_multiplier=0.0, max_grad_norm=0.7))
+    grads = rows(1, 7)
+    mean = [array / 10.0 for array in clip_and_sum(grads, 0.7).sum]  # not by 7
+    released = optimizer.step(grads)
+    assert same(released, mean)
+    assert same(weights, [0.0 - 0.1 * mean[0], 1.0 - 0.1 * mean[1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("scheme", "divisor"),
+    [({}, 10.0), (FIXED, 10.0), ({**SHUFFLED, "batch_size": 300}, 250.0)],
+)
+def test_noise_has_the_scale_of_the_plan(dtype, scheme, divisor):
+    planned = plan(**{"noise_multiplier": 1.5, "max_grad_norm": 0.25, **scheme})
+    optimizer = DPSGD(np.zeros(100_000, dtype), planned, SGD(0.1), generator=seeded())
+    empty = planned.batch_size if scheme == FIXED else 0
+    noise = optimizer.step(np.zeros((empty, 100_000), dtype)) * divisor / (1.5 * 0.25)
+    assert noise.dtype == dtype
+    assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
+    assert abs((noise.astype(float) ** 2).mean() - 1) < 5 * math.sqrt(2 / noise.size)
+
+
+@pytest.mark.parametrize("clipping", ["flat", "per_layer", "automatic"])
+def test_a_record_moves_the_sum_by_the_clipping_norm_of_the_plan_at_most(clipping):
+    optimizer, _ = made(plan(noise_multiplier=0.0, max_grad_norm=0.5), clipping=clipping)
+    one = optimizer.step([1e6 * array for array in rows(2, 1)])
+    norm = math.sqrt(sum(float((array**2).sum()) for array in one)) * 10.0
+    assert 0.49 < norm <= 0.5 * (1 + 1e-12)
+
+
+def test_empty_batches_release_noise():
+    for grads in (None, rows(1, 0)):
+        optimizer, weights = made()
+        released = optimizer.step(grads)
+        assert all(np.all(array != 0) for array in released)
+        assert np.all(weights[0] != 0)
+        assert optimizer.steps == 1
+        assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 1),)
+
+
+def test_rows_that_are_not_finite_contribute_nothing():
+    grads = rows(1, 10)
+    bad = [array.copy() for array in grads]
+    bad[0][3, 1], bad[1][7, 0, 1] = math.nan, math.inf
+    grads = [
+        np.where(np.isin(np.arange(10), [3, 7]).reshape(-1, *[1] * (a.ndim - 1)), 0, a)
+        for a in grads
+    ]
+    (one, a), (two, b) = made(), made()
+    assert same(one.step(bad), two.step(grads))
+    assert same(a, b)
+    assert one.private.nonfinite_count == 2
+
+
+def test_no_noise_is_used_twice():
+    optimizer, _ = made()
+    assert not np.intersect1d(optimizer.step()[0], optimizer.step()[0]).size
+    (one, _), (two, _) = made(generator=None), made(generator=None)
+    assert not np.intersect1d(one.step()[0], two.step()[0]).size
+
+
+def test_one_array_of_any_shape():
+    for shape in (), (0,), (4,), (2, 3):
+        weight = np.ones(shape, np.float32)
+        optimizer = DPSGD(weight, plan(), SGD(0.1))
+        released = optimizer.step(np.ones((5, *shape), np.float32))
+        assert isinstance(released, np.ndarray)
+        assert released.shape == shape
+        assert np.all(weight != 1.0)
+
+
+def test_parameters_may_be_views():
+    store = np.zeros((4, 6))
+    optimizer = DPSGD([store[:2, ::3], store[2:].T], plan(), SGD(0.1))
+    optimizer.step([np.zeros((1, 2, 2)), np.zeros((1, 6, 2))])
+    assert np.count_nonzero(store) == 4 + 12
+    assert np.all(store[:2, 1::3] == 0.0)
+
+
+# --- micro-batches
+
+
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 9), (0, 5, 5, 10), tuple(range(1, 10))])
+def test_micro_batches_do_not_change_the_sum(cuts):
+    grads = rows(4)
+    (whole, a), (parts, b) = made(), made(plan(accumulation=4))
+    whole.step(grads)
+    for piece in zip(*(np.split(array, cuts) for array in grads), strict=True):
+        parts.accumulate(list(piece))
+    assert parts.steps == 0
+    assert parts.accountant.mechanisms == ()
+    parts.step()
+    assert all(np.allclose(x, y, rtol=0, atol=1e-15) for x, y in zip(a, b, strict=True))
+    assert parts.accountant.mechanisms == whole.accountant.mechanisms
+    assert parts.private.batch_size == 10
+
+
+def test_threads_do_not_change_a_bit():
+    (one, a), (two, b) = made(threads=1), made(threads=2)
+    one.step(rows(5, 300))
+    two.step(rows(5, 300))
+    assert same(a, b)
+
+
+def test_a_batch_can_be_discarded():
+    (one, a), (two, b) = made(), made()
+    one.accumulate(rows(1)).discard()
+    one.step(rows(2))
+    two.step(rows(2))
+    assert same(a, b)
+
+
+# --- what is recorded
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}])
+def test_the_ledger_is_the_plan(scheme):
+    planned = plan(**{"steps": 7, **scheme})
+    optimizer, _ = made(planned, accountant=RDPAccountant(adjacency=planned.adjacency))
+    for batch in planned.sampler():
+        optimizer.step(rows(1, len(batch)))
+    assert optimizer.steps == planned.steps
+    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, planned.releases),)
+    assert optimizer.get_epsilon(DELTA) == planned.get_epsilon(DELTA, accountant="rdp")
+
+
+def test_an_epoch_of_shuffled_batches_is_recorded_when_it_begins():
+    optimizer, _ = made(plan(batch_size=300, **SHUFFLED))
+    counts = []
+    for _ in range(6):
+        optimizer.step()
+        counts.append(optimizer.accountant.mechanisms[0][1])
+    assert counts == [1, 1, 1, 1, 2, 2]
+
+
+def test_recorded_before_there_is_noise(monkeypatch):
+    optimizer, weights = made()
+
+    def fails(*args, **kwargs):
+        assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 1),)
+        raise MemoryError
+
+    monkeypatch.setattr(module, "add_gaussian_noise", fails)
+    with pytest.raises(MemoryError):
+        optimizer.step(rows(1))
+    assert np.all(weights[0] == 0.0)
+    assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 1),)
+    assert optimizer.state_dict()["releases"] == 1
+    monkeypatch.undo()
+    optimizer.step()
+    assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 2),)
+
+
+def test_an_interrupted_batch_of_an_epoch_costs_an_epoch(monkeypatch):
+    optimizer, _ = made(plan(batch_size=300, **SHUFFLED))
+    run(optimizer, 2)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(module, "add_gaussian_noise", lambda *args, **kwargs: 1 / 0)
+        optimizer.step()
+    counts = []
+    for _ in range(5):
+        optimizer.step()
+        counts.append(optimizer.accountant.mechanisms[0][1])
+    assert counts == [2, 2, 3, 3, 3]
+
+
+def test_an_epoch_is_recorded_where_the_sampler_says_it_begins():
+    planned = plan(batch_size=300, **SHUFFLED)
+    sampler = planned.sampler()
+    optimizer, _ = made(planned, sampler=sampler)
+    counts = []
+    for _ in range(6):
+        batches = [sampler.sample() for _ in range(2)]  # every other one is left out
+        optimizer.step(rows(1, len(batches[1])))
+        counts.append(optimizer.accountant.mechanisms[0][1])
+    assert counts == [1, 1, 2, 2, 3, 3]
+
+
+def test_drawing_ahead_costs_no_less():
+    planned = plan(batch_size=300, steps=8, **SHUFFLED)
+    sampler = planned.sampler()
+    optimizer, _ = made(planned, sampler=sampler)
+    for batch in list(sampler):
+        optimizer.step(rows(1, len(batch)))
+    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, planned.releases),)
+
+
+def test_a_sampler_of_another_scheme_is_refused():
+    shuffled = plan(batch_size=10, **SHUFFLED)
+    for other in (shuffled, plan(batch_size=11), plan(population=1001), plan(**FIXED)):
+        with pytest.raises(ValueError, match="sampler must be one like that of the plan, Poisson"):
+            made(plan(adjacency="zero_out"), sampler=other.sampler())
+    with pytest.raises(ValueError, match="sampler must be one like that of the plan, Shuffled"):
+        made(shuffled, sampler=plan(adjacency="zero_out").sampler())
+
+
+def test_an_accountant_may_hold_more():
+    accountant = PLDAccountant().compose(Gaussian(10.0))
+    optimizer, _ = made(accountant=accountant)
+    optimizer.step()
+    assert optimizer.accountant is accountant
+    assert accountant.mechanisms == ((Gaussian(10.0), 1), (plan().step_mechanism, 1))
+    assert optimizer.get_epsilon(DELTA) == accountant.get_epsilon(DELTA)
+
+
+# --- budgets
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_stops_at_the_budget(kind):
+    budget = kind().compose(plan().step_mechanism, 12).get_epsilon(DELTA) * (1 + 1e-9)
+    optimizer, weights = made(accountant=kind(), budget=(budget, DELTA))
+    for _ in range(12):
+        optimizer.step(rows(1))
+    untouched(
+        optimizer,
+        weights,
+        lambda: optimizer.step(rows(1)),
+        BudgetExceededError,
+        "the step must fit in the budget",
+    )
+    assert optimizer.get_epsilon(DELTA) <= budget
+
+
+def test_a_calibrated_run_fits_and_nothing_more():
+    run = {"population": 1000, "batch_size": 10, "steps": 20}
+    planned = TrainingPlan.calibrated(1.0, DELTA, tolerance=1e-9, **run)
+    optimizer, _ = made(planned, budget=(1.0, DELTA))
+    for _ in range(20):
+        optimizer.step()
+    with pytest.raises(BudgetExceededError):
+        optimizer.step()
+
+
+def test_a_budget_sees_what_others_record():
+    optimizer, weights = made(budget=(1.0, DELTA))
+    optimizer.step(rows(1))
+    optimizer.accountant.compose(Gaussian(0.5))
+    untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1.0 at delta 1e-05")
+
+
+def test_an_overrun_plan_goes_on_while_the_budget_lasts():
+    budget = PLDAccountant().compose(plan().step_mechanism, 25).get_epsilon(DELTA)
+    optimizer, _ = made(budget=(budget * (1 + 1e-9), DELTA))
+    with pytest.raises(BudgetExceededError):
+        run(optimizer, 30)
+    assert optimizer.steps == 25
+
+
+def test_an_epoch_that_was_recorded_may_be_finished():
+    planned = plan(batch_size=300, **SHUFFLED)
+    once = PLDAccountant("zero_out").compose(planned.step_mechanism).get_epsilon(DELTA)
+    optimizer, _ = made(planned, budget=(once * (1 + 1e-9), DELTA))
+    with pytest.raises(BudgetExceededError):
+        run(optimizer, 9)
+    assert optimizer.steps == 4
+
+
+def test_parts_survive_a_refused_step():
+    optimizer, _ = made(budget=(1e-3, DELTA))
+    optimizer.accumulate(rows(1))
+    with pytest.raises(BudgetExceededError):
+        optimizer.step(rows(2))
+    with pytest.raises(RuntimeError, match="got 10 rows without noise"):
+        optimizer.state_dict()
+
+
+# --- updates
+
+
+def test_momentum_is_what_it_says():
+    optimizer, weights = made(plan(noise_multiplier=0.0), SGD(0.1, momentum=0.9))
+    w, v = np.zeros(3), np.zeros(3)
+    for k in range(4):
+        g = optimizer.step(rows(k))[0]
+        v = 0.9 * v + g
+        w = w - 0.1 * v
+    assert np.allclose(weights[0], w, rtol=1e-14)
+
+
+def test_adam_is_what_it_says():
+    optimizer, weights = made(rule=Adam(0.01, 0.8, 0.95, 1e-6))
+    w, m, v = np.zeros(3), np.zeros(3), np.zeros(3)
+    for t in range(1, 6):
+        g = optimizer.step(rows(t))[0]
+        m, v = 0.8 * m + 0.2 * g, 0.95 * v + 0.05 * g**2
+        w = w - 0.01 * (m / (1 - 0.8**t)) / (np.sqrt(v / (1 - 0.95**t)) + 1e-6)
+    assert np.allclose(weights[0], w, rtol=1e-12)
+
+
+def test_the_learning_rate_may_be_changed():
+    optimizer, weights = made(plan(noise_multiplier=0.0))
+    optimizer.rule = dataclasses.replace(optimizer.rule, learning_rate=0.0)
+    optimizer.step(rows(1))
+    assert np.all(weights[0] == 0.0)
+    for rule in (Adam(), SGD(0.1, momentum=0.5)):
+        with pytest.raises(ValueError, match="rule must be of the kind"):
+            optimizer.rule = rule
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SGD(-1.0), r"learning_rate must be a number in \[0, inf\), got -1.0"),
+        (lambda: SGD(0.1, momentum=1.0), r"momentum must be a number in \[0, 1\), got 1.0"),
+        (lambda: Adam(math.inf), "learning_rate must be"),
+        (lambda: Adam(beta2=1.0), "beta2 must be"),
+        (lambda: Adam(stability=0.0), r"stability must be a number in \(0, inf\), got 0.0"),
+    ],
+)
+def test_bad_rules(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# --- states
+
+
+@pytest.mark.parametrize("rule", [SGD(0.1), SGD(0.1, momentum=0.9), Adam(0.01)])
+@pytest.mark.parametrize("scheme", [{}, {**SHUFFLED, "batch_size": 300}])
+@pytest.mark.parametrize("stop", [0, 3, 4])
+def test_resumes_bit_for_bit(rule, scheme, stop):
+    planned = plan(**scheme)
+    (straight, a), (before, _), (after, b) = (made(planned, rule) for _ in range(3))
+    for k in range(8):
+        straight.step(rows(k))
+        if k < stop:
+            before.step(rows(k))
+    state = before.state_dict()
+    frozen = copy.deepcopy(state)
+    after.load_state_dict(state)
+    for k in range(stop, 8):
+        after.step(rows(k))
+    assert same(a, b)
+    assert same(straight.state_dict(), after.state_dict())
+    assert straight.accountant.mechanisms == after.accountant.mechanisms
+    assert same(state, frozen)  # is not tied to the optimiser that took it over
+
+
+def test_only_what_was_not_recorded_is_recorded():
+    (one, _), (two, _) = made(), made()
+    run(one, 5)
+    run(two, 2)
+    two.load_state_dict(one.state_dict())
+    assert two.accountant.mechanisms == ((plan().step_mechanism, 5),)
+
+
+@pytest.mark.parametrize("scheme", [{}, {**SHUFFLED, "batch_size": 300}])
+def test_the_sampler_resumes_with_the_rest(scheme):
+    planned = plan(**scheme)
+    generators = [seeded(k) for k in (1, 1, 2)]
+    samplers = [planned.sampler(generator=generator) for generator in generators]
+    (straight, a), (before, _), (after, b) = (
+        made(planned, sampler=sampler, generator=generator)
+        for sampler, generator in zip(samplers, generators, strict=True)
+    )
+    for k in range(planned.steps):
+        straight.step(rows(k, len(samplers[0].sample())))
+        if k < 6:
+            before.step(rows(k, len(samplers[1].sample())))
+    after.load_state_dict(before.state_dict())
+    for k, batch in enumerate(samplers[2], 6):
+        after.step(rows(k, len(batch)))
+    assert same(a, b)
+    assert straight.accountant.mechanisms == after.accountant.mechanisms
+    assert after.steps == planned.steps
+
+
+def test_a_state_survives_json():
+    optimizer, weights = made(rule=Adam(0.01))
+    optimizer.step(rows(1))
+    text = json.dumps(optimizer.state_dict(), default=lambda array: array.tolist())
+    other, loaded = made(rule=Adam(0.5))
+    other.load_state_dict(json.loads(text))
+    assert same(weights, loaded)
+    assert other.rule == Adam(0.01)
+
+
+def test_a_secure_generator_never_repeats_itself():
+    (one, _), (two, _) = made(generator=SecureGenerator()), made(generator=SecureGenerator())
+    state = one.state_dict()
+    two.load_state_dict(state)
+    assert not np.intersect1d(one.step()[0], two.step()[0]).size
+
+
+def test_releases_cannot_be_taken_back():
+    optimizer, weights = made()
+    state = optimizer.state_dict()
+    optimizer.step()
+    untouched(
+        optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "at least the 1"
+    )
+
+
+def test_no_state_in_the_middle_of_a_batch():
+    optimizer, _ = made()
+    state = optimizer.state_dict()
+    optimizer.accumulate(rows(1))
+    with pytest.raises(RuntimeError, match="state_dict must be called between batches"):
+        optimizer.state_dict()
+    with pytest.raises(RuntimeError, match="load_state_dict must be called between batches"):
+        optimizer.load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("plan", {}, "state must hold the plan"),
+        ("clipping", {"clipping": "automatic"}, "state must hold the clipping"),
+        ("rule", {"kind": "Adam"}, "state must hold a rule"),
+        ("rule", {"kind": "SGD", "learning_rate": 0.1, "momentum": 0.5}, "rule must be of the"),
+        ("parameters", [np.zeros(3)], "state must hold parameters"),
+        ("parameters", [np.zeros(4), np.zeros((2, 2))], "state must hold parameters"),
+        ("slots", [], "state must hold slots"),
+        ("slots", [[np.zeros(3)], []], "state must hold slots"),
+        ("steps", -1, "steps must be"),
+        ("releases", -1, "releases must be"),
+        ("interrupted", -1, "interrupted must be"),
+        ("sampler", None, "state must hold a sampler"),
+        ("sampler", {}, "state must be that of"),
+        ("generator", {}, "state must be a state_dict of a SecureGenerator"),
+        ("generator", SecureGenerator().state_dict(), "state must be that of a reproducible"),
+    ],
+)
+def test_bad_states(name, value, message):
+    optimizer, weights = made(sampler=plan().sampler(generator=seeded()))
+    optimizer.step(rows(1))
+    state = {**optimizer.state_dict(), name: value}
+    untouched(optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, message)
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    ("grads", "error", "message"),
+    [
+        (rows(1, 10, [(3,)]), ValueError, "grads must be a list of arrays with rows of"),
+        (rows(1)[0], ValueError, "grads must be a list of arrays"),
+        (rows(1, 10, [(3,), (2, 3)]), ValueError, "grads must be a list of arrays"),
+        ([rows(1, 9)[0], rows(1)[1]], ValueError, "must have as many rows"),
+        ([np.ones((2, 3), int), np.ones((2, 2, 2))], TypeError, "grads.0. must be an array of"),
+        ([], ValueError, "at least one, got an empty list"),
+    ],
+)
+def test_bad_gradients_change_nothing(grads, error, message):
+    optimizer, weights = made(rule=Adam())
+    optimizer.step(rows(1))
+    untouched(optimizer, weights, lambda: optimizer.step(grads), error, message)
+    untouched(optimizer, weights, lambda: optimizer.accumulate(grads), error, message)
+
+
+def test_debugging_refusal_changes_nothing():
+    optimizer, weights = made(nonfinite="raise")
+    bad = rows(1)
+    bad[0][2] = math.nan
+    untouched(optimizer, weights, lambda: optimizer.step(bad), ValueError, "first 2")
+
+
+@pytest.mark.parametrize("count", [0, 9, 11])
+def test_a_batch_of_fixed_size_has_that_size(count):
+    optimizer, weights = made(plan(**FIXED))
+    untouched(
+        optimizer, weights, lambda: optimizer.step(rows(1, count)), ValueError, "must have 10 rows"
+    )
+    optimizer.accumulate(rows(1, 4)).step(rows(2, 6))
+    assert optimizer.steps == 1
+
+
+READ_ONLY = np.zeros(3)
+READ_ONLY.flags.writeable = False
+WHOLE = np.zeros(4)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        ([], ValueError, "parameters must be an array or a list of at least one"),
+        (1.0, TypeError, "parameters must be an array of float32 or float64, got float"),
+        (np.zeros(3, int), TypeError, "float32 or float64, got int64"),
+        ([np.zeros(3), [0.0]], TypeError, r"parameters\[1\] must be an array"),
+        (READ_ONLY, ValueError, "parameters must be writeable"),
+        (np.broadcast_to(1.0, 3), ValueError, "parameters must be"),
+        ([WHOLE[:3], WHOLE[2:]], ValueError, r"parameters\[1\] must not overlap"),
+    ],
+)
+def test_bad_parameters(weights, error, message):
+    with pytest.raises(error, match=message):
+        DPSGD(weights, plan(), SGD(0.1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"planned": 3}, TypeError, "plan must be a TrainingPlan, got 3"),
+        ({"rule": 0.1}, TypeError, "rule must be an UpdateRule"),
+        ({"accountant": "pld"}, TypeError, "accountant must be a PLDAccountant or"),
+        ({"accountant": PLDAccountant("zero_out")}, ValueError, "adjacency of the plan"),
+        ({"budget": 1.0}, TypeError, "budget must be a pair"),
+        ({"budget": (0.0, DELTA)}, ValueError, "budget epsilon must be a number in"),
+        ({"budget": (1.0, 2.0)}, ValueError, "budget delta must be a number in"),
+        ({"clipping": "none"}, ValueError, "clipping must be one of"),
+        ({"threads": 0}, ValueError, "threads must be"),
+        ({"nonfinite": "skip"}, ValueError, "nonfinite must be"),
+        ({"generator": 1}, TypeError, "generator must be"),
+        ({"sampler": range(3)}, TypeError, "sampler must be one like that of the plan"),
+    ],
+)
+def test_bad_arguments(settings, error, message):
+    with pytest.raises(error, match=message):
+        made(**settings)
+
+
+def test_noise_beyond_the_precision_of_the_parameters_is_refused():
+    with pytest.raises(ValueError, match="scale must be"):
+        DPSGD(np.zeros(3, np.float32), plan(noise_multiplier=1e300), SGD(0.1))
+
+
+def test_a_plan_that_the_accountant_cannot_bound_is_refused():
+    with pytest.raises(UnsupportedMechanismError):
+        made(plan(adjacency="replace_one"), accountant=RDPAccountant(adjacency="replace_one"))

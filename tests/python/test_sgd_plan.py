@@ -1,0 +1,219 @@
+"""A training plan: one place for the sampling rate, the steps and the mechanism."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from renyi import PLDAccountant, RDPAccountant
+from renyi.accountants import UnsupportedMechanismError
+from renyi.calibration import calibrate_noise_multiplier
+from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
+from renyi.sgd import FixedSizeSampler, PoissonSampler, ShuffledSampler, TrainingPlan
+
+FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
+SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}
+
+
+def plan(population=1000, batch_size=64, **settings):
+    if "steps" not in settings and "epochs" not in settings:
+        settings["epochs"] = 3
+    return TrainingPlan(population, batch_size, **{"noise_multiplier": 1.1, **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [
+        ({"epochs": 3}, 47),  # 46.875, rounded up
+        ({"epochs": 0.064}, 2),  # the float is above 64/1000: 1 and a bit
+        ({"epochs": 1e-300}, 1),
+        ({"steps": 17}, 17),
+        ({"epochs": 3, **FIXED}, 47),
+        ({"epochs": 3, **SHUFFLED}, 48),  # 16 batches to an epoch
+        ({"epochs": 5, "batch_size": 1000}, 5),
+        ({"epochs": 1, "batch_size": 1, "population": 2**53}, 2**53),
+    ],
+)
+def test_steps(settings, steps):
+    assert plan(**settings).steps == steps
+
+
+@pytest.mark.parametrize("settings", [{}, FIXED])
+def test_sample_rate(settings):
+    assert plan(**settings).sample_rate == 0.064
+    assert plan(batch_size=1000, **settings).sample_rate == 1.0
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED, SHUFFLED])
+def test_accumulation_changes_neither_rate_nor_steps_nor_cost(scheme):
+    one, many = plan(**scheme), plan(accumulation=5, **scheme)
+    assert many.steps == one.steps
+    assert many.mechanism == one.mechanism
+    assert many.step_mechanism == one.step_mechanism
+    assert many.noise_scale == one.noise_scale
+    assert many.expected_batch_size == one.expected_batch_size
+    assert (one.micro_batch_size, many.micro_batch_size) == (64, 13)
+
+
+def test_micro_batches_are_a_partition():
+    batch = np.arange(17)
+    parts = list(plan(accumulation=4).micro_batches(batch))
+    assert [part.size for part in parts] == [5, 4, 4, 4]
+    assert np.array_equal(np.concatenate(parts), batch)
+    assert [part.size for part in plan(accumulation=3).micro_batches(batch[:1])] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "step", "uses"),
+    [
+        ({}, PoissonSampled(Gaussian(1.1), 0.064), 47),
+        (FIXED, FixedSizeSampled(Gaussian(1.1), 64, 1000), 47),
+        (SHUFFLED, ShuffledBatches(Gaussian(1.1), 16), 3),
+    ],
+)
+def test_mechanism(scheme, step, uses):
+    made = plan(**scheme)
+    assert made.step_mechanism == step
+    assert made.mechanism == step * uses
+    assert made.releases == uses
+    assert made.steps_per_release * (uses - 1) < made.steps <= made.steps_per_release * uses
+
+
+def test_shuffled_charges_an_epoch_that_begins():
+    assert plan(steps=17, **SHUFFLED).mechanism == ShuffledBatches(Gaussian(1.1), 16) * 2
+    assert plan(steps=16, **SHUFFLED).mechanism == ShuffledBatches(Gaussian(1.1), 16)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [({}, PoissonSampler), (FIXED, FixedSizeSampler), (SHUFFLED, ShuffledSampler)],
+)
+def test_sampler(scheme, kind):
+    made = plan(**scheme)
+    sampler = made.sampler()
+    assert type(sampler) is kind
+    assert sampler.mechanism(Gaussian(1.1), made.steps) == made.mechanism
+    sizes = [len(batch) for batch in sampler]
+    assert len(sizes) == len(sampler) == made.steps
+    mean = made.expected_batch_size
+    assert abs(np.mean(sizes) - mean) < 6 * math.sqrt(mean / made.steps)
+    if kind is not PoissonSampler:
+        assert max(sizes) <= made.batch_size
+
+
+@pytest.mark.parametrize("adjacency", ["add_remove", "zero_out"])
+def test_calibration_for_poisson_is_the_exact_one(adjacency):
+    settings = {"population": 1000, "batch_size": 64, "epochs": 3, "adjacency": adjacency}
+    made = TrainingPlan.calibrated(2.0, 1e-5, tolerance=1e-6, **settings)
+    target = {"target_epsilon": 2.0, "target_delta": 1e-5}
+    exact = calibrate_noise_multiplier(
+        **target, sample_rate=made.sample_rate, steps=made.steps, adjacency=adjacency
+    )
+    assert made.noise_multiplier == pytest.approx(exact, rel=3e-6)
+    assert made.get_epsilon(1e-5) <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("scheme", "accountant"),
+    [
+        ({}, "pld"),
+        ({}, "rdp"),
+        (FIXED, "rdp"),
+        (SHUFFLED, "pld"),
+        (SHUFFLED, "rdp"),
+        ({**SHUFFLED, "adjacency": "replace_one"}, "pld"),
+    ],
+)
+@pytest.mark.parametrize("target", [0.1, 1.0, 8.0])
+def test_calibration_meets_its_target_and_a_little_less_does_not(scheme, accountant, target):
+    settings = {"population": 1000, "batch_size": 64, "epochs": 3, **scheme}
+    made = TrainingPlan.calibrated(target, 1e-5, accountant=accountant, tolerance=1e-3, **settings)
+    assert made.get_epsilon(1e-5, accountant=accountant) <= target
+    less = dataclasses.replace(made, noise_multiplier=made.noise_multiplier * (1 - 1e-3))
+    assert less.get_epsilon(1e-5, accountant=accountant) > target
+
+
+def test_calibration_of_fixed_size_by_the_exact_accountant():
+    settings = {"population": 100, "batch_size": 10, "steps": 1, **FIXED}
+    made = TrainingPlan.calibrated(1.0, 1e-5, tolerance=0.1, **settings)
+    less = dataclasses.replace(made, noise_multiplier=made.noise_multiplier * 0.9)
+    assert made.get_epsilon(1e-5) <= 1.0 < less.get_epsilon(1e-5)
+
+
+def test_epsilon_of_the_run():
+    made = plan()
+    for name, accountant in ("pld", PLDAccountant), ("rdp", RDPAccountant):
+        spent = accountant().compose(PoissonSampled(Gaussian(1.1), 0.064), 47)
+        assert made.get_epsilon(1e-5, accountant=name) == spent.get_epsilon(1e-5)
+    assert plan(noise_multiplier=0.0).get_epsilon(1e-5) == math.inf
+
+
+def test_shuffled_is_never_taken_for_poisson():
+    shuffled = plan(**SHUFFLED)
+    with pytest.raises(ValueError, match="sampling must be 'poisson' or 'fixed_size'"):
+        _ = shuffled.sample_rate
+    with pytest.raises(ValueError, match="adjacency must be 'replace_one' or 'zero_out' with"):
+        plan(sampling="shuffled")
+    with pytest.raises(UnsupportedMechanismError):
+        PLDAccountant("add_remove").compose(shuffled.mechanism)
+    poisson = plan(adjacency="zero_out")
+    assert shuffled.get_epsilon(1e-5) > 2 * poisson.get_epsilon(1e-5)
+    assert shuffled.get_epsilon(1e-5) == PLDAccountant().compose(Gaussian(1.1), 3).get_epsilon(1e-5)
+
+
+def test_noise_scale_is_not_below_the_product():
+    for noise, norm in (1.1, 0.3), (0.7, 1e-20), (1e-3, 7.7):
+        product = math.prod(map(float, (noise, norm)))
+        scale = plan(noise_multiplier=noise, max_grad_norm=norm).noise_scale
+        assert product < scale <= math.nextafter(product, math.inf)
+    assert plan(noise_multiplier=0.0).noise_scale == 0.0
+
+
+def test_a_plan_is_a_value():
+    made = plan(np.int64(1000), epochs=3)
+    assert made == plan(steps=47)
+    assert hash(made) == hash(plan(steps=47))
+    assert dataclasses.replace(made, batch_size=32).steps == made.steps
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.steps = 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"batch_size": 0}, ValueError, "batch_size must be an integer >= 1, got 0"),
+        ({"batch_size": 1001}, ValueError, r"batch_size must be an integer in \[1, 1000\]"),
+        ({"population": 2**53 + 1}, ValueError, "population must be at most"),
+        ({"population": 0}, ValueError, "population must be an integer >= 1, got 0"),
+        ({"steps": 0}, ValueError, "steps must be an integer >= 1, got 0"),
+        ({"steps": 3, "epochs": 3}, TypeError, "exactly one of steps and epochs"),
+        ({"steps": None}, TypeError, "exactly one of steps and epochs"),
+        ({"epochs": 0}, ValueError, r"epochs must be a number in \(0, inf\), got 0"),
+        ({"epochs": math.inf}, ValueError, r"epochs must be a number in \(0, inf\), got inf"),
+        ({"epochs": 1.5, **SHUFFLED}, TypeError, "epochs must be an integer >= 1, got 1.5"),
+        ({"sampling": "uniform"}, ValueError, "sampling must be one of 'poisson', 'fixed_size'"),
+        ({"sampling": "fixed_size"}, ValueError, "adjacency must be 'replace_one' with sampling"),
+        ({"adjacency": "swap"}, ValueError, "adjacency must be one of"),
+        ({"noise_multiplier": -1.0}, ValueError, "noise_multiplier must be a number in"),
+        ({"noise_multiplier": math.inf}, ValueError, "noise_multiplier must be a number in"),
+        ({"noise_multiplier": math.nan}, ValueError, "noise_multiplier must be a number in"),
+        ({"max_grad_norm": 0.0}, ValueError, "max_grad_norm must be a number in"),
+        ({"accumulation": 0}, ValueError, "accumulation must be an integer >= 1, got 0"),
+    ],
+)
+def test_bad_arguments(settings, error, message):
+    with pytest.raises(error, match=message):
+        plan(**settings)
+
+
+def test_bad_arguments_of_calibration():
+    run = {"population": 100, "batch_size": 10, "epochs": 1}
+    with pytest.raises(TypeError, match="noise_multiplier must be left out"):
+        TrainingPlan.calibrated(1.0, 1e-5, noise_multiplier=1.0, **run)
+    with pytest.raises(ValueError, match="target_epsilon must be"):
+        TrainingPlan.calibrated(0.0, 1e-5, **run)
+    with pytest.raises(ValueError, match="accountant must be 'pld' or 'rdp', got 'gdp'"):
+        TrainingPlan.calibrated(1.0, 1e-5, accountant="gdp", **run)
+    with pytest.raises(ValueError, match="accountant must be 'pld' or 'rdp'"):
+        plan().get_epsilon(1e-5, accountant="gdp")

@@ -1,0 +1,220 @@
+"""Samplers: laws, resuming, threads, what they say to accountants, and what they refuse."""
+
+import math
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
+from renyi.sgd import FixedSizeSampler, PoissonSampler, SecureGenerator, ShuffledSampler
+
+BASE = Gaussian(1.1)
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+MAKERS = {
+    "poisson": lambda g, **k: PoissonSampler(1000, 0.05, generator=g, **k),
+    "fixed": lambda g, **k: FixedSizeSampler(1000, 50, generator=g, **k),
+    "replacement": lambda g, **k: FixedSizeSampler(1000, 50, replacement=True, generator=g, **k),
+    "shuffled": lambda g, **k: ShuffledSampler(1000, 20, generator=g),
+}
+every_sampler = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+@every_sampler
+def test_batches_are_indices(make):
+    sampler = make(seeded())
+    for _ in range(25):
+        batch = sampler.sample()
+        assert batch.dtype == np.int64
+        assert batch.flags.owndata or batch.base is None or batch.flags.writeable
+        assert np.all((batch >= 0) & (batch < 1000))
+    assert sampler.drawn == 25
+
+
+def test_every_record_is_as_likely_and_independent():
+    n, q, batches = 400, 0.1, 4000
+    sampler = PoissonSampler(n, q, steps=batches, generator=seeded(2))
+    members = np.zeros((batches, n), bool)
+    for k, batch in enumerate(sampler):
+        assert np.all(np.diff(batch) > 0)
+        members[k, batch] = True
+    counts = members.sum(axis=0)
+    z = (counts - batches * q) / math.sqrt(batches * q * (1 - q))
+    assert np.max(abs(z)) < 5.5
+    assert abs((z**2).sum() - n) < 5 * math.sqrt(2 * n)
+    sizes = members.sum(axis=1)
+    assert abs(sizes.var() - n * q * (1 - q)) < 5 * n * q * (1 - q) * math.sqrt(2 / batches)
+    for lag in (1, 2, 50):
+        both = np.count_nonzero(members[:, :-lag] & members[:, lag:])
+        expected = batches * (n - lag) * q * q
+        assert abs(both - expected) < 5 * math.sqrt(expected)
+    later = np.count_nonzero(members[:-1] & members[1:])
+    assert abs(later - (batches - 1) * n * q * q) < 5 * math.sqrt(batches * n * q * q)
+
+
+def test_poisson_ends():
+    assert PoissonSampler(1000, 0.0).sample().size == 0
+    assert PoissonSampler(1000, 1e-300).sample().size == 0
+    assert PoissonSampler(1000, 1.0).sample().tolist() == list(range(1000))
+    assert PoissonSampler(1, 0.5).sample().size <= 1
+    assert PoissonSampler(2**53, 2.0**-43, generator=seeded()).sample().max() < 2**53
+
+
+def test_the_cost_is_that_of_the_batch():
+    def seconds(population):
+        sampler = PoissonSampler(population, 100 / population)
+        best = math.inf
+        for _ in range(20):
+            start = time.perf_counter()
+            sampler.sample()
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(10**15) < 20 * seconds(10**4)
+
+
+def test_fixed_sizes():
+    whole = FixedSizeSampler(30, 30).sample()
+    assert whole.tolist() == list(range(30))
+    counts = np.zeros(20)
+    sampler = FixedSizeSampler(20, 5, steps=8000, generator=seeded(3))
+    for batch in sampler:
+        assert np.all(np.diff(batch) > 0)
+        assert len(batch) == 5
+        counts[batch] += 1
+    assert np.max(abs(counts - 2000)) < 5.5 * math.sqrt(8000 * 0.25 * 0.75)
+    repeated = FixedSizeSampler(3, 3000, replacement=True, generator=seeded()).sample()
+    assert np.max(abs(np.bincount(repeated) - 1000)) < 5 * math.sqrt(1000)
+
+
+def test_an_epoch_is_a_partition_in_a_new_order():
+    sampler = ShuffledSampler(103, 10, epochs=3, generator=seeded())
+    assert len(sampler) == 30
+    batches = list(sampler)
+    assert len(batches) == 30
+    assert {len(batch) for batch in batches} == {10, 11}
+    epochs = [np.concatenate(batches[10 * k : 10 * k + 10]) for k in range(3)]
+    for epoch in epochs:
+        assert sorted(epoch.tolist()) == list(range(103))
+    assert not np.array_equal(epochs[0], epochs[1])
+    assert list(sampler) == []
+    places = np.array([ShuffledSampler(4, 1, generator=seeded(k)).sample() for k in range(2000)])
+    for place in places.T:
+        assert np.max(abs(np.bincount(place) - 500)) < 5 * math.sqrt(500)
+
+
+def test_what_accountants_are_told():
+    assert PoissonSampler(100, 0.25).mechanism(BASE) == PoissonSampled(BASE, 0.25)
+    assert PoissonSampler(100, 0.25).mechanism(BASE, 7) == PoissonSampled(BASE, 0.25) * 7
+    assert FixedSizeSampler(100, 5).mechanism(BASE) == FixedSizeSampled(BASE, 5, 100, False)
+    repeated = FixedSizeSampler(100, 5, replacement=True)
+    assert repeated.mechanism(BASE, 2) == FixedSizeSampled(BASE, 5, 100, True) * 2
+    shuffled = ShuffledSampler(100, 10)
+    epoch = ShuffledBatches(BASE, 10)
+    assert shuffled.mechanism(BASE, 10) == shuffled.mechanism(BASE, 1) == epoch
+    assert shuffled.mechanism(BASE, 11) == shuffled.mechanism(BASE, 20) == epoch * 2
+
+
+@every_sampler
+@pytest.mark.parametrize("before", [0, 1, 7, 20, 33])
+def test_a_reproducible_sampler_resumes_bit_for_bit(make, before):
+    sampler = make(seeded())
+    for _ in range(before):
+        sampler.sample()
+    state = sampler.state_dict()
+    following = [sampler.sample() for _ in range(45)]
+    resumed = make(seeded(2))
+    resumed.sample()
+    resumed.load_state_dict(state)
+    assert resumed.drawn == before
+    for expected in following:
+        assert np.array_equal(resumed.sample(), expected)
+
+
+@pytest.mark.parametrize("name", ["poisson", "fixed", "replacement"])
+def test_a_secure_sampler_never_repeats(name):
+    sampler = MAKERS[name](SecureGenerator())
+    state = sampler.state_dict()
+    first = [sampler.sample().tolist() for _ in range(5)]
+    sampler.load_state_dict(state)
+    assert sampler.drawn == 0
+    again = [sampler.sample().tolist() for _ in range(5)]
+    assert not any(batch in first for batch in again)
+
+
+def test_a_secure_epoch_under_way_is_finished_disjointly():
+    sampler = ShuffledSampler(100, 10, generator=SecureGenerator())
+    seen = [sampler.sample() for _ in range(4)]
+    resumed = ShuffledSampler(100, 10, epochs=1, generator=SecureGenerator())
+    resumed.load_state_dict(sampler.state_dict())
+    seen.extend(resumed)
+    assert sorted(np.concatenate(seen).tolist()) == list(range(100))
+
+
+def test_iterating_goes_on_where_it_stopped():
+    sampler = PoissonSampler(100, 0.1, steps=10, generator=seeded())
+    whole = list(PoissonSampler(100, 0.1, steps=10, generator=seeded()))
+    parts = [batch for batch, _ in zip(sampler, range(4), strict=False)]
+    assert sampler.drawn == 5  # zip asked for one more
+    parts.extend(sampler)
+    assert len(sampler) == 10
+    assert len(parts) == 9
+    assert np.array_equal(parts[-1], whole[-1])
+    endless = iter(PoissonSampler(100, 0.1))
+    assert len([next(endless) for _ in range(50)]) == 50
+    with pytest.raises(TypeError, match="no length"):
+        len(PoissonSampler(100, 0.1))
+
+
+def test_threads_share_an_epoch():
+    sampler = ShuffledSampler(10_000, 200, epochs=1)
+    parts = [[] for _ in range(4)]
+    threads = [threading.Thread(target=part.extend, args=(sampler,)) for part in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    members = np.concatenate([batch for part in parts for batch in part])
+    assert sorted(members.tolist()) == list(range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: PoissonSampler(0, 0.1), ValueError, "population must be an integer >= 1, got 0"),
+        (lambda: PoissonSampler(2**53 + 1, 0.1), ValueError, "population must be at most 2^53"),
+        (lambda: PoissonSampler(10.0, 0.1), TypeError, "population must be an integer"),
+        (lambda: PoissonSampler(10, 1.1), ValueError, "sample_rate must be a number in [0, 1]"),
+        (lambda: PoissonSampler(10, math.nan), ValueError, "sample_rate must be"),
+        (lambda: PoissonSampler(10, 0.1, steps=-1), ValueError, "steps must be an integer >= 0"),
+        (lambda: PoissonSampler(10, 0.1, generator=3), TypeError, "generator must be"),
+        (lambda: FixedSizeSampler(10, 11), ValueError, "batch_size must be an integer in [1, 10]"),
+        (lambda: FixedSizeSampler(10, 0), ValueError, "batch_size must be an integer >= 1"),
+        (lambda: FixedSizeSampler(10, 5, replacement=1), TypeError, "replacement must be True or"),
+        (lambda: ShuffledSampler(10, 11), ValueError, "batches must be an integer in [1, 10]"),
+        (lambda: ShuffledSampler(10, 5, epochs=-1), ValueError, "epochs must be an integer >= 0"),
+        (lambda: PoissonSampler(10, 0.1).mechanism(3), TypeError, "mechanism must be a Mechanism"),
+        (lambda: PoissonSampler(10, 0.1).mechanism(BASE, -1), ValueError, "steps must be"),
+    ],
+)
+def test_refused(call, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        call()
+
+
+def test_the_state_of_another_sampler_is_refused():
+    state = PoissonSampler(100, 0.1, generator=seeded()).state_dict()
+    for other in (PoissonSampler(100, 0.2), FixedSizeSampler(100, 10), ShuffledSampler(100, 5)):
+        with pytest.raises(ValueError, match="state must be that of"):
+            other.load_state_dict(state)
+
+
+def test_describes_itself():
+    assert repr(PoissonSampler(10, 0.5)) == "PoissonSampler(population=10, sample_rate=0.5)"
