@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         BudgetExceededError,
         PrivacyFilter,
         PrivacyOdometer,
+        RenyiFilter,
     )
     from renyi.mechanisms import (
         ZCDP,
@@ -71,6 +72,7 @@ _HOME = {
     "BudgetExceededError": "renyi.filters",
     "PrivacyFilter": "renyi.filters",
     "PrivacyOdometer": "renyi.filters",
+    "RenyiFilter": "renyi.filters",
     "ApproxDP": "renyi.mechanisms",
     "Composed": "renyi.mechanisms",
     "DiscreteGaussian": "renyi.mechanisms",
@@ -119,6 +121,7 @@ __all__ = [
     "RDPCurve",
     "RandomAllocation",
     "RandomizedResponse",
+    "RenyiFilter",
     "RepeatAndSelect",
     "ShuffledBatches",
     "TreeAggregation",

@@ -23,14 +23,14 @@ from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Gaussian, Mechanism
 
-__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer"]
+__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer", "RenyiFilter"]
 
 _ROUNDED_UP = 1.0 + 2.0**-50
 _ORDERS = tuple(1.0 + 2.0 ** (0.5 * i) for i in range(-4, 21))
 
 
 class BudgetExceededError(RuntimeError):
-    """A mechanism would exceed the budget of a `PrivacyFilter`; it was not recorded."""
+    """A mechanism would exceed the budget of a filter; it was not recorded."""
 
 
 class _Spent:
@@ -44,17 +44,131 @@ class _Spent:
         self._total = np.zeros(self._orders.size)
         self._lock = Lock()
 
-    def _cost(self, mechanism: Mechanism, count: int) -> npt.NDArray[np.float64]:
+    def _cost(self, mechanism: Mechanism, count: int) -> tuple[npt.NDArray[np.float64], float]:
         uses = RDPAccountant(adjacency=self._adjacency).compose(mechanism, count)
-        cost = uses.get_rdp(self._orders)
+        cost, failing = uses.get_approximate_rdp(self._orders)
         if np.isinf(cost).all():
             raise UnsupportedMechanismError(
                 mechanism, "it has no finite Rényi divergence of any of the orders in use"
             )
-        return cost
+        return cost, failing
 
 
-class PrivacyFilter(_Spent):
+class RenyiFilter(_Spent):
+    """A budget of Rényi divergence that refuses the mechanism which would exceed it.
+
+    The whole interaction has a Rényi divergence of the order of at most the budget, except with
+    probability ``failure_delta``, however the mechanisms, their parameters and their number are
+    chosen along the way.
+
+    Parameters
+    ----------
+    order : float
+        The Rényi order, in (1, 1e6].
+    budget : float
+        The largest divergence, in (0, inf).
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+    failure_delta : float
+        In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Methods may be called from many threads, which together never overspend.
+
+    References
+    ----------
+    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> budget = RenyiFilter(order=8.0, budget=0.5)
+    >>> budget.spend(Gaussian(10.0), 12)  # 12 times 8/200
+    >>> budget.fits(Gaussian(10.0)), round(budget.remaining, 6)
+    (False, 0.04)
+    """
+
+    def __init__(
+        self,
+        order: float,
+        budget: float,
+        adjacency: Adjacency = "add_remove",
+        failure_delta: float = 0.0,
+    ) -> None:
+        self._budget = real_of(budget, "budget", "a number in (0, inf)")
+        if not 0.0 < self._budget < math.inf:
+            raise ValueError(f"budget must be a number in (0, inf), got {budget!r}")
+        self._failure_delta = probability_of(failure_delta, "failure_delta")
+        self._failing = 0.0
+        super().__init__((order,), adjacency)
+
+    @property
+    def order(self) -> float:
+        """The Rényi order by which is counted."""
+        return float(self._orders[0])
+
+    @property
+    def budget(self) -> float:
+        """The largest Rényi divergence of the order."""
+        return self._budget
+
+    @property
+    def remaining(self) -> float:
+        """The share of the budget that is left, in [0, 1]."""
+        return max(0.0, 1.0 - float(self._total[0]) / self._budget)
+
+    def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
+        """Return whether `spend` would take ``count`` uses of a mechanism now.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `RDPAccountant.compose`.
+        """
+        return self._holds(self._with(mechanism, count))
+
+    def spend(self, mechanism: Mechanism, count: int = 1) -> None:
+        """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they would exceed the budget; nothing is recorded then, nor after other errors.
+        UnsupportedMechanismError, TypeError, ValueError
+            As `RDPAccountant.compose`.
+        """
+        cost = self._cost(mechanism, count)
+        with self._lock:
+            total = self._sum(*cost)
+            if not self._holds(total):
+                raise BudgetExceededError(
+                    f"mechanism must fit in what remains, {self.remaining:.3g} of the budget and "
+                    f"{self._failure_delta - self._failing:.3g} of failure_delta, got "
+                    f"{mechanism!r} used {count} times, which takes "
+                    f"{float(cost[0][0]) / self._budget:.3g} and {cost[1]:.3g}"
+                )
+            self._total[0], self._failing = total
+
+    def _with(self, mechanism: Mechanism, count: int) -> tuple[float, float]:
+        return self._sum(*self._cost(mechanism, count))
+
+    def _sum(self, cost: npt.NDArray[np.float64], failing: float) -> tuple[float, float]:
+        return _raised(float(self._total[0]), float(cost[0])), _raised(self._failing, failing)
+
+    def _holds(self, total: tuple[float, float]) -> bool:
+        return total[0] <= self._budget and total[1] <= self._failure_delta
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: order {self.order!r}, {self.remaining:.3g} remaining>"
+
+
+class PrivacyFilter(RenyiFilter):
     """A budget (epsilon, delta) that refuses the mechanism which would exceed it.
 
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
@@ -70,6 +184,8 @@ class PrivacyFilter(_Spent):
         that of a planned run, `RDPAccountant.get_epsilon_and_order`.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
+    failure_delta : float
+        In [0, delta): the part of delta set aside for mechanisms that may fail, `ApproxDP`.
 
     Raises
     ------
@@ -78,13 +194,8 @@ class PrivacyFilter(_Spent):
 
     Notes
     -----
-    Divergences of the order are added and compared with the largest for which the optimal
-    conversion gives (epsilon, delta) (Asoodeh et al. 2020). Methods may be called from many
-    threads, which together never overspend.
-
-    References
-    ----------
-    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
+    A `RenyiFilter` whose budget is the largest divergence for which the optimal conversion gives
+    (epsilon, delta) (Asoodeh et al. 2020).
 
     Examples
     --------
@@ -102,71 +213,19 @@ class PrivacyFilter(_Spent):
         delta: float,
         order: float | None = None,
         adjacency: Adjacency = "add_remove",
+        failure_delta: float = 0.0,
     ) -> None:
-        self._epsilon = real_of(epsilon, "epsilon", "a number in (0, inf)")
-        if not 0.0 < self._epsilon < math.inf:
+        epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
+        if not 0.0 < epsilon_allowed < math.inf:
             raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
-        self._delta = _inside(delta)
-        chosen = _gaussian_order(self._epsilon, self._delta) if order is None else order
-        super().__init__((chosen,), adjacency)
-        self._budget = _largest_divergence(self._epsilon, self._delta, self.order)
-
-    @property
-    def order(self) -> float:
-        """The Rényi order by which is counted."""
-        return float(self._orders[0])
-
-    @property
-    def budget(self) -> float:
-        """The largest Rényi divergence of the order that keeps (epsilon, delta)."""
-        return self._budget
-
-    @property
-    def remaining(self) -> float:
-        """The share of the budget that is left, in [0, 1]."""
-        return max(0.0, 1.0 - float(self._total[0]) / self._budget)
-
-    def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
-        """Return whether `spend` would take ``count`` uses of a mechanism now.
-
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
-        """
-        cost = float(self._cost(mechanism, count)[0])
-        return self._sum(cost) <= self._budget
-
-    def spend(self, mechanism: Mechanism, count: int = 1) -> None:
-        """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
-
-        Raises
-        ------
-        BudgetExceededError
-            If they would exceed the budget; nothing is recorded then, nor after other errors.
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
-        """
-        cost = float(self._cost(mechanism, count)[0])
-        with self._lock:
-            total = self._sum(cost)
-            if not total <= self._budget:
-                raise BudgetExceededError(
-                    f"mechanism must fit in what remains, {self.remaining:.3g} of the budget, "
-                    f"got {mechanism!r} used {count} times, which takes "
-                    f"{cost / self._budget:.3g}"
-                )
-            self._total[0] = total
-
-    def _sum(self, cost: float) -> float:
-        total = float(self._total[0])
-        return (total + cost) * _ROUNDED_UP if cost else total
-
-    def __repr__(self) -> str:
-        return (
-            f"<PrivacyFilter: epsilon {self._epsilon!r}, delta {self._delta!r}, "
-            f"{self.remaining:.3g} remaining>"
-        )
+        whole, failing = _inside(delta), probability_of(failure_delta, "failure_delta")
+        if failing >= whole:
+            raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
+        left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
+        chosen = _gaussian_order(epsilon_allowed, left) if order is None else order
+        RDPAccountant((chosen,))  # raises
+        budget = _largest_divergence(epsilon_allowed, left, float(chosen))
+        super().__init__(chosen, budget, adjacency, failing)
 
 
 class PrivacyOdometer(_Spent):
@@ -234,7 +293,11 @@ class PrivacyOdometer(_Spent):
         UnsupportedMechanismError, TypeError, ValueError
             As `RDPAccountant.compose`; nothing is recorded then.
         """
-        cost = self._cost(mechanism, count)
+        cost, failing = self._cost(mechanism, count)
+        if failing > 0.0:
+            raise UnsupportedMechanismError(
+                mechanism, "it may fail, and an odometer has no delta set aside for that"
+            )
         with self._lock:
             self._total = (self._total + cost) * _ROUNDED_UP
 
@@ -249,6 +312,10 @@ class PrivacyOdometer(_Spent):
 
     def __repr__(self) -> str:
         return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"
+
+
+def _raised(total: float, cost: float) -> float:
+    return (total + cost) * _ROUNDED_UP if cost else total
 
 
 def _inside(delta: Any) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from renyi import (
+    ApproxDP,
     BudgetExceededError,
     Gaussian,
     Laplace,
@@ -16,6 +17,7 @@ from renyi import (
     PrivacyOdometer,
     RDPAccountant,
     RDPCurve,
+    RenyiFilter,
     UnsupportedMechanismError,
 )
 
@@ -110,6 +112,46 @@ class TestFilter:
     def test_bad_arguments(self, arguments, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             PrivacyFilter(*arguments)
+
+
+class TestFailures:
+    def test_they_have_a_budget_of_their_own(self):
+        budget = PrivacyFilter(1.0, 1e-5, failure_delta=1e-6)
+        spent = RDPAccountant((budget.order,))
+        failing = ApproxDP(0.01, 3e-7)
+        for _ in range(3):
+            budget.spend(failing)
+            spent.compose(failing)
+        assert not budget.fits(failing)
+        with pytest.raises(BudgetExceededError, match="of failure_delta"):
+            budget.spend(failing)
+        while budget.fits(Gaussian(50.0)):
+            budget.spend(Gaussian(50.0))
+            spent.compose(Gaussian(50.0))
+        assert spent.get_epsilon(1e-5) <= 1.0
+
+    def test_none_is_set_aside_by_default(self):
+        assert not PrivacyFilter(1.0, 1e-5).fits(ApproxDP(0.1, 1e-9))
+        with pytest.raises(UnsupportedMechanismError, match="it may fail"):
+            PrivacyOdometer(1e-5).spend(ApproxDP(0.1, 1e-9))
+        with pytest.raises(ValueError, match="failure_delta must be below delta"):
+            PrivacyFilter(1.0, 1e-5, failure_delta=1e-5)
+
+
+class TestRenyiFilter:
+    def test_it_holds_the_divergence(self):
+        budget, spent = RenyiFilter(5.0, 0.3), RDPAccountant()
+        while budget.fits(STEP, 10):
+            budget.spend(STEP, 10)
+            spent.compose(STEP, 10)
+        assert 0.29 < spent.get_rdp([5.0])[0] <= 0.3
+
+    def test_bad_arguments(self):
+        for bad in 0.0, -1.0, math.inf:
+            with pytest.raises(ValueError, match=r"budget must be a number in \(0, inf\)"):
+                RenyiFilter(2.0, bad)
+        with pytest.raises(ValueError, match="orders must be"):
+            RenyiFilter(1.0, 1.0)
 
 
 class TestOdometer:

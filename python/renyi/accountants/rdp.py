@@ -212,17 +212,46 @@ class RDPAccountant(Accountant[Part]):
         >>> RDPAccountant().compose(Gaussian(2.0), 4).get_rdp([2.0, 8.0]).round(6)
         array([1., 4.])
         """
+        rdp, failing = self.get_approximate_rdp(orders)
+        return rdp if failing == 0.0 else np.full(rdp.shape, math.inf)
+
+    def get_approximate_rdp(self, orders: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], float]:
+        """Return the Rényi-DP at each order unless something fails, and how likely that is.
+
+        Parameters
+        ----------
+        orders : array_like of float
+            Orders in [1, 1e6], of any shape.
+
+        Returns
+        -------
+        ndarray of float64, float
+            Both rounded up; the probability is 0 unless an `ApproxDP` was composed.
+
+        Raises
+        ------
+        ValueError
+            If an order is outside [1, 1e6].
+
+        Examples
+        --------
+        >>> from renyi import ApproxDP
+        >>> accountant = RDPAccountant().compose(ApproxDP(1.0, 1e-6), 10)
+        >>> rdp, failing = accountant.get_approximate_rdp([2.0])
+        >>> rdp.round(3), round(failing, 9)
+        (array([7.353]), 1e-05)
+        """
         given = np.asarray(orders, dtype=np.float64)
         outside = ~((given >= 1.0) & (given <= LARGEST_ORDER))
         if outside.any():
             raise ValueError(f"orders must be in [1, 1e6], got {given[outside].flat[0]!r}")
         flat = np.ascontiguousarray(given).reshape(-1)
         result = np.empty_like(flat)
-        if self._unprotected or self._log_safe < 0.0:
+        if self._unprotected:
             result.fill(math.inf)
         else:
             self._steps.rdp_into(flat, result)
-        return result.reshape(given.shape)
+        return result.reshape(given.shape), self._with_failures(0.0)
 
     def _epsilon(self, delta: float) -> tuple[float, float, float]:
         delta = delta_of(delta)
