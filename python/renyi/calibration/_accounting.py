@@ -68,6 +68,11 @@ def accounting_of(
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
     if target.name != "target_epsilon":
         raise ValueError(f"accountant must be 'pld' with {target.name}, got 'rdp'")
+    if adjacency == "replace_one":
+        raise ValueError(
+            "adjacency must be 'add_remove' or 'zero_out' with accountant 'rdp', which has no bound "
+            f"for samples where a record is replaced, got {adjacency!r}"
+        )
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
     RDPAccountant(grid, rule, adjacency)  # raises
