@@ -70,8 +70,8 @@ def accounting_of(
         raise ValueError(f"accountant must be 'pld' with {target.name}, got 'rdp'")
     if adjacency == "replace_one":
         raise ValueError(
-            "adjacency must be 'add_remove' or 'zero_out' with accountant 'rdp', which has no bound "
-            f"for samples where a record is replaced, got {adjacency!r}"
+            "adjacency must be 'add_remove' or 'zero_out' with accountant 'rdp', which bounds no "
+            f"samples where a record is replaced, got {adjacency!r}"
         )
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
