@@ -12,7 +12,7 @@ from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
 from renyi.sgd import DPSGD, SGD, Adam, SecureGenerator, TrainingPlan, clip_and_sum
-from renyi.sgd import optimizer as module
+from renyi.sgd import _noisy_sum as module
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}

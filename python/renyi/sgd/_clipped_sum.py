@@ -96,15 +96,22 @@ class ClippedSum:
         """The sums as a list, also of a single array."""
         return self.sum if isinstance(self.sum, list) else [self.sum]
 
+    def check_like(
+        self, max_grad_norm: tuple[float, ...], clipping: Clipping, adjacency: Adjacency
+    ) -> None:
+        """Raise `ValueError` unless rows were clipped as said, so that sums may be added."""
+        given = {"max_grad_norm": max_grad_norm, "clipping": clipping, "adjacency": adjacency}
+        for name, value in given.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must be the same in sums that are added, got "
+                    f"{getattr(self, name)!r} and {value!r}"
+                )
+
     def __add__(self, other: ClippedSum) -> ClippedSum:
         if not isinstance(other, ClippedSum):
             return NotImplemented
-        for name in ("max_grad_norm", "clipping", "adjacency"):
-            if getattr(self, name) != getattr(other, name):
-                raise ValueError(
-                    f"{name} must be the same in sums that are added, got "
-                    f"{getattr(self, name)!r} and {getattr(other, name)!r}"
-                )
+        self.check_like(other.max_grad_norm, other.clipping, other.adjacency)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")
         sums = [a + b for a, b in zip(self.arrays, other.arrays, strict=True)]

@@ -1,4 +1,4 @@
-"""Micro-batches: clipped sums added up, so that noise is added once to a logical batch."""
+"""Clipped sums of parts added up, so that noise is added once to a logical batch."""
 
 from __future__ import annotations
 
@@ -72,33 +72,81 @@ class ClipAccumulator:
         self._dtype = np.dtype(dtype)
         if self._dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(f"dtype must be float32 or float64, got {self._dtype}")
-        self._rule = rule_of(clipping, max_grad_norm, stability, len(given))
         self._clipping: Clipping = clipping
+        self._stability = stability
         self._adjacency = adjacency_of(adjacency)
         self._threads = threads_of(threads)
         self._nonfinite = nonfinite_of(nonfinite)
         self._shapes: list[Any] = given
         self._start()
+        self.max_grad_norm = max_grad_norm
+
+    @property
+    def max_grad_norm(self) -> tuple[float, ...]:
+        """The bound, or those of the arrays; another may be set between batches."""
+        return self._rule.bounds
+
+    @max_grad_norm.setter
+    def max_grad_norm(self, value: Any) -> None:
+        if self.parts:
+            raise RuntimeError(
+                f"max_grad_norm must be set between batches, got {self.parts} parts: take first"
+            )
+        self._rule = rule_of(self._clipping, value, self._stability, len(self._shapes))
+
+    @property
+    def parts(self) -> int:
+        """Parts added since the last sum was taken."""
+        return len(self._diagnostics) - 1
+
+    @property
+    def batch_size(self) -> int:
+        """Rows added since the last sum was taken: private, as the parts are."""
+        return sum(part.batch_size for part in self._diagnostics)
 
     def _start(self) -> None:
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
-        norms = len(self._rule.bounds)
-        shape = (0, norms) if self._clipping == "per_layer" else (0,)
+        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
         self._diagnostics = [PrivateDiagnostics(np.empty(shape), np.empty(shape))]
 
     def add(self, grads: Any) -> ClipAccumulator:
-        """Clip the rows and add them; return the accumulator."""
+        """Clip the rows and add them; return the accumulator.
+
+        Parameters
+        ----------
+        grads : array, list of arrays or ClippedSum
+            Rows, or the sum of rows that were clipped in the same way elsewhere.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If shapes or dtypes are not those of this sum, or a `ClippedSum` was clipped otherwise.
+        """
+        if isinstance(grads, ClippedSum):
+            return self._add_sum(grads)
         rows = rows_of(grads)
-        wanted = [array.shape for array in self._sums]
-        if rows.single != self._single or rows.shapes != wanted:
-            kind = "an array" if self._single else "a list of arrays"
-            raise ValueError(f"grads must be {kind} with rows of {wanted}, got {rows.shapes}")
+        self._check_shapes(rows.single, rows.shapes)
         norms = norms_for(rows, self._rule, self._clipping == "per_layer", None, [])
         refuse_nonfinite(rows, self._nonfinite, self._threads)
-        adds = len(self._diagnostics) > 1
-        factors = run_rule(rows, self._rule, self._sums, adds, norms, self._threads)
+        factors = run_rule(rows, self._rule, self._sums, self.parts > 0, norms, self._threads)
         self._diagnostics.append(PrivateDiagnostics(norms, factors))
         return self
+
+    def _add_sum(self, clipped: ClippedSum) -> ClipAccumulator:
+        self._check_shapes(
+            not isinstance(clipped.sum, list), [array.shape for array in clipped.arrays]
+        )
+        clipped.check_like(self._rule.bounds, self._clipping, self._adjacency)
+        for total, array in zip(self._sums, clipped.arrays, strict=True):
+            np.add(total, array, out=total, casting="same_kind")
+        self._diagnostics.append(clipped.private)
+        return self
+
+    def _check_shapes(self, single: bool, shapes: list[Shape]) -> None:
+        wanted = [array.shape for array in self._sums]
+        if single != self._single or shapes != wanted:
+            kind = "an array" if self._single else "a list of arrays"
+            raise ValueError(f"grads must be {kind} with rows of {wanted}, got {shapes}")
 
     def take(self) -> ClippedSum:
         """Return the sum of what was added since the last time, and begin anew."""
@@ -114,4 +162,4 @@ class ClipAccumulator:
         return result
 
     def __repr__(self) -> str:
-        return f"ClipAccumulator(parts={len(self._diagnostics) - 1})"
+        return f"ClipAccumulator(parts={self.parts})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
@@ -201,9 +202,13 @@ class QuantileClipNorm:
         """Return what `load_state_dict` needs to go on from here."""
         return {"value": self._value}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
-        self._value = bound_of(state["value"], "value")
+        self._value = self.checked(state)
+
+    def checked(self, state: Mapping[str, Any]) -> float:
+        """Return the norm that a state holds, or raise `ValueError`."""
+        return bound_of(state["value"], "value")
 
 
 def _positive(value: Any, name: str) -> float:

@@ -8,16 +8,15 @@ from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
-from renyi.sgd._clipped_sum import PrivateDiagnostics
-from renyi.sgd._generator import generator_of
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._ledger import Ledger
+from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Array, Arrays, rows_of
+from renyi.sgd._rows import Arrays, rows_of
 from renyi.sgd._rule import Clipping
 from renyi.sgd._threads import threads_of
-from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
-from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
@@ -43,6 +42,10 @@ class DPSGD:
         `SGD`, with or without momentum, or `Adam`.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
+    clip_norm : QuantileClipNorm, optional
+        A clipping norm that follows the gradients, from the ``max_grad_norm`` of the plan on. The
+        noise multiplier of the plan is then that of the sum and its noised count together, see
+        `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise.
     accountant : PLDAccountant or RDPAccountant, optional
         Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant.
     budget : tuple of float, optional
@@ -89,6 +92,7 @@ class DPSGD:
         clipping: Clipping = "flat",
         stability: float = 0.01,
         nonfinite: Nonfinite = "zero",
+        clip_norm: QuantileClipNorm | None = None,
         accountant: PLDAccountant | RDPAccountant | None = None,
         budget: tuple[float, float] | None = None,
         sampler: BatchSampler | None = None,
@@ -99,23 +103,20 @@ class DPSGD:
             raise TypeError(f"plan must be a TrainingPlan, got {plan!r}")
         self._plan = plan
         self._trained = Parameters(parameters, rule)
-        self._threads = threads_of(threads)
-        self._parts = ClipAccumulator(
+        self._sum = NoisySum(
+            plan,
             self._trained.shapes,
-            plan.max_grad_norm,
+            self._trained.dtype,
+            clip_norm=clip_norm,
+            generator=generator,
+            threads=threads_of(threads),
             clipping=clipping,
             stability=stability,
-            adjacency=plan.adjacency,
-            dtype=self._trained.dtype,
-            threads=threads,
             nonfinite=nonfinite,
         )
         self._clipping = {"clipping": clipping, "stability": float(stability)}
-        gaussian_noise(0, plan.noise_scale, dtype=self._trained.dtype)  # raises if out of range
         self._ledger = Ledger(plan, accountant, budget, sampler)
-        self._rows = 0
         self._private: PrivateDiagnostics | None = None
-        self._generator = generator_of(generator)
 
     @property
     def plan(self) -> TrainingPlan:
@@ -142,6 +143,11 @@ class DPSGD:
         return self._trained.steps
 
     @property
+    def max_grad_norm(self) -> tuple[float, ...]:
+        """The bound, or those of the arrays, for the present batch."""
+        return self._sum.parts.max_grad_norm
+
+    @property
     def private(self) -> PrivateDiagnostics | None:
         """Norms and counts of the last batch: not for publication."""
         return self._private
@@ -155,9 +161,10 @@ class DPSGD:
 
         Parameters
         ----------
-        per_sample_grads : array or list of arrays
-            As the parameters, with one more axis in front, for the samples. A record must be in one
-            part only.
+        per_sample_grads : array, list of arrays or ClippedSum
+            As the parameters, with one more axis in front, for the samples; or the sum of rows
+            clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines. A
+            record must be in one part only.
 
         Raises
         ------
@@ -174,22 +181,19 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        rows = rows_of(per_sample_grads).count
-        self._parts.add(per_sample_grads)
-        self._rows += rows
+        self._sum.parts.add(per_sample_grads)
         return self
 
     def discard(self) -> None:
         """Forget the parts of a batch that was not finished."""
-        self._parts.take()
-        self._rows = 0
+        self._sum.parts.take()
 
     def step(self, per_sample_grads: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
 
         Parameters
         ----------
-        per_sample_grads : array or list of arrays, optional
+        per_sample_grads : array, list of arrays or ClippedSum, optional
             The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
             empty batch has noise like any other.
 
@@ -208,12 +212,12 @@ class DPSGD:
         self._ledger.check(self.steps)
         self._check_size(per_sample_grads)
         if per_sample_grads is not None:
-            self._parts.add(per_sample_grads)
+            self.accumulate(per_sample_grads)
         self._ledger.record(self.steps)
-        clipped = self._parts.take()
-        self._rows, self._private = 0, clipped.private
+        clipped = self._sum.parts.take()
+        self._private = clipped.private
         try:
-            self._add_noise(clipped.arrays)
+            self._sum.release(clipped)
             self._trained.update(clipped.arrays)
         except BaseException:
             self._ledger.interrupted += 1
@@ -236,7 +240,7 @@ class DPSGD:
             "clipping": dict(self._clipping),
             **self._ledger.state_dict(),
             **self._trained.state_dict(),
-            "generator": self._generator.state_dict(),
+            **self._sum.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -264,20 +268,15 @@ class DPSGD:
             if state.get(name) != own:
                 raise ValueError(f"state must hold the {name} {own}, got {state.get(name)}")
         trained = self._trained.checked(state)
-        self._ledger.load_state_dict(state, self._generator)
+        self._sum.check(state)
+        self._ledger.load_state_dict(state, self._sum.generator)
+        self._sum.restore(state)
         self._trained.restore(trained)
-
-    def _add_noise(self, arrays: list[Array]) -> None:
-        for array in arrays:
-            add_gaussian_noise(
-                array, self._plan.noise_scale, generator=self._generator, threads=self._threads
-            )
-            array /= self._plan.expected_batch_size
 
     def _check_size(self, grads: Any) -> None:
         if self._plan.sampling != "fixed_size":
             return
-        rows = self._rows + (0 if grads is None else rows_of(grads).count)
+        rows = self._sum.parts.batch_size + _row_count(grads)
         if rows != self._plan.batch_size:
             raise ValueError(
                 f"per_sample_grads must have {self._plan.batch_size} rows to a batch, the fixed "
@@ -285,11 +284,17 @@ class DPSGD:
             )
 
     def _refuse_parts(self, what: str) -> None:
-        if self._rows:
+        if self._sum.parts.parts:
             raise RuntimeError(
-                f"{what} must be called between batches, got {self._rows} rows without noise: "
-                "step or discard first"
+                f"{what} must be called between batches, got {self._sum.parts.batch_size} rows "
+                "without noise: step or discard first"
             )
 
     def __repr__(self) -> str:
         return f"<DPSGD: {self.steps} of {self._plan.steps} steps, {self.rule!r}>"
+
+
+def _row_count(grads: Any) -> int:
+    if grads is None:
+        return 0
+    return grads.private.batch_size if isinstance(grads, ClippedSum) else rows_of(grads).count

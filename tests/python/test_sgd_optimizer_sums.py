@@ -1,0 +1,183 @@
+"""DP-SGD by sums that were clipped elsewhere, and by a clipping norm that follows the gradients."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    LinearLayer,
+    QuantileClipNorm,
+    SecureGenerator,
+    TrainingPlan,
+    clip_and_sum,
+    ghost_clip_and_sum,
+    sum_noise_multiplier,
+)
+
+RNG = np.random.default_rng(5)
+
+
+def plan(**settings):
+    given = {"batch_size": 10, "steps": 50, "noise_multiplier": 1.0, "max_grad_norm": 0.5}
+    return TrainingPlan(1000, **{**given, **settings})
+
+
+def made(weights, planned, **settings):
+    generator = SecureGenerator(insecure_reproducible=3)
+    return DPSGD(weights, planned, SGD(0.1), generator=generator, **settings)
+
+
+def norm_for(planned, **settings):
+    given = {"expected_batch_size": planned.expected_batch_size, "count_noise": 0.75}
+    return QuantileClipNorm(planned.max_grad_norm, **{**given, **settings})
+
+
+# --- sums from elsewhere
+
+
+def test_a_clipped_sum_is_as_good_as_its_rows():
+    grads = [RNG.normal(size=(9, 4)), RNG.normal(size=(9, 2, 3))]
+    one, two = ([np.zeros(4), np.zeros((2, 3))] for _ in range(2))
+    made(one, plan()).step(grads)
+    other = made(two, plan())
+    parts = [
+        clip_and_sum([array[rows] for array in grads], 0.5) for rows in (slice(3), slice(3, 9))
+    ]
+    other.accumulate(parts[0]).step(parts[1])
+    assert all(np.allclose(a, b, rtol=1e-14, atol=1e-15) for a, b in zip(one, two, strict=True))
+    assert other.private.batch_size == 9
+
+
+def test_ghost_sums_train_like_gradients_of_every_sample():
+    x, g = RNG.normal(size=(8, 5)), RNG.normal(size=(8, 3))
+    one, two = ([np.zeros((5, 3)), np.zeros(3)] for _ in range(2))
+    made(one, plan()).step([x[:, :, None] * g[:, None, :], g])
+    made(two, plan()).step(ghost_clip_and_sum([LinearLayer(x, g)], 0.5))
+    assert all(np.allclose(a, b, rtol=1e-12, atol=1e-14) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_grad_norm": 0.6}, "max_grad_norm must be the same"),
+        ({"clipping": "automatic"}, "clipping must be the same"),
+        ({"adjacency": "replace_one"}, "adjacency must be the same"),
+    ],
+)
+def test_sums_clipped_otherwise_are_refused(settings, message):
+    weight = np.zeros(4)
+    optimizer = made(weight, plan())
+    with pytest.raises(ValueError, match=message):
+        optimizer.step(clip_and_sum(np.ones((3, 4)), **{"max_grad_norm": 0.5, **settings}))
+    with pytest.raises(ValueError, match="grads must be an array with rows"):
+        optimizer.step(clip_and_sum(np.ones((3, 5)), 0.5))
+    assert optimizer.steps == 0
+    assert optimizer.accountant.mechanisms == ()
+    assert not weight.any()
+
+
+def test_sums_count_towards_a_fixed_size():
+    planned = plan(sampling="fixed_size", adjacency="replace_one")
+    optimizer = made(np.zeros(4), planned)
+    nine, ten = (clip_and_sum(np.ones((n, 4)), 0.5, adjacency="replace_one") for n in (9, 10))
+    with pytest.raises(ValueError, match="must have 10 rows"):
+        optimizer.step(nine)
+    optimizer.step(ten)
+    assert optimizer.steps == 1
+
+
+# --- a clipping norm that moves
+
+
+def test_the_norm_moves_to_the_quantile_and_the_sum_follows():
+    planned = plan(batch_size=200, steps=200, noise_multiplier=0.5)
+    norm = norm_for(planned, target_quantile=0.5, learning_rate=0.3, count_noise=2.0)
+    optimizer = made(np.zeros(2), planned, clip_norm=norm)
+    sizes = np.linspace(1.0, 9.0, 200)  # median 5
+    directions = np.full((200, 2), math.sqrt(0.5))
+    for _ in range(60):
+        optimizer.step(sizes[:, None] * directions)
+    assert optimizer.max_grad_norm == (norm.value,)
+    assert abs(norm.value - 5.0) < 0.4
+
+
+def test_the_guarantee_is_that_of_the_plan_and_the_noise_is_larger():
+    planned = plan(noise_multiplier=1.25)
+    optimizer = made(np.zeros(200_000), planned, clip_norm=norm_for(planned))
+    noise = optimizer.step(np.zeros((0, 200_000))) * planned.expected_batch_size
+    wanted = sum_noise_multiplier(1.25, 0.75) * 0.5
+    assert wanted > 1.25 * 0.5 * 1.5
+    assert abs(noise.std() / wanted - 1) < 5 / math.sqrt(2 * noise.size)
+    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
+
+
+def test_the_released_count_has_its_noise():
+    planned = plan()
+    counts = []
+    for seed in range(400):
+        norm = norm_for(planned, learning_rate=1.0)
+        generator = SecureGenerator(insecure_reproducible=seed)
+        DPSGD(np.zeros(1), planned, SGD(0.1), clip_norm=norm, generator=generator).step(
+            np.full((6, 1), 0.25)
+        )
+        # log(C' / C) = -(count / 10 + 1/2 - 1/2), count = 6 / 2 + noise
+        counts.append(-10.0 * math.log(norm.value / 0.5))
+    assert abs(np.mean(counts) - 3.0) < 5 * 0.75 / math.sqrt(400)
+    assert abs(np.std(counts) / 0.75 - 1) < 5 / math.sqrt(800)
+
+
+def test_a_run_with_a_moving_norm_resumes_bit_for_bit():
+    planned = plan()
+    grads = [RNG.normal(size=(10, 6)) for _ in range(8)]
+    whole, cut, resumed = (np.zeros(6) for _ in range(3))
+    norms = [norm_for(planned) for _ in range(3)]
+    one, two, three = (
+        made(w, planned, clip_norm=norm)
+        for w, norm in zip((whole, cut, resumed), norms, strict=True)
+    )
+    for batch in grads:
+        one.step(batch)
+    for batch in grads[:3]:
+        two.step(batch)
+    three.load_state_dict(copy.deepcopy(two.state_dict()))
+    for batch in grads[3:]:
+        three.step(batch)
+    assert np.array_equal(whole, resumed)
+    assert norms[0].value == norms[2].value == three.max_grad_norm[0]
+
+
+@pytest.mark.parametrize("bad", [None, {"value": math.nan}, {"value": 0.0}])
+def test_states_without_a_norm_are_refused_and_change_nothing(bad):
+    planned = plan()
+    weight, norm = np.zeros(3), norm_for(planned)
+    optimizer = made(weight, planned, clip_norm=norm)
+    state = {**made(np.ones(3), planned, clip_norm=norm_for(planned)).state_dict()}
+    state["clip_norm"] = bad
+    with pytest.raises(ValueError, match=r"clip_norm|value"):
+        optimizer.load_state_dict(state)
+    assert norm.value == 0.5
+    assert not weight.any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"clip_norm": 0.5}, TypeError, "clip_norm must be a QuantileClipNorm"),
+        ({"clip_norm": QuantileClipNorm(2.0, expected_batch_size=10)}, ValueError, "begin at"),
+        ({"clipping": "automatic"}, ValueError, "clipping must be 'flat'"),
+    ],
+)
+def test_arguments_that_do_not_go_with_a_moving_norm(settings, error, message):
+    planned = plan()
+    with pytest.raises(error, match=message):
+        made(np.zeros(3), planned, **{"clip_norm": norm_for(planned), **settings})
+
+
+def test_a_count_that_costs_more_than_the_plan_is_refused():
+    planned = plan(noise_multiplier=4.0)
+    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+        made(np.zeros(3), planned, clip_norm=norm_for(planned, count_noise=1.0))
