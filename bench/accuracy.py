@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from facts import cpu
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -192,20 +193,15 @@ def markdown(head: str, rows: Sequence[Sequence[str]]) -> str:
 
 
 def machine(command: str, table: Table) -> str:
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("renyi", "numpy"))
-    facts = {
+    lines = {
         "Command": f"`{command}`",
         "Points": f"{len(table['q']):,}",
-        "Processor": f"{model}, {os.cpu_count()} cores",
+        "Processor": f"{cpu()}, {os.cpu_count()} cores",
         "System": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "Versions": versions,
     }
-    return "\n".join(f"* {name}: {value}" for name, value in facts.items())
+    return "\n".join(f"* {name}: {value}" for name, value in lines.items())
 
 
 def load(path: Path, count: int) -> Table:

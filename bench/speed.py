@@ -9,10 +9,8 @@ Peers (dp_accounting, opacus) are timed if they are installed and otherwise name
 from __future__ import annotations
 
 import argparse
-import datetime
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -25,6 +23,7 @@ from typing import Any
 import cases
 import numpy as np
 from cases import DELTA
+from facts import facts
 
 import renyi
 from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
@@ -366,25 +365,16 @@ def table(head: str, rows: Sequence[Sequence[str]]) -> str:
 
 
 def machine(peers: Sequence[Peer], missing: Sequence[str], rounds: int) -> str:
-    model = platform.processor() or platform.machine()
-    if (cpuinfo := Path("/proc/cpuinfo")).exists():
-        names = [x for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
-        model = names[0].partition(":")[2].strip() if names else model
-    facts = {
-        "Command": f"`python {' '.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`",
-        "Date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
-        "CPU": f"{model}, {os.cpu_count()} cores, this process pinned to one",
-        "Load average at the start": f"{os.getloadavg()[0]:.2f}",
-        "System": f"{platform.system()} {platform.release()}, {platform.machine()}",
-        "Python, NumPy": f"{platform.python_version()}, {np.__version__}",
-        "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
-        "Not installed, skipped": ", ".join(missing) or "none",
-        "Build": "; ".join(f"{key} {value}" for key, value in renyi.build_info().items()),
-        "Method": f"median of {rounds} rounds (3 for live use); in every round all engines of a "
-        "table, in alternating order; ratios are of the same round, with the band from the 10th "
-        "to the 90th percentile in brackets; garbage collection, log lines and warnings off",
-    }
-    return "\n".join(f"* {name}: {value}" for name, value in facts.items()) + "\n"
+    return facts(
+        {
+            "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
+            "Not installed, skipped": ", ".join(missing) or "none",
+            "Method": f"this process pinned to one core; median of {rounds} rounds (3 for live "
+            "use); in every round all engines of a table, in alternating order; ratios are of the "
+            "same round, with the band from the 10th to the 90th percentile in brackets; garbage "
+            "collection, log lines and warnings off",
+        }
+    )
 
 
 SECTIONS = {

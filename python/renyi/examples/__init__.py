@@ -1,0 +1,4 @@
+"""Programs to run and read, on real data: ``python -m renyi.examples.digits --help``.
+
+They need the extra ``[examples]``.
+"""
