@@ -19,6 +19,7 @@ from renyi.sgd.noise import (
     gaussian_noise,
     laplace_noise,
 )
+from renyi.sgd.noising import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
@@ -54,6 +55,7 @@ __all__ = [
     "ghost_norms",
     "joint_noise_multiplier",
     "laplace_noise",
+    "noisy_clipped_sum",
     "per_sample_norms",
     "sum_noise_multiplier",
     "weighted_sum",
