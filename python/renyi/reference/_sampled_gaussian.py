@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from renyi.reference._integral import integrals
 from renyi.reference._numbers import Number, check_digits, exact, mp, real, require, settle
 
-Terms = Callable[[Any], Sequence[Any]]
 Order = tuple[Fraction, ...]  # (alpha,), or (real part, imaginary part)
 
 

@@ -70,6 +70,9 @@ private:
         double error;      // relative, rounding and truncation
     };
 
+    // log (s^s / (1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
+    static double log_kernel_peak(double s) noexcept;
+
     std::vector<SampledStep> repeated_steps() const;
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
     bool reaches(const Saddle& saddle, double limit) const noexcept;

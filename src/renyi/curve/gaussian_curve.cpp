@@ -12,7 +12,6 @@ namespace renyi {
 namespace {
 
 constexpr double kFar = 0x1p23;
-constexpr double kLogRootTwoPi = 0x1.d67f1c864beb5p-1;
 
 Enclosed exactly(double x) noexcept { return {{{x, 0.0}, 0.0}, 0.0}; }
 
@@ -47,16 +46,6 @@ Enclosed tail(DoubleDouble x) noexcept {
     const Scaled value = normal_tail(x);
     if (value.mantissa.hi == 0.0) return {value, 1.0};
     return {value, 0x1p-76 + 0x1p-96 * std::min(x.hi * x.hi, 0x1p44)};
-}
-
-Enclosed loss_tail(double mu, double eps, bool of_p) noexcept {
-    if (!(mu >= 0.0) || std::isnan(eps)) return kNotEnclosed;
-    if (std::isinf(eps)) return exactly(eps < 0.0 ? 1.0 : 0.0);
-    if (mu == 0.0) return exactly(eps < 0.0 ? 1.0 : 0.0);
-    if (std::isinf(mu)) return exactly(of_p ? 1.0 : 0.0);
-    const GaussianArguments at = arguments(mu, std::fabs(eps));
-    if (eps >= 0.0) return tail(of_p ? at.a : at.b);
-    return tail(of_p ? -at.b : -at.a);
 }
 
 Enclosed tradeoff(double mu, double alpha) noexcept {
@@ -99,11 +88,6 @@ double gaussian_epsilon_guess(double mu, double delta) noexcept {
 Certified gaussian_delta(double mu, double eps) noexcept { return nearest_of(gaussian_curve_point(mu, eps).delta); }
 Bracket gaussian_delta_bounds(double mu, double eps) noexcept { return bounds_of(gaussian_curve_point(mu, eps).delta); }
 
-Certified gaussian_loss_tail_q(double mu, double eps) noexcept { return nearest_of(loss_tail(mu, eps, false)); }
-Certified gaussian_loss_tail_p(double mu, double eps) noexcept { return nearest_of(loss_tail(mu, eps, true)); }
-Bracket gaussian_loss_tail_q_bounds(double mu, double eps) noexcept { return bounds_of(loss_tail(mu, eps, false)); }
-Bracket gaussian_loss_tail_p_bounds(double mu, double eps) noexcept { return bounds_of(loss_tail(mu, eps, true)); }
-
 Certified gaussian_tradeoff(double mu, double alpha) noexcept { return nearest_of(tradeoff(mu, alpha)); }
 Bracket gaussian_tradeoff_bounds(double mu, double alpha) noexcept { return bounds_of(tradeoff(mu, alpha)); }
 
@@ -141,14 +125,6 @@ Bracket gaussian_mu(double eps, double delta) noexcept {
             if (left == 0.0) return std::isinf(right) ? 1.0 : right * 0x1p-20;
             return std::isinf(right) ? left * 0x1p20 : std::sqrt(left) * std::sqrt(right);
         });
-}
-
-Certified log_gaussian_delta(double mu, double eps) noexcept {
-    const Enclosed e = gaussian_curve_point(mu, eps).delta;
-    const Scaled& v = e.value;
-    if (!(v.mantissa.hi > 0.0)) return {v.mantissa.hi == 0.0 ? -kInfinity : kNaN, 0.0};
-    const DoubleDouble log = kLog2DD * v.exponent + log_dd(v.mantissa);
-    return {log.hi, (e.error + 0x1p-78) / std::fabs(log.hi) + kUnitRoundoff * (1.0 + 0x1p-20)};
 }
 
 }  // namespace renyi

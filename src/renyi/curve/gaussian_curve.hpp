@@ -15,15 +15,6 @@ namespace renyi {
 Certified gaussian_delta(double mu, double eps) noexcept;
 Bracket gaussian_delta_bounds(double mu, double eps) noexcept;
 
-// log delta, also where delta underflows; relative error 2^-43 there, and absolute error as above for delta near 1.
-Certified log_gaussian_delta(double mu, double eps) noexcept;
-
-// Q(L > eps) and P(L > eps).
-Certified gaussian_loss_tail_q(double mu, double eps) noexcept;
-Certified gaussian_loss_tail_p(double mu, double eps) noexcept;
-Bracket gaussian_loss_tail_q_bounds(double mu, double eps) noexcept;
-Bracket gaussian_loss_tail_p_bounds(double mu, double eps) noexcept;
-
 // eps with delta(eps) = delta, of either sign; -inf at delta = 1, inf at delta = 0.
 Bracket gaussian_epsilon(double mu, double delta) noexcept;
 

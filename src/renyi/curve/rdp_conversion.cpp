@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/curve/rdp_touch.hpp"
 #include "renyi/fp/certified.hpp"
 #include "renyi/special/elementary.hpp"
 
@@ -52,102 +53,6 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     if (epsilon <= 0.0) return kInfinity;
     const double value = log_expm1(k) - lane_log(alpha) - log_expm1((alpha - 1.0) * epsilon);
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
-}
-
-// log of F(e^l) = e^{alpha l} - 1 - alpha expm1(l) for l < 0.
-double log_convex_left(double beta, double l) noexcept {
-    const double t = beta * l;
-    const double x = lane_expm1(l);
-    const double l_minus_x = l > -0.3 ? log1pmx_of(reduce_log(1.0 + x, x), x) : l - x;
-    const double phi = t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t;
-    return lane_log(beta * (x * l + l_minus_x) + (1.0 + x) * phi);
-}
-
-// log of F(e^l) e^{-alpha l} for l > 0: F = e^l (beta (l - 1 + e^-l) + phi(beta l)), or 1 - alpha e^{-beta l} + beta
-// e^{-alpha l}.
-double log_convex_decayed(double beta, double l) noexcept {
-    const double t = beta * l;
-    if (t > 40.0) return lane_log1p(-(beta + 1.0) * lane_exp(-t));
-    const double h = phi_of(reduce_exp(std::max(-l, -700.0))) + (l > 700.0 ? l - 700.0 : 0.0);  // e^-l - 1 + l
-    return lane_log(beta * h + phi_of(reduce_exp(t))) - t;
-}
-
-double log_add(double a, double b) noexcept {
-    const double high = std::max(a, b);
-    return high + lane_log1p(lane_exp(std::min(a, b) - high));
-}
-
-double one_minus_exp(double v) noexcept { return -lane_expm1(-v); }  // v >= 0
-
-// The line of slope s meets the axis at delta = p G, and e^{epsilon - x} = 1 - G = ((alpha-1)/alpha) (1 - r^alpha)/(1 -
-// r^(alpha-1)), r = e^-s.
-struct Share {
-    double log_g;
-    double offset, size;  // epsilon - x and the size of its parts
-};
-
-Share share_at(double alpha, double s) noexcept {
-    const double beta = alpha - 1.0;
-    const double decay = one_minus_exp(beta * s);
-    const double log_decayed = log_convex_decayed(beta, s);
-    const double log_g = log_decayed - lane_log1p(beta) - lane_log(decay);
-    const double g = lane_exp(log_g);
-    const double offset = g < 0.5 ? lane_log1p(-g) : lane_log(beta / alpha * (one_minus_exp(alpha * s) / decay));
-    return {log_g, offset, std::fabs(offset) * (4.0 + std::fabs(log_decayed))};
-}
-
-// A touching point: a = e^x, b = e^-y, x + y = s, so that p = (1 - e^-y)/(1 - e^-s) and 1 - q = (1 - e^-x)/(1 - e^-s).
-struct Touch {
-    double s, x, y;
-    double log_p, log_rest;  // log p, log (1-q)
-    double log_delta;        // of the line
-    double epsilon, size;    // size of the parts of epsilon
-    bool inside;             // x > 0 and y > 0, that is p < 1 and q > 0
-};
-
-Touch complete(double s, double x, double y, const Share& share) noexcept {
-    const double log_span = lane_log(one_minus_exp(s));
-    const double log_p = lane_log(one_minus_exp(y)) - log_span;
-    const double log_rest = x > 0.0 ? lane_log(one_minus_exp(x)) - log_span : 0.0;
-    return {s,
-            x,
-            y,
-            log_p,
-            log_rest,
-            log_p + share.log_g,
-            x + share.offset,
-            std::fabs(x) + y + share.size,
-            x > 0.0 && y > 0.0};
-}
-
-// The touching point of slope s whose line has intercept delta: p = delta/G.
-Touch touch_given_delta(double alpha, double s, double log_delta) noexcept {
-    const Share share = share_at(alpha, s);
-    const double log_flat = log_delta - share.log_g + lane_log(one_minus_exp(s));  // log (1-b)
-    if (!(log_flat < 0.0)) return {s, 0, 0, 0, 0, 0, 0, 0, false};
-    const double y = -lane_log1p(-lane_exp(log_flat));
-    return complete(s, s - y, y, share);
-}
-
-// The touching point at height b = e^-y whose line has slope e^epsilon: s + offset(s) = epsilon + y, by Newton.
-Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
-    const double beta = alpha - 1.0;
-    double s = epsilon + y + (beta < 1.0 ? lane_log1p(beta) - lane_log(beta) : -lane_log1p(-1.0 / alpha));
-    Share share{};
-    for (int i = 0; i < 100; ++i) {
-        share = share_at(alpha, s);
-        const double slope =
-            1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) - beta / lane_expm1(std::min(beta * s, 700.0));
-        const double step = (epsilon + y - s - share.offset) / slope;
-        s = std::max(s + step, 0.1 * s);
-        if (std::fabs(step) <= 4.0 * kUnitRoundoff * s) break;
-    }
-    return complete(s, s - y, y, share);
-}
-
-double log_excess_of(double alpha, const Touch& t) noexcept {  // log(f - 1), f - 1 = q F(a) + (1-q) F(b), q = p e^-x
-    const double beta = alpha - 1.0;
-    return log_add(t.log_p + log_convex_decayed(beta, t.x) + beta * t.x, t.log_rest + log_convex_left(beta, -t.y));
 }
 
 // Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess
@@ -233,11 +138,6 @@ double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noe
     return rounded(t.log_delta, std::fabs(t.log_p) + alpha * t.s + 8.0, r);
 }
 
-// log f has derivative (q a^alpha x - (1-q) b^alpha y)/f in alpha.
-double slope_at(double alpha, double k, const Touch& t) noexcept {
-    return lane_exp(t.log_p + (alpha - 1.0) * t.x - k) * t.x - lane_exp(t.log_rest - alpha * t.y - k) * t.y;
-}
-
 }  // namespace
 
 double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding r) noexcept {
@@ -277,13 +177,13 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept {
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept {
     if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k);
     const Touch t = optimal_given_delta(alpha, k, log_delta, Rounding::up);
-    return t.inside ? slope_at(alpha, k, t) : rho_of(alpha, k);
+    return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 
 double optimal_slope_given_epsilon(double alpha, double k, double epsilon) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon)) return rho_of(alpha, k);
     const Touch t = optimal_given_epsilon(alpha, k, epsilon, Rounding::up);
-    return t.inside ? slope_at(alpha, k, t) : rho_of(alpha, k);
+    return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 
 double log_delta_at_zero(double rho) noexcept {

@@ -6,7 +6,6 @@
 #include "renyi/curve/curve_root.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/special/expm1_dd.hpp"
-#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
@@ -130,37 +129,6 @@ CurvePoint point(const SingleStep& s, double eps) noexcept {
     return eps < 0.0 ? mirrored(p, t) : p;
 }
 
-// P(N > x) and P(N < x) at x = v sigma +- 1/(2 sigma), with the rounding of x.
-Enclosed tail(DoubleDouble x, double slack) noexcept {
-    const Scaled value = normal_tail(x);
-    if (value.mantissa.hi == 0.0) return {value, 1.0};
-    const double moves = slack * (std::max(x.hi, 0.0) + 1.0 + slack);
-    const double square = std::min(x.hi * x.hi, 0x1p44);
-    return {value,
-            0x1p-76 + 0x1p-96 * square + (moves < 0.1 ? moves * (1.0 + moves) : lane_expm1(std::min(moves, 700.0)))};
-}
-
-Enclosed loss_tail(const SingleStep& s, double eps, bool of_p) noexcept {
-    if (!in_domain(s) || std::isnan(eps)) return kNotEnclosed;
-    const Enclosed zero{kScaledZero, 0.0}, one{kScaledOne, 0.0};
-    const bool remove = s.direction == Direction::remove;
-    if (without_loss(s) || std::isinf(eps)) return eps < 0.0 ? one : zero;
-    const double at = remove ? eps : -eps;  // of log dmu/dmu0
-    const Level level = at >= 0.0 ? level_above(s.q, at) : level_below(s.q, -at);
-    if (std::isinf(level.v.hi)) {
-        if (level.y.hi > -level.y_error) return {{{0.5, 0.0}, 0.0}, 1.0};
-        return remove ? one : zero;
-    }
-    const GaussianArguments g = arguments(s.sigma, level);
-    const double slack = g.slack + 0x1p-98 * (std::fabs(g.b.hi) + 1.0 / s.sigma);
-    const Enclosed base = tail(remove ? g.b : -g.b, slack);
-    if (of_p != remove) return base;
-    const Enclosed shifted = tail(remove ? g.a : -g.a, slack);
-    const Scaled sum = base.value * two_sum(1.0, -s.q) + times(shifted.value, s.q);
-    if (sum.mantissa.hi == 0.0) return {sum, 1.0};
-    return {sum, 0x1p-98 + base.error * ratio(base.value, sum) + shifted.error * ratio(times(shifted.value, s.q), sum)};
-}
-
 double epsilon_guess(const SingleStep& s, double delta) noexcept {
     if (delta >= s.q) return delta < 1.0 ? lane_log1p(-delta) : 0.0;
     const double v = gaussian_epsilon_guess(1.0 / s.sigma, delta / s.q);
@@ -172,19 +140,6 @@ double epsilon_guess(const SingleStep& s, double delta) noexcept {
 
 Certified single_step_delta(const SingleStep& s, double eps) noexcept { return nearest_of(point(s, eps).delta); }
 Bracket single_step_delta_bounds(const SingleStep& s, double eps) noexcept { return bounds_of(point(s, eps).delta); }
-
-Certified single_step_loss_tail_q(const SingleStep& s, double eps) noexcept {
-    return nearest_of(loss_tail(s, eps, false));
-}
-Certified single_step_loss_tail_p(const SingleStep& s, double eps) noexcept {
-    return nearest_of(loss_tail(s, eps, true));
-}
-Bracket single_step_loss_tail_q_bounds(const SingleStep& s, double eps) noexcept {
-    return bounds_of(loss_tail(s, eps, false));
-}
-Bracket single_step_loss_tail_p_bounds(const SingleStep& s, double eps) noexcept {
-    return bounds_of(loss_tail(s, eps, true));
-}
 
 Bracket single_step_epsilon(const SingleStep& s, double delta) noexcept {
     if (!in_domain(s) || !(delta >= 0.0 && delta <= 1.0)) return kNoBracket;

@@ -26,12 +26,6 @@ struct SingleStep {
 Certified single_step_delta(const SingleStep& step, double eps) noexcept;
 Bracket single_step_delta_bounds(const SingleStep& step, double eps) noexcept;
 
-// Q(L > eps) and P(L > eps), L = log dP/dQ.
-Certified single_step_loss_tail_q(const SingleStep& step, double eps) noexcept;
-Certified single_step_loss_tail_p(const SingleStep& step, double eps) noexcept;
-Bracket single_step_loss_tail_q_bounds(const SingleStep& step, double eps) noexcept;
-Bracket single_step_loss_tail_p_bounds(const SingleStep& step, double eps) noexcept;
-
 // The smallest eps with delta(eps) <= delta, of either sign; -inf at delta = 1.
 Bracket single_step_epsilon(const SingleStep& step, double delta) noexcept;
 

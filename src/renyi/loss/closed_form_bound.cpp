@@ -92,8 +92,4 @@ double largest_order_of_bound(double q, double sigma, BoundCondition condition) 
     return std::bit_cast<double>(permitted);
 }
 
-double largest_order_of_bound(double q, double sigma) noexcept {
-    return largest_order_of_bound(q, sigma, BoundCondition::both);
-}
-
 }  // namespace renyi

@@ -18,7 +18,6 @@ enum class BoundCondition { first, second, both };
 
 // The largest alpha for which the condition is certain to hold: the supremum of the permitted orders, rounded down
 // (relative distance below 1e-11). NaN outside q in [0, 1/5], sigma >= 4; infinity where every order is permitted.
-double largest_order_of_bound(double q, double sigma, BoundCondition condition) noexcept;
-double largest_order_of_bound(double q, double sigma) noexcept;
+double largest_order_of_bound(double q, double sigma, BoundCondition condition = BoundCondition::both) noexcept;
 
 }  // namespace renyi

@@ -8,158 +8,22 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/loss/sampled_gaussian_far.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
 namespace renyi {
 
+using namespace tilted;
+
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr int kChunk = 32;             // nodes made at a time
 constexpr double kTarget = 41.0;       // e^-41 = 1.6e-18
 constexpr double kLargestShift = 2.0;  // of u, in widths of the tilted law: what is summed there is up to e^2 larger
 constexpr double kPanel = 0.4;         // largest half-width of a panel, see sampled_gaussian_below.cpp
 constexpr double kPanelPerStep = 1.0;  // and its part of the step of the trapezoidal rule, which falls with y
 constexpr double kMostPairs = 400.0;   // of panels: with more, the transform is given up
 constexpr double kShiftPays = 0.5;     // a node there costs twice as much
-
-struct Chunk {
-    alignas(64) double v[kChunk];
-    alignas(64) double t[kChunk];          // l - l(mode)
-    alignas(64) double weight[kChunk];     // of the tilted law, relative to the mode
-    alignas(64) double posterior[kChunk];  // of the sampled component
-};
-
-struct Node {  // what the kernels need of a TiltedLaw
-    double alpha, c, mode, p, one_minus_p;
-};
-
-// Fills a chunk at the nodes out.v with quadrature weights out.weight.
-RENYI_MULTIVERSION
-void fill(const Node& at, Chunk& out) noexcept {
-    const Node k = at;
-    for (int i = 0; i < kChunk; ++i) {
-        const double v = out.v[i];
-        const double w = v * k.c;
-        const double clamped = w < 700.0 ? (w > -708.0 ? w : -708.0) : 700.0;
-        const ExpReduction e = reduce_exp(clamped);
-        const double sampled = k.p * exp_of(e);
-        const double y = k.one_minus_p + sampled;
-        const double t = log_of(reduce_log(y, k.p * expm1_of(e))) + (w > 700.0 ? w - 700.0 : 0.0);
-        out.t[i] = t;
-        out.weight[i] *= lane_exp((k.alpha * t - k.mode * v) - 0.5 * (v * v));
-        out.posterior[i] = sampled / y;
-    }
-}
-
-struct Sums {
-    double weight[kLanes], cosine[kLanes], sine[kLanes];
-};
-
-// Adds the nodes of a chunk to R and I at kLanes ordinates.
-RENYI_MULTIVERSION
-void add_circular(const Chunk& chunk, double centre, double first, double step, double* cosine, double* sine) noexcept {
-    for (int j = 0; j < kLanes; ++j) {
-        const double y = (first + static_cast<double>(j)) * step;
-        double re[kLanes] = {}, im[kLanes] = {};
-        for (int block = 0; block < kChunk; block += kLanes) {
-            for (int i = 0; i < kLanes; ++i) {
-                const CircularExcess e = circular_excess(y * (chunk.t[block + i] + centre));
-                re[i] += chunk.weight[block + i] * e.cosine;
-                im[i] += chunk.weight[block + i] * e.sine;
-            }
-        }
-        cosine[j] += total(re);
-        sine[j] += total(im);
-    }
-}
-
-// The nodes of a chunk on the line Im u = b.
-struct Shifted {
-    alignas(64) double re[kChunk], im[kChunk];          // weights
-    alignas(64) double loss[kChunk], argument[kChunk];  // l - l(mode)
-};
-
-RENYI_MULTIVERSION
-void shift_nodes(const Chunk& chunk, double alpha, double mode, double shift, double versine, double sine,
-                 Shifted& out) noexcept {
-    for (int i = 0; i < kChunk; ++i) {
-        const double r = chunk.posterior[i];
-        const double modulus = 0.5 * lane_log1p(2.0 * r * versine * (r - 1.0));
-        const double argument = lane_argument(r * sine, 1.0 - r * versine);
-        const double size = chunk.weight[i] * lane_exp(alpha * modulus + 0.5 * shift * shift);
-        const double phase = alpha * argument - shift * (mode + chunk.v[i]);
-        const CircularExcess e = circular_excess(phase);
-        out.re[i] = size * (1.0 + e.cosine);
-        out.im[i] = size * (phase + e.sine);
-        out.loss[i] = chunk.t[i] + modulus;
-        out.argument[i] = argument;
-    }
-}
-
-// Adds the nodes to E[e^{i y d} - 1 - i y d] at kLanes ordinates.
-RENYI_MULTIVERSION
-void add_shifted(const Shifted& nodes, double centre, double first, double step, double* cosine,
-                 double* sine) noexcept {
-    for (int j = 0; j < kLanes; ++j) {
-        const double y = (first + static_cast<double>(j)) * step;
-        double re[kLanes] = {}, im[kLanes] = {};
-        for (int block = 0; block < kChunk; block += kLanes) {
-            for (int i = 0; i < kLanes; ++i) {
-                const int n = block + i;
-                const ComplexLane f = lane_phi(-y * nodes.argument[n], y * (nodes.loss[n] + centre));
-                re[i] += nodes.re[n] * f.re - nodes.im[n] * f.im;
-                im[i] += nodes.re[n] * f.im + nodes.im[n] * f.re;
-            }
-        }
-        cosine[j] += total(re);
-        sine[j] += total(im);
-    }
-}
-
-RENYI_MULTIVERSION
-double sum_weights(const Chunk& chunk) noexcept {
-    double sum[kLanes] = {};
-    for (int block = 0; block < kChunk; block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += chunk.weight[block + i];
-    return total(sum);
-}
-
-// E[e^E - 1] of the decay bound on Im u = b: E = b^2/2 + alpha log m - y a with m and a the modulus and argument of
-//     (1+x)_b / (1+x) = 1 + r (e^{i theta} - 1),   r the posterior at the node, theta = b/sigma <= pi/2,
-// and atan s >= 3 s / (1 + 2 sqrt(1 + s^2)) (Shafer 1966) for a.
-RENYI_MULTIVERSION
-double sum_decay(const Chunk& chunk, double alpha, double y, double shift, double versine, double sine) noexcept {
-    double sum[kLanes] = {};
-    for (int block = 0; block < kChunk; block += kLanes) {
-        for (int i = 0; i < kLanes; ++i) {
-            const double r = chunk.posterior[block + i];
-            const double re = 1.0 - r * versine, im = r * sine;
-            const double norm_excess = 2.0 * r * versine * (r - 1.0);  // m^2 - 1
-            const double argument = 3.0 * im / (re + 2.0 * __builtin_sqrt(1.0 + norm_excess));
-            const double exponent = 0.5 * (shift * shift + alpha * lane_log1p(norm_excess)) - y * argument;
-            sum[i] += chunk.weight[block + i] * lane_expm1(exponent < 700.0 ? exponent : 700.0);
-        }
-    }
-    return total(sum);
-}
-
-RENYI_MULTIVERSION
-double sum_losses(const Chunk& chunk) noexcept {
-    double sum[kLanes] = {};
-    for (int block = 0; block < kChunk; block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += chunk.weight[block + i] * chunk.t[block + i];
-    return total(sum);
-}
-
-RENYI_MULTIVERSION
-double sum_posterior(const Chunk& chunk) noexcept {
-    double sum[kLanes] = {};
-    for (int block = 0; block < kChunk; block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += chunk.weight[block + i] * chunk.posterior[block + i];
-    return total(sum);
-}
 
 }  // namespace
 

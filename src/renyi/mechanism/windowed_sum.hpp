@@ -18,8 +18,6 @@
 
 namespace renyi {
 
-constexpr double kLeftOut = 0x1p-60;  // of the sum, at most
-
 // Terms has a type Value (what is known of a mechanism at the order l) and
 //   Value value(double l)                           the costly part
 //   double exponent(const Value&, double l)         G_l
