@@ -4,7 +4,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-CONVERSIONS: tuple[str, ...]
+CONVERSIONS: tuple[Literal["mironov", "balle", "asoodeh", "optimal"], ...]
 
 class RenyiCurve:
     @staticmethod
@@ -20,15 +20,11 @@ class RenyiCurve:
     @staticmethod
     def exponential(epsilon: float) -> RenyiCurve: ...
     @staticmethod
-    def pair(atoms: Iterable[tuple[float, float, float]]) -> RenyiCurve: ...
-    @staticmethod
     def bounded_range(epsilon: float) -> RenyiCurve: ...
     @staticmethod
     def gumbel(shift: float) -> RenyiCurve: ...
     @staticmethod
     def polygon(orders: Iterable[float], k: Iterable[float]) -> RenyiCurve: ...
-    @staticmethod
-    def table(orders: Iterable[float], rdp: Iterable[float]) -> RenyiCurve: ...
     @staticmethod
     def composed(parts: Iterable[tuple[RenyiCurve, float]]) -> RenyiCurve: ...
     @staticmethod

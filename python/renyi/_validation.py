@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Collection
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,20 @@ __all__ = [
     "float_above",
     "integer_of",
     "numbers_of",
+    "one_of",
     "probability_of",
     "real_of",
 ]
+
+Choice = TypeVar("Choice")
+
+
+def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
+    """Return one of the known words."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+    choice: Choice = value
+    return choice
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import RenyiCurve
-from renyi._validation import numbers_of, probability_of
+from renyi._validation import numbers_of, one_of, probability_of
 from renyi.accountants import UnsupportedMechanismError
 from renyi.accountants._renyi_curves import curve_of, fixed_size_curve, is_symmetric
 from renyi.mechanisms import Mechanism, PoissonSampled
@@ -87,7 +87,7 @@ def poisson_rdp(
     """
     q = probability_of(sample_rate, "sample_rate")
     known = ("best", "tight", "general", "mixture", "lower")
-    _check(bound, known)
+    one_of(bound, "bound", known)
     if bound == "best":
         return _divergences(curve_of(PoissonSampled(mechanism, q), "add_remove"), orders)
     curve = curve_of(mechanism, "add_remove")
@@ -158,7 +158,7 @@ def fixed_size_rdp(
     general 4.8839e-04
     """
     rate = probability_of(sample_rate, "sample_rate")
-    _check(bound, ("best", "tight", "general", "mixture"))
+    one_of(bound, "bound", ("best", "tight", "general", "mixture"))
     curve = curve_of(mechanism, "replace_one")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(rate), orders)
@@ -179,8 +179,3 @@ def _divergences(curve: RenyiCurve, orders: npt.ArrayLike, down: bool = False) -
     else:
         curve.rdp_into(flat, result)
     return result.reshape(shape) if shape else float(result[0])
-
-
-def _check(bound: str, known: tuple[str, ...]) -> None:
-    if bound not in known:
-        raise ValueError(f"bound must be one of {', '.join(map(repr, known))}, got {bound!r}")

@@ -14,13 +14,10 @@ from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 
+include "counted_steps.pxi"
+
+
 cdef extern from "<span>" namespace "std" nogil:
-    cdef cppclass ConstDoubles "std::span<const double>":
-        ConstDoubles()
-        ConstDoubles(const double*, size_t)
-    cdef cppclass Steps "std::span<const renyi::SampledStep>":
-        Steps()
-        Steps(const SampledStep*, size_t)
     cdef cppclass Curves "std::span<const renyi::WeightedCurve>":
         Curves()
         Curves(const WeightedCurve*, size_t)
@@ -45,12 +42,7 @@ cdef extern from "renyi/mechanism/renyi_curve.hpp" namespace "renyi" nogil:
     ctypedef shared_ptr[const Curve] CurvePointer
 
 cdef extern from "renyi/mechanism/loss_pair.hpp" namespace "renyi" nogil:
-    cdef struct LossAtom:
-        double loss
-        double p
-        double q
     cdef cppclass LossPair(Curve):
-        LossPair(vector[LossAtom])
         @staticmethod
         LossPair laplace(double scale)
         @staticmethod
@@ -79,10 +71,6 @@ cdef extern from "renyi/mechanism/poisson_bound.hpp" namespace "renyi" nogil:
         lower
 
 cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
-    cdef struct SampledStep:
-        double q
-        double sigma
-        double count
     cdef struct WeightedCurve:
         const Curve* curve
         double count

@@ -8,21 +8,10 @@ from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
 
-cdef extern from "<span>" namespace "std" nogil:
-    cdef cppclass Steps "std::span<const renyi::SampledStep>":
-        Steps()
-        Steps(const SampledStep*, size_t)
-    cdef cppclass Doubles "std::span<const double>":
-        Doubles()
-        Doubles(const double*, size_t)
+include "counted_steps.pxi"
 
-cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
-    cdef struct SampledStep:
-        double q
-        double sigma
-        double count
 
-cdef extern from "renyi/loss/sampled_gaussian_kernels.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
     cdef enum class Direction:
         remove
         add
@@ -36,9 +25,9 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     cdef struct CurveAnswer:
         Bracket bracket
         cbool certified
-    void curve_delta(Steps, Direction, Doubles, CurveAnswer*) except +
-    void curve_epsilon(Steps, Direction, Doubles, CurveAnswer*) except +
-    void curve_epsilon_after(Steps, Steps, Direction, Doubles times, double delta, CurveAnswer*) except +
+    void curve_delta(Steps, Direction, ConstDoubles, CurveAnswer*) except +
+    void curve_epsilon(Steps, Direction, ConstDoubles, CurveAnswer*) except +
+    void curve_epsilon_after(Steps, Steps, Direction, ConstDoubles times, double delta, CurveAnswer*) except +
     double rough_delta(Steps, Direction, double epsilon) except +
     Bracket certified_delta(Steps, Direction, double epsilon, double rtol) except +
     Bracket certified_epsilon(Steps, Direction, double delta, double rtol) except +
@@ -56,29 +45,12 @@ cdef unpack(vector[CurveAnswer]& answers, double[:, ::1] out):
         out[2, i] = answers[i].certified
 
 
-cdef class SampledGaussianCurve:
-    """A multiset of Poisson-sampled Gaussian steps (rate, noise multiplier, count); equal ones merge.
+cdef class SampledGaussianCurve(CountedSteps):
+    """The exact privacy curve of a multiset of steps.
 
     Answers go into rows lower, upper, certified of an array; NaN where no fast route answers. Epsilons are of either
     sign.
     """
-
-    cdef vector[SampledStep] steps
-    cdef dict positions
-
-    def __init__(self):
-        self.positions = {}
-
-    def add(self, double q, double sigma, double count):
-        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
-        key = (q, sigma)
-        cdef Py_ssize_t index = self.positions.setdefault(key, <Py_ssize_t>self.steps.size())
-        if index == <Py_ssize_t>self.steps.size():
-            self.steps.push_back(SampledStep(q, sigma, 0.0))
-        self.steps[index].count += count
-
-    def __len__(self):
-        return self.steps.size()
 
     def delta_into(self, const double[::1] epsilons, bint remove, double[:, ::1] out):
         """Answer delta at every epsilon."""
@@ -88,7 +60,7 @@ cdef class SampledGaussianCurve:
         answers.resize(n)
         with nogil:
             curve_delta(Steps(steps.data(), steps.size()), direction_of(remove),
-                        Doubles(&epsilons[0] if n else NULL, n), answers.data())
+                        ConstDoubles(&epsilons[0] if n else NULL, n), answers.data())
         unpack(answers, out)
 
     def epsilon_into(self, const double[::1] deltas, bint remove, double[:, ::1] out):
@@ -99,7 +71,7 @@ cdef class SampledGaussianCurve:
         answers.resize(n)
         with nogil:
             curve_epsilon(Steps(steps.data(), steps.size()), direction_of(remove),
-                          Doubles(&deltas[0] if n else NULL, n), answers.data())
+                          ConstDoubles(&deltas[0] if n else NULL, n), answers.data())
         unpack(answers, out)
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, bint remove,
@@ -112,7 +84,7 @@ cdef class SampledGaussianCurve:
         answers.resize(n)
         with nogil:
             curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
-                                direction_of(remove), Doubles(&times[0] if n else NULL, n), delta, answers.data())
+                                direction_of(remove), ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
         unpack(answers, out)
 
     def rough_delta(self, double epsilon, bint remove):

@@ -48,14 +48,6 @@ cdef class RenyiCurve:
         return wrapped(make_pair(LossPair.exponential(epsilon)))
 
     @staticmethod
-    def pair(atoms):
-        """A pair of distributions from its (loss, mass under P, mass under Q)."""
-        cdef vector[LossAtom] values
-        for loss, p, q in atoms:
-            values.push_back(LossAtom(loss, p, q))
-        return wrapped(make_pair(LossPair(values)))
-
-    @staticmethod
     def bounded_range(double epsilon):
         """Bounded range epsilon: the worst pair of each order."""
         return wrapped(make_bounded_range(epsilon))
@@ -71,16 +63,6 @@ cdef class RenyiCurve:
         cdef vector[PolygonPoint] points
         for alpha, value in zip(orders, k, strict=True):
             points.push_back(PolygonPoint(alpha, value))
-        return wrapped(make_polygon(move(points)))
-
-    @staticmethod
-    def table(orders, rdp):
-        """The same of upper bounds of D_alpha."""
-        cdef vector[PolygonPoint] points
-        cdef double order
-        for alpha, value in zip(orders, rdp, strict=True):
-            order = alpha
-            points.push_back(PolygonPoint(order, (order - 1.0) * <double>value))
         return wrapped(make_polygon(move(points)))
 
     @staticmethod

@@ -1,17 +1,14 @@
-cdef class SampledSteps:
+cdef class SampledSteps(CountedSteps):
     """A composition: Poisson-sampled Gaussian steps and Rényi curves with counts; equal ones merge."""
 
-    cdef vector[SampledStep] steps
     cdef vector[CountedCurve] curves
     cdef vector[double] orders
-    cdef dict positions
     cdef dict curve_positions
     cdef Conversion conversion
 
     def __init__(self, orders, str conversion):
         cdef double order
         cdef bint valid = True
-        self.positions = {}
         self.curve_positions = {}
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
@@ -22,14 +19,6 @@ cdef class SampledSteps:
             if not valid or self.orders.empty():
                 raise ValueError("orders outside (1, 1e6]")
             sort(self.orders.begin(), self.orders.end())
-
-    def add(self, double q, double sigma, double count):
-        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
-        key = (q, sigma)
-        cdef Py_ssize_t index = self.positions.setdefault(key, <Py_ssize_t>self.steps.size())
-        if index == <Py_ssize_t>self.steps.size():
-            self.steps.push_back(SampledStep(q, sigma, 0.0))
-        self.steps[index].count += count
 
     def add_curve(self, key, RenyiCurve curve not None, double count):
         """Add ``count`` > 0 uses of a mechanism; equal keys stand for equal curves."""

@@ -25,6 +25,7 @@ from renyi import (
     Laplace,
     PLDAccountant,
     PoissonSampled,
+    PrivacyLoss,
     PureDP,
     RandomAllocation,
     RandomizedResponse,
@@ -35,6 +36,7 @@ from renyi import (
     TreeAggregation,
     TruncatedPoissonSampled,
     UnsupportedMechanismError,
+    pld,
     special,
 )
 from renyi.accountants._renyi_curves import is_symmetric
@@ -190,6 +192,28 @@ def test_sampling_schemes_hold_for_their_adjacency_only(mechanism, adjacencies):
         if by_rdp(adjacency).supports(RepeatAndSelect(mechanism, 5, 1))
     }
     assert inside <= adjacencies
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        PrivacyLoss(pld.Laplace(2.0), pld.Laplace(1.0)),
+        PrivacyLoss(pld.Laplace(1.0), pld.Laplace(2.0)),
+        PrivacyLoss(pld.Gumbel(2.0)),
+        Laplace(1.0),
+    ],
+    ids=repr,
+)
+def test_the_worse_direction_counts(mechanism):
+    accountant = PLDAccountant().compose(Laplace(5.0), 2).compose(mechanism)
+
+    def worse(query, *arguments):
+        return np.max([query(*arguments, direction=d) for d in ("remove", "add")], axis=0)
+
+    assert accountant.get_epsilon(1e-6) == worse(accountant.get_epsilon, 1e-6)
+    assert accountant.get_delta(0.3) == worse(accountant.get_delta, 0.3)
+    bounds = accountant.get_delta_bounds(0.3)
+    assert bounds == tuple(worse(accountant.get_delta_bounds, 0.3))
 
 
 def test_shuffled_batches_get_no_amplification():

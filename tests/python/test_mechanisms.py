@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -223,6 +224,16 @@ def test_a_function_that_overflows_says_infinity():
 
 def test_depth_of_a_tree():
     assert [TreeAggregation(1.0, n).depth for n in (1, 2, 3, 4, 7, 8)] == [1, 2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-300, 0.1, 6.0, 1e300, math.inf])
+def test_a_tree_has_no_more_noise_than_it_has(noise):
+    for steps in (1, 2, 7, 300, 10**6):
+        tree = TreeAggregation(noise, steps)
+        effective = tree.effective_noise_multiplier
+        assert effective == pytest.approx(noise / math.sqrt(tree.depth), rel=1e-14)
+        if 0.0 < noise < math.inf:
+            assert Fraction(effective) ** 2 * tree.depth < Fraction(noise) ** 2
 
 
 NOISE = r"noise_multiplier must be a number in \[0, inf\]"

@@ -9,8 +9,9 @@ import mpmath as mp
 import pytest
 
 from renyi import pld
-from renyi.accountants._losses import loss_of, replace_one_loss_of
-from renyi.accountants._support import UnsupportedMechanismError
+from renyi.accountants._losses import is_mirrored, loss_of
+from renyi.accountants._pairs import replace_one_loss_of
+from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -41,6 +42,11 @@ MIXTURE = GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01])
 SEVERAL = Composed((Gaussian(2.0), 4), (Laplace(2.0), 1))
 MINE = PrivacyLoss(pld.Laplace(1.0))
 ONE_WAY = PrivacyLoss(pld.Gumbel(2.0))
+
+
+def known_loss(mechanism: Mechanism, adjacency: str, remove: bool) -> pld.PrivacyLossDistribution:
+    check_adjacency(mechanism, adjacency)
+    return loss_of(mechanism, adjacency, remove)
 
 
 def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
@@ -82,12 +88,37 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
 def test_what_is_known(mechanism: Mechanism, held: tuple[str, ...]) -> None:
     for adjacency, remove in itertools.product(ADJACENCIES, (True, False)):
         if adjacency in held:
-            lower, upper = pld.delta_bounds([(loss_of(mechanism, adjacency, remove), 1)], 0.01)
+            lower, upper = pld.delta_bounds([(known_loss(mechanism, adjacency, remove), 1)], 0.01)
             assert 0.0 <= lower <= upper <= 1.0
         else:
             with pytest.raises(UnsupportedMechanismError, match=r"^mechanism must be ") as caught:
-                loss_of(mechanism, adjacency, remove)
+                known_loss(mechanism, adjacency, remove)
             assert caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "mirrored"),
+    [
+        *((m, ADJACENCIES) for m in (Gaussian(1.0), Laplace(1.0), Gumbel(1.0), MINE, SEVERAL)),
+        *((m, ADJACENCIES) for m in (DiscreteGaussian(2.0), DiscreteLaplace(2.0, 3))),
+        *((m, ADJACENCIES) for m in (RandomizedResponse(0.7, 4), Exponential(0.5), PureDP(1.0))),
+        (PoissonSampled(Laplace(1.0), 0.1), ("replace_one",)),
+        (PoissonSampled(Laplace(1.0), 0.0), ADJACENCIES),
+        (PoissonSampled(Laplace(1.0), 1.0), ADJACENCIES),
+        (SEVERAL + PoissonSampled(Laplace(1.0), 0.1), ("replace_one",)),
+        (ONE_WAY, ()),
+        (PrivacyLoss(pld.Laplace(2.0), pld.Laplace(1.0)), ()),
+        (PrivacyLoss(pld.Gumbel(2.0), pld.Gumbel(2.0)), ADJACENCIES),
+    ],
+)
+def test_which_lose_the_same_in_both_directions(
+    mechanism: Mechanism, mirrored: tuple[str, ...]
+) -> None:
+    for adjacency in ADJACENCIES:
+        assert is_mirrored(mechanism, adjacency) == (adjacency in mirrored)
+        if adjacency in mirrored:
+            remove, add = (delta(mechanism, adjacency, 0.3, side) for side in (True, False))
+            assert remove == pytest.approx(add, rel=1e-5)
 
 
 def test_replacing_moves_twice_as_far() -> None:

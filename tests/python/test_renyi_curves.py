@@ -458,8 +458,8 @@ def test_composed_and_smaller():
 
 
 def test_polygons_are_chords():
-    curve = RenyiCurve.table([2.0, 4.0, 8.0, 16.0], [0.1, 0.3, 5.0, 0.9])
-    corners = {1: mp.zero, 2: mp.mpf(0.1), 4: 3 * mp.mpf(0.3), 16: 15 * mp.mpf(0.9)}
+    curve = RenyiCurve.polygon([2.0, 4.0, 8.0, 16.0], [0.1, 0.9, 35.0, 13.5])
+    corners = {1: mp.zero, 2: mp.mpf(0.1), 4: mp.mpf(0.9), 16: mp.mpf(13.5)}
     for low, high in ((1, 2), (2, 4), (4, 16)):
         for share in (0.25, 0.5, 1.0):
             alpha = low + share * (high - low)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from renyi._validation import count_of, float_above
+from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._validation import count_of, float_above, one_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
-__all__ = ["ADJACENCIES", "Accountant", "Adjacency", "adjacency_of"]
-
-Adjacency = Literal["add_remove", "replace_one", "zero_out"]
-ADJACENCIES: tuple[Adjacency, ...] = ("add_remove", "replace_one", "zero_out")
+__all__ = ["Accountant", "Adjacency", "adjacency_of"]
 
 Part = TypeVar("Part")
 
@@ -134,11 +132,7 @@ def _rebuilt(
 
 def adjacency_of(value: Any) -> Adjacency:
     """Return a known neighbouring relation."""
-    if value not in ADJACENCIES:
-        allowed = ", ".join(map(repr, ADJACENCIES))
-        raise ValueError(f"adjacency must be one of {allowed}, got {value!r}")
-    known: Adjacency = value
-    return known
+    return one_of(value, "adjacency", ADJACENCIES)
 
 
 def _mechanism(value: Any) -> Mechanism:

@@ -19,7 +19,8 @@ from renyi import pld
 from renyi._curve import SampledGaussianCurve
 from renyi._validation import float_above
 from renyi.accountants._base import Adjacency
-from renyi.accountants._losses import loss_of, replace_one_loss_of, step_loss
+from renyi.accountants._losses import is_mirrored, loss_of
+from renyi.accountants._pairs import replace_one_loss_of, step_loss
 from renyi.accountants._steps import SampledStep, settled
 from renyi.mechanisms import Mechanism
 
@@ -73,6 +74,14 @@ class PrivacyCurves:
         """Return the steps and the losses with their counts."""
         with self._lock:
             return list(self._steps.items()), list(self._losses.items())
+
+    def is_mirrored(self) -> bool:
+        """Return whether the curves of both directions are known to be the same."""
+        steps, losses = self.contents()
+        # The pairs of steps are symmetric but for samples of a record that is there or not.
+        return (
+            self._adjacency == "replace_one" or all(step.rate == 1.0 for step, _ in steps)
+        ) and all(is_mirrored(part, self._adjacency) for part, _ in losses)
 
     def is_enough(self, epsilon: float, delta: float, remove: bool) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""

@@ -101,7 +101,7 @@ def _(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
-    return _gaussian(mechanism, mechanism.noise_multiplier / math.sqrt(mechanism.depth), adjacency)
+    return _gaussian(mechanism, mechanism.effective_noise_multiplier, adjacency)
 
 
 @curve_of.register

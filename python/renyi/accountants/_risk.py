@@ -93,7 +93,8 @@ class CurveAccountant(Accountant[Part]):
             return lambda epsilons: self._curves.deltas(epsilons, remove)
 
         def worse(epsilons: Array) -> Array:
-            return np.maximum(curve(True)(epsilons), curve(directions[-1])(epsilons))
+            found: Array = np.max([curve(remove)(epsilons) for remove in directions], axis=0)
+            return found
 
         ends = np.minimum(flat, 1.0 - flat)
         smallest = max(float(ends[ends > 0.0].min(initial=1e-10)), 1e-250)

@@ -30,8 +30,7 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
     if isinstance(mechanism, PoissonSampled):
         return _sampled_steps(mechanism)
     if isinstance(mechanism, TreeAggregation):
-        noise = mechanism.noise_multiplier / math.sqrt(mechanism.depth)
-        return [(SampledStep(1.0, noise * (1.0 - 2.0**-50)), 1)]
+        return [(SampledStep(1.0, mechanism.effective_noise_multiplier), 1)]
     if not isinstance(mechanism, Composed):
         return None
     found: list[Counted] = []

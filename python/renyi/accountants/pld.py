@@ -279,7 +279,7 @@ class PLDAccountant(CurveAccountant):
         repeated = PLDAccountant(self._adjacency).compose(mechanism)
         floats = np.array([float_above(count) for count in times])
         result = np.zeros(len(times))
-        for remove in self._directions(direction):
+        for remove in {*self._directions(direction), *repeated._directions(direction)}:
             found = self._curves.epsilons_after(repeated._curves, floats, target, remove)
             np.maximum(result, found, out=result)  # NaN stays
         for i in np.flatnonzero(np.isnan(result)):
@@ -291,14 +291,13 @@ class PLDAccountant(CurveAccountant):
         """Return which directions to evaluate, True for remove."""
         if direction not in (None, "remove", "add"):
             raise ValueError(f"direction must be 'remove', 'add' or None, got {direction!r}")
-        if self._adjacency == "replace_one":
-            if direction is not None:
+        if direction is not None:
+            if self._adjacency == "replace_one":
                 raise ValueError(
                     f"direction must be None where records are replaced, got {direction!r}"
                 )
-            # Gaussian steps are their own mirror images; user-supplied losses need not be.
-            return (True, False) if self._curves.contents()[1] else (True,)
-        return (True, False) if direction is None else (direction == "remove",)
+            return (direction == "remove",)
+        return (True,) if self._curves.is_mirrored() else (True, False)
 
 
 def _one(values: Array, name: str, given: object) -> float:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps
-from renyi._validation import delta_of, epsilon_of, float_above, real_of
+from renyi._validation import delta_of, epsilon_of, float_above, one_of, real_of
 from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._failures import Failures
 from renyi.accountants._renyi import Failure, Part, renyi_parts
 from renyi.accountants._steps import SampledStep
 from renyi.mechanisms import Mechanism
@@ -76,18 +77,14 @@ class RDPAccountant(Accountant[Part]):
         adjacency: Adjacency = "add_remove",
     ) -> None:
         super().__init__(adjacency)
-        if conversion not in CONVERSIONS:
-            raise ValueError(
-                f"conversion must be one of {', '.join(map(repr, CONVERSIONS))}, got {conversion!r}"
-            )
+        self._conversion: Conversion = one_of(conversion, "conversion", CONVERSIONS)
         self._orders = None if orders is None else _orders_of(orders)
-        self._conversion: Conversion = conversion
         try:
             self._steps = SampledSteps(self._orders, conversion)
         except ValueError as error:
             raise ValueError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error
         self._unprotected = False
-        self._log_safe = 0.0  # logarithm of the probability that nothing fails, rounded down
+        self._failures = Failures()
 
     @property
     def orders(self) -> tuple[float, ...] | None:
@@ -109,12 +106,7 @@ class RDPAccountant(Accountant[Part]):
             else:
                 self._steps.add(part.rate, part.noise, float_above(count))
         elif isinstance(part, Failure):
-            loss = (
-                float_above(count) * math.log1p(-part.probability)
-                if part.probability < 1.0
-                else -math.inf
-            )
-            self._log_safe = math.nextafter((self._log_safe + loss) * (1.0 + 2.0**-50), -math.inf)
+            self._failures.add(part.probability, float_above(count))
         else:
             self._steps.add_curve(part.mechanism, part.curve, float_above(count))
 
@@ -251,13 +243,13 @@ class RDPAccountant(Accountant[Part]):
             result.fill(math.inf)
         else:
             self._steps.rdp_into(flat, result)
-        return result.reshape(given.shape), self._with_failures(0.0)
+        return result.reshape(given.shape), self._failures.with_them(0.0)
 
     def _epsilon(self, delta: float) -> tuple[float, float, float]:
         delta = delta_of(delta)
         if delta == 1.0:
             return 0.0, 0.0, self._any_order()
-        delta = self._left_of(delta)
+        delta = self._failures.left_of(delta)
         if self._unprotected or delta < 0.0:
             return math.inf, math.inf, self._any_order()
         if not self._steps:
@@ -276,22 +268,7 @@ class RDPAccountant(Accountant[Part]):
             order = self._any_order()
         else:
             value, floor, order = self._steps.delta(epsilon)
-        return self._with_failures(value), floor, order
-
-    def _left_of(self, delta: float) -> float:
-        """Return what remains of delta if nothing fails, rounded down; negative: nothing."""
-        if self._log_safe == 0.0:
-            return delta
-        failed = -math.expm1(self._log_safe)
-        left = delta - failed * (1.0 + 2.0**-50)
-        return left * (1.0 - 2.0**-50) / math.exp(self._log_safe) if left >= 0.0 else -1.0
-
-    def _with_failures(self, delta: float) -> float:
-        """Return delta with the failures, rounded up."""
-        if self._log_safe == 0.0:
-            return delta
-        total = delta * math.exp(self._log_safe) - math.expm1(self._log_safe)
-        return min(total * (1.0 + 2.0**-50), 1.0)
+        return self._failures.with_them(value), floor, order
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from renyi.cli import calibrate, curve, guarantee
+from renyi.cli import calibrate, compare, curve, guarantee
 
 RUN = "--noise-multiplier 1.1 --sample-rate 0.004 --steps 15000"
 RATE = "(--sample-rate Q | --batch-size B --dataset-size N)"
@@ -34,6 +34,7 @@ class Command:
     accounting: bool = True
     adjacency: bool = False
     figure: bool = False
+    methods: bool = False
 
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
@@ -78,6 +79,22 @@ COMMANDS = (
         accounting=False,
         adjacency=True,
         figure=True,
+    ),
+    Command(
+        "compare",
+        compare.compare,
+        "classical composition, moments and the exact curve side by side",
+        "Epsilon at a given delta, or delta at a given epsilon, by every method: no sampling at\n"
+        "all, the subsampling theorem with advanced or optimal composition, moments bounded by a\n"
+        "constant, the moments accountant, Renyi-DP, the exact curve. As a table; with --plot or\n"
+        "--show as a figure over the steps, which needs matplotlib.",
+        (f"{SIGMA} (--delta DELTA | --epsilon EPS)", RATE, LENGTH),
+        "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 1000 --delta 1e-5\n"
+        "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 10000 --delta 1e-5 \\\n"
+        "                --plot comparison.png",
+        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "delta"),
+        accounting=False,
+        methods=True,
     ),
     Command(
         "noise",

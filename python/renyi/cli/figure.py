@@ -1,9 +1,10 @@
-"""The figures of ``renyi curve``: where they may go, and how the rows become lines."""
+"""The figures of ``renyi curve``, and where those of any command may go."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,21 +46,29 @@ def check(options: argparse.Namespace, count: int) -> None:
 
 def draw(options: argparse.Namespace, rows: Sequence[Sequence[Record]]) -> None:
     """Write the figure of the rows of each run, and open it if that was asked for."""
-    from matplotlib.figure import Figure
-
-    from renyi.plot import FIGURE_SIZE, draw_privacy_curves, draw_tradeoffs
+    from renyi.plot import draw_privacy_curves, draw_tradeoffs
 
     every = [part[0] for part in rows]
     lines = [line for i, part in enumerate(rows) for line in _lines(options, every, i, part)]
+    with sheet(options) as axes:
+        (draw_tradeoffs if options.tradeoff else draw_privacy_curves)(lines, axes)
+        axes.set_title(_title(options, every), fontsize="medium")
+
+
+@contextmanager
+def sheet(options: argparse.Namespace) -> Iterator[Any]:
+    """Give the axes of a figure, then write it and open it, as far as that was asked for."""
+    from matplotlib.figure import Figure
+
+    from renyi.plot import FIGURE_SIZE
+
     if options.show:
         from matplotlib import pyplot as plt
 
         picture: Any = plt.figure(figsize=FIGURE_SIZE, layout="constrained")
     else:
         picture = Figure(figsize=FIGURE_SIZE, layout="constrained")
-    axes = picture.add_subplot()
-    (draw_tradeoffs if options.tradeoff else draw_privacy_curves)(lines, axes)
-    axes.set_title(_title(options, every), fontsize="medium")
+    yield picture.add_subplot()
     if options.plot:
         try:
             picture.savefig(options.plot, dpi=200)

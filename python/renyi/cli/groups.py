@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from renyi._adjacency import ADJACENCIES
 from renyi.cli import values
-from renyi.cli.options import ACCOUNTANTS, ADJACENCIES, COMPARISONS, CONVERSIONS, OPTIONS
+from renyi.cli.options import ACCOUNTANTS, COMPARISONS, CONVERSIONS, METHODS, OPTIONS
 from renyi.cli.values import Domain
 
 
@@ -57,8 +58,25 @@ def add_figure(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help="rdp, gdp or both (rdp,gdp): Renyi-DP, and Gaussian DP by the central limit theorem",
     )
+    add_plot(group)
+
+
+def add_plot(group: argparse._ArgumentGroup) -> None:
+    """Add where a figure goes to."""
     group.add_argument("--plot", metavar="FILE", help="write a figure: FILE.png or FILE.svg")
     group.add_argument("--show", action="store_true", help="open the figure in a window")
+
+
+def add_methods(group: argparse._ArgumentGroup) -> None:
+    """Add which methods ``renyi compare`` takes, and its figure."""
+    group.add_argument(
+        "--methods",
+        type=_names(METHODS),
+        default=(),
+        metavar="NAMES",
+        help=f"some of {','.join(METHODS)} (default: all)",
+    )
+    add_plot(group)
 
 
 def add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:

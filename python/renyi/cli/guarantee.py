@@ -56,7 +56,7 @@ def rdp(options: argparse.Namespace) -> int:
         Column("order", "order", plain),
         Column("rdp", "rdp", lambda value: output.round_up(value, options.digits)),
     ]
-    _print_fixed(records, INPUT_KEYS)
+    print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
     print("\nAssumes")
     output.print_facts(words.assumptions(options, records[0]))
@@ -147,7 +147,7 @@ def print_sweep(
 
     ``beside``: the exact curve has a column of Renyi-DP for comparison.
     """
-    _print_fixed(records, inputs)
+    print_fixed(records, inputs)
     output.print_table(columns, records)
     rates = {record["sample_rate"] for record in records}
     facts = words.assumptions(options, {**records[0], "sample_rate": min(rates)})
@@ -239,7 +239,8 @@ def _shown(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key in records[0] and key not in hidden]
 
 
-def _print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
+def print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
+    """Print the inputs that all records share."""
     moving = varying(records, keys)
     fixed = [key for key in _shown(records, keys) if key not in moving]
     if fixed:

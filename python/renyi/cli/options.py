@@ -89,13 +89,14 @@ OPTIONS = {
 
 CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
 ACCOUNTANTS = ("pld", "rdp")
-ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 COMPARISONS = ("rdp", "gdp")
+METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
 NAMES = (
     "account",
     "epsilon",
     "delta",
     "curve",
+    "compare",
     "noise",
     "steps",
     "rate",

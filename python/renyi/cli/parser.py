@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
+from renyi._adjacency import ADJACENCIES
 from renyi.cli import account, check, values, verification
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
@@ -14,10 +15,11 @@ from renyi.cli.groups import (
     add_digits,
     add_figure,
     add_formats,
+    add_methods,
     add_numbers,
     one,
 )
-from renyi.cli.options import ADJACENCIES, Parser, join_negative_values
+from renyi.cli.options import Parser, join_negative_values
 from renyi.cli.values import Domain, UsageError
 
 
@@ -67,6 +69,8 @@ def build_parser() -> Parser:
             add_adjacency(method)
         if spec.figure:
             add_figure(command.add_argument_group("curve"))
+        if spec.methods:
+            add_methods(command.add_argument_group("comparison"))
         add_digits(method)
         add_formats(method)
     _add_account(commands)

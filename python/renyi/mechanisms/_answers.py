@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import NON_NEGATIVE, PROBABILITY, number_in, read, settle
+from renyi.mechanisms._arguments import (
+    NON_NEGATIVE,
+    PROBABILITY,
+    number_in,
+    read,
+    settle,
+    settle_numbers,
+)
 
 __all__ = ["Exponential", "RandomizedResponse"]
 
@@ -82,7 +89,7 @@ class Exponential(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=number_in(self.epsilon, "epsilon", NON_NEGATIVE))
+        settle_numbers(self, epsilon=NON_NEGATIVE)
 
     def _headline(self) -> str:
         return f"Exponential mechanism, loss in an interval of length {read(self.epsilon)}"

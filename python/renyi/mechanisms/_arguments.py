@@ -22,6 +22,7 @@ __all__ = [
     "numbers_in",
     "read",
     "settle",
+    "settle_numbers",
 ]
 
 
@@ -82,3 +83,11 @@ def settle(mechanism: Mechanism, **fields: object) -> None:
     """Set fields of a frozen value while it is made."""
     for name, value in fields.items():
         object.__setattr__(mechanism, name, value)
+
+
+def settle_numbers(mechanism: Mechanism, **ranges: Range) -> None:
+    """Check fields that are numbers, each of its range, and set them."""
+    settle(
+        mechanism,
+        **{name: number_in(getattr(mechanism, name), name, r) for name, r in ranges.items()},
+    )

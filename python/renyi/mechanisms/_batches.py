@@ -11,7 +11,7 @@ from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import mechanism_of, settle
 from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms._nesting import Sampling, samplings
+from renyi.mechanisms._nesting import Sampling, gaussian_of, samplings
 
 __all__ = ["FixedSizeSampled", "RandomAllocation", "ShuffledBatches"]
 
@@ -103,9 +103,6 @@ class FixedSizeSampled(Sampling):
         how = "with" if self.replacement else "without"
         return f"Sample of {self.sample_size} of {self.population} {how} replacement, of"
 
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.mechanism,)
-
 
 @dataclass(frozen=True, slots=True)
 class ShuffledBatches(Sampling):
@@ -150,9 +147,6 @@ class ShuffledBatches(Sampling):
     def _headline(self) -> str:
         return f"Epoch of {self.batches} shuffled batches, each"
 
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.mechanism,)
-
 
 @dataclass(frozen=True, slots=True)
 class RandomAllocation(Sampling):
@@ -183,15 +177,8 @@ class RandomAllocation(Sampling):
     steps: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, Gaussian):
-            raise TypeError(
-                "mechanism must be a Gaussian, the only one for which a bound is known, "
-                f"got {self.mechanism!r}"
-            )
+        gaussian_of(self.mechanism)
         settle(self, steps=integer_of(self.steps, "steps", 1))
 
     def _headline(self) -> str:
         return f"Random allocation of every record to one of {self.steps} steps, each"
-
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.mechanism,)

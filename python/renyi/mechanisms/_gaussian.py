@@ -17,6 +17,7 @@ from renyi.mechanisms._arguments import (
     numbers_in,
     read,
     settle,
+    settle_numbers,
 )
 
 __all__ = ["Gaussian", "GaussianMixture", "TreeAggregation"]
@@ -50,8 +51,7 @@ class Gaussian(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
-        object.__setattr__(self, "noise_multiplier", noise)
+        settle_numbers(self, noise_multiplier=NON_NEGATIVE)
 
     def _headline(self) -> str:
         return f"Gaussian noise, multiplier {read(self.noise_multiplier)}"
@@ -121,8 +121,8 @@ class TreeAggregation(Mechanism):
     """Releases all prefix sums of a stream from a binary tree with Gaussian noise at every node.
 
     Every record takes part in one step, which may be chosen by what was released before. A record
-    enters at most `depth` nodes, hence the tree is one Gaussian mechanism of the multiplier
-    ``noise_multiplier / sqrt(depth)``. Holds for "zero_out" and "replace_one" adjacency: adding a
+    enters at most `depth` nodes, hence the tree is one Gaussian mechanism, of the multiplier
+    `effective_noise_multiplier`. Holds for "zero_out" and "replace_one" adjacency: adding a
     record would move all later ones to other steps.
 
     Parameters
@@ -151,13 +151,24 @@ class TreeAggregation(Mechanism):
     steps: int
 
     def __post_init__(self) -> None:
-        noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
-        settle(self, noise_multiplier=noise, steps=integer_of(self.steps, "steps", 1))
+        settle_numbers(self, noise_multiplier=NON_NEGATIVE)
+        settle(self, steps=integer_of(self.steps, "steps", 1))
 
     @property
     def depth(self) -> int:
         """The largest number of nodes that one step enters: complete subtrees of 2^j steps."""
         return self.steps.bit_length()
+
+    @property
+    def effective_noise_multiplier(self) -> float:
+        """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian mechanism, rounded down.
+
+        Examples
+        --------
+        >>> round(TreeAggregation(8.0, 1000).effective_noise_multiplier, 6)
+        2.529822
+        """
+        return self.noise_multiplier / math.sqrt(self.depth) * (1.0 - 2.0**-50)
 
     def _headline(self) -> str:
         noise = read(self.noise_multiplier)

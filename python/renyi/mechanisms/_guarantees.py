@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import NON_NEGATIVE, PROBABILITY, number_in, read, settle
+from renyi.mechanisms._arguments import NON_NEGATIVE, PROBABILITY, read, settle_numbers
 
 __all__ = ["ZCDP", "ApproxDP", "PureDP"]
 
@@ -33,7 +33,7 @@ class PureDP(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        settle(self, epsilon=number_in(self.epsilon, "epsilon", NON_NEGATIVE))
+        settle_numbers(self, epsilon=NON_NEGATIVE)
 
     def _headline(self) -> str:
         return f"Pure privacy, epsilon {read(self.epsilon)}"
@@ -65,8 +65,7 @@ class ApproxDP(Mechanism):
     delta: float
 
     def __post_init__(self) -> None:
-        epsilon = number_in(self.epsilon, "epsilon", NON_NEGATIVE)
-        settle(self, epsilon=epsilon, delta=number_in(self.delta, "delta", PROBABILITY))
+        settle_numbers(self, epsilon=NON_NEGATIVE, delta=PROBABILITY)
 
     def _headline(self) -> str:
         return f"Approximate privacy, epsilon {read(self.epsilon)}, delta {read(self.delta)}"
@@ -102,8 +101,7 @@ class ZCDP(Mechanism):
     xi: float = 0.0
 
     def __post_init__(self) -> None:
-        rho = number_in(self.rho, "rho", NON_NEGATIVE)
-        settle(self, rho=rho, xi=number_in(self.xi, "xi", NON_NEGATIVE))
+        settle_numbers(self, rho=NON_NEGATIVE, xi=NON_NEGATIVE)
 
     def _headline(self) -> str:
         extra = f", xi {read(self.xi)}" if self.xi else ""

@@ -1,13 +1,14 @@
-"""Which sampling may stand inside which."""
+"""What may stand inside a sampling."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from renyi.mechanisms._algebra import Mechanism
+from renyi.mechanisms._gaussian import Gaussian
 
-__all__ = ["Sampling", "samplings"]
+__all__ = ["Sampling", "gaussian_of", "samplings"]
 
 
 class Sampling(Mechanism):
@@ -17,6 +18,20 @@ class Sampling(Mechanism):
 
     size_matters: ClassVar[bool] = True
     """Whether it is defined for data of a known size only."""
+
+    mechanism: Mechanism
+
+    def _inner(self) -> tuple[Mechanism, ...]:
+        return (self.mechanism,)
+
+
+def gaussian_of(value: Any) -> Gaussian:
+    """Return the mechanism inside of a sampling that is understood for Gaussian noise only."""
+    if not isinstance(value, Gaussian):
+        raise TypeError(
+            f"mechanism must be a Gaussian, the only one for which a bound is known, got {value!r}"
+        )
+    return value
 
 
 def samplings(mechanism: Mechanism) -> Iterator[Sampling]:

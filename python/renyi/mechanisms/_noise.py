@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import FINITE_POSITIVE, POSITIVE, number_in, read, settle
+from renyi.mechanisms._arguments import FINITE_POSITIVE, POSITIVE, read, settle, settle_numbers
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gumbel", "Laplace"]
 
@@ -35,8 +35,7 @@ class Laplace(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        noise = number_in(self.noise_multiplier, "noise_multiplier", POSITIVE)
-        settle(self, noise_multiplier=noise)
+        settle_numbers(self, noise_multiplier=POSITIVE)
 
     def _headline(self) -> str:
         return f"Laplace noise, multiplier {read(self.noise_multiplier)}"
@@ -72,8 +71,7 @@ class Gumbel(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        noise = number_in(self.noise_multiplier, "noise_multiplier", POSITIVE)
-        settle(self, noise_multiplier=noise)
+        settle_numbers(self, noise_multiplier=POSITIVE)
 
     def _headline(self) -> str:
         return f"Gumbel noise, multiplier {read(self.noise_multiplier)}"
@@ -109,8 +107,8 @@ class DiscreteGaussian(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        sigma = number_in(self.sigma, "sigma", FINITE_POSITIVE)
-        settle(self, sigma=sigma, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+        settle_numbers(self, sigma=FINITE_POSITIVE)
+        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _headline(self) -> str:
         return f"Discrete Gaussian noise, sigma {read(self.sigma)}, sensitivity {self.sensitivity}"
@@ -146,8 +144,8 @@ class DiscreteLaplace(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        scale = number_in(self.scale, "scale", FINITE_POSITIVE)
-        settle(self, scale=scale, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+        settle_numbers(self, scale=FINITE_POSITIVE)
+        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _headline(self) -> str:
         return f"Discrete Laplace noise, scale {read(self.scale)}, sensitivity {self.sensitivity}"

@@ -9,7 +9,7 @@ from renyi._validation import integer_of, probability_of
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import mechanism_of, read, settle
 from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms._nesting import Sampling, samplings
+from renyi.mechanisms._nesting import Sampling, gaussian_of, samplings
 
 __all__ = ["PoissonSampled", "TruncatedPoissonSampled"]
 
@@ -65,9 +65,6 @@ class PoissonSampled(Sampling):
     def _headline(self) -> str:
         return f"Poisson sample, rate {read(self.sample_rate)}, of"
 
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.mechanism,)
-
 
 @dataclass(frozen=True, slots=True)
 class TruncatedPoissonSampled(Sampling):
@@ -109,11 +106,7 @@ class TruncatedPoissonSampled(Sampling):
     population: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, Gaussian):
-            raise TypeError(
-                "mechanism must be a Gaussian, the only one for which a bound is known, "
-                f"got {self.mechanism!r}"
-            )
+        gaussian_of(self.mechanism)
         settle(
             self,
             sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
@@ -125,6 +118,3 @@ class TruncatedPoissonSampled(Sampling):
         rate = read(self.sample_rate)
         start = f"Poisson sample of {self.population}, rate {rate}"
         return f"{start}, at most {self.batch_limit} kept, of"
-
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.mechanism,)

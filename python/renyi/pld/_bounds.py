@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 
 from renyi._validation import count_of, delta_of, real_of
-from renyi.pld import _plan
+from renyi.pld import _moments, _plan
 from renyi.pld._cells import ROUNDING
 from renyi.pld._crossing import solved_epsilon, tighter
-from renyi.pld._distribution import PrivacyLossDistribution
-from renyi.pld._gaussian import REACH, Gaussian
+from renyi.pld._distribution import Part
 from renyi.pld._layout import Goal, Layout, first_layout, refined
-from renyi.pld._plan import Part
+from renyi.pld._parts import merged_parts
 from renyi.pld._single import single_delta, single_epsilon
 from renyi.pld._solve import Solved, composed, infinite_mass
 
@@ -64,7 +62,7 @@ class Composition:
         self._max_points = count_of(max_points, "max_points")
         if not 2**10 <= self._max_points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
-        self._parts, self._drift = _merged(parts)
+        self._parts, self._drift = merged_parts(parts)
         self._solved: list[Solved] = []
         self._coarse: Layout | None = None
         self._finest: tuple[Layout, float] | None = None  # with the relative width it gave
@@ -179,7 +177,7 @@ class Composition:
         if self._finest is None:
             return None
         layout, reached = self._finest
-        laws = _plan.laws(layout.pairs, layout.counts)
+        laws = _moments.laws(layout.pairs, layout.counts)
         choice = _plan.choose(laws, goal.epsilon, goal.rtol)
         solved = composed(layout, choice, goal, self._drift)
         enough = solved.relative_width(goal.epsilon) <= max(goal.rtol, 1.5 * reached)
@@ -219,7 +217,7 @@ class Composition:
     def _guess(self, delta: float) -> float:
         """Return about epsilon(delta), from the coarse lattices."""
         layout = self._layout()
-        laws = _plan.laws(layout.pairs, layout.counts)
+        laws = _moments.laws(layout.pairs, layout.counts)
         high = sum(c * float(law.losses[-1]) for law, c in zip(laws, layout.counts, strict=True))
         low = min(math.log1p(-delta), high)
         for _ in range(30):
@@ -229,40 +227,6 @@ class Composition:
             else:
                 high = middle
         return 0.5 * (low + high)
-
-
-def _merged(parts: Iterable[Part]) -> tuple[list[Part], float]:
-    """Check the parts, add up equal ones and merge Gaussians; return them and the drift of that."""
-    allowed = "an iterable of (PrivacyLossDistribution, count) pairs"
-    try:
-        items = list(parts)
-    except TypeError:
-        raise TypeError(f"parts must be {allowed}, got {parts!r}") from None
-    counts: dict[PrivacyLossDistribution, int] = {}
-    squares, gaussians = Fraction(0), 0
-    for item in items:
-        pair: object = item
-        if not (
-            isinstance(pair, tuple)
-            and len(pair) == 2
-            and isinstance(pair[0], PrivacyLossDistribution)
-        ):
-            raise TypeError(f"parts must be {allowed}, got {item!r}")
-        count = count_of(item[1])
-        if count > 10**9:
-            raise ValueError(f"count must be an integer in [0, 10^9], got {item[1]!r}")
-        if isinstance(item[0], Gaussian):
-            squares += count * Fraction(item[0].mu) ** 2
-            gaussians += count
-        elif count:
-            counts[item[0]] = counts.get(item[0], 0) + count
-    drift = 0.0
-    if gaussians:
-        mu = math.sqrt(float(squares))
-        counts[Gaussian(mu)] = 1
-        if gaussians > 1:
-            drift = 2.0 * ROUNDING * mu * (REACH + 2.0 * mu)
-    return list(counts.items()), drift
 
 
 def delta_bounds(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import epsilon_of, probability_of
+from renyi._validation import epsilon_of, integer_of, probability_of
 from renyi.pld._cells import NO_ATOMS, ROUNDING, Array, Atom, Atoms, Cells, empty_cells, summed
 from renyi.pld._distribution import PrivacyLossDistribution
 
@@ -119,14 +119,11 @@ class RandomizedResponse(OnlyAtoms):
 
     def __post_init__(self) -> None:
         p = probability_of(self.p, "p")
-        if isinstance(self.choices, bool) or not isinstance(self.choices, int | np.integer):
-            raise TypeError(f"choices must be an integer >= 2, got {self.choices!r}")
-        if self.choices < 2:
-            raise ValueError(f"choices must be an integer >= 2, got {self.choices!r}")
-        if not 0.0 < p < 1.0 or p * self.choices == 1.0:
+        choices = integer_of(self.choices, "choices", 2)
+        if not 0.0 < p < 1.0 or p * choices == 1.0:
             raise ValueError(f"p must be a number in (0, 1) other than 1/choices, got {self.p!r}")
         object.__setattr__(self, "p", p)
-        object.__setattr__(self, "choices", int(self.choices))
+        object.__setattr__(self, "choices", choices)
 
     def atoms(self) -> Atoms:
         others = self.choices - 1

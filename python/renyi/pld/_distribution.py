@@ -14,7 +14,7 @@ import numpy as np
 
 from renyi.pld._cells import NEGLIGIBLE, NO_ATOMS, ROUNDING, Array, Atoms, Cells
 
-__all__ = ["PrivacyLossDistribution", "Reversed", "require_pair"]
+__all__ = ["Part", "PrivacyLossDistribution", "Reversed", "require_pair"]
 
 
 class PrivacyLossDistribution(ABC):
@@ -107,6 +107,10 @@ class PrivacyLossDistribution(ABC):
             error[::-1],
             base.slip[::-1] + ROUNDING * np.where(np.isfinite(edges), np.abs(edges), 0.0),
         )
+
+
+Part = tuple[PrivacyLossDistribution, int]
+"""A pair and how often it is used."""
 
 
 @dataclass(frozen=True, slots=True)

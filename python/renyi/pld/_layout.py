@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from renyi.pld import _plan
-from renyi.pld._lattice import LatticePair
-from renyi.pld._plan import Part
+from renyi.pld import _moments, _plan
+from renyi.pld._cells import Atoms
+from renyi.pld._distribution import Part
+from renyi.pld._lattice import Lattice, LatticePair, discretise
 
-__all__ = ["Goal", "Layout", "first_layout", "refined"]
+__all__ = ["Goal", "Layout", "common_step", "first_layout", "refined"]
 
 _COARSE = 2048
 _HOPELESS = 2**15  # nodes after which convergence is judged
@@ -49,7 +50,7 @@ class Layout:
     def with_step(self, step: float, ranges: list[tuple[float, float]]) -> Layout:
         if self.quantum:
             step = self.quantum / math.ceil(self.quantum / step - 1e-9)
-        pairs = _plan.layout(self.parts, ranges, step, self.anchors)
+        pairs = _discretised(self.parts, ranges, step, self.anchors)
         return replace(self, ranges=ranges, step=step, pairs=pairs)
 
     def cropped(self, ranges: list[tuple[float, float]]) -> Layout:
@@ -74,7 +75,7 @@ def first_layout(parts: list[Part], max_points: int) -> Layout:
         atoms.append(heavy)
     exact = all(p.loss_range(_WIDE_TAIL)[0] == math.inf for p, _ in parts)
     widest = max(high - low for low, high in ranges)
-    step = _plan.common_step(atoms) if exact and widest > 0.0 else None
+    step = common_step(atoms) if exact and widest > 0.0 else None
     if exact and widest == 0.0:
         step = max(abs(anchors[0]), 1.0)
     if step is not None:
@@ -91,30 +92,71 @@ def first_layout(parts: list[Part], max_points: int) -> Layout:
     return Layout(parts, ranges, anchors, step, quantum, False, []).with_step(step, ranges)
 
 
+def common_step(atoms: list[Atoms]) -> float | None:
+    """Return the step of a lattice that holds all atoms of every part, if there is one.
+
+    Euclid's algorithm on the differences of each part's losses, stopped at their rounding errors.
+    """
+    gaps = [np.abs(part.loss[1:] - part.loss[0]) for part in atoms if len(part) > 1]
+    errors = [part.loss_error[1:] + part.loss_error[0] for part in atoms if len(part) > 1]
+    if not gaps:
+        return None
+    differences, error = np.concatenate(gaps), np.concatenate(errors)
+    widest = float(differences.max())
+    tolerance = 1e-9 * widest
+    differences, error = differences[differences > tolerance], error[differences > tolerance]
+    if not differences.size:
+        return None
+    step = float(differences.min())
+    while True:
+        if widest > 2.0**16 * step:
+            return None
+        rest = np.abs(differences - np.rint(differences / step) * step)
+        if float(rest.max()) <= tolerance:
+            break
+        step = float(rest[rest > tolerance].min())
+    # The estimate from the widest difference over its multiple, then a strict check.
+    step = widest / round(widest / step)
+    rest = np.abs(differences - np.rint(differences / step) * step)
+    return step if np.all(rest <= 4.0 * error + 2.0**-50 * differences) else None
+
+
+def _discretised(
+    parts: list[Part], ranges: list[tuple[float, float]], step: float, anchors: list[float]
+) -> list[LatticePair]:
+    """Discretise every part on its range with one step, nodes at the parts' anchors."""
+    pairs = []
+    for (distribution, _), (low, high), anchor in zip(parts, ranges, anchors, strict=True):
+        first = math.floor((low - anchor) / step - 1e-9)
+        last = max(math.ceil((high - anchor) / step + 1e-9), first + 1)
+        pairs.append(discretise(distribution, Lattice(step, anchor, first, last)))
+    return pairs
+
+
 def refined(layout: Layout, goal: Goal) -> tuple[_plan.Choice, Layout]:
     """Reduce the step until both sides' log moment functions agree, or the cap is reached."""
     epsilon, rtol, max_points = goal.epsilon, goal.rtol, goal.max_points
     choice: _plan.Choice | None = None
     previous: tuple[float, float] | None = None
     while True:
-        upper = _plan.laws(layout.pairs, layout.counts)
-        lower = _plan.laws(layout.pairs, layout.counts, upper=False)
+        upper = _moments.laws(layout.pairs, layout.counts)
+        lower = _moments.laws(layout.pairs, layout.counts, upper=False)
         if choice is None or max(law.logs.size for law in upper) < 2**16:
             choice = _plan.choose(upper, epsilon, rtol)
             if layout.exact:
                 return choice, layout
-        upper = _plan.with_bulk(upper, choice.limit)
-        cut = _plan.truncated(upper, choice.log_tail)
+        upper = _moments.with_bulk(upper, choice.limit)
+        cut = _moments.truncated(upper, choice.log_tail)
         cut_low = [
-            _plan.Law(low.logs[:n], low.losses[:n], low.count)
+            _moments.Law(low.logs[:n], low.losses[:n], low.count)
             for low, n in (
                 (low, int(np.searchsorted(low.losses, up.losses[-1], "right")))
                 for low, up in zip(lower, cut, strict=True)
             )
         ]
-        cut_low = _plan.with_bulk(cut_low, choice.limit)
+        cut_low = _moments.with_bulk(cut_low, choice.limit)
         slope = _plan.saddle(cut, epsilon, choice.slope)
-        k_upper, k_lower = _plan.moments(cut, slope), _plan.moments(cut_low, slope)
+        k_upper, k_lower = _moments.moments(cut, slope), _moments.moments(cut_low, slope)
         gap = k_upper.value - k_lower.value
         # The lower side's delta: what it allows to cut off may be cut off.
         log_delta = _plan.log_delta(cut, slope, epsilon) - max(gap, 0.0)

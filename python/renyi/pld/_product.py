@@ -27,7 +27,7 @@ from renyi._validation import count_of
 from renyi.pld._cells import ROUNDING, Array, Atoms, Cells, Indices, empty_cells, summed
 from renyi.pld._convolution import Law, composed, connected, merged
 from renyi.pld._discrete import OnlyAtoms
-from renyi.pld._distribution import PrivacyLossDistribution, require_pair
+from renyi.pld._distribution import Part, PrivacyLossDistribution, require_pair
 from renyi.pld._gaussian import STEEPEST
 
 __all__ = ["Product"]
@@ -35,8 +35,6 @@ __all__ = ["Product"]
 Flags = npt.NDArray[np.bool_]
 
 NEIGHBOURS = 3.0  # cells that two outcomes to be blended may lie apart
-
-Part = tuple[PrivacyLossDistribution, int]
 
 
 @dataclass(frozen=True)

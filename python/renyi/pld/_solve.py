@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from renyi.pld import _plan
+from renyi.pld import _moments, _plan
 from renyi.pld._cells import ROUNDING
 from renyi.pld._composed_loss import (
     ComposedLoss,
@@ -53,9 +53,9 @@ class Solved:
 def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> Solved:
     """Compose both sides at one tilt, on a window that holds all but a negligible tilted mass."""
     step, counts, pairs, limit = layout.step, layout.counts, layout.pairs, choice.limit
-    laws = _plan.with_bulk(_plan.laws(pairs, counts), limit)
+    laws = _moments.with_bulk(_moments.laws(pairs, counts), limit)
     if any(law.bulk == 0 or law.bulk == law.logs.size for law in laws):
-        laws, limit = _plan.with_bulk(laws, -math.inf), -math.inf
+        laws, limit = _moments.with_bulk(laws, -math.inf), -math.inf
     offset = sum(
         (c * Fraction(p.lattice.offset) for p, c in zip(pairs, counts, strict=True)), Fraction(0)
     )
@@ -163,19 +163,19 @@ def _left_out(
 
 
 def _tilt_and_window(
-    laws: list[_plan.Law], choice: _plan.Choice, goal: Goal
+    laws: list[_moments.Law], choice: _plan.Choice, goal: Goal
 ) -> tuple[float, float, float, tuple[float, float]]:
     """Return a tilt, the losses that enclose the tilted mass, and exponents that prove it.
 
     The saddle makes rounding errors least. With heavy tails a smaller tilt needs a shorter window,
     and some of the sixteen digits can be spared for it.
     """
-    blocks = _plan.reduced(laws, choice.slope)
-    origin = _plan.moments(laws, choice.slope).value - _plan.moments(blocks, 0.0).value
+    blocks = _moments.reduced(laws, choice.slope)
+    origin = _moments.moments(laws, choice.slope).value - _moments.moments(blocks, 0.0).value
     best = None
     for factor in (1.0, 0.85, 0.7, 0.55, 0.4):
         slope = factor * choice.slope
-        k = _plan.moments(blocks, slope - choice.slope)
+        k = _moments.moments(blocks, slope - choice.slope)
         # Tilted, delta is this small; the mass outside is tolerated relative to it.
         log_size = min(choice.log_delta - (origin + k.value - slope * goal.epsilon), 0.0)
         if factor == 1.0:
@@ -191,20 +191,20 @@ def _tilt_and_window(
 
 
 def _chernoff(
-    blocks: list[_plan.Law], shift: float, goal: float
+    blocks: list[_moments.Law], shift: float, goal: float
 ) -> tuple[float, float, tuple[float, float]]:
     """Return losses between which the law tilted by ``shift`` has all mass but e^goal per side.
 
     With the exponents s at which the bound E e^(s (L - x)) reaches it.
     """
     ends, exponents = [], []
-    k = _plan.moments(blocks, shift)
+    k = _moments.moments(blocks, shift)
     guess = math.sqrt(-2.0 * goal / max(k.variance, 1e-300))
     for sign in (-1.0, 1.0):
         best, best_s = math.inf, guess
         for factor in np.geomspace(0.01, 3.0, 24):
             s = float(factor * guess)
-            value = _plan.moments(blocks, shift + sign * s).value - k.value
+            value = _moments.moments(blocks, shift + sign * s).value - k.value
             end = (value - goal) / s
             if end < best:
                 best, best_s = end, s

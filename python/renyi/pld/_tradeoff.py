@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import real_of
-from renyi.pld import _plan
 from renyi.pld._bounds import MAX_POINTS, Composition
 from renyi.pld._cells import ROUNDING, Array, summed
-from renyi.pld._plan import Part
+from renyi.pld._distribution import Part
+from renyi.pld._layout import common_step
 
 __all__ = ["beta_lower", "discrete_tradeoff"]
 
@@ -56,7 +56,7 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
     items = Composition(parts).parts
     atoms = [distribution.atoms() for distribution, _ in items]
     continuous = any(d.loss_range(1e-9)[0] < math.inf for d, _ in items)
-    step = 1.0 if all(len(a) < 2 for a in atoms) else _plan.common_step(atoms)
+    step = 1.0 if all(len(a) < 2 for a in atoms) else common_step(atoms)
     if continuous or step is None or not all(map(len, atoms)):
         raise ValueError("parts must be of finitely many losses on one lattice, got others")
     p, q = np.ones(1), np.ones(1)

@@ -1,0 +1,196 @@
+"""``renyi compare``: classical composition, moments and the exact curve side by side."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli import figure, output
+from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, runs, varying
+from renyi.cli.options import METHODS
+from renyi.cli.output import Column, plain
+from renyi.cli.settings import require
+from renyi.cli.values import UsageError
+
+if TYPE_CHECKING:
+    from renyi.comparison import Row
+
+Record = dict[str, Any]
+
+HEADINGS = dict(
+    zip(
+        METHODS,
+        ("no sampling", "advanced", "optimal", "C(c1, c2)", "moments", "Renyi-DP", "exact"),
+        strict=True,
+    )
+)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Epsilon at a given delta, or delta at a given epsilon, by every method."""
+    require(options, "noise_multiplier")
+    given, wanted = _given(options)
+    every, names = runs(options), _names(options)
+    values = [float(value) for value in getattr(options, given)]
+    if options.plot or options.show:
+        every = _over_steps(options, every, values)
+    cells = [(run, value) for run in every for value in values]
+    found = [(run, value, _rows(run, given, value, names)) for run, value in output.progress(cells)]
+    if options.plot or options.show:
+        _draw(options, [(run, rows) for run, _, rows in found])
+    records = [record for cell in found for record in _records(*cell, given, wanted)]
+    if emit_data(options, records, {"noise": "standard deviation / sensitivity of the adjacency"}):
+        return 0
+    if options.plot:
+        print(f"figure written to {options.plot}")
+    elif not options.show:
+        keys = (*INPUT_KEYS, given)
+        if len(cells) == 1:
+            _print_one(options, records, keys, wanted)
+        else:
+            _print_sweep(options, found, keys, given, wanted)
+        _print_assumptions(records)
+    return 0
+
+
+def _given(options: argparse.Namespace) -> tuple[str, str]:
+    if options.epsilon is not None and options.delta is not None:
+        raise UsageError("--epsilon excludes --delta: one is given, the other compared")
+    if options.epsilon is None:
+        if options.delta is None:
+            raise UsageError(
+                "--delta is required (a number strictly between 0 and 1), or --epsilon"
+            )
+        return "delta", "epsilon"
+    return "epsilon", "delta"
+
+
+def _names(options: argparse.Namespace) -> tuple[str, ...]:
+    return options.methods or METHODS
+
+
+def _over_steps(
+    options: argparse.Namespace, every: list[Record], values: Sequence[float]
+) -> list[Record]:
+    """Return the runs of a figure: those given, or up to the steps of the one that was."""
+    from renyi.comparison import steps_grid
+
+    figure.check(options, 1)
+    others = {tuple(run[key] for key in INPUT_KEYS[:4] if key in run) for run in every}
+    if len(others) > 1 or len(values) > 1:
+        raise UsageError("a figure must have one setting, over the steps, got several")
+    if len(every) > 1:
+        return sorted(every, key=lambda run: run["steps"])
+    run = {key: value for key, value in every[0].items() if key != "epochs"}
+    if run["steps"] == 1:
+        raise UsageError("--steps must be above 1 for a figure over the steps, got 1")
+    return [{**run, "steps": steps} for steps in steps_grid(run["steps"])]
+
+
+def _rows(run: Record, given: str, value: float, names: Sequence[str]) -> tuple[Row, ...]:
+    from renyi.comparison import compare as compared
+
+    numbers = run["noise_multiplier"], run["sample_rate"], run["steps"]
+    if given == "delta":
+        return compared(*numbers, delta=value, methods=names)
+    return compared(*numbers, epsilon=value, methods=names)
+
+
+def _records(
+    run: Record, value: float, rows: Sequence[Row], given: str, wanted: str
+) -> list[Record]:
+    """Return a record for every method, with its ratio to the exact one if that is there."""
+    exact = next((getattr(row, wanted) for row in rows if row.method == "exact"), None)
+    return [
+        {
+            **run,
+            given: value,
+            "method": row.method,
+            "label": row.label,
+            wanted: getattr(row, wanted),
+            "times_exact": getattr(row, wanted) / exact if exact else None,
+            "sampling": row.sampling,
+            "adjacency": row.adjacency,
+        }
+        for row in rows
+    ]
+
+
+def _print_one(
+    options: argparse.Namespace, records: Sequence[Record], keys: Sequence[str], wanted: str
+) -> None:
+    print_fixed(records, keys)
+    output.print_table(
+        [
+            Column("label", "method", lambda text: text.replace("é", "e"), left=True),
+            Column(wanted, wanted, lambda value: output.round_up(value, options.digits)),
+            Column("times_exact", "times exact", _ratio),
+        ],
+        records,
+    )
+
+
+def _print_sweep(
+    options: argparse.Namespace,
+    found: Sequence[tuple[Record, float, Sequence[Row]]],
+    keys: Sequence[str],
+    given: str,
+    wanted: str,
+) -> None:
+    wide = [
+        {**run, given: value, **{row.method: getattr(row, wanted) for row in rows}}
+        for run, value, rows in found
+    ]
+    columns = [input_column(key) for key in varying(wide, keys)]
+    columns += [
+        Column(name, HEADINGS[name], lambda value: output.round_up(value, options.digits))
+        for name in _names(options)
+    ]
+    print(f"{wanted}, by method")
+    print_fixed(wide, keys)
+    output.print_table(columns, wide)
+
+
+def _print_assumptions(records: Sequence[Record]) -> None:
+    """Say what each method holds for, methods with the same under one head."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        names = groups.setdefault((record["sampling"], record["adjacency"]), [])
+        if HEADINGS[record["method"]] not in names:
+            names.append(HEADINGS[record["method"]])
+    print("\nAssumes")
+    facts = {}
+    for (sampling, adjacency), (first, *others) in groups.items():
+        also = f"(and {', '.join(others)}) " if others else ""
+        facts[first] = f"{also}sampling: {sampling}; adjacency: {adjacency}"
+    if "no sampling" in facts:
+        facts["no sampling"] += "; another algorithm: every epoch is one step with all of the data"
+    facts["noise"] = (
+        "normal, standard deviation = noise multiplier x sensitivity of the adjacency: where a "
+        "record is replaced, a sum of clipped contributions moves by twice the clipping norm"
+    )
+    facts["release"] = "the results of all steps may be seen, not only the last"
+    output.print_facts(facts)
+
+
+def _ratio(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    return plain(float(f"{value:.3g}"))
+
+
+def _draw(options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[Row]]]) -> None:
+    from renyi.comparison import plot_comparison
+
+    run, rows = found[0]
+    given = f"δ = {plain(rows[0].delta)}" if options.epsilon is None else ""
+    given = given or f"ε = {plain(rows[0].epsilon)}"
+    title = (
+        f"σ = {plain(run['noise_multiplier'])}, q = {plain(run['sample_rate'])}, {given}\n"
+        "noise relative to the sensitivity of each method's own adjacency"
+    )
+    with figure.sheet(options) as axes:
+        plot_comparison([run["steps"] for run, _ in found], [rows for _, rows in found], ax=axes)
+        axes.set_title(title, fontsize="medium")

@@ -1,0 +1,143 @@
+"""Hockey-stick divergences and max divergences against enumeration of all sets."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from renyi import classic, pld
+
+
+def sets(size):
+    return (
+        list(chosen)
+        for count in range(size + 1)
+        for chosen in itertools.combinations(range(size), count)
+    )
+
+
+def pairs(count, size=5):
+    rng = np.random.default_rng(11)
+    for _ in range(count):
+        p, q = rng.dirichlet(np.full(size, 0.5)), rng.dirichlet(np.full(size, 0.5))
+        yield p / math.fsum(p), q / math.fsum(q)
+
+
+def hockey_stick(p, q, epsilon):
+    return max(math.fsum(p[s]) - math.exp(epsilon) * math.fsum(q[s]) for s in sets(len(p)))
+
+
+def max_divergence(p, q, delta):
+    found = -math.inf
+    for s in sets(len(p)):
+        mass, other = math.fsum(p[s]), math.fsum(q[s])
+        if mass > delta:
+            found = max(found, math.log((mass - delta) / other) if other else math.inf)
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [-0.7, 0.0, 0.3, 1.0, 4.0])
+def test_hockey_stick_is_the_best_set(epsilon):
+    for p, q in pairs(40):
+        lower, upper = classic.hockey_stick((p, q), epsilon)
+        exact = hockey_stick(p, q, epsilon)
+        assert lower - 1e-15 <= exact <= upper + 1e-16
+        assert upper - lower <= 1e-13
+        both = max(exact, hockey_stick(q, p, epsilon))
+        assert both <= classic.indistinguishability_delta((p, q), epsilon) + 1e-16
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.4])
+def test_max_divergence_is_the_supremum_over_sets(delta):
+    for p, q in pairs(40):
+        lower, upper = classic.approximate_max_divergence((p, q), delta)
+        exact = max_divergence(p, q, delta)
+        assert lower - 1e-11 <= exact <= upper + 1e-12
+        both = max(exact, max_divergence(q, p, delta), 0.0)
+        found = classic.indistinguishability_epsilon((p, q), delta)
+        assert both - 1e-12 <= found <= both + 1e-11
+
+
+def test_the_maximum_over_points_is_something_else():
+    p, q = np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.1, 0.8])
+    by_points = max(math.log((a - 0.25) / b) for a, b in zip(p, q, strict=True))
+    _, upper = classic.approximate_max_divergence((p, q), 0.25)
+    assert upper == pytest.approx(math.log(0.35 / 0.2))
+    assert by_points < 0.0 < upper
+
+
+def test_outcomes_that_only_one_has():
+    pair = ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5])
+    assert classic.indistinguishability_delta(pair, 3.0) == pytest.approx(0.5)
+    assert classic.indistinguishability_epsilon(pair, 0.4) == math.inf
+    assert classic.indistinguishability_epsilon(pair, 0.51) <= 1e-9
+    assert classic.loss_tail(*pair, 10.0) == pytest.approx(0.5)
+
+
+def test_equal_distributions_cannot_be_told_apart():
+    pair = ([0.5, 0.5], [0.5, 0.5])
+    assert classic.indistinguishability_delta(pair, 0.0) <= 1e-15
+    assert classic.indistinguishability_epsilon(pair, 0.0) <= 1e-14
+
+
+def test_a_tail_gives_a_guarantee_but_not_the_other_way():
+    # Claim 2: (log(4/3), 1/3)-indistinguishable, but the loss exceeds log(4/3) with 3/5
+    p, q = [0.4, 0.6], [0.6, 0.4]
+    epsilon = math.log(4 / 3)
+    assert classic.indistinguishability_delta((p, q), epsilon) <= 1 / 3
+    assert classic.loss_tail(p, q, epsilon) == pytest.approx(0.6)
+    for a, b in pairs(60):
+        for at in (0.1, 0.5, 2.0):
+            tail = max(classic.loss_tail(a, b, at), classic.loss_tail(b, a, at))
+            assert tail >= classic.indistinguishability_delta((a, b), at) - 1e-15
+            assert classic.loss_tail(a, b, at) == pytest.approx(a[np.log(a / b) > at].sum())
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_densities_by_their_logarithms(sigma):
+    def log_p(x):
+        return -0.5 * ((x - 1.0) / sigma) ** 2 - math.log(sigma * math.sqrt(2.0 * math.pi))
+
+    def log_q(x):
+        return -0.5 * (x / sigma) ** 2 - math.log(sigma * math.sqrt(2.0 * math.pi))
+
+    pair = pld.Density(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
+    for epsilon in (0.0, 0.4, 1.5):
+        exact = classic.gaussian_delta(sigma, epsilon)
+        lower, upper = classic.hockey_stick(pair, epsilon)
+        assert lower <= exact <= upper + 1e-12
+        assert upper - lower <= 1e-11
+    delta = classic.gaussian_delta(sigma, 0.4)
+    assert classic.indistinguishability_epsilon(pair, delta) == pytest.approx(0.4, abs=1e-9)
+
+
+def test_a_loss_that_turns():
+    # two bumps against one: the loss rises and falls twice
+    def log_p(x):
+        return np.log(
+            0.5 * np.exp(-0.5 * (x - 2) ** 2) + 0.5 * np.exp(-0.5 * (x + 2) ** 2)
+        ) - 0.5 * (np.log(2 * np.pi))
+
+    def log_q(x):
+        return -0.5 * (x / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi))
+
+    pair = pld.Density(log_p, log_q, -20.0, 20.0)
+    x = np.linspace(-20.0, 20.0, 400_001)
+    excess = np.maximum(np.exp(log_p(x)) - math.exp(0.2) * np.exp(log_q(x)), 0.0)
+    lower, upper = classic.hockey_stick(pair, 0.2)
+    assert lower - 1e-8 <= excess.sum() * (x[1] - x[0]) <= upper + 1e-8
+    assert upper - lower < 1e-9
+
+
+def test_arguments():
+    with pytest.raises(TypeError, match="pair must be"):
+        classic.hockey_stick([0.5, 0.5], 0.0)
+    with pytest.raises(ValueError, match="q must be as long as p"):
+        classic.hockey_stick(([0.5, 0.5], [1.0]), 0.0)
+    with pytest.raises(ValueError, match="p must be"):
+        classic.hockey_stick(([0.5, 0.6], [0.5, 0.5]), 0.0)
+    with pytest.raises(ValueError, match="epsilon must be"):
+        classic.hockey_stick(([1.0], [1.0]), math.nan)
+    with pytest.raises(ValueError, match="delta must be"):
+        classic.approximate_max_divergence(([1.0], [1.0]), 1.5)

@@ -1,0 +1,173 @@
+"""The subsampling theorem and its Rényi twin, against all samples of small data sets."""
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from renyi import classic, special
+
+
+def hockey_stick(p, q, epsilon):
+    return np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
+
+
+def renyi(p, q, order):
+    return math.log((p**order * q ** (1.0 - order)).sum()) / (order - 1.0)
+
+
+def random_mechanism(rng, largest):
+    """The law of an output for each number of ones in the sample."""
+    return [rng.dirichlet(np.full(4, 0.7)) + 1e-4 for _ in range(largest + 1)]
+
+
+def normalised(laws):
+    return [law / law.sum() for law in laws]
+
+
+def fixed_size(laws, data, size):
+    samples = list(itertools.combinations(data, size))
+    return sum(laws[sum(sample)] for sample in samples) / len(samples)
+
+
+def poisson(laws, data, rate):
+    found = np.zeros_like(laws[0])
+    for kept in itertools.product([0, 1], repeat=len(data)):
+        weight = math.prod(rate if one else 1.0 - rate for one in kept)
+        found += weight * laws[sum(x for x, one in zip(data, kept, strict=True) if one)]
+    return found
+
+
+def neighbours(laws):
+    """Laws of samples that differ in one record: the number of ones differs by one."""
+    for a, b in itertools.pairwise(laws):
+        yield a, b
+        yield b, a
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 5])
+def test_fixed_size_samples(size):
+    rng = np.random.default_rng(size)
+    population = 5
+    for _ in range(25):
+        laws = normalised(random_mechanism(rng, size))
+        for epsilon in (0.1, 0.6, 1.5):
+            delta = max(hockey_stick(p, q, epsilon) for p, q in neighbours(laws))
+            found = classic.subsampled(epsilon, delta, size / population)
+            for ones in range(population):
+                data = [1] * ones + [0] * (population - ones)
+                other = [1] * (ones + 1) + [0] * (population - ones - 1)
+                p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
+                worst = max(hockey_stick(p, q, found.epsilon), hockey_stick(q, p, found.epsilon))
+                assert worst <= found.delta + 1e-15
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
+def test_poisson_samples(rate):
+    rng = np.random.default_rng(int(100 * rate))
+    for _ in range(25):
+        laws = normalised(random_mechanism(rng, 4))
+        for epsilon in (0.1, 0.6, 1.5):
+            delta = max(hockey_stick(p, q, epsilon) for p, q in neighbours(laws))
+            found = classic.subsampled(epsilon, delta, rate)
+            for ones in range(4):
+                data = [1] * ones + [0] * (3 - ones)
+                p, q = poisson(laws, data, rate), poisson(laws, [*data, 1], rate)
+                worst = max(hockey_stick(p, q, found.epsilon), hockey_stick(q, p, found.epsilon))
+                assert worst <= found.delta + 1e-15
+
+
+@pytest.mark.parametrize("q", [1e-4, 0.05, 0.5])
+@pytest.mark.parametrize("sigma", [0.6, 2.0])
+def test_it_is_an_equality_for_gaussian_noise(q, sigma):
+    for epsilon in (0.1, 1.0, 4.0):
+        base = classic.gaussian_delta(sigma, epsilon)
+        found = classic.subsampled(epsilon, base, q)
+        exact = float(special.sampled_gaussian_delta_remove(q, sigma, found.epsilon))
+        assert exact <= found.delta
+        assert exact == pytest.approx(found.delta, rel=1e-9)
+
+
+@pytest.mark.parametrize("rate", [1e-300, 1e-9, 0.01, 0.7, 1.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.5, 30.0, 699.0, 701.0, 1e5])
+def test_forth_and_back(rate, epsilon):
+    found = classic.subsampled(epsilon, 1e-5, rate)
+    with mp.workdps(700):
+        exact = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(epsilon)))
+        assert exact <= found.epsilon <= exact * (1 + mp.mpf(1e-10)) + mp.mpf(1e-320)
+        assert mp.mpf(rate) * mp.mpf(1e-5) <= found.delta
+    back = classic.before_subsampling(epsilon, 1e-12, rate)
+    with mp.workdps(700):
+        exact = mp.log1p(mp.expm1(mp.mpf(epsilon)) / mp.mpf(rate))
+        assert exact * (1 - mp.mpf(1e-10)) - mp.mpf(1e-320) <= back.epsilon <= exact
+        assert back.delta <= min(mp.mpf(1e-12) / mp.mpf(rate), 1)
+    again = classic.subsampled(back.epsilon, back.delta, rate)
+    assert again.epsilon <= epsilon * (1 + 1e-10) + 1e-320
+
+
+def test_edges():
+    assert classic.subsampled(math.inf, 1.0, 0.5) == (math.inf, pytest.approx(0.5))
+    assert classic.subsampled(0.0, 0.0, 0.5) == (0.0, 0.0)
+    assert classic.before_subsampling(0.0, 0.0, 0.5) == (0.0, 0.0)
+    assert classic.before_subsampling(1.0, 0.6, 0.5).delta == 1.0
+    assert classic.before_subsampling(math.inf, 0.1, 0.5).epsilon == math.inf
+    for bad in (0.0, 1.5, math.nan):
+        with pytest.raises(ValueError, match=r"rate must be a number in \(0, 1\]"):
+            classic.subsampled(1.0, 0.1, bad)
+        with pytest.raises(ValueError, match="rate must be"):
+            classic.before_subsampling(1.0, 0.1, bad)
+    with pytest.raises(ValueError, match="delta must be"):
+        classic.subsampled(1.0, 2.0, 0.5)
+
+
+def test_the_shorter_sum_of_the_text_is_not_implied():
+    # sqrt(2 k r log(1/beta)) epsilon + 2 k r epsilon^2 = .8087 for a minibatch run
+    rate, epochs, epsilon, slack = 0.01, 10, 0.5, 1e-5
+    step = classic.subsampled(epsilon, 0.0, rate).epsilon
+    count = round(epochs / rate)
+    found = [
+        classic.advanced_composition(step, slack, count=count, form=form).epsilon
+        for form in ("independent", "adaptive")
+    ]
+    assert [round(value, 4) for value in found] == [1.0232, 1.0295]
+    # 2 sqrt(2 k r log(1/beta)) epsilon + 8 k r epsilon^2, with its factors, is
+    root = math.sqrt(2.0 * epochs * rate * math.log(1 / slack))
+    assert found[1] <= 2.0 * root * epsilon + 8.0 * epochs * rate * epsilon**2
+
+
+# Rényi divergences.
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 10.0])
+def test_convexity_bounds_the_divergence_of_samples(order):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        laws = normalised(random_mechanism(rng, 3))
+        rdp = max(renyi(p, q, order) for p, q in neighbours(laws))
+        for size, population in ((1, 4), (3, 4)):
+            bound = classic.subsampled_rdp(order, rdp, size / population)
+            for ones in range(population):
+                data = [1] * ones + [0] * (population - ones)
+                other = [1] * (ones + 1) + [0] * (population - ones - 1)
+                p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
+                assert max(renyi(p, q, order), renyi(q, p, order)) <= bound * (1 + 1e-12)
+        bound = classic.subsampled_rdp(order, rdp, 0.3)
+        for ones in range(3):
+            data = [1] * ones + [0] * (2 - ones)
+            p, q = poisson(laws, data, 0.3), poisson(laws, [*data, 1], 0.3)
+            assert max(renyi(p, q, order), renyi(q, p, order)) <= bound * (1 + 1e-12)
+
+
+def test_the_convexity_bound_is_linear_in_the_rate():
+    found = classic.subsampled_rdp(10.0, 10.0 / 32.0, 0.01)
+    assert found == pytest.approx(0.01616, abs=5e-6)
+    assert found > 400 * float(special.rdp_sampled_gaussian(0.01, 4.0, 10.0))
+    # the weaker corollary r (e^((l-1) rho) - 1)/(l - 1)
+    assert found <= 0.01 * math.expm1(9.0 * 10.0 / 32.0) / 9.0
+    assert classic.subsampled_rdp(3.0, 0.0, 0.5) == 0.0
+    assert classic.subsampled_rdp(3.0, 0.7, 1.0) == pytest.approx(0.7)
+    for bad in (1.0, 0.5, math.inf):
+        with pytest.raises(ValueError, match="order must be"):
+            classic.subsampled_rdp(bad, 1.0, 0.5)

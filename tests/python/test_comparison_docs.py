@@ -1,0 +1,50 @@
+"""The written comparison shows what the commands and functions give."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from renyi.classic import log_moment_constant
+from renyi.cli import main
+from renyi.comparison import compare
+
+FOLDER = Path(__file__).parents[2] / "docs"
+TEXT = (FOLDER / "comparison.md").read_text(encoding="utf-8")
+CONSOLE = re.findall(r"```console\n\$ renyi (.*?)\n(.*?)```", TEXT, re.DOTALL)
+TABLES = [
+    [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", TEXT, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("command", "output"), CONSOLE)
+def test_commands(capsys, command, output):
+    assert main(shlex.split(command)) == 0
+    assert capsys.readouterr().out.startswith(output)
+
+
+def test_the_table_of_delta():
+    table = TABLES[1]
+    assert table[0][:4] == ["q", "k", "σ", "ε"]
+    methods = [name.strip("`") for name in table[0][4:]]
+    for row in table[2:]:
+        q, k, sigma, epsilon = map(float, row[:4])
+        found = compare(sigma, q, round(k / q), epsilon=epsilon, methods=methods)
+        for one, cell in zip(found, row[4:], strict=True):
+            assert one.delta <= float(cell) <= one.delta * 1.11
+
+
+def test_the_table_of_constants():
+    table = TABLES[2]
+    for row in table[2:]:
+        for c2, cell in zip(table[0][1:], row[1:], strict=True):
+            found = log_moment_constant(float(row[0]), float(c2))
+            assert found <= float(cell) <= found * 1.01
+
+
+def test_everything_is_there():
+    assert len(CONSOLE) == 2
+    assert len(TABLES) == 3
+    assert (FOLDER / re.findall(r"!\[.*?\]\((.*?)\)", TEXT)[0]).stat().st_size < 100_000
