@@ -68,7 +68,7 @@ def test_grid_mechanism_is_rounded_up():
         (lambda: Grid(1.0).sum(np.full((1, 2), math.nan)), "rows must be finite and below 2^50"),
         (lambda: Grid(1.0).sum(np.full((1, 2), 2.0**50)), "rows must be finite and below 2^50"),
         (lambda: Grid(1.0).sum(np.zeros((2, 2)), np.ones(3)), "factors must have the shape (2,)"),
-        (lambda: Grid(1.0).sensitivity(1.0, 10, "swap"), "adjacency must be 'add_remove'"),
+        (lambda: Grid(1.0).sensitivity(1.0, 10, "swap"), "adjacency must be one of 'add_remove'"),
         (lambda: Grid(1.0).sensitivity(1.0, 0), "dimension must be an integer >= 1"),
         (lambda: Grid(1.0).mechanism(0.0, max_norm=1, dimension=1), "scale must be a number in (0"),
     ],

@@ -213,7 +213,7 @@ def test_bad_arguments_of_calibration():
         TrainingPlan.calibrated(1.0, 1e-5, noise_multiplier=1.0, **run)
     with pytest.raises(ValueError, match="target_epsilon must be"):
         TrainingPlan.calibrated(0.0, 1e-5, **run)
-    with pytest.raises(ValueError, match="accountant must be 'pld' or 'rdp', got 'gdp'"):
+    with pytest.raises(ValueError, match="accountant must be one of 'pld', 'rdp', got 'gdp'"):
         TrainingPlan.calibrated(1.0, 1e-5, accountant="gdp", **run)
-    with pytest.raises(ValueError, match="accountant must be 'pld' or 'rdp'"):
+    with pytest.raises(ValueError, match="accountant must be one of 'pld', 'rdp'"):
         plan().get_epsilon(1e-5, accountant="gdp")

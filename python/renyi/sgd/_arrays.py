@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from renyi._validation import real_of
 
-__all__ = ["fresh", "in_memory_order", "noisy_array", "single_scale"]
+__all__ = ["float_dtype", "fresh", "in_memory_order", "noisy_array", "single_scale"]
+
+
+def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
+    """Return float32 or float64."""
+    kind = np.dtype(value)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, got {kind}")
+    return kind
 
 
 def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
@@ -36,9 +44,7 @@ def in_memory_order(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 
 def fresh(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     """Return ``out``, checked, or a new array."""
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise TypeError(f"dtype must be float32 or float64, got {kind}")
+    kind = float_dtype(dtype)
     if out is None:
         return np.empty(shape, kind)
     noisy_array(out, "out", (kind,))

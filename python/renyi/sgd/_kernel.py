@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._sgd import clip_into
+from renyi._validation import one_of
 from renyi.sgd._rows import Array, Rows, output_of
 from renyi.sgd._rule import Rule
 
-__all__ = ["Nonfinite", "Norms", "nonfinite_of", "norms_for", "refuse_nonfinite", "run_rule"]
+__all__ = ["NONFINITE", "Nonfinite", "Norms", "norms_for", "refuse_nonfinite", "run_rule"]
 
 Norms = npt.NDArray[np.float64]
 Nonfinite = Literal["zero", "raise"]
+NONFINITE: tuple[Nonfinite, ...] = get_args(Nonfinite)
 
 
 def norms_for(rows: Rows, rule: Rule, per_layer: bool, out: Any, sums: list[Array]) -> Norms:
@@ -50,9 +52,9 @@ def run_rule(
     return factors.reshape(norms.shape)
 
 
-def refuse_nonfinite(rows: Rows, nonfinite: Any, threads: int) -> None:
+def refuse_nonfinite(rows: Rows, nonfinite: Nonfinite, threads: int) -> None:
     """Raise where the caller wants to hear of rows that are not finite."""
-    if nonfinite_of(nonfinite) == "zero":
+    if one_of(nonfinite, "nonfinite", NONFINITE) == "zero":
         return
     rule = Rule("flat", (1.0,), (0,) * len(rows.arrays), 0.0, 1.0)
     norms = norms_for(rows, rule, False, None, [])
@@ -60,11 +62,3 @@ def refuse_nonfinite(rows: Rows, nonfinite: Any, threads: int) -> None:
     bad = np.flatnonzero(np.isnan(norms))
     if bad.size:
         raise ValueError(f"grads must be finite, got {bad.size} rows that are not, first {bad[0]}")
-
-
-def nonfinite_of(value: Any) -> Nonfinite:
-    """Return what to do with rows that are not finite."""
-    if value not in ("zero", "raise"):
-        raise ValueError(f"nonfinite must be 'zero' or 'raise', got {value!r}")
-    known: Nonfinite = value
-    return known

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, Literal
 
-from renyi._validation import integer_of, real_of
+from renyi._validation import integer_of, one_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
 from renyi.accountants._base import adjacency_of
 
@@ -22,23 +22,24 @@ __all__ = [
 Sampling = Literal["poisson", "fixed_size", "shuffled"]
 AccountantName = Literal["pld", "rdp"]
 
-_HOLDS_FOR: dict[str, tuple[Adjacency, ...]] = {
+_HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
 }
 
+_ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
+    "pld": PLDAccountant,
+    "rdp": RDPAccountant,
+}
+
 
 def sampling_of(value: Any) -> Sampling:
     """Return a known sampling scheme."""
-    if value not in _HOLDS_FOR:
-        allowed = ", ".join(map(repr, _HOLDS_FOR))
-        raise ValueError(f"sampling must be one of {allowed}, got {value!r}")
-    known: Sampling = value
-    return known
+    return one_of(value, "sampling", _HOLDS_FOR)
 
 
-def adjacency_for(value: Any, sampling: str) -> Adjacency:
+def adjacency_for(value: Any, sampling: Sampling) -> Adjacency:
     """Return a neighbouring relation that a sampling scheme holds for."""
     known = adjacency_of(value)
     if known not in _HOLDS_FOR[sampling]:
@@ -49,9 +50,7 @@ def adjacency_for(value: Any, sampling: str) -> Adjacency:
 
 def accountant_named(name: Any) -> type[PLDAccountant] | type[RDPAccountant]:
     """Return a kind of accountant by its name."""
-    if name not in ("pld", "rdp"):
-        raise ValueError(f"accountant must be 'pld' or 'rdp', got {name!r}")
-    return PLDAccountant if name == "pld" else RDPAccountant
+    return _ACCOUNTANTS[one_of(name, "accountant", _ACCOUNTANTS)]
 
 
 def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str) -> int:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi.sgd._arrays import float_dtype
+
 __all__ = [
     "Array",
     "Arrays",
@@ -80,10 +82,7 @@ def sum_dtype(rows: Rows, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
     """Return float32 or float64: by default the wider of the arrays' and float32."""
     if dtype is None:
         return np.result_type(np.float32, *(array.dtype for array in rows.arrays))
-    chosen = np.dtype(dtype)
-    if chosen not in _KINDS[1:]:
-        raise TypeError(f"dtype must be float32 or float64, got {chosen}")
-    return chosen
+    return float_dtype(dtype)
 
 
 def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

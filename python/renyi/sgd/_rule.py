@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
-from renyi._validation import real_of
+from renyi._validation import one_of, real_of
 from renyi.accountants._base import Adjacency
 
 __all__ = ["Clipping", "Rule", "bound_of", "rule_of", "sensitivity_of"]
 
 Clipping = Literal["flat", "per_layer", "automatic"]
-_ALLOWED: tuple[Clipping, ...] = ("flat", "per_layer", "automatic")
+_ALLOWED: tuple[Clipping, ...] = get_args(Clipping)
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ def bound_of(value: Any, name: str = "max_grad_norm") -> float:
 
 def rule_of(clipping: Any, max_grad_norm: Any, stability: Any, arrays: int) -> Rule:
     """Return the rule of a clipping by its name."""
-    if clipping not in _ALLOWED:
-        allowed = ", ".join(map(repr, _ALLOWED))
-        raise ValueError(f"clipping must be one of {allowed}, got {clipping!r}")
+    one_of(clipping, "clipping", _ALLOWED)
     gamma = real_of(stability, "stability", "a number in [0, 2^96]")
     if not 0.0 <= gamma <= LARGEST_BOUND:
         raise ValueError(f"stability must be a number in [0, 2^96], got {stability!r}")

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
+from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
-from renyi.sgd._kernel import Nonfinite, nonfinite_of, norms_for, refuse_nonfinite, run_rule
+from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, rows_of
 from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
@@ -69,14 +71,12 @@ class ClipAccumulator:
         given = [shapes] if self._single else list(shapes)
         if not given:
             raise ValueError("shapes must be a shape or a list of at least one, got an empty list")
-        self._dtype = np.dtype(dtype)
-        if self._dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise TypeError(f"dtype must be float32 or float64, got {self._dtype}")
+        self._dtype = float_dtype(dtype)
         self._clipping: Clipping = clipping
         self._stability = stability
         self._adjacency = adjacency_of(adjacency)
         self._threads = threads_of(threads)
-        self._nonfinite = nonfinite_of(nonfinite)
+        self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
         self._shapes: list[Any] = given
         self._start()
         self.max_grad_norm = max_grad_norm

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi.accountants._base import Adjacency, adjacency_of
+from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._ghost_norms import LayerNorms, layer_norms, norm_above
 from renyi.sgd._rows import Array, rows_of
@@ -117,9 +118,7 @@ def ghost_clip_and_sum(
     """
     checked = _checked(layers)
     bound = bound_of(max_grad_norm)
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise TypeError(f"dtype must be float32 or float64, got {kind}")
+    kind = float_dtype(dtype)
     norms = _joint(checked)
     factors = _factors(norms, bound, kind)
     sums: list[Array] = []

@@ -12,9 +12,12 @@ import numpy.typing as npt
 
 from renyi._noise import sum_on_grid
 from renyi._validation import integer_of
+from renyi.accountants import Adjacency
+from renyi.accountants._base import adjacency_of
 from renyi.mechanisms import ZCDP
 from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 from renyi.sgd._arrays import noisy_array
+from renyi.sgd._rule import sensitivity_of
 from renyi.sgd._threads import threads_of
 
 __all__ = ["Grid"]
@@ -119,7 +122,9 @@ class Grid:
             )
         return total
 
-    def sensitivity(self, max_norm: float, dimension: int, adjacency: str = "add_remove") -> float:
+    def sensitivity(
+        self, max_norm: float, dimension: int, adjacency: Adjacency = "add_remove"
+    ) -> float:
         """Bound how far one record moves `sum`, in the L2 norm, as a length; rounded up.
 
         A row of norm at most ``max_norm`` is moved by half a spacing in each of ``dimension``
@@ -128,15 +133,10 @@ class Grid:
         """
         norm = number_in(max_norm, "max_norm", FINITE_POSITIVE)
         root = _up(math.sqrt(integer_of(dimension, "dimension", 1)))
-        if adjacency not in ("add_remove", "zero_out", "replace_one"):
-            raise ValueError(
-                f"adjacency must be 'add_remove', 'zero_out' or 'replace_one', got {adjacency!r}"
-            )
-        one = _up(_up(norm) + root * self.spacing / 2)
-        return 2.0 * one if adjacency == "replace_one" else one
+        return sensitivity_of(_up(_up(norm) + root * self.spacing / 2), adjacency_of(adjacency))
 
     def mechanism(
-        self, scale: float, *, max_norm: float, dimension: int, adjacency: str = "add_remove"
+        self, scale: float, *, max_norm: float, dimension: int, adjacency: Adjacency = "add_remove"
     ) -> ZCDP:
         """Return what `sum` with discrete Gaussian noise of ``scale`` is to an accountant.
 
