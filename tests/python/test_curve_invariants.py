@@ -177,3 +177,11 @@ def test_cases_reported_elsewhere():
         ((0.00033, 4.0, 10_000), 1.1e-18, 0.06721357),
     ):
         assert composed(steps).get_epsilon(delta) == pytest.approx(epsilon, rel=2e-6)
+
+
+def test_losses_that_rise_to_the_limit():
+    """Tilted laws with a peak beyond the limit: a direct sum of convolutions gives 7.8e-85."""
+    lower, upper = composed((0.01, 4.0, 316)).get_delta_bounds(1.0)
+    assert lower <= 7.8e-85 * 1.05
+    assert upper >= 7.8e-85 * 0.95
+    assert upper <= composed((0.01, 4.0, 400)).get_delta_bounds(1.0)[1]

@@ -21,8 +21,9 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kTarget = 41.0;       // e^-41 = 1.6e-18
 constexpr double kLargestShift = 2.0;  // of u, in widths of the tilted law: what is summed there is up to e^2 larger
 constexpr double kPanel = 0.4;         // largest half-width of a panel, see sampled_gaussian_below.cpp
+constexpr double kFlank = 4.0;         // and S times that, where the integrand rises to the limit like e^{S u}
 constexpr double kPanelPerStep = 1.0;  // and its part of the step of the trapezoidal rule, which falls with y
-constexpr double kMostPairs = 400.0;   // of panels: with more, the transform is given up
+constexpr double kMostPairs = 400.0;   // of panels: with more, every sum is 0 and the transform NaN
 constexpr double kShiftPays = 0.5;     // a node there costs twice as much
 
 }  // namespace
@@ -31,10 +32,11 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
                      double limit) noexcept
     : law_(q, sigma), direction_(direction), alpha_(alpha), target_(kTarget + std::max(log_count, 0.0)) {
     const double c = law_.c;
-    const double low = far_mode(law_, alpha, 0.0);
-    const double high = direction == Direction::remove ? far_mode(law_, alpha, alpha * c) : low;
-    const bool two = high - low > 1.0 && high < limit;
-    edge_ = direction == Direction::remove && limit < kInfinity && low < limit;
+    // A peak beyond the limit counts as far as it reaches below it: the limit stands for its mode.
+    const bool cut = direction == Direction::remove && limit < kInfinity;
+    const double low = std::min(far_mode(law_, alpha, 0.0), cut ? limit : kInfinity);
+    const double high = direction == Direction::remove ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
+    const bool two = high - low > 1.0;
     const double at_low = far_height(law_, alpha, low), at_high = two ? far_height(law_, alpha, high) : at_low;
     mode_ = at_high > at_low ? high : low;
     const double odds = lane_exp(-std::fabs(law_.logit(mode_)));
@@ -69,10 +71,11 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
             window_count_ = 2;
         }
     }
-    edge_ = edge_ && (windows_[0].last + mode_ > limit || (window_count_ == 2 && windows_[1].last + mode_ > limit));
+    edge_ = cut && windows_[window_count_ - 1].last + mode_ > limit;
     if (edge_) {
         windows_[0].last = limit - mode_;
         window_count_ = 1;
+        panel_ = std::min(kPanel, kFlank / std::max(alpha * c * law_.posterior(limit) - limit, 0.0));
     }
     const double w = std::max(law_.w(mode_), -708.0);
     loss_ = w < 700.0 ? lane_log1p(law_.q * lane_expm1(w)) : law_.log_ratio(mode_);
@@ -125,10 +128,11 @@ template <class Visit>
 void TiltedLaw::for_each_panel(double h, Visit visit) const noexcept {
     const Node node{alpha_, law_.c, mode_, p_, one_minus_p_};
     const double first = windows_[0].first, length = windows_[0].last - first;
-    const double pairs = std::ceil(length / (4.0 * std::min(kPanel, kPanelPerStep * h)));
+    const double pairs = std::ceil(length / (4.0 * std::min(panel_, kPanelPerStep * h)));
+    if (pairs > kMostPairs) return;
     const double half_width = length / (4.0 * pairs);
     Chunk chunk;
-    for (double j = 0.0; j < std::min(pairs, kMostPairs); ++j) {
+    for (double j = 0.0; j < pairs; ++j) {
         for (int i = 0; i < kChunk; ++i) {
             const int half = i / 16, n = i % 8;
             const double middle = first + (4.0 * j + 2.0 * half + 1.0) * half_width;
@@ -168,7 +172,6 @@ void TiltedLaw::add_log_characteristic(double first, double step, double count, 
                                        double* phase) const noexcept {
     const double last = (first + kLanes - 1.0) * step, h = step_for(last);
     double cosine[kLanes] = {}, sine[kLanes] = {}, weight = 0.0;
-    if (edge_ && windows_[0].last - windows_[0].first > 4.0 * kPanelPerStep * h * kMostPairs) weight = kNaN;
     if (shifts(last)) {
         weight = add_on_shifted_line(first, step, cosine, sine);
     } else {
@@ -180,7 +183,9 @@ void TiltedLaw::add_log_characteristic(double first, double step, double count, 
     const double sign = direction_ == Direction::remove ? 1.0 : -1.0;
     for (int j = 0; j < kLanes; ++j) {
         const double re = cosine[j] / weight, im = sine[j] / weight;
-        log_modulus[j] += count * 0.5 * std::log1p(2.0 * re + (re * re + im * im));
+        // Near 1 the sums count by themselves, near 0 what they leave of 1.
+        log_modulus[j] +=
+            count * (re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im)));
         phase[j] += count * sign * std::atan2(im, 1.0 + re);
     }
 }

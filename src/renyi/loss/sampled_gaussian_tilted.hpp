@@ -72,7 +72,8 @@ private:
     double shift_, shifted_step_;  // the line Im u = shift_, for large y
     Window windows_[2];
     int window_count_;
-    bool edge_ = false;  // the tilted law does not die down before the limit
+    double panel_ = 0.0;  // largest half-width of a panel, if there is an edge:
+    bool edge_;           // the tilted law does not die down before the limit
 };
 
 }  // namespace renyi
