@@ -78,6 +78,7 @@ LOSSES = [
     pld.DiscreteLaplace(2.0, 3),
     pld.Gaussian(0.5),
     pld.Gumbel(2.0),
+    pld.GeneralisedGaussian(1.5, 2.0),
     pld.GaussianMixture([0.75, 0.25], [0, 1], 2.0),
     pld.Laplace(2.0),
     pld.Mixed((0.5,), (pld.Laplace(1.0),)),
@@ -86,6 +87,7 @@ LOSSES = [
     pld.PoissonSampled(pld.Laplace(0.1), 1 / 3),
     pld.RandomizedResponse(0.75, 3),
     pld.ReplaceOneSampledGaussian(0.01, 1.0),
+    pld.StudentT(3.0, 2.0),
     pld.Reversed(pld.Discrete((0.25, 0.75), (0.5, 0.5))),
 ]
 

@@ -8,8 +8,10 @@ from renyi.pld._discrete import ApproximateDP, Discrete, RandomizedResponse
 from renyi.pld._distribution import PrivacyLossDistribution, Reversed
 from renyi.pld._exponential import BoundedRange, Laplace
 from renyi.pld._gaussian import Gaussian, ReplaceOneSampledGaussian, sampled_gaussian
+from renyi.pld._generalised_gaussian import GeneralisedGaussian
 from renyi.pld._gumbel import Gumbel
 from renyi.pld._integers import DiscreteGaussian, DiscreteLaplace
+from renyi.pld._logistic import logistic
 from renyi.pld._mixed import Bracketed, Mixed
 from renyi.pld._mixture import GaussianMixture
 from renyi.pld._product import Product
@@ -21,6 +23,7 @@ from renyi.pld._sampling import (
     truncated_poisson_sampled,
 )
 from renyi.pld._spliced import Spliced
+from renyi.pld._student import StudentT
 from renyi.pld._tradeoff import beta_lower, discrete_tradeoff
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "DiscreteLaplace",
     "Gaussian",
     "GaussianMixture",
+    "GeneralisedGaussian",
     "Gumbel",
     "Laplace",
     "Mixed",
@@ -47,10 +51,12 @@ __all__ = [
     "ReplaceOneSampledGaussian",
     "Reversed",
     "Spliced",
+    "StudentT",
     "beta_lower",
     "delta_bounds",
     "discrete_tradeoff",
     "epsilon_bounds",
+    "logistic",
     "poisson_sampled",
     "sampled_gaussian",
     "sampled_with_replacement",

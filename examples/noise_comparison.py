@@ -1,0 +1,174 @@
+"""Is there a better noise than the Gaussian? Exact privacy curves of noises of equal variance.
+
+One number of sensitivity 1 is released with noise of one standard deviation: Gaussian, Laplace,
+Gumbel, logistic, generalised Gaussian, Student's t; once, 16 and 256 times, and 1000 times from
+Poisson samples of one in a hundred. Every epsilon is that of the exact curve, the upper end of a
+certified bracket, and the worse of adding and removing a record. docs/noise.md has the answer.
+
+    python -m pip install ".[plot]"
+    python examples/noise_comparison.py [noise.png]
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi import Gaussian, Gumbel, Laplace, PLDAccountant, PoissonSampled, pld
+from renyi.mechanisms import Mechanism, PrivacyLoss
+
+DELTAS = (1e-5, 1e-10)
+CURVE = np.logspace(-1.0, -10.0, 10)
+
+
+class Release(NamedTuple):
+    """How often noise of which standard deviation is used, on samples of which rate."""
+
+    title: str
+    deviation: float
+    count: int
+    rate: float = 1.0
+
+
+RELEASES = (
+    Release("1 use", 4.0, 1),
+    Release("16 uses", 4.0, 16),
+    Release("256 uses", 4.0, 256),
+    Release("1000 sampled uses", 2.0, 1000, 0.01),
+)
+
+
+class Noise(NamedTuple):
+    """A noise of standard deviation 1: its name, scale, and Fisher information."""
+
+    name: str
+    scale: float
+    information: float
+    style: str
+    shape: float = math.nan
+
+    def mechanism(self, deviation: float) -> Mechanism:
+        """Return the release of one number of sensitivity 1."""
+        scale = self.scale * deviation
+        match self.name.split()[0]:
+            case "Gaussian":
+                return Gaussian(scale)
+            case "Laplace":
+                return Laplace(scale)
+            case "Gumbel":
+                return Gumbel(scale)
+            case "logistic":
+                return PrivacyLoss(pld.logistic(scale))
+            case "Student":
+                return PrivacyLoss(pld.StudentT(self.shape, scale))
+        return PrivacyLoss(pld.GeneralisedGaussian(self.shape, scale))
+
+
+def student(degrees: float, style: str) -> Noise:
+    """Return Student's t noise."""
+    scale = math.sqrt((degrees - 2.0) / degrees)
+    information = (degrees + 1.0) / (degrees + 3.0) / scale**2
+    return Noise(f"Student t, {degrees:g} degrees", scale, information, style, degrees)
+
+
+def generalised(shape: float, style: str) -> Noise:
+    """Return noise of density proportional to e^(-|x/scale|^shape)."""
+    gamma = math.gamma
+    scale = math.sqrt(gamma(1.0 / shape) / gamma(3.0 / shape))
+    information = (shape / scale) ** 2 * gamma(2.0 - 1.0 / shape) / gamma(1.0 / shape)
+    return Noise(f"shape {shape:g}", scale, information, style, shape)
+
+
+NOISES = (
+    Noise("Gaussian", 1.0, 1.0, "k-"),
+    Noise("Laplace", math.sqrt(0.5), 2.0, "C0-"),
+    Noise("Gumbel", math.sqrt(6.0) / math.pi, math.pi**2 / 6.0, "C1-"),
+    Noise("logistic", math.sqrt(3.0) / math.pi, math.pi**2 / 9.0, "C2-"),
+    student(3.0, "C3:"),
+    student(5.0, "C3--"),
+    student(10.0, "C3-"),
+    generalised(1.5, "C4-"),
+    generalised(3.0, "C5-"),
+)
+
+
+def epsilons(
+    noise: Noise, release: Release, deltas: npt.ArrayLike, rtol: float = 1e-3
+) -> npt.NDArray[np.float64]:
+    """Return the epsilon of a release at each delta, to a relative error of delta of about rtol."""
+    mechanism = noise.mechanism(release.deviation)
+    if release.rate < 1.0:
+        mechanism = PoissonSampled(mechanism, release.rate)
+    accountant = PLDAccountant().compose(mechanism, release.count)
+    return np.array(
+        [accountant.get_epsilon_bounds(float(d), rtol=rtol)[1] for d in np.asarray(deltas)]
+    )
+
+
+def draw(path: str, points: npt.NDArray[np.float64] = CURVE) -> None:
+    """Draw the curves into a file."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, grid = plt.subplots(2, 2, figsize=(11.0, 8.0), layout="constrained", sharey=True)
+    for axes, release in zip(grid.flat, RELEASES, strict=True):
+        _draw_panel(axes, release, points)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(r"$\delta$")
+    for axes in grid[1]:
+        axes.set_xlabel(r"$\varepsilon$")
+    grid[1, 0].legend(fontsize="x-small", loc="lower left")
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+def _draw_panel(axes: Any, release: Release, points: npt.NDArray[np.float64]) -> None:
+    for noise in NOISES:
+        width = 2.2 if noise.name == "Gaussian" else 1.2
+        axes.semilogy(
+            epsilons(noise, release, points, 1e-2), points, noise.style, lw=width, label=noise.name
+        )
+    deviation = f"standard deviation {release.deviation:g}"
+    largest = 1.6 * float(epsilons(NOISES[0], release, points[-1:])[-1])
+    axes.set(title=f"{release.title}, {deviation}", xlim=(0.0, largest))
+
+
+def table() -> list[str]:
+    """Return the rows of the table, in Markdown."""
+    heads = [f"{release.title}, δ = {_power(d)}" for release in RELEASES for d in DELTAS]
+    rows = [f"| noise | Fisher information | {' | '.join(heads)} |"]
+    rows.append("|---|" + "---:|" * (1 + len(heads)))
+    for noise in NOISES:
+        cells = [
+            _rounded_up(value) for release in RELEASES for value in epsilons(noise, release, DELTAS)
+        ]
+        rows.append(f"| {noise.name} | {noise.information:.4g} | {' | '.join(cells)} |")
+    return rows
+
+
+def _rounded_up(value: float) -> str:
+    """Write four digits, rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(value / unit) * unit:.4g}"
+
+
+def _power(delta: float) -> str:
+    return f"1e{round(math.log10(delta))}"
+
+
+def main(path: str = "noise.png") -> None:
+    """Print the table and draw the figure."""
+    for row in table():
+        print(row, flush=True)
+    draw(path)
+    print(f"figure written to {path}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
