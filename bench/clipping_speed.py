@@ -5,8 +5,12 @@
 
 Each number of threads has a process of its own, since NumPy's library takes it from the
 environment. Contenders take turns, and the best of all rounds counts: these are limits of the
-memory, and what disturbs them only makes them slower. PyTorch does what Opacus does with
-per-sample gradients; it is named as absent where it is not installed.
+memory, and what disturbs them only makes them slower; the share of the reading speed is given as a
+median over the rounds too. PyTorch does what Opacus does with per-sample gradients; it is named as
+absent where it is not installed.
+
+A row cannot be added before its norm is known, so it is read twice, the second time from a cache
+at best: what that alone costs on a machine is measured too, by NumPy's fastest reading.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import time
@@ -24,9 +29,17 @@ from pathlib import Path
 from typing import Any
 
 OUTPUT = Path(__file__).parent / "results" / "clipping_speed.md"
-SHAPES = ((25_600, 10_000), (2_560, 100_000), (256, 1_000_000), (16, 16_000_000))
+SHAPES = (
+    (25_600, 10_000, "C"),
+    (2_560, 100_000, "C"),
+    (256, 1_000_000, "C"),
+    (16, 16_000_000, "C"),
+    (25_600, 10_000, "F"),
+)
 BOUND = 1.0
 READS = ("one read (bits or)", "one read (largest integer)", "one read (squares summed)")
+TWICE = "read twice"
+CACHED = 1 << 20  # bytes that are read twice before the next ones, or one row
 OURS = "renyi"
 
 
@@ -40,7 +53,7 @@ def contenders(array: Any, threads: int) -> Iterator[tuple[str, Callable[[], Any
     from renyi.sgd import clip_and_sum, per_sample_norms
 
     pool = ThreadPoolExecutor(threads)
-    flat = array.reshape(-1)
+    flat = array.ravel(order="K")
     parts = [
         flat[len(flat) * i // threads : len(flat) * (i + 1) // threads] for i in range(threads)
     ]
@@ -48,10 +61,18 @@ def contenders(array: Any, threads: int) -> Iterator[tuple[str, Callable[[], Any
     def reading(reduce: Callable[[Any], Any]) -> Callable[[], Any]:
         return lambda: list(pool.map(reduce, parts))
 
+    def twice(part: Any) -> None:
+        words = part.view(np.uint64)
+        step = max(CACHED, array.shape[1] * array.itemsize) // words.itemsize
+        for first in range(0, len(words), step):
+            np.bitwise_or.reduce(words[first : first + step])
+            np.bitwise_or.reduce(words[first : first + step])
+
     yield READS[0], reading(lambda part: np.bitwise_or.reduce(part.view(np.uint64)))
     yield READS[1], reading(lambda part: part.view(np.int32).max())
     yield READS[2], lambda: per_sample_norms(array, threads=threads)
-    out = np.empty(array.shape[1], array.dtype)
+    yield TWICE, reading(twice)
+    out = np.full(array.shape[1], 0, array.dtype)  # its pages are there
     yield OURS, lambda: clip_and_sum(array, BOUND, out=out, threads=threads).sum
 
     def naive() -> Any:
@@ -79,8 +100,26 @@ def contenders(array: Any, threads: int) -> Iterator[tuple[str, Callable[[], Any
     yield "PyTorch, as Opacus does", opacus
 
 
+def extra_memory(call: Callable[[], Any]) -> float | None:
+    """Return the bytes that a call needed at most beyond what there was (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _status("VmRSS")
+        call()
+        return _status("VmHWM") - before
+    except OSError:
+        return None
+
+
+def _status(field: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return float(line.split()[1]) * 1024
+    raise OSError(field)
+
+
 def measure(threads: int, rounds: int, shrink: int) -> None:
-    """Print best times in seconds, a line of JSON for each shape."""
+    """Print times in seconds and bytes of memory, a line of JSON for each shape."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -89,46 +128,61 @@ def measure(threads: int, rounds: int, shrink: int) -> None:
     for first in range(0, size, 10**7):
         part = buffer[first : first + 10**7]
         part[...] = rng.standard_normal(len(part), dtype=np.float32)
-    for full, columns in SHAPES:
+    for full, columns, order in SHAPES:
         rows = max(1, full // shrink)
-        array = buffer[: rows * columns].reshape(rows, columns)
-        best: dict[str, float] = {}
+        array = buffer[: rows * columns].reshape((rows, columns), order=order)
+        seconds: dict[str, list[float]] = {}
         results: dict[str, Any] = {}
         calls = list(contenders(array, threads))
+        memory = {name: extra_memory(call) for name, call in calls}
         for turn in range(rounds):
             for name, call in calls[turn % len(calls) :] + calls[: turn % len(calls)]:
                 begin = time.perf_counter()
                 results[name] = call()
-                best[name] = min(best.get(name, np.inf), time.perf_counter() - begin)
+                seconds.setdefault(name, []).append(time.perf_counter() - begin)
         for name, result in results.items():
-            if name not in READS and not np.allclose(result, results[OURS], rtol=1e-3, atol=1e-3):
+            if name in (*READS, TWICE):
+                continue
+            if not np.allclose(result, results[OURS], rtol=1e-3, atol=1e-3):
                 raise AssertionError(f"{name} differs")
-        line = {"rows": rows, "columns": columns, "threads": threads, "best": best}
+        label = f"{rows:,} x {columns:,}" + (", Fortran order" if order == "F" else "")
+        line = {"shape": label, "threads": threads, "seconds": seconds, "memory": memory}
         print(json.dumps(line), flush=True)
 
 
-# ------------------------------------------------------------------------------------- the table
+# ------------------------------------------------------------------------------------ the tables
 
 
-def table(lines: list[dict[str, Any]]) -> str:
+def speed(lines: list[dict[str, Any]]) -> str:
     """Rows of times: share of the fastest reading, times as long as renyi."""
-    names = [n for n in lines[0]["best"] if n not in (*READS, OURS)]
-    head = [
-        "rows x columns",
-        "threads",
-        "one read, NumPy",
-        "renyi",
-        "share",
-        "share of renyi's read",
-    ]
+    names = [n for n in lines[0]["seconds"] if n not in (*READS, TWICE, OURS)]
+    head = ["rows x columns", "threads", "one read", TWICE, "renyi", "share", "median", "norms"]
     cells = [[*head, *names]]
     for line in lines:
-        best = line["best"]
+        seconds = line["seconds"]
+        best = {name: min(times) for name, times in seconds.items()}
         read, ours = min(best[READS[0]], best[READS[1]]), best[OURS]
-        row = [f"{line['rows']:,} x {line['columns']:,}", str(line["threads"])]
-        row += [_ms(read), _ms(ours), f"{read / ours:.0%}", f"{best[READS[2]] / ours:.0%}"]
+        rounds = zip(seconds[READS[0]], seconds[READS[1]], seconds[OURS], strict=True)
+        median = statistics.median(min(a, b) / c for a, b, c in rounds)
+        row = [line["shape"], str(line["threads"]), _ms(read), _ms(best[TWICE]), _ms(ours)]
+        row += [f"{read / ours:.0%}", f"{median:.0%}", f"{read / best[READS[2]]:.0%}"]
         row += [f"{_ms(best[name])} ({best[name] / ours:.1f} x)" for name in names]
         cells.append(row)
+    return _table(cells)
+
+
+def memory(lines: list[dict[str, Any]]) -> str:
+    """Rows of megabytes that a call needed beyond its arguments."""
+    names = [n for n in lines[0]["memory"] if n not in (*READS, TWICE)]
+    cells = [["rows x columns", "threads", *names]]
+    for line in lines:
+        found = [line["memory"][name] for name in names]
+        found = ["?" if bytes is None else f"{bytes / 1e6:.1f} MB" for bytes in found]
+        cells.append([line["shape"], str(line["threads"]), *found])
+    return _table(cells)
+
+
+def _table(cells: list[list[str]]) -> str:
     cells.insert(1, ["---"] * len(cells[0]))
     return "\n".join("| " + " | ".join(row) + " |" for row in cells)
 
@@ -157,12 +211,18 @@ def main() -> None:
         command += ["--quick"] if options.quick else []
         child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
         lines += [json.loads(line) for line in child.stdout.decode().splitlines()]
+    torch = (
+        "PyTorch is not installed. " if not any("Torch" in n for n in lines[0]["seconds"]) else ""
+    )
     text = (
         "# Speed of clipping and summing\n\n"
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors, float32, "
-        f"best of {rounds} rounds, load {os.getloadavg()[0]:.1f} at the end. One read: the fastest "
-        "of NumPy's reductions of the same array on as many threads; renyi's read: "
-        "`per_sample_norms`. In brackets: times as long as renyi.\n\n" + table(lines) + "\n"
+        f"best of {rounds} rounds, load {os.getloadavg()[0]:.1f} at the end. {torch}One read: the "
+        "fastest of NumPy's reductions of the same array on as many threads. Read twice: the same, "
+        "every row (or 1 MiB of rows) once more before the next. Share: one read / renyi, of the "
+        "best rounds and the median of all. Norms: the same for `per_sample_norms`. In brackets: "
+        f"times as long as renyi.\n\n{speed(lines)}\n\nMemory that a call takes beyond its "
+        f"arguments and `out`, at its peak:\n\n{memory(lines)}\n"
     )
     print(text)
     if not options.quick:

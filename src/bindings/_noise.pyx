@@ -8,6 +8,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
+from libcpp.memory cimport make_unique, unique_ptr
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -193,43 +194,35 @@ cdef class ChaCha20:
                 add_discrete_gaussian(stream, sigma, &out[0], count, threads)
 
     def poisson_sample(self, int64_t population, double rate):
-        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
         cdef vector[int64_t] members
-        try:
-            with nogil:
-                members = poisson_sample(words[0], population, rate)
-        finally:
-            del words
+        with nogil:
+            members = poisson_sample(words.get()[0], population, rate)
         return from_vector(members)
 
     def choose(self, int64_t population, int64_t size):
-        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
         cdef vector[int64_t] members
-        try:
-            with nogil:
-                members = choose(words[0], population, size)
-        finally:
-            del words
+        with nogil:
+            members = choose(words.get()[0], population, size)
         return from_vector(members)
 
     def choose_repeated(self, int64_t population, int64_t size):
         out = np.empty(size, np.int64)
         cdef int64_t[::1] view = out
-        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
         if size:
             with nogil:
-                choose_repeated(words[0], population, &view[0], size)
-        del words
+                choose_repeated(words.get()[0], population, &view[0], size)
         return out
 
     def permutation(self, int64_t size):
         out = np.arange(size, dtype=np.int64)
         cdef int64_t[::1] view = out
-        cdef WordSource* words = new WordSource(self.generator.derive())
+        cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
         if size:
             with nogil:
-                shuffle(words[0], &view[0], size)
-        del words
+                shuffle(words.get()[0], &view[0], size)
         return out
 
 

@@ -25,6 +25,22 @@ std::vector<In> numbers(std::size_t count, double scale, unsigned seed) {
 
 bool equal(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
+// The same numbers elsewhere, in every place of a line of the cache.
+void moved(const RowKernels& kernels, std::size_t item, const char* row, const char* other, std::size_t n) {
+    std::vector<double> sums(kTile, 0.25);
+    const double squares = kernels.add_and_sum_squares(sums.data(), row, 0.7f, other, n, nullptr);
+    std::vector<char> memory((n + 64) * item);
+    for (std::size_t place = 0; place * item < 64; ++place) {
+        char* const copy = memory.data() + place * item;
+        std::memcpy(copy, row, n * item);
+        std::vector<double> found(kTile, 0.25);
+        CHECK(equal(kernels.add_and_sum_squares(found.data(), copy, 0.7f, other, n, nullptr), squares));
+        CHECK(std::memcmp(found.data(), sums.data(), sums.size() * sizeof(double)) == 0);
+        std::memcpy(copy, other, n * item);
+        CHECK(equal(kernels.sum_squares(copy, n, nullptr), squares));
+    }
+}
+
 void instruction_sets(int element, bool wide) {
     const RowKernels& kernels = row_kernels(static_cast<Element>(element), wide);
     const std::size_t item = size_of(static_cast<Element>(element)), room = kTile + 7;
@@ -55,6 +71,7 @@ void instruction_sets(int element, bool wide) {
             CHECK(equal(kernels.add_and_sum_squares(sums.data(), row, factor, other, n, nullptr),
                         baseline::add_and_sum_squares(element, wide, same.data(), row, factor, other, n)));
             CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
+            moved(kernels, item, row, other, n);
         }
     }
 }

@@ -12,7 +12,7 @@ constexpr std::size_t kGroupBytes = 384 * kKibi;     // more would push out the 
 constexpr std::size_t kLongRow = 8 * kKibi * kKibi;  // a few rows fit in a third-level cache
 constexpr std::size_t kShareBytes = 512 * kKibi;     // less is not worth a thread
 
-constexpr std::size_t kLeastBlock = 32, kLargestBlock = 256, kBlocks = 32;
+constexpr std::size_t kLeastBlock = 32, kLargestBlock = 256, kBlocks = 16;
 
 std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -24,8 +24,6 @@ std::size_t rows_of_group(std::size_t row_bytes, bool gathers) {
 
 }  // namespace
 
-std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
-
 ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
     std::size_t row_bytes = 0;
     bool gathers = false;
@@ -36,6 +34,7 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
             if (!task.groups.empty()) tiles_of[task.groups[a]].push_back(tiles.size());
             tiles.push_back({a, first, std::min(kTile, array.size - first)});
         }
+        kernels.push_back(&row_kernels(array.element, task.wide_sum));
         row_bytes += array.bytes_of_row();
         sum_bytes += array.size * size_of_sum(task);
         gathers = gathers || !array.contiguous;

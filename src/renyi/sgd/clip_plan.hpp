@@ -14,6 +14,7 @@ struct Tile {
 
 struct ClipPlan {
     std::vector<Tile> tiles;
+    std::vector<const RowKernels*> kernels;  // of each array
     // Of each norm:
     std::vector<std::vector<std::size_t>> tiles_of;
     std::vector<ClipBound> bounds;
@@ -29,6 +30,7 @@ struct ClipPlan {
     std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
 };
 
-std::size_t size_of_sum(const ClipTask& task) noexcept;  // bytes of an element
+// Bytes of an element.
+inline std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
 
 }  // namespace renyi

@@ -67,7 +67,7 @@ void ClipSweep::sweep(Range now, Range before, Range tiles, bool forth, std::siz
 void ClipSweep::work_on(const Tile& tile, Range now, Range before, const void* after, const void* before_after,
                         void* const* sums) noexcept {
     const RowArray& array = task_.arrays[tile.array];
-    const RowKernels& kernels = row_kernels(array.element, task_.wide_sum);
+    const RowKernels& kernels = *plan_.kernels[tile.array];
     const std::size_t reading = now.end - now.first, adding = before.end - before.first;
     const char *now_rows, *before_rows;
     std::ptrdiff_t pitch = static_cast<std::ptrdiff_t>(kGatherPitch);
@@ -94,7 +94,7 @@ void ClipSweep::work_on(const Tile& tile, Range now, Range before, const void* a
         const bool adds = factor.factor != 0.0;
         const void* ahead_row = r + 1 < adding ? before_rows + offset + pitch : before_after;
         if (r >= reading) {
-            if (adds) add(sum, before_rows + offset, array, factor, tile.count, ahead_row);
+            if (adds) add(kernels, sum, before_rows + offset, factor, tile.count, ahead_row);
             continue;
         }
         const char* row = now_rows + offset;
@@ -104,14 +104,13 @@ void ClipSweep::work_on(const Tile& tile, Range now, Range before, const void* a
             squares = kernels.add_and_sum_squares(sum, before_rows + offset, factor.factor, row, tile.count, ahead);
         } else {
             squares = kernels.sum_squares(row, tile.count, ahead);
-            if (adds) add(sum, before_rows + offset, array, factor, tile.count, ahead_row);
+            if (adds) add(kernels, sum, before_rows + offset, factor, tile.count, ahead_row);
         }
     }
 }
 
-void ClipSweep::add(void* sum, const char* row, const RowArray& array, const RowFactor& factor, std::size_t n,
+void ClipSweep::add(const RowKernels& kernels, void* sum, const char* row, const RowFactor& factor, std::size_t n,
                     const void* ahead) noexcept {
-    const RowKernels& kernels = row_kernels(array.element, task_.wide_sum);
     if (factor.narrow) {
         kernels.add(sum, row, factor.factor, n, ahead);
     } else {
@@ -154,7 +153,7 @@ RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
     double largest = 0.0;
     for (const std::size_t t : plan_.tiles_of[norm]) {
         const Tile& tile = plan_.tiles[t];
-        const double here = row_kernels(task_.arrays[tile.array].element, true).largest(row_of(tile, row), tile.count);
+        const double here = plan_.kernels[tile.array]->largest(row_of(tile, row), tile.count);
         if (!std::isfinite(here)) return {std::numeric_limits<double>::infinity(), 0};
         largest = std::max(largest, here);
     }
@@ -163,8 +162,7 @@ RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
     double sum = 0.0;
     for (const std::size_t t : plan_.tiles_of[norm]) {
         const Tile& tile = plan_.tiles[t];
-        sum += row_kernels(task_.arrays[tile.array].element, true)
-                   .sum_squares_scaled(row_of(tile, row), tile.count, std::ldexp(1.0, -exponent));
+        sum += plan_.kernels[tile.array]->sum_squares_scaled(row_of(tile, row), tile.count, std::ldexp(1.0, -exponent));
     }
     return {sum, exponent};
 }

@@ -33,8 +33,8 @@ private:
     void sweep(Range now, Range before, Range tiles, bool forth, std::size_t next_row, void* const* sums) noexcept;
     void work_on(const Tile& tile, Range now, Range before, const void* after, const void* before_after,
                  void* const* sums) noexcept;
-    void add(void* sum, const char* row, const RowArray& array, const RowFactor& factor, std::size_t n,
-             const void* ahead) noexcept;
+    static void add(const RowKernels& kernels, void* sum, const char* row, const RowFactor& factor, std::size_t n,
+                    const void* ahead) noexcept;
     void find_factors(Range rows, bool reports) noexcept;
     RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept;
     RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept;

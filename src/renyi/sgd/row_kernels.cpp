@@ -1,6 +1,9 @@
 #include "renyi/sgd/row_kernels.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <type_traits>
 
 #include "renyi/fp/multiversion.hpp"
 
@@ -22,10 +25,14 @@ RENYI_INLINE float widen(Half x) noexcept {
     return std::bit_cast<float>(found | ((x.bits & 0x8000u) << 16));
 }
 
-RENYI_INLINE double joined(double* lanes) noexcept {
-    for (std::size_t half = kSumLanes / 2; half > 0; half /= 2)
-        for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    return lanes[0];
+// Lane i is lanes[(i - shift) mod kSumLanes].
+RENYI_INLINE double joined(const double* lanes, std::size_t shift) noexcept {
+    double sums[kSumLanes / 2];
+    for (std::size_t i = 0; i < kSumLanes / 2; ++i)
+        sums[i] = lanes[(i - shift) % kSumLanes] + lanes[(i - shift + kSumLanes / 2) % kSumLanes];
+    for (std::size_t half = kSumLanes / 4; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+    return sums[0];
 }
 
 // Into the second-level cache, a cache line for each that is read.
@@ -38,22 +45,46 @@ RENYI_INLINE void fetch(const void* ahead, std::size_t j) noexcept {
 #endif
 }
 
+// A compiler that knows parts to lie side by side loads them at once and shuffles them apart, which takes longer than
+// to convert each from memory.
 template <class In>
+RENYI_INLINE const In* unrelated(const In* row) noexcept {
+#if defined(__GNUC__)
+    asm("" : "+r"(row));
+#endif
+    return row;
+}
+
+// Singles Width at a time. Squares of halves and singles are exact in double: fused or not, the bits are the same.
+template <std::size_t Width, bool Fused, class In>
+RENYI_INLINE void add_squares(double* __restrict lanes, const In* __restrict row) noexcept {
+    constexpr std::size_t kStep = std::is_same_v<In, float> ? Width : kSumLanes;
+    constexpr bool kFused = Fused && !std::is_same_v<In, double>;
+#if defined(__GNUC__)
+#pragma GCC unroll 16
+#endif
+    for (std::size_t first = 0; first < kSumLanes; first += kStep) {
+        const In* const some = unrelated(row + first);
+        for (std::size_t i = first; i < first + kStep; ++i) {
+            const double x = widen(some[i - first]);
+            lanes[i] = kFused ? std::fma(x, x, lanes[i]) : lanes[i] + x * x;
+        }
+    }
+}
+
+template <std::size_t Width, bool Fused, class In>
 RENYI_INLINE double sum_squares_of(const In* __restrict row, std::size_t n, const void* ahead) noexcept {
     double lanes[kSumLanes] = {};
     std::size_t j = 0;
     for (; j + kSumLanes <= n; j += kSumLanes) {
         fetch<In>(ahead, j);
-        for (std::size_t i = 0; i < kSumLanes; ++i) {
-            const double x = widen(row[j + i]);
-            lanes[i] += x * x;
-        }
+        add_squares<Width, Fused>(lanes, row + j);
     }
     for (std::size_t i = 0; j + i < n; ++i) {
         const double x = widen(row[j + i]);
         lanes[i] += x * x;
     }
-    return joined(lanes);
+    return joined(lanes, 0);
 }
 
 template <class In>
@@ -63,7 +94,7 @@ RENYI_INLINE double sum_squares_scaled_of(const In* __restrict row, std::size_t 
         const double x = widen(row[j]) * scale;
         lanes[j % kSumLanes] += x * x;
     }
-    return joined(lanes);
+    return joined(lanes, 0);
 }
 
 template <class In>
@@ -95,17 +126,22 @@ RENYI_INLINE void add_scaled_of(Sum* __restrict sum, const In* __restrict row, d
         sum[j] += static_cast<Sum>(factor * (scale * static_cast<double>(widen(row[j]))));
 }
 
-template <class In, class Sum>
+template <std::size_t Width, bool Fused, class In, class Sum>
 RENYI_INLINE double add_and_sum_squares_of(Sum* __restrict sum, const In* __restrict row, Sum factor,
                                            const In* __restrict other, std::size_t n, const void* ahead) noexcept {
     double lanes[kSumLanes] = {};
-    std::size_t j = 0;
+    // To the next line of the cache first: loads that cross lines take twice as long.
+    const auto address = reinterpret_cast<std::uintptr_t>(row);
+    const std::size_t shift = std::min(n, (0 - address) % 64 / sizeof(In));
+    for (std::size_t i = 0; i < shift; ++i) {
+        const double x = widen(other[i]);
+        lanes[kSumLanes - shift + i] = x * x;
+        sum[i] += static_cast<Sum>(factor * widen(row[i]));
+    }
+    std::size_t j = shift;
     for (; j + kSumLanes <= n; j += kSumLanes) {
         fetch<In>(ahead, j);
-        for (std::size_t i = 0; i < kSumLanes; ++i) {
-            const double x = widen(other[j + i]);
-            lanes[i] += x * x;
-        }
+        add_squares<Width, Fused>(lanes, other + j);
         for (std::size_t i = 0; i < kSumLanes; ++i) sum[j + i] += static_cast<Sum>(factor * widen(row[j + i]));
     }
     for (std::size_t i = 0; j + i < n; ++i) {
@@ -113,7 +149,7 @@ RENYI_INLINE double add_and_sum_squares_of(Sum* __restrict sum, const In* __rest
         lanes[i] += x * x;
         sum[j + i] += static_cast<Sum>(factor * widen(row[j + i]));
     }
-    return joined(lanes);
+    return joined(lanes, shift);
 }
 
 }  // namespace
@@ -121,9 +157,34 @@ RENYI_INLINE double add_and_sum_squares_of(Sum* __restrict sum, const In* __rest
 // What the table points to: one function a pair of types, since only functions, not templates, are cloned.
 namespace row_kernel {
 
+// One body for each width of registers, so not by target_clones, which compiles one body three times. They are called,
+// never pointed to: unoptimised, GCC would not choose between them.
+#if defined(RENYI_HAS_CLONES)
+#define RENYI_EACH_WIDTH(body, ...)                                                                             \
+    __attribute__((target("arch=x86-64-v4"))) body(8, true, __VA_ARGS__)                                        \
+        __attribute__((target("arch=x86-64-v3"))) body(4, true, __VA_ARGS__) __attribute__((target("default"))) \
+        body(kSumLanes, false, __VA_ARGS__)
+#else
+#define RENYI_EACH_WIDTH(body, ...) body(kSumLanes, false, __VA_ARGS__)
+#endif
+
+#define RENYI_SUM_SQUARES(width, fused, name, In)                                   \
+    double read_##name(const void* row, std::size_t n, const void* ahead) {         \
+        return sum_squares_of<width, fused>(static_cast<const In*>(row), n, ahead); \
+    }
+
+#define RENYI_ADD_AND_SUM_SQUARES(width, fused, name, In, Sum)                                                  \
+    double read_and_add_##name(void* sum, const void* row, double factor, const void* other, std::size_t n,     \
+                               const void* ahead) {                                                             \
+        return add_and_sum_squares_of<width, fused>(static_cast<Sum*>(sum), static_cast<const In*>(row),        \
+                                                    static_cast<Sum>(factor), static_cast<const In*>(other), n, \
+                                                    ahead);                                                     \
+    }
+
 #define RENYI_READERS(name, In)                                                                         \
-    RENYI_MULTIVERSION double sum_squares_##name(const void* row, std::size_t n, const void* ahead) {   \
-        return sum_squares_of(static_cast<const In*>(row), n, ahead);                                   \
+    RENYI_EACH_WIDTH(RENYI_SUM_SQUARES, name, In)                                                       \
+    double sum_squares_##name(const void* row, std::size_t n, const void* ahead) {                      \
+        return read_##name(row, n, ahead);                                                              \
     }                                                                                                   \
     RENYI_MULTIVERSION double sum_squares_scaled_##name(const void* row, std::size_t n, double scale) { \
         return sum_squares_scaled_of(static_cast<const In*>(row), n, scale);                            \
@@ -132,18 +193,18 @@ namespace row_kernel {
         return largest_of(static_cast<const In*>(row), n);                                              \
     }
 
-#define RENYI_ADDERS(name, In, Sum)                                                                                    \
-    RENYI_MULTIVERSION void add_##name(void* sum, const void* row, double factor, std::size_t n, const void* ahead) {  \
-        add_of(static_cast<Sum*>(sum), static_cast<const In*>(row), static_cast<Sum>(factor), n, ahead);               \
-    }                                                                                                                  \
-    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale,                 \
-                                              std::size_t n) {                                                         \
-        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, n);                          \
-    }                                                                                                                  \
-    RENYI_MULTIVERSION double add_and_sum_squares_##name(void* sum, const void* row, double factor, const void* other, \
-                                                         std::size_t n, const void* ahead) {                           \
-        return add_and_sum_squares_of(static_cast<Sum*>(sum), static_cast<const In*>(row), static_cast<Sum>(factor),   \
-                                      static_cast<const In*>(other), n, ahead);                                        \
+#define RENYI_ADDERS(name, In, Sum)                                                                                   \
+    RENYI_EACH_WIDTH(RENYI_ADD_AND_SUM_SQUARES, name, In, Sum)                                                        \
+    double add_and_sum_squares_##name(void* sum, const void* row, double factor, const void* other, std::size_t n,    \
+                                      const void* ahead) {                                                            \
+        return read_and_add_##name(sum, row, factor, other, n, ahead);                                                \
+    }                                                                                                                 \
+    RENYI_MULTIVERSION void add_##name(void* sum, const void* row, double factor, std::size_t n, const void* ahead) { \
+        add_of(static_cast<Sum*>(sum), static_cast<const In*>(row), static_cast<Sum>(factor), n, ahead);              \
+    }                                                                                                                 \
+    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale,                \
+                                              std::size_t n) {                                                        \
+        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, n);                         \
     }
 
 RENYI_READERS(half, Half)
@@ -168,8 +229,6 @@ RENYI_MULTIVERSION void add_sums_twice(double* __restrict total, const double* _
 
 void add_sums(float* total, const float* part, std::size_t n) noexcept { row_kernel::add_sums_single(total, part, n); }
 void add_sums(double* total, const double* part, std::size_t n) noexcept { row_kernel::add_sums_twice(total, part, n); }
-
-std::size_t size_of(Element element) noexcept { return std::size_t{2} << static_cast<int>(element); }
 
 const RowKernels& row_kernels(Element element, bool wide_sum) noexcept {
     using namespace row_kernel;

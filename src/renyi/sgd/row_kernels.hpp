@@ -22,7 +22,7 @@ struct Half {
 
 enum class Element { half, single, twice };  // IEEE binary16, 32, 64
 
-std::size_t size_of(Element element) noexcept;
+constexpr std::size_t size_of(Element element) noexcept { return std::size_t{2} << static_cast<int>(element); }
 
 // `ahead` is where the next tile to be read begins: it is fetched into the cache meanwhile. Any address will do, null
 // too. Every product is rounded to the precision of `sum` (of doubles first to double), then added.

@@ -28,22 +28,37 @@ RowArray::RowArray(const void* from, Element kind, std::ptrdiff_t row_step, cons
 
 namespace {
 
-// A run along the innermost axis: `count` elements a stride apart, of every row.
+constexpr std::size_t kLine = 64;  // bytes
+
+// `count` elements `step` bytes apart, side by side.
 template <class Bits>
-void gather_run(const RowArray& array, const char* from, std::size_t rows, std::size_t count, char* to) {
+void pack(const char* from, std::ptrdiff_t step, std::size_t count, char* to) noexcept {
+    for (const char* const end = to + count * sizeof(Bits); to != end; to += sizeof(Bits), from += step)
+        std::memcpy(to, from, sizeof(Bits));
+}
+
+// Lines that are read next, into the second-level cache.
+void fetch(const char* from, std::ptrdiff_t step, std::size_t count) noexcept {
+#if defined(__GNUC__)
+    for (; count != 0; --count, from += step) __builtin_prefetch(from, 0, 2);
+#endif
+}
+
+// A run along the innermost axis: `count` elements a stride apart, of every row. Where rows lie closer than elements,
+// a few elements of all rows at a time: their lines of memory stay in the first-level cache, the next ones are fetched.
+template <class Bits>
+void gather_run(const RowArray& array, const char* from, std::size_t rows, std::size_t count, char* to) noexcept {
     const std::ptrdiff_t step = array.strides.empty() ? 0 : array.strides.back();
     const std::ptrdiff_t row_step = array.row_stride;
-    const auto copy = [&](std::size_t r, std::size_t j) {
-        std::memcpy(to + r * kGatherPitch + j * sizeof(Bits),
-                    from + static_cast<std::ptrdiff_t>(r) * row_step + static_cast<std::ptrdiff_t>(j) * step,
-                    sizeof(Bits));
-    };
-    if (std::abs(step) <= std::abs(row_step)) {
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t j = 0; j < count; ++j) copy(r, j);
-    } else {
-        for (std::size_t j = 0; j < count; ++j)
-            for (std::size_t r = 0; r < rows; ++r) copy(r, j);
+    const bool close = std::abs(step) <= std::abs(row_step);
+    const std::size_t some = close ? count : kLine / sizeof(Bits);
+    for (std::size_t first = 0; first < count; first += some) {
+        const std::size_t now = std::min(some, count - first), next = std::min(some, count - first - now);
+        const char* row = from + static_cast<std::ptrdiff_t>(first) * step;
+        for (std::size_t r = 0; r < rows; ++r, row += row_step) {
+            if (r % (kLine / sizeof(Bits)) == 0) fetch(row + static_cast<std::ptrdiff_t>(now) * step, step, next);
+            pack<Bits>(row, step, now, to + r * kGatherPitch + first * sizeof(Bits));
+        }
     }
 }
 
