@@ -42,6 +42,11 @@ class Rows:
         return int(self.arrays[0].shape[0])
 
     @property
+    def nbytes(self) -> int:
+        """The size of all samples."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
     def shapes(self) -> list[tuple[int, ...]]:
         """Shapes of a row in each array."""
         return [array.shape[1:] for array in self.arrays]

@@ -75,7 +75,8 @@ class ClipAccumulator:
         self._clipping: Clipping = clipping
         self._stability = stability
         self._adjacency = adjacency_of(adjacency)
-        self._threads = threads_of(threads)
+        threads_of(threads)  # raises if it is none
+        self._threads = threads
         self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
         self._shapes: list[Any] = given
         self._start()
@@ -127,8 +128,9 @@ class ClipAccumulator:
         rows = rows_of(grads)
         self._check_shapes(rows.single, rows.shapes)
         norms = norms_for(rows, self._rule, self._clipping == "per_layer", None, [])
-        refuse_nonfinite(rows, self._nonfinite, self._threads)
-        factors = run_rule(rows, self._rule, self._sums, self.parts > 0, norms, self._threads)
+        count = threads_of(self._threads, rows.nbytes)
+        refuse_nonfinite(rows, self._nonfinite, count)
+        factors = run_rule(rows, self._rule, self._sums, self.parts > 0, norms, count)
         self._diagnostics.append(PrivateDiagnostics(norms, factors))
         return self
 

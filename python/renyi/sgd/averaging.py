@@ -83,7 +83,7 @@ def average_clipped_at_half(
     rows = rows_of(grads)
     bound = bound_of(bound_of(max_change, "max_change") / 2.0, "max_change / 2")
     kind = sum_dtype(rows, dtype)
-    count = threads_of(threads)
+    count = threads_of(threads, rows.nbytes)
     share = Rule("constant", (1.0 / max(rows.count, 1),), (0,) * len(rows.arrays), 0.0, 0.0)
     norms = norms_for(rows, share, False, None, [])
     means: list[Array] = [np.empty(shape, np.float64) for shape in rows.shapes]

@@ -49,7 +49,8 @@ def per_sample_norms(
     out : ndarray of float64, optional
         Where to put the norms.
     threads : int, optional
-        By default the processors at hand. The result does not depend on it.
+        By default the processors at hand, or one for less than 8 MiB. The result does not depend
+        on it.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def per_sample_norms(
     groups = tuple(range(len(rows.arrays))) if per_layer else (0,) * len(rows.arrays)
     rule = Rule("flat", (1.0,) * (max(groups) + 1), groups, 0.0, 1.0)
     norms = norms_for(rows, rule, per_layer, out, [])
-    run_rule(rows, rule, [], False, norms, threads_of(threads))
+    run_rule(rows, rule, [], False, norms, threads_of(threads, rows.nbytes))
     return norms
 
 
@@ -114,7 +115,8 @@ def clip_and_sum(
     norms_out : ndarray of float64, optional
         Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays). Private.
     threads : int, optional
-        By default the processors at hand. The sum is the same, bit for bit, for any number.
+        By default the processors at hand, or one for less than 8 MiB. The sum is the same, bit for
+        bit, for any number.
     nonfinite : {"zero", "raise"}
         A row with NaN or infinity contributes zero and is counted; an error would tell the world
         about a record. "raise" is for debugging without private data: it reads the rows once more.
@@ -142,7 +144,7 @@ def clip_and_sum(
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency))
     sums = sums_for(rows, sum_dtype(rows, dtype), out)
     norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
-    count = threads_of(threads)
+    count = threads_of(threads, rows.nbytes)
     refuse_nonfinite(rows, nonfinite, count)
     targets = contiguous(sums)
     factors = run_rule(rows, rule, targets, False, norms, count)
@@ -195,6 +197,6 @@ def weighted_sum(
         raise ValueError("weights must be finite, got one that is not")
     sums = sums_for(rows, sum_dtype(rows, dtype), out)
     targets = contiguous(sums)
-    weigh_into(rows.arrays, targets, factors, threads_of(threads))
+    weigh_into(rows.arrays, targets, factors, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)

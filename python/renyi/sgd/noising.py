@@ -13,7 +13,6 @@ from renyi.sgd._generator import generator_of
 from renyi.sgd._kernel import Nonfinite
 from renyi.sgd._rows import Arrays, rows_of, sum_dtype
 from renyi.sgd._rule import Clipping, rule_of
-from renyi.sgd._threads import threads_of
 from renyi.sgd.clipping import clip_and_sum
 from renyi.sgd.noise import add_gaussian_noise
 
@@ -74,7 +73,7 @@ def noisy_clipped_sum(
     bound = rule_of(clipping, max_grad_norm, stability, len(rows.arrays)).total
     scale = math.nextafter(multiplier * bound, math.inf) if multiplier else 0.0
     single_scale(scale, sum_dtype(rows, dtype))  # raises if out of range, before there is a sum
-    source, count = generator_of(generator), threads_of(threads)
+    source = generator_of(generator)
     clipped = clip_and_sum(
         grads,
         max_grad_norm,
@@ -82,9 +81,9 @@ def noisy_clipped_sum(
         stability=stability,
         dtype=dtype,
         out=out,
-        threads=count,
+        threads=threads,
         nonfinite=nonfinite,
     )
     for array in clipped.arrays:
-        add_gaussian_noise(array, scale, generator=source, threads=count)
+        add_gaussian_noise(array, scale, generator=source, threads=threads)
     return clipped.sum

@@ -14,7 +14,6 @@ from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
 from renyi.sgd._rows import Arrays, rows_of
 from renyi.sgd._rule import Clipping
-from renyi.sgd._threads import threads_of
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.plan import TrainingPlan
@@ -109,7 +108,7 @@ class DPSGD:
             self._trained.dtype,
             clip_norm=clip_norm,
             generator=generator,
-            threads=threads_of(threads),
+            threads=threads,
             clipping=clipping,
             stability=stability,
             nonfinite=nonfinite,
