@@ -11,10 +11,16 @@ from renyi._build import version as __version__
 from renyi._build_info import build_info, check_floating_point, get_include
 
 if TYPE_CHECKING:
+    import renyi.audit as audit
+    import renyi.classic as classic
     import renyi.closed_form as closed_form
+    import renyi.comparison as comparison
+    import renyi.divergences as divergences
+    import renyi.iteration as iteration
     import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
+    import renyi.sgd as sgd
     import renyi.special as special
     import renyi.subsampling as subsampling
     import renyi.tradeoff as tradeoff
@@ -60,7 +66,21 @@ if TYPE_CHECKING:
     )
 
 _SUBMODULES = frozenset(
-    {"closed_form", "pld", "plot", "reference", "special", "subsampling", "tradeoff"}
+    {
+        "audit",
+        "classic",
+        "closed_form",
+        "comparison",
+        "divergences",
+        "iteration",
+        "pld",
+        "plot",
+        "reference",
+        "sgd",
+        "special",
+        "subsampling",
+        "tradeoff",
+    }
 )
 _HOME = {
     "PLDAccountant": "renyi.accountants",
@@ -128,15 +148,21 @@ __all__ = [
     "TruncatedPoissonSampled",
     "UnsupportedMechanismError",
     "__version__",
+    "audit",
     "build_info",
     "calibrate_noise_multiplier",
     "calibrate_sample_rate",
     "calibrate_steps",
+    "classic",
     "closed_form",
+    "comparison",
+    "divergences",
     "get_include",
+    "iteration",
     "pld",
     "plot",
     "reference",
+    "sgd",
     "special",
     "subsampling",
     "tradeoff",

@@ -9,6 +9,8 @@ from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
 from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
 from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
+from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
+from renyi.sgd.domains import Ball, Box, Interval
 from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
 from renyi.sgd.noise import (
@@ -22,24 +24,32 @@ from renyi.sgd.noise import (
 from renyi.sgd.noising import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.projected import PNSGD, PNSGDRun
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.sgd.updates import SGD, Adam, UpdateRule
 
 __all__ = [
     "DPSGD",
+    "PNSGD",
     "SGD",
     "Adam",
+    "Ball",
     "BatchSampler",
+    "Box",
     "ClipAccumulator",
     "ClippedAverage",
     "ClippedSum",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",
+    "Interval",
     "LinearLayer",
+    "LogisticLoss",
+    "PNSGDRun",
     "PoissonSampler",
     "PrivateDiagnostics",
     "QuantileClipNorm",
+    "RidgeLoss",
     "SecureGenerator",
     "ShuffledSampler",
     "TrainingPlan",

@@ -1,0 +1,178 @@
+"""Amplification by iteration beside NumPy and SciPy: delta of ten million online records.
+
+    python bench/iteration.py             # everything, writes bench/results/iteration.md
+    python bench/iteration.py --quick     # a million records, to the screen only
+
+Both evaluate the same formulas for the same scales, on one core, in turns, timed by the processor
+time of the process, so that the load of the machine matters little. Needs SciPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+from facts import facts
+from scipy.special import lambertw, ndtr
+from speed import duration, table
+
+from renyi.iteration import (
+    DecayingNoise,
+    NoisyDescent,
+    online_deltas,
+    online_worst,
+)
+
+OUTPUT = Path(__file__).parent / "results" / "iteration.md"
+EPSILON, C1, C2, POWER = 1.0, 100.0, 100.0, 1.5
+DESCENTS = {
+    "Laplace": NoisyDescent(0.01, 10.0, 1.0, noise="laplace"),
+    "Gaussian": NoisyDescent(0.01, 10.0, 1.0),
+}
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def laplace_deltas(epsilon: float, n: int) -> Array:
+    """v_j, A_j, log B_j and the products after j, in whole arrays."""
+    descent = DESCENTS["Laplace"]
+    j = np.arange(1.0, n + 1.0)
+    scales = 0.5 * descent.state_shift / np.log(j**POWER / C1 + C2)
+    start = -np.expm1(np.minimum(0.5 * (epsilon - descent.record_shift / scales), 0.0))
+    log_b = np.log1p(-np.exp(0.5 * (epsilon - descent.state_shift / scales)))
+    return _products(start, log_b)
+
+
+def gaussian_deltas(epsilon: float, n: int) -> Array:
+    """sigma_j and the rest likewise; 1 - B directly, for B near 1."""
+    descent = DESCENTS["Gaussian"]
+    j = np.arange(1.0, n + 1.0)
+    w = lambertw(j ** (2 * POWER) / (2 * np.pi * C1**2) + C2).real
+    scales = 0.5 * descent.state_shift / np.sqrt(w)
+
+    def complement(r: Array) -> Array:
+        return ndtr(epsilon / r - 0.5 * r) + np.exp(epsilon) * ndtr(-epsilon / r - 0.5 * r)
+
+    start = 1.0 - complement(descent.record_shift / scales)
+    return _products(start, np.log1p(-complement(descent.state_shift / scales)))
+
+
+def _products(start: Array, log_b: Array) -> Array:
+    sums = np.cumsum(log_b)
+    return start * np.exp(sums[-1] - sums)
+
+
+THEIRS: dict[str, Callable[[float, int], Array]] = {
+    "Laplace": laplace_deltas,
+    "Gaussian": gaussian_deltas,
+}
+
+
+def section(kind: str, n: int, rounds: int) -> Iterable[str]:
+    yield f"## {kind} noise\n"
+    descent = DESCENTS[kind]
+    noise = DecayingNoise(descent, C1, C2, POWER)
+    theirs = THEIRS[kind]
+    yield f"All delta_i, i = 1 ... {n:,}; the result shown is delta_100.\n"
+    yield compared(
+        lambda epsilon: float(online_deltas(descent, epsilon, noise, n)[99]),
+        lambda epsilon: float(theirs(epsilon, n)[99]),
+        n,
+        rounds,
+    )
+    worst = online_worst(descent, EPSILON, noise, n)
+    yield f"The worst record, that of step {worst.step:,}; the result shown is its delta.\n"
+    yield compared(
+        lambda epsilon: online_worst(descent, epsilon, noise, n).delta,
+        lambda epsilon: float(theirs(epsilon, n).max()),
+        n,
+        rounds,
+    )
+    ours = online_deltas(descent, EPSILON, noise, n)
+    gap = float(np.max(np.abs(ours / theirs(EPSILON, n) - 1.0)))
+    yield f"Largest relative difference of any delta_i: {gap:.1e}.\n"
+    peaks = [
+        peak(partial(online_worst, descent, EPSILON, noise, n)),
+        peak(partial(theirs, EPSILON, n)),
+    ]
+    yield (
+        f"Memory at the peak of one call, worst record: renyi {peaks[0]:,} bytes of Python and "
+        f"NumPy and 15 kB of stack, whatever n; NumPy {peaks[1]:,} bytes.\n"
+    )
+
+
+def compared(
+    ours: Callable[[float], float], theirs: Callable[[float], float], n: int, rounds: int
+) -> str:
+    """One table; every call has another epsilon, and the order alternates."""
+    taken: dict[str, list[float]] = {"renyi": [], "NumPy, SciPy": []}
+    results: dict[str, float] = {}
+    for k in range(rounds):
+        engines = list(zip(taken, (ours, theirs), strict=True))
+        for name, call in engines if k % 2 else reversed(engines):
+            start = time.process_time()
+            result = call(EPSILON * (1 + 1e-10 * k))
+            taken[name].append(time.process_time() - start)
+            results.setdefault(name, result)
+    ratios = sorted(b / a for a, b in zip(*taken.values(), strict=True))
+    band = f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
+    lines = []
+    for name, ratio in zip(taken, ("", band), strict=True):
+        median = statistics.median(taken[name])
+        each = f"{median / n * 1e9:.1f} ns"
+        lines.append([name, duration(median), each, ratio, f"{results[name]:.12g}"])
+    return table("engine|median|a record|time / renyi|result", lines)
+
+
+def peak(call: Callable[[], object]) -> int:
+    tracemalloc.start()
+    call()
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a million records, 3 rounds")
+    options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    rounds, n = (3, 10**6) if options.quick else (5, 10**7)
+    method = (
+        f"this process pinned to one core; processor time, median of {rounds} rounds; in every "
+        "round both engines, in alternating order; ratios are of the same round, with the smallest "
+        "and the largest in brackets"
+    )
+    parts = [
+        "# Amplification by iteration\n",
+        facts({"SciPy": scipy.__version__, "Method": method}),
+    ]
+    parts.append(
+        f"Online pass over {n:,} records at epsilon = {EPSILON:g} with the decaying noise of "
+        f"Sordello, Bu and Dong 2021, C1 = C2 = {C1:g}, a = {POWER:g}, L = 10, eta = 0.01, "
+        "M D = 1. Every repetition has another epsilon (parts in 1e10). renyi's numbers are upper "
+        "bounds.\n"
+    )
+    print(*parts, sep="\n", flush=True)
+    for kind in DESCENTS:
+        for part in section(kind, n, rounds):
+            print(part, flush=True)
+            parts.append(part)
+    if not options.quick:
+        OUTPUT.parent.mkdir(exist_ok=True)
+        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

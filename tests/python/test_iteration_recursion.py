@@ -1,0 +1,156 @@
+"""The theorems against brute force: one-dimensional descents on a grid, whose laws are computed.
+
+Rounding to the grid is post-processing within a step, so every inequality must hold exactly for the
+chain on the grid, and what is tight must be nearly tight.
+"""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from renyi.iteration import (
+    NoisyDescent,
+    contraction_coefficient,
+    kernel_contraction,
+    online_deltas,
+    record_divergence,
+    shuffled_delta,
+    step_contraction,
+)
+
+CELLS = 101
+ETA, BETA, RHO = 0.3, 1.0, 1.0  # loss (w - x)^2/2, records in [-1, 1]
+
+
+def cdf(law, x):
+    if law == "gaussian":
+        return np.array([0.5 * math.erfc(-v / math.sqrt(2.0)) for v in x.ravel()]).reshape(x.shape)
+    return np.where(x < 0, 0.5 * np.exp(-np.abs(x)), 1.0 - 0.5 * np.exp(-np.abs(x)))
+
+
+class Grid:
+    """Descent on [-half, half] with the gradient ``slope * w - x``, rounded to a grid."""
+
+    def __init__(self, law, half, scale, slope=1.0):
+        self.law, self.scale = law, scale
+        self.points = np.linspace(-half, half, CELLS)
+        self.edges = 0.5 * (self.points[1:] + self.points[:-1])
+        self.slope = slope
+        self.kernel = functools.cache(self._kernel)
+
+    def _kernel(self, record, scale=None):
+        width = ETA * (self.scale if scale is None else scale)
+        centres = self.points - ETA * (self.slope * self.points - record)
+        below = cdf(self.law, (self.edges - centres[:, None]) / width)
+        padded = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
+        return np.maximum(np.diff(padded, axis=1), 0.0)
+
+    def law_of_last(self, records, scales=None):
+        law = np.zeros(CELLS)
+        law[CELLS // 2] = 1.0
+        for t, record in enumerate(records):
+            law = law @ self.kernel(record, None if scales is None else scales[t])
+        return law
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def descent_of(law, half):
+    # on [-half, half] the gradient w - x differs by at most 2 between records in [-1, 1]
+    m = step_contraction(ETA, BETA, RHO)
+    return NoisyDescent(ETA, 1.0, 2.0 * half, m, law)
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("half", [0.5, 2.0])
+def test_online_delta_bounds_the_computed_one_for_every_record(law, epsilon, half):
+    rng = np.random.default_rng(1)
+    descent = descent_of(law, half)
+    for _ in range(3):
+        scales = rng.uniform(0.7, 4.0, 4)
+        grid = Grid(law, half, 1.0)
+        records = rng.uniform(-1.0, 1.0, 4)
+        deltas = online_deltas(descent, epsilon, scales, 4)
+        for i, (here, there) in itertools.product(range(4), [(-1.0, 1.0), (0.3, -0.9)]):
+            one, other = records.copy(), records.copy()
+            one[i], other[i] = here, there
+            p, q = grid.law_of_last(one, scales), grid.law_of_last(other, scales)
+            exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+            assert exact <= deltas[i] + 1e-14
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+def test_shuffled_delta_bounds_the_average_over_all_orders(law, epsilon, scale):
+    descent = descent_of(law, 1.0)
+    grid = Grid(law, 1.0, scale)
+    one, other = [1.0, 0.2, -0.5, 0.9], [-1.0, 0.2, -0.5, 0.9]
+
+    def mixture(records):
+        orders = list(itertools.permutations(records))
+        return sum(grid.law_of_last(order) for order in orders) / len(orders)
+
+    p, q = mixture(one), mixture(other)
+    exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+    assert exact <= shuffled_delta(descent, epsilon, scale, 4) + 1e-14
+    assert exact > 0.0 or law == "laplace"
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
+def test_contraction_coefficient_is_the_largest_ratio(law, epsilon):
+    rng = np.random.default_rng(2)
+    half, scale = 1.0, 2.0
+    descent = descent_of(law, half)
+    kernel = Grid(law, half, scale).kernel(0.3)
+    bound = contraction_coefficient(descent, epsilon, scale)
+    coefficient = kernel_contraction(kernel, epsilon)
+    assert coefficient <= bound
+    ratios = []
+    for _ in range(300):
+        p, q = rng.dirichlet(np.full(CELLS, 0.01)), rng.dirichlet(np.full(CELLS, 0.01))
+        ratios.append(hockey_stick(p @ kernel, q @ kernel, epsilon) / hockey_stick(p, q, epsilon))
+    ends = np.eye(CELLS)[[0, -1]]
+    ratios.append(hockey_stick(*(ends @ kernel), epsilon) / hockey_stick(*ends, epsilon))
+    assert max(ratios) <= coefficient
+    assert ratios[-1] == pytest.approx(coefficient, rel=1e-9)  # point masses at the ends
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
+def test_coefficients_are_attained_where_nothing_is_cut_off(law, epsilon):
+    # gradient -x: a step moves no two points closer, M = 1; the interval is wide beside the noise
+    descent = NoisyDescent(ETA, 1.0, 1.0, 1.0, law)
+    grid = Grid(law, 8.0, 3.0, slope=0.0)
+    p, q = (grid.kernel(x)[CELLS // 2] for x in (1.0, -1.0))
+    found = hockey_stick(p, q, epsilon)
+    a = record_divergence(descent, epsilon, 3.0)
+    assert found <= a
+    assert found == pytest.approx(a, abs=0.03)
+    at = np.searchsorted(grid.points, [-0.5 - 1e-9, 0.5 + 1e-9])
+    p, q = grid.kernel(0.0)[at - [0, 1]]
+    assert contraction_coefficient(descent, epsilon, 3.0) >= hockey_stick(p, q, epsilon) - 1e-14
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_kernel_contraction_of_two_points(epsilon):
+    g = math.exp(epsilon)
+    kernel = [[0.8, 0.2], [0.3, 0.7]]
+    exact = max(0.8 - g * 0.3, 0.7 - g * 0.2, 0.0)
+    assert exact <= kernel_contraction(kernel, epsilon) <= exact + 1e-14
+
+
+def test_kernel_contraction_refuses_what_is_no_kernel():
+    with pytest.raises(ValueError, match=r"kernel must be rows .* off by 0.1"):
+        kernel_contraction([[0.5, 0.4], [0.5, 0.5]], 0.0)
+    with pytest.raises(ValueError, match="kernel must be rows"):
+        kernel_contraction([0.5, 0.5], 0.0)
+    with pytest.raises(ValueError, match="epsilon must be a number in"):
+        kernel_contraction([[1.0]], 800.0)

@@ -1,0 +1,209 @@
+"""Projected noisy SGD: projections, constants of losses, the law of its result, its guarantee."""
+
+import math
+
+import numpy as np
+import pytest
+from test_iteration_recursion import CELLS, ETA, Grid
+
+from renyi.iteration import (
+    DecayingNoise,
+    online_delta,
+    online_epsilon,
+    online_worst,
+    shuffled_delta,
+    shuffled_epsilon,
+)
+from renyi.sgd import (
+    PNSGD,
+    Ball,
+    Box,
+    Interval,
+    LogisticLoss,
+    RidgeLoss,
+    SecureGenerator,
+)
+
+LOSSES = [RidgeLoss(1.5, 2.0, 0.3), LogisticLoss(1.5, 0.3)]
+DOMAINS = [Ball(2.0, [0.5, -1.0, 0.0]), Box([-1.0, -2.0, 0.0], [1.0, 0.5, 3.0])]
+
+
+def records_for(loss, rng, count):
+    x = rng.normal(size=(count, 3))
+    x *= (loss.feature_bound / np.maximum(np.linalg.norm(x, axis=1), 1e-9))[:, None]
+    x[::2] *= rng.uniform(0, 1, (len(x[::2]), 1))
+    y = rng.choice([-1.0, 1.0], count)
+    return x * (1 - 1e-15), y * getattr(loss, "label_bound", 1.0)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_projections_are_the_nearest_points(domain):
+    rng = np.random.default_rng(1)
+    inside = np.array([domain.project(w) for w in rng.normal(0, 5, (300, 3))])
+    for w in rng.normal(0, 5, (100, 3)):
+        projected = domain.project(w)
+        np.testing.assert_allclose(domain.project(projected), projected, rtol=1e-15, atol=1e-15)
+        nearest = np.linalg.norm(inside - w, axis=1).min()
+        assert np.linalg.norm(projected - w) <= nearest + 1e-12
+        assert np.linalg.norm(projected) <= domain.largest_norm
+    distances = np.linalg.norm(inside[:, None] - inside, axis=2)
+    assert 0.9 * domain.diameter < distances.max() <= domain.diameter
+
+
+def test_interval_is_a_box():
+    interval = Interval(-1.0, 3.0)
+    assert interval.dimension == 1
+    assert 4.0 <= interval.diameter < 4.0 + 1e-10
+    assert interval.project(np.array([7.0])).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_constants_of_losses_hold_and_are_nearly_reached(loss, domain):
+    rng = np.random.default_rng(2)
+    x, y = records_for(loss, rng, 400)
+    x, y = loss.checked(x, y)
+    points = [domain.project(w) for w in rng.normal(0, 5, (60, 3))]
+    bound, largest = loss.lipschitz(domain), 0.0
+    for w in points:
+        gradients = np.array([loss.gradient(w, a, b) for a, b in zip(x, y, strict=True)])
+        gaps = np.linalg.norm(gradients[:, None] - gradients, axis=2)
+        largest = max(largest, gaps.max())
+    assert bound < largest <= 2 * bound
+    ratios = []
+    for _ in range(3000):
+        v, w = (points[i] for i in rng.integers(len(points), size=2))
+        k = rng.integers(len(x))
+        apart = v - w
+        if apart @ apart > 1e-12:
+            change = loss.gradient(v, x[k], y[k]) - loss.gradient(w, x[k], y[k])
+            ratios.append(change @ apart / (apart @ apart))
+            assert np.linalg.norm(change) <= loss.smoothness * np.linalg.norm(apart) * (1 + 1e-12)
+    assert loss.strong_convexity * (1 - 1e-9) <= min(ratios)
+    assert max(ratios) <= loss.smoothness
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_step_without_noise_contracts_as_claimed(loss):
+    rng = np.random.default_rng(3)
+    eta = 0.9 * 2 / (loss.smoothness + loss.strong_convexity)
+    learner = PNSGD(DOMAINS[0], loss, step_size=eta)
+    x, y = records_for(loss, rng, 50)
+    for _ in range(500):
+        v, w = (DOMAINS[0].project(z) for z in rng.normal(0, 3, (2, 3)))
+        k = rng.integers(len(x))
+        moved = [z - eta * loss.gradient(z, x[k], y[k]) for z in (v, w)]
+        apart = np.linalg.norm(moved[0] - moved[1])
+        assert apart <= learner.descent.contraction * np.linalg.norm(v - w) + 1e-12
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_last_iterate_has_the_computed_law(noise):
+    # (w x - y)^2/2 with x = 1: the gradient w - y of the chain on the grid
+    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=ETA, noise=noise)
+    records = np.array([1.0, -0.4, 0.7])
+    scales = np.array([2.0, 1.0, 0.7])
+    generator = SecureGenerator(insecure_reproducible=4)
+    found = [
+        learner.run(
+            np.ones((3, 1)), records, noise=scales, order="online", generator=generator
+        ).weights[0]
+        for _ in range(4000)
+    ]
+    grid = Grid(noise, 1.0, 1.0)
+    expected = np.cumsum(grid.law_of_last(records, scales))[:-1]
+    observed = np.searchsorted(np.sort(found), grid.edges) / len(found)
+    # Kolmogorov: above 2.2/sqrt(N) with probability 1e-4; and half a cell for the grid
+    assert np.abs(observed - expected).max() < 2.2 / math.sqrt(len(found)) + 1.0 / CELLS
+
+
+def test_shuffled_records_come_in_every_order():
+    # steps that forget all but the last record: the result is near it
+    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=1.0)
+    generator = SecureGenerator(insecure_reproducible=5)
+    labels = np.array([-0.5, 0.0, 0.5])
+    last = [
+        learner.run(np.ones((3, 1)), labels, noise=1e-3, generator=generator).weights[0]
+        for _ in range(900)
+    ]
+    counts = np.histogram(last, bins=[-0.75, -0.25, 0.25, 0.75])[0]
+    assert counts.sum() == 900
+    assert (np.abs(counts - 300) < 75).all()
+
+
+def test_learning_approaches_the_optimum_where_noise_is_small():
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-0.5, 0.5, (4000, 2))
+    y = np.clip(x @ [0.6, -0.3], -1, 1)
+    learner = PNSGD(Ball.around_zero(1.0, 2), RidgeLoss(1.0, 1.0, 1e-3), step_size=0.1)
+    run = learner.run(x, y, noise=1e-6)
+    np.testing.assert_allclose(run.weights, [0.6, -0.3], atol=0.02)
+
+
+def test_the_guarantee_is_that_of_the_theorem():
+    loss = LogisticLoss(1.0, 0.05)
+    learner = PNSGD(Ball.around_zero(1.0, 2), loss, step_size=0.5)
+    rng = np.random.default_rng(7)
+    x, y = rng.uniform(-0.7, 0.7, (200, 2)), rng.choice([-1.0, 1.0], 200)
+    run = learner.run(x, y, noise=4.0)
+    descent = learner.descent
+    assert run.get_delta(1.0) == run.get_delta(1.0, record=3) == shuffled_delta(descent, 1, 4, 200)
+    assert run.get_epsilon(1e-4) == shuffled_epsilon(descent, 1e-4, 4.0, 200)
+    scales = DecayingNoise(descent, c1=10.0, c2=5.0)
+    run = learner.run(x, y, noise=scales, order="online")
+    assert run.get_delta(1.0) == online_worst(descent, 1.0, scales, 200).delta
+    assert run.get_delta(1.0, record=9) == online_delta(descent, 1.0, scales, 200, 10)
+    assert run.get_delta(1.0, record=9) < run.get_delta(1.0)
+    assert run.get_epsilon(0.01) == online_epsilon(descent, 0.01, scales, 200)
+    assert np.linalg.norm(run.weights) <= 1.0 + 1e-12
+
+
+def test_runs_differ_and_can_be_repeated_for_tests_only():
+    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.1), step_size=0.1)
+    x, y = np.ones((5, 1)), np.zeros(5)
+    assert learner.run(x, y, 1.0).weights != learner.run(x, y, 1.0).weights
+    again = [
+        learner.run(x, y, 1.0, generator=SecureGenerator(insecure_reproducible=8)).weights
+        for _ in range(2)
+    ]
+    assert again[0] == again[1]
+
+
+def test_conditions_are_checked():
+    ball, loss = Ball.around_zero(1.0, 2), LogisticLoss(1.0, 0.05)
+    x, y = np.full((4, 2), 0.5), np.ones(4)
+    learner = PNSGD(ball, loss, step_size=0.5)
+    with pytest.raises(ValueError, match="step_size must be at most 2"):
+        PNSGD(ball, loss, step_size=6.0)
+    with pytest.raises(ValueError, match="noise must be 'gaussian' in 2 dimensions"):
+        PNSGD(ball, loss, step_size=0.5, noise="laplace")
+    with pytest.raises(ValueError, match=r"features must have rows of norm <= 1.0"):
+        learner.run(2 * x, y, 1.0)
+    with pytest.raises(ValueError, match=r"features must have rows of norm <= 1.0"):
+        learner.run(x * math.nan, y, 1.0)
+    with pytest.raises(ValueError, match="labels must be -1 or 1"):
+        learner.run(x, 0 * y, 1.0)
+    with pytest.raises(ValueError, match="labels must be in"):
+        PNSGD(ball, RidgeLoss(1.0, 0.5, 0.0), step_size=0.5).run(x, y, 1.0)
+    with pytest.raises(ValueError, match="labels must be 4 numbers"):
+        learner.run(x, y[:3], 1.0)
+    with pytest.raises(ValueError, match="features must have 2 columns"):
+        learner.run(x[:, :1], y, 1.0)
+    with pytest.raises(TypeError, match="noise must be one number for a shuffled pass"):
+        learner.run(x, y, [1.0] * 4)
+    with pytest.raises(ValueError, match="must be a number in"):
+        learner.run(x, y, 0.0)
+    with pytest.raises(ValueError, match="noise must be"):
+        learner.run(x, y, [1.0] * 3, order="online")
+    with pytest.raises(ValueError, match="order must be"):
+        learner.run(x, y, 1.0, order="random")
+    with pytest.raises(ValueError, match="start must be 2 finite numbers"):
+        learner.run(x, y, 1.0, start=[0.0])
+    with pytest.raises(ValueError, match="record must be an integer in"):
+        learner.run(x, y, 1.0).get_delta(1.0, record=4)
+    with pytest.raises(ValueError, match="lower must be below upper"):
+        Interval(1.0, 1.0)
+    with pytest.raises(ValueError, match="radius must be"):
+        Ball(0.0, [0.0])
+    with pytest.raises(ValueError, match="upper must be of the length of lower"):
+        Box([0.0], [1.0, 2.0])
