@@ -48,12 +48,20 @@ def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
-    """Return samples times the power of two that brings their largest into [1/2, 1)."""
+    """Return samples times the power of two that brings their largest into [1/2, 1).
+
+    Squares of squares of single precision neither overflow nor vanish: they stay as they are.
+    """
+    flat = values.reshape(len(values), -1)
     wide = values.astype(np.float64)
-    most = np.abs(wide).max(axis=(1, 2), initial=0.0)
+    most = np.maximum(flat.max(axis=1, initial=0.0), -flat.min(axis=1, initial=0.0))
+    most = most.astype(np.float64)
     finite = np.isfinite(most)
+    if not finite.all():
+        wide[~finite] = 0.0
+    if values.dtype != np.float64:
+        return wide, np.zeros(len(wide), np.intc), most
     _, exponent = np.frexp(np.where(finite & (most > 0.0), most, 1.0))
-    wide[~finite] = 0.0
     return np.ldexp(wide, -exponent[:, np.newaxis, np.newaxis]), exponent, most
 
 
@@ -70,12 +78,14 @@ def _norms_of(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
         a, a_exponent, a_most = _scaled(activations)
         g, g_exponent, g_most = _scaled(gradients)
         times, inputs, outputs = a.shape[1], a.shape[2], g.shape[2]
-        a_norms, g_norms = np.sqrt((a * a).sum(axis=2)), np.sqrt((g * g).sum(axis=2))
+        a_squares, g_squares = (np.einsum("btk,btk->bt", x, x) for x in (a, g))
+        a_norms, g_norms = np.sqrt(a_squares), np.sqrt(g_squares)
         roundings = 2.0 * (inputs + outputs + times * times + 16)
-        weights = _bounded(_gram(a, g), (a_norms * g_norms).sum(axis=1), roundings)
+        products = (a_squares * g_squares)[:, 0] if times == 1 else _gram(a, g)
+        weights = _bounded(products, (a_norms * g_norms).sum(axis=1), roundings)
         parts = [np.ldexp(part, a_exponent + g_exponent) for part in weights]
         if bias:
-            totals = (g.sum(axis=1) ** 2).sum(axis=1)
+            totals = g_squares[:, 0] if times == 1 else (g.sum(axis=1) ** 2).sum(axis=1)
             biases = _bounded(totals, g_norms.sum(axis=1), roundings)
             parts = [
                 norm_above(np.stack([part, np.ldexp(other, g_exponent)]), slack)
