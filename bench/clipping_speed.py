@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -211,18 +210,20 @@ def main() -> None:
         command += ["--quick"] if options.quick else []
         child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
         lines += [json.loads(line) for line in child.stdout.decode().splitlines()]
-    torch = (
-        "PyTorch is not installed. " if not any("Torch" in n for n in lines[0]["seconds"]) else ""
+    from facts import facts  # loads NumPy
+
+    torch = any("Torch" in name for name in lines[0]["seconds"])
+    method = (
+        f"float32, best of {rounds} rounds. One read: the fastest of NumPy's reductions of the "
+        "same array on as many threads. Read twice: the same, every row (or 1 MiB of rows) once "
+        "more before the next. Share: one read / renyi, of the best rounds and the median of all. "
+        "Norms: the same for `per_sample_norms`. In brackets: times as long as renyi"
+        + ("" if torch else "; PyTorch is not installed")
     )
     text = (
-        "# Speed of clipping and summing\n\n"
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors, float32, "
-        f"best of {rounds} rounds, load {os.getloadavg()[0]:.1f} at the end. {torch}One read: the "
-        "fastest of NumPy's reductions of the same array on as many threads. Read twice: the same, "
-        "every row (or 1 MiB of rows) once more before the next. Share: one read / renyi, of the "
-        "best rounds and the median of all. Norms: the same for `per_sample_norms`. In brackets: "
-        f"times as long as renyi.\n\n{speed(lines)}\n\nMemory that a call takes beyond its "
-        f"arguments and `out`, at its peak:\n\n{memory(lines)}\n"
+        f"# Speed of clipping and summing\n\n{facts({'Method': method})}\n{speed(lines)}\n\n"
+        "Memory that a call takes beyond its arguments and `out`, at its peak:\n\n"
+        f"{memory(lines)}\n"
     )
     print(text)
     if not options.quick:

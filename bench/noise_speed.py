@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import platform
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from facts import facts
 
 from renyi import sgd
 from renyi.sgd import FixedSizeSampler, Grid, PoissonSampler, ShuffledSampler
@@ -150,11 +150,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, nothing written")
     arguments = parser.parse_args()
     rounds = 5 if arguments.quick else 40
-    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     lines = [
         "# Speed of noise\n",
-        f"{platform.machine()}, {os.cpu_count()} processors, load {load}; "
-        f"Python {platform.python_version()}, NumPy {np.__version__}; best of {rounds} rounds.\n",
+        facts({"Method": f"best of {rounds} rounds"}),
     ]
     for section in (continuous, threads, discrete, samplers):
         lines.extend(section(rounds))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from facts import facts
 from tqdm import tqdm
 
 from renyi import sgd
@@ -198,7 +199,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="for a reproducible run")
     arguments = parser.parse_args()
     generator = SecureGenerator(insecure_reproducible=arguments.seed)
-    lines, failed = ["# Noise over many draws"], False
+    lines, failed = ["# Noise over many draws\n", facts({})], False
     for line, good in report(arguments.draws, arguments.law, generator):
         failed |= not good
         lines.append(line + ("" if good else " **beyond the bound**"))
