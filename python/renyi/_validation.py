@@ -102,6 +102,8 @@ def numbers_of(
         flat = np.ascontiguousarray(given, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be {allowed}, got {values!r}") from error
+    except OverflowError:
+        raise ValueError(f"{name} must be {allowed}, got an integer beyond doubles") from None
     outside = ~((flat >= low) & (flat <= high))
     if outside.any():
         raise ValueError(f"{name} must be {allowed}, got {float(flat[outside][0])!r}")

@@ -185,3 +185,10 @@ def test_losses_that_rise_to_the_limit():
     assert lower <= 7.8e-85 * 1.05
     assert upper >= 7.8e-85 * 0.95
     assert upper <= composed((0.01, 4.0, 400)).get_delta_bounds(1.0)[1]
+
+
+@pytest.mark.parametrize("rate", [1e-14, 1e-20, 1e-100])
+def test_next_to_no_sampling_costs_nothing(rate):
+    ledger = composed((rate, 4.0, 10))
+    assert ledger.get_epsilon(1e-5) == 0.0
+    assert ledger.get_delta(0.0) <= 10 * rate

@@ -104,6 +104,10 @@ class PrivacyCurves:
                 result[i] = 0.0
             else:
                 result[i] = self._epsilon_bracket(delta, remove, STEPS_RTOL, lattice)[1]
+                # Next to no loss at all: where no epsilon is found, delta at 0 may still tell.
+                if result[i] == math.inf and delta > 0.0:
+                    at_zero = self._delta_bracket(0.0, remove, GOOD_ENOUGH, lattice)[1]
+                    result[i] = 0.0 if at_zero <= delta else math.inf
         return result
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
-constexpr double kMostWork = 1e9;      // exponentials of one placement, a few seconds
+constexpr double kMostWork = 6e7;      // terms of the transforms for one question, a few seconds
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
 
 }  // namespace
@@ -43,6 +43,11 @@ std::vector<SampledStep> Contour::repeated_steps() const {
 }
 
 bool Contour::place_for_epsilon(double epsilon) {
+    work_ = 0.0;
+    return place_at_epsilon(epsilon);
+}
+
+bool Contour::place_at_epsilon(double epsilon) {
     const std::vector<SampledStep> all = repeated_steps();
     const Saddle whole = saddle_at_epsilon({all, direction_, kInfinity}, epsilon);
     // The limit is moved out until what lies beyond is negligible against delta.
@@ -60,6 +65,7 @@ bool Contour::place_for_epsilon(double epsilon) {
 }
 
 bool Contour::place_for_delta(double delta) {
+    work_ = 0.0;
     const std::vector<SampledStep> all = repeated_steps();
     const double log_delta = std::log(delta);
     const Saddle whole = saddle_at_delta({all, direction_, kInfinity}, log_delta);
@@ -78,7 +84,7 @@ bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
     const TiltedMoment origin = tilted_moment({all, direction_, kInfinity}, 0.0);
     double epsilon = origin.first + std::sqrt(-2.0 * std::log(delta) * origin.second);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
-        if (!place_for_epsilon(epsilon)) return false;
+        if (!place_at_epsilon(epsilon)) return false;
         const Bracket found = this->epsilon(delta);
         if (!(found.upper > found.lower)) return false;
         if (std::fabs(found.upper - epsilon) * t_ < 1.0) return true;
@@ -194,12 +200,11 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
     const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
     const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
     std::size_t wanted = static_cast<std::size_t>(std::min(natural, static_cast<double>(effort_.most_nodes))) / kLanes;
-    double work = 0.0;
     for (std::size_t done = 0; done * kLanes < effort_.most_nodes;) {
         for (wanted = std::max(wanted, done + 1); done < wanted; ++done) {
             const double last = static_cast<double>((done + 1) * kLanes) * step_;
-            for (const TiltedLaw& law : laws_) work += kLanes * law.cost(last);
-            if (!(work < kMostWork)) return false;
+            for (const TiltedLaw& law : laws_) work_ += kLanes * law.cost(last);
+            if (!(work_ < kMostWork)) return false;
             add_block(done);
         }
         const double y = static_cast<double>(nodes_) * step_;

@@ -74,6 +74,7 @@ private:
     static double log_kernel_peak(double s) noexcept;
 
     std::vector<SampledStep> repeated_steps() const;
+    bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
     bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
@@ -102,6 +103,7 @@ private:
     double below_ = 0.0, above_ = 0.0;  // tilts of the aliasing bounds
     double guess_ = 0.0;                // epsilon of the last placement
     std::size_t nodes_ = 0;
+    double work_ = 0.0;  // terms since the question was put
     std::vector<TiltedLaw> laws_;
     double rounding_ = 0.0;  // of the worst of them
 };
