@@ -72,7 +72,7 @@ def test_outcomes_that_only_one_has():
     assert classic.indistinguishability_delta(pair, 3.0) == pytest.approx(0.5)
     assert classic.indistinguishability_epsilon(pair, 0.4) == math.inf
     assert classic.indistinguishability_epsilon(pair, 0.51) <= 1e-9
-    assert classic.loss_tail(*pair, 10.0) == pytest.approx(0.5)
+    assert classic.loss_tail(pair, 10.0) == pytest.approx(0.5)
 
 
 def test_equal_distributions_cannot_be_told_apart():
@@ -86,12 +86,12 @@ def test_a_tail_gives_a_guarantee_but_not_the_other_way():
     p, q = [0.4, 0.6], [0.6, 0.4]
     epsilon = math.log(4 / 3)
     assert classic.indistinguishability_delta((p, q), epsilon) <= 1 / 3
-    assert classic.loss_tail(p, q, epsilon) == pytest.approx(0.6)
+    assert classic.loss_tail((p, q), epsilon) == pytest.approx(0.6)
     for a, b in pairs(60):
         for at in (0.1, 0.5, 2.0):
-            tail = max(classic.loss_tail(a, b, at), classic.loss_tail(b, a, at))
+            tail = max(classic.loss_tail((a, b), at), classic.loss_tail((b, a), at))
             assert tail >= classic.indistinguishability_delta((a, b), at) - 1e-15
-            assert classic.loss_tail(a, b, at) == pytest.approx(a[np.log(a / b) > at].sum())
+            assert classic.loss_tail((a, b), at) == pytest.approx(a[np.log(a / b) > at].sum())
 
 
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
@@ -130,7 +130,45 @@ def test_a_loss_that_turns():
     assert upper - lower < 1e-9
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 5.0, math.inf])
+def test_the_common_part_is_kept_by_two_events(epsilon):
+    for p, q in [*pairs(60), (np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]:
+        delta, kept_p, kept_q = classic.common_part((p, q), epsilon)
+        exact = max(hockey_stick(a, b, min(epsilon, 600.0)) for a, b in ((p, q), (q, p)))
+        assert exact - 1e-15 <= delta <= exact + 1e-13
+        for kept, whole, other in ((kept_p, p, kept_q), (kept_q, q, kept_p)):
+            assert kept.sum() == pytest.approx(1.0 - exact, abs=1e-14)
+            assert (kept >= 0.0).all()
+            assert (kept <= whole * (1 + 1e-15)).all()
+            assert (kept <= math.exp(min(epsilon, 700.0)) * other * (1 + 1e-13)).all()
+
+
+def test_events_give_a_guarantee():
+    # the other way: whatever events of 1 - delta leave factors of e^epsilon, delta is enough
+    rng = np.random.default_rng(5)
+    for p, q in pairs(200):
+        kept_p, kept_q = p * rng.uniform(0.5, 1.0, p.size), q * rng.uniform(0.5, 1.0, q.size)
+        delta = 1.0 - min(kept_p.sum(), kept_q.sum())
+        ratios = (kept_p / kept_p.sum()) / (kept_q / kept_q.sum())
+        epsilon = float(np.abs(np.log(ratios)).max())
+        assert classic.indistinguishability_delta((p, q), epsilon) <= delta + 1e-14
+
+
+def test_one_outcome_and_no_outcome_in_common():
+    assert classic.common_part(([1.0], [1.0]), 0.0).kept_p.tolist() == [1.0]
+    apart = classic.common_part(([1.0, 0.0], [0.0, 1.0]), 3.0)
+    assert apart.delta == 1.0
+    assert not apart.kept_p.any()
+    assert not apart.kept_q.any()
+    with pytest.raises(TypeError, match="pair must be"):
+        classic.common_part(pld.Laplace(1.0), 0.5)
+    with pytest.raises(ValueError, match="epsilon must be"):
+        classic.common_part(([1.0], [1.0]), -1.0)
+
+
 def test_arguments():
+    with pytest.raises(TypeError, match=r"pair must be \(p, q\), got"):
+        classic.loss_tail(pld.Laplace(1.0), 0.0)
     with pytest.raises(TypeError, match="pair must be"):
         classic.hockey_stick([0.5, 0.5], 0.0)
     with pytest.raises(ValueError, match="q must be as long as p"):

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from renyi.classic._minimum import smallest
-from renyi.classic._rounding import MARGIN, above, below, exp_above
+from renyi.classic._rounding import (
+    MARGIN,
+    above,
+    below,
+    count_above,
+    exp_above,
+    loss_deviations,
+)
 
 
 def test_above_and_below_enclose():
@@ -27,6 +34,32 @@ def test_exponentials_are_rounded_up():
         assert exact <= found <= exact * (1 + mp.mpf(1e-11)) + mp.mpf(1e-323)
     assert exp_above(-1e-3, size=1e15) == 1.0  # terms that large leave nothing to say
     assert exp_above(5.0) == 1.0
+    assert exp_above(-math.inf, size=math.inf) == 5e-324  # an overflow, not a certainty
+
+
+def test_deviations_of_the_loss_are_rounded_down():
+    rng = np.random.default_rng(4)
+    ends = [0.0, 5e-324, 1e-300, 1e-5, 1.0, 1e10, 1e300, 1.7e308]
+    for epsilon in [*ends, *(-x for x in ends), *np.exp(rng.uniform(-30, 6, 30))]:
+        for distance in (1e-300, 3e-5, 1.0, 1e300):
+            for sigma in (1e-300, 0.3, 1.0, 1e17, 1e300):
+                with mp.workdps(700):
+                    mu = mp.mpf(distance) / mp.mpf(sigma)
+                    exact = mp.mpf(float(epsilon)) / mu - mu / 2
+                    found = loss_deviations(float(epsilon), distance, sigma)
+                    largest = mp.mpf(1.7976931348623157e308)
+                    assert found <= exact or (found == math.inf and exact > largest)
+
+
+def test_counts_are_rounded_up():
+    for count in (1, 3, 2**53, 2**53 + 1, 10**300):
+        assert count <= count_above(count, "count") <= count * (1 + 2**-52)
+    for count in (0, -1, 10**301, 10**400):
+        with pytest.raises(ValueError, match="steps must be an integer"):
+            count_above(count, "steps")
+    for count in (1.0, "1", None, True):
+        with pytest.raises(TypeError, match="steps must be an integer"):
+            count_above(count, "steps")
 
 
 @pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])

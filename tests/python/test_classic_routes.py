@@ -117,7 +117,7 @@ def test_routes_at_their_edges():
     assert classic.full_batch_route_epsilon(1.0, 3, 1.0).epsilon == 0.0
     with pytest.raises(ValueError, match="step must be"):
         classic.advanced_route_delta(1.0, 0.1, 10, 1.0, step="best")
-    with pytest.raises(ValueError, match="form must be"):
+    with pytest.raises(ValueError, match="composition must be"):
         classic.advanced_route_delta(1.0, 0.1, 10, 1.0, composition="best")
     with pytest.raises(ValueError, match="form must be"):
         classic.moment_bound_delta(1.0, 0.1, 10, 1.0, form="best")

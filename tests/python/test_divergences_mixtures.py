@@ -135,3 +135,15 @@ def test_edges():
 def test_bad_arguments(message, arguments):
     with pytest.raises(ValueError, match=message):
         mixture_bound(*arguments)
+
+
+def test_a_rare_component_far_apart():
+    # all but one share of the mean is lost: what is left has to keep its digits
+    for rare in (1e-6, 1e-10, 1.8e-11):
+        for slack in (0.0, 9e-13 * (rare < 1e-9), -9e-13):
+            weights = [rare, 1.0 - rare + slack]
+            bound = mixture_bound([100.0, 0.0], weights, 2.0)
+            with mp.workdps(60):
+                share = mp.mpf(weights[0]), mp.mpf(weights[1])
+                exact = mp.log((share[0] * mp.exp(100) + share[1]) / (share[0] + share[1]))
+                assert exact <= bound <= exact + 1e-9

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""What the README and the page on training show is what happens."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from renyi.cli import main
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = [
     block.partition("\n")
     for block in re.findall(r"```console\n\$ renyi (.*?)```", README, re.DOTALL)
 ]
-PYTHON = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
 
 
 @pytest.mark.parametrize(("command", "output"), [(first, rest) for first, _, rest in CONSOLE])
@@ -34,7 +34,10 @@ def test_there_are_commands():
     assert len(CONSOLE) >= 2
 
 
-def test_python():
-    example = doctest.DocTestParser().get_doctest(PYTHON, {}, "README", "README.md", 0)
+@pytest.mark.parametrize("file", ["README.md", "docs/training.md"])
+def test_python(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(code, {}, file, file, 0)
     assert len(example.examples) >= 6
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0

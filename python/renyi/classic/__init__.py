@@ -21,6 +21,7 @@ from renyi.classic.advanced_composition import (
 )
 from renyi.classic.advanced_route import advanced_route_delta, advanced_route_epsilon
 from renyi.classic.amplification import before_subsampling, subsampled
+from renyi.classic.common_part import CommonPart, common_part
 from renyi.classic.composition import Guarantee, basic_composition
 from renyi.classic.delta_split import Split, best_split
 from renyi.classic.gaussian import gaussian_delta, gaussian_sigma
@@ -64,6 +65,7 @@ from renyi.classic.tails import (
 )
 
 __all__ = [
+    "CommonPart",
     "Guarantee",
     "MomentBound",
     "Route",
@@ -76,6 +78,7 @@ __all__ = [
     "basic_composition",
     "before_subsampling",
     "best_split",
+    "common_part",
     "delta_from_moments",
     "delta_from_rdp",
     "epsilon_from_moments",

@@ -8,11 +8,11 @@ bounds are measured by.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy.typing as npt
 
-from renyi._validation import epsilon_of
+from renyi._validation import epsilon_of, one_of
 from renyi.classic._rounding import MARGIN, above, exp_above
 from renyi.classic.composition import Guarantee, checked, total
 from renyi.mechanisms._arguments import Range, number_in
@@ -175,8 +175,7 @@ def advanced_composition_delta(
 def _steps(
     epsilon: npt.ArrayLike, delta: npt.ArrayLike, count: npt.ArrayLike, form: Form
 ) -> _Steps:
-    if form not in ("independent", "adaptive", "sharp"):
-        raise ValueError(f"form must be one of 'independent', 'adaptive', 'sharp', got {form!r}")
+    one_of(form, "form", get_args(Form))
     epsilons, deltas, counts = checked(epsilon, delta, count)
     means = [mean_loss_bound(e, sharp=form == "sharp") for e in epsilons]
     widths = [e + a for e, a in zip(epsilons, means, strict=True)]

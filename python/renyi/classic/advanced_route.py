@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from renyi import special
-from renyi._validation import delta_of, epsilon_of, integer_of
+from renyi._validation import delta_of, epsilon_of, integer_of, one_of
 from renyi.classic._minimum import smallest
-from renyi.classic._rounding import above, below
+from renyi.classic._rounding import above, below, count_above
 from renyi.classic.advanced_composition import (
     Form,
     advanced_composition,
@@ -21,6 +21,7 @@ from renyi.classic.advanced_composition import (
 )
 from renyi.classic.amplification import before_subsampling
 from renyi.classic.optimal_composition import (
+    LARGEST_COUNT,
     optimal_composition_delta,
     optimal_composition_epsilon,
 )
@@ -33,7 +34,7 @@ Composition = Literal["adaptive", "independent", "sharp", "optimal"]
 Step = Literal["tail", "exact"]
 
 _RATE = Range(0.0, 1.0, "(]")
-_HIGHEST = 100.0  # epsilon of one sampled step
+_LOWEST, _HIGHEST = 1e-300, 100.0  # epsilon of one sampled step
 _APART = 8.0
 
 
@@ -78,7 +79,7 @@ def advanced_route_delta(
     >>> f"{advanced_route_delta(4.0, 0.01, 100, 1.0).delta:.2e}"
     '1.01e-04'
     """
-    at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step)
+    at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)
     epsilon = epsilon_of(epsilon)
 
     def delta_with(step_epsilon: float) -> float:
@@ -89,9 +90,10 @@ def advanced_route_delta(
             step_epsilon, epsilon, delta=each, count=count, form=composition
         )
 
-    if epsilon in (0.0, math.inf):
-        return Route(epsilon, 1.0 if epsilon == 0.0 else 0.0, epsilon, 0.0)
-    found, delta = smallest(delta_with, 1e-3 * min(epsilon, 1.0) / count, min(epsilon, _HIGHEST))
+    if epsilon < _LOWEST or epsilon == math.inf:
+        return Route(epsilon, 1.0 if epsilon < _LOWEST else 0.0, epsilon, 0.0)
+    low = max(1e-3 * min(epsilon, 1.0) / count, 1e-3 * _LOWEST)
+    found, delta = smallest(delta_with, low, min(epsilon, _HIGHEST))
     return Route(epsilon, delta, found, at_step(found))
 
 
@@ -128,7 +130,7 @@ def advanced_route_epsilon(
     >>> round(advanced_route_epsilon(4.0, 0.01, 100, 1e-5).epsilon, 4)
     1.331
     """
-    at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step)
+    at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)
     delta = delta_of(delta)
 
     def optimal_with(step_epsilon: float) -> float:
@@ -153,14 +155,17 @@ def advanced_route_epsilon(
 
 
 def _step_curve(
-    noise_multiplier: float, sample_rate: float, steps: int, step: Step
+    noise_multiplier: float, sample_rate: float, steps: int, step: Step, composition: Composition
 ) -> tuple[Callable[[float], float], int]:
     """Return delta against epsilon of one sampled step, and the number of steps."""
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     rate = number_in(sample_rate, "sample_rate", _RATE)
     count = integer_of(steps, "steps", 1)
-    if step not in ("tail", "exact"):
-        raise ValueError(f"step must be one of 'tail', 'exact', got {step!r}")
+    count_above(steps, "steps")
+    one_of(step, "step", get_args(Step))
+    one_of(composition, "composition", get_args(Composition))
+    if composition == "optimal" and count > LARGEST_COUNT:
+        raise ValueError(f"steps must be at most 10^9 for optimal composition, got {steps!r}")
     mu = above(1.0 / noise)
 
     def delta_at(epsilon: float) -> float:

@@ -96,7 +96,9 @@ def before_subsampling(epsilon: float, delta: float, rate: float) -> Guarantee:
         return Guarantee(epsilon, delta)
     base_delta = min(below(delta / r), 1.0) if delta else 0.0
     if epsilon < 1.0:
-        return Guarantee(max(below(math.log1p(math.expm1(epsilon) / r)), 0.0), base_delta)
+        odds = math.expm1(epsilon) / r
+        found = math.log1p(odds) if odds < math.inf else math.log(math.expm1(epsilon)) - math.log(r)
+        return Guarantee(max(below(found), 0.0), base_delta)
     # epsilon - log r + log(1 - (1 - r) e^-epsilon): e^epsilon may overflow
     rest = math.log1p(-(1.0 - r) * math.exp(-epsilon))
     return Guarantee(below(epsilon - math.log(r) + rest), base_delta)

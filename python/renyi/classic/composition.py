@@ -77,5 +77,8 @@ def checked(*values: npt.ArrayLike) -> tuple[list[float], list[float], list[floa
 
 def total(counts: list[float], values: list[float]) -> float:
     """Return the sum of all values, each as often as its count says, rounded up."""
-    found = math.fsum(n * x for n, x in zip(counts, values, strict=True))
+    try:
+        found = math.fsum(n * x for n, x in zip(counts, values, strict=True))
+    except OverflowError:  # of finite numbers
+        return math.inf
     return above(found) if found else 0.0

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from renyi._validation import integer_of, real_of
+from renyi._validation import real_of
 from renyi.classic._minimum import smallest
-from renyi.classic._rounding import above, below
+from renyi.classic._rounding import above, below, count_above
 from renyi.classic.advanced_composition import Form, advanced_composition
 from renyi.mechanisms._arguments import Range, number_in
 
@@ -68,11 +68,11 @@ def best_split(
     (5.29, 0.352)
     """
     delta = number_in(delta, "delta", _OPEN)
-    count = integer_of(count, "count", 1)
+    uses = count_above(count, "count")
 
     def split(share: float) -> Split:
-        step_delta = below(below(delta * share) / count)
-        slack = below(delta - above(step_delta * count))
+        step_delta = max(below(below(delta * share) / uses), 0.0)
+        slack = below(delta - above(step_delta * uses))
         if not (step_delta > 0.0 and slack > 0.0):
             return Split(math.inf, delta, slack, math.inf, step_delta)
         step = real_of(epsilon_at(step_delta), "epsilon_at", "a function with values in [0, inf]")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from renyi import special
-from renyi._validation import epsilon_of, integer_of
-from renyi.classic._rounding import MARGIN, above, exp_above
+from renyi._validation import epsilon_of, one_of
+from renyi.classic._rounding import MARGIN, above, count_above, exp_above, loss_deviations
 from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
 
 __all__ = ["Calibration", "gaussian_delta", "gaussian_sigma"]
@@ -93,15 +93,13 @@ def gaussian_sigma(
     >>> round(gaussian_sigma(1.0, 1e-5, count=100, calibration="chernoff"), 3)
     55.056
     """
-    if calibration not in _MULTIPLIERS:
-        known = ", ".join(map(repr, _MULTIPLIERS))
-        raise ValueError(f"calibration must be one of {known}, got {calibration!r}")
+    one_of(calibration, "calibration", get_args(Calibration))
     epsilon = number_in(
         epsilon, "epsilon", _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
     )
     delta = number_in(delta, "delta", _OPEN)
     sensitivity = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
-    distance = sensitivity * math.sqrt(integer_of(count, "count", 1))
+    distance = sensitivity * math.sqrt(count_above(count, "count"))
     return above(_MULTIPLIERS[calibration](epsilon, delta) * distance)
 
 
@@ -156,20 +154,19 @@ def gaussian_delta(
     sigma = number_in(sigma, "sigma", FINITE_POSITIVE)
     epsilon = epsilon_of(epsilon)
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
-    distance *= math.sqrt(integer_of(count, "count", 1))
+    distance *= math.sqrt(count_above(count, "count"))
     mu = distance / sigma
-    if bound == "exact":
+    if one_of(bound, "bound", get_args(Bound)) == "exact":
         return float(special.gaussian_delta_upper(above(mu), epsilon))
-    if bound != "chernoff":
-        raise ValueError(f"bound must be one of 'exact', 'chernoff', got {bound!r}")
-    t = epsilon / mu - 0.5 * mu
-    if not t > 0.0:
+    if epsilon == math.inf:
+        return 0.0
+    if not 2.0 * epsilon > mu * mu:
         least = distance / math.sqrt(2.0 * epsilon) if epsilon else math.inf
         raise ValueError(
             "sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = "
             f"{least:.6g} for the bound 'chernoff', got {sigma!r}"
         )
-    t = max(t - MARGIN * (epsilon / mu + mu), 0.0)
+    t = max(loss_deviations(epsilon, distance, sigma), 0.0)
     return exp_above(-0.5 * t * t)
 
 
@@ -180,15 +177,16 @@ def _exact(epsilon: float, delta: float) -> float:
 def _chernoff_exact(epsilon: float, delta: float) -> float:
     # the positive root of epsilon s^2 - t s - 1/2, without cancellation
     t = math.sqrt(-2.0 * math.log(delta))
-    return (t + math.sqrt(t * t + 2.0 * epsilon)) / (2.0 * epsilon)
+    return 0.5 * (t + math.hypot(t, math.sqrt(2.0) * math.sqrt(epsilon))) / epsilon
 
 
 def _chernoff(epsilon: float, delta: float) -> float:
-    return math.sqrt(-2.0 * math.log(delta)) / epsilon + 1.0 / math.sqrt(2.0 * epsilon)
+    return math.sqrt(-2.0 * math.log(delta)) / epsilon + math.sqrt(0.5) / math.sqrt(epsilon)
 
 
 def _mills(epsilon: float, delta: float) -> float:
-    return max(1.0, math.sqrt(_mills_square(delta))) / epsilon + 1.0 / math.sqrt(2.0 * epsilon)
+    first = max(1.0, math.sqrt(_mills_square(delta))) / epsilon
+    return first + math.sqrt(0.5) / math.sqrt(epsilon)
 
 
 def _chernoff_concave(epsilon: float, delta: float) -> float:

@@ -23,6 +23,7 @@ from renyi.pld import (
 
 __all__ = [
     "approximate_max_divergence",
+    "discrete_pair",
     "hockey_stick",
     "indistinguishability_delta",
     "indistinguishability_epsilon",
@@ -157,15 +158,15 @@ def indistinguishability_epsilon(pair: Pair, delta: float) -> float:
     return max(*ends, 0.0)
 
 
-def loss_tail(p: Sequence[float], q: Sequence[float], epsilon: float) -> float:
+def loss_tail(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -> float:
     """Return the probability under P that the privacy loss log(p/q) exceeds ``epsilon``.
 
     The worse of both orders is a delta for this epsilon, never below `indistinguishability_delta`.
 
     Parameters
     ----------
-    p, q : sequence of float
-        Probabilities of the same outcomes, each of sum 1 within 1e-9.
+    pair : (sequence of float, sequence of float)
+        P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9.
     epsilon : float
         Any number.
 
@@ -185,10 +186,10 @@ def loss_tail(p: Sequence[float], q: Sequence[float], epsilon: float) -> float:
 
     Examples
     --------
-    >>> [round(loss_tail([0.4, 0.6], [0.6, 0.4], at), 12) for at in (0.3, 0.41)]
+    >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at), 12) for at in (0.3, 0.41)]
     [0.6, 0.0]
     """
-    losses = Discrete(p, q)
+    losses = discrete_pair(pair)
     atoms = losses.atoms()
     counted = atoms.loss + atoms.loss_error > real_of(epsilon, "epsilon", "a number")
     mass = math.fsum(atoms.mass[counted]) + losses.infinite_mass
@@ -198,7 +199,11 @@ def loss_tail(p: Sequence[float], q: Sequence[float], epsilon: float) -> float:
 def _pair(pair: Pair) -> PrivacyLossDistribution:
     if isinstance(pair, PrivacyLossDistribution):
         return pair
-    given: Any = pair
-    if not (isinstance(given, tuple) and len(given) == 2):
-        raise TypeError(f"pair must be (p, q) or a PrivacyLossDistribution, got {pair!r}")
-    return Discrete(*given)
+    return discrete_pair(pair, "(p, q) or a PrivacyLossDistribution")
+
+
+def discrete_pair(pair: Any, allowed: str = "(p, q)") -> Discrete:
+    """Return two sequences of probabilities, checked."""
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise TypeError(f"pair must be {allowed}, got {pair!r}")
+    return Discrete(*pair)

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from renyi._validation import delta_of, epsilon_of, integer_of, real_of
+from renyi._validation import delta_of, epsilon_of, real_of
 from renyi.accountants import RDPAccountant
 from renyi.accountants._base import Adjacency
 from renyi.classic._minimum import smallest
-from renyi.classic._rounding import MARGIN, above, exp_above
+from renyi.classic._rounding import MARGIN, above, count_above, exp_above
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms._arguments import NON_NEGATIVE, Range, number_in
 
@@ -178,10 +178,10 @@ def delta_from_moments(kappa: LogMoment, epsilon: float, *, count: int = 1) -> f
     >>> f"{delta_from_moments(lambda t: t * (t + 1.0) / 8.0, 2.0, count=2):.6f}"
     '0.046771'
     """
-    epsilon, count = epsilon_of(epsilon), integer_of(count, "count", 1)
+    epsilon, uses = epsilon_of(epsilon), count_above(count, "count")
     if epsilon == math.inf:
         return 0.0
-    _, exponent = smallest(lambda t: _excess(count * _moment(kappa, t), epsilon * t), _LEAST, _MOST)
+    _, exponent = smallest(lambda t: _excess(uses * _moment(kappa, t), epsilon * t), _LEAST, _MOST)
     return exp_above(exponent)
 
 
@@ -215,16 +215,19 @@ def epsilon_from_moments(kappa: LogMoment, delta: float, *, count: int = 1) -> f
     3.64307
     """
     delta = number_in(delta, "delta", Range(0.0, 1.0, "(]"))
-    count = integer_of(count, "count", 1)
+    uses = count_above(count, "count")
     depth = -math.log(delta)
-    _, found = smallest(lambda t: (count * _moment(kappa, t) + depth) / t, _LEAST, _MOST)
+    _, found = smallest(lambda t: (uses * _moment(kappa, t) + depth) / t, _LEAST, _MOST)
     return max(above(found), 0.0)
 
 
 def _moment(kappa: LogMoment, t: float) -> float:
-    return real_of(kappa(t), "kappa", "a function with values in [0, inf]")
+    """Return kappa(t), not below 0, which no moment of a privacy loss is."""
+    return max(real_of(kappa(t), "kappa", "a function with values in [0, inf]"), 0.0)
 
 
 def _excess(moment: float, gain: float) -> float:
     """Return moment - gain, rounded up."""
+    if math.isinf(moment) or math.isinf(gain):
+        return moment if math.isinf(moment) else -gain
     return moment - gain + MARGIN * (moment + gain)

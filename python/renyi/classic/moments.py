@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from renyi._validation import delta_of, epsilon_of, integer_of
-from renyi.classic._rounding import MARGIN, above, below, exp_above
+from renyi._validation import delta_of, epsilon_of, one_of
+from renyi.classic._rounding import MARGIN, above, below, count_above, exp_above
 from renyi.classic.amplification import subsampled
-from renyi.classic.moment_constant import log_moment_constant
+from renyi.classic.moment_constant import LEAST_C2, log_moment_constant
 from renyi.mechanisms._arguments import FINITE_POSITIVE, NON_NEGATIVE, Range, number_in
 
 __all__ = ["MomentBound", "moment_bound_delta", "moment_bound_epsilon", "subsampled_rdp"]
@@ -124,7 +124,7 @@ def moment_bound_delta(
     """
     bound = _Constants(noise_multiplier, sample_rate, steps)
     epsilon = epsilon_of(epsilon)
-    _check(form)
+    one_of(form, "form", get_args(MomentForm))
     if epsilon in (0.0, math.inf):
         return MomentBound(epsilon, 1.0 if epsilon == 0.0 else 0.0, 0, 0.0, 0.0)
     if form == "halved":
@@ -176,7 +176,7 @@ def moment_bound_epsilon(
     """
     bound = _Constants(noise_multiplier, sample_rate, steps)
     delta = delta_of(delta)
-    _check(form)
+    one_of(form, "form", get_args(MomentForm))
     if delta in (0.0, 1.0):
         return MomentBound(0.0 if delta else math.inf, delta, 0, 0.0, 0.0)
     depth = -math.log(delta)
@@ -202,12 +202,12 @@ class _Constants:
         noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
         rate = number_in(sample_rate, "sample_rate", _RATE)
         self._square = below(noise * noise)
-        self._steps = above(float(integer_of(steps, "steps", 1)))
+        self._steps = count_above(steps, "steps")
         self._c1 = above(rate * noise)
         self.last = int(min(_LARGEST_C2 * self._square, float(_LARGEST_ORDER)))
 
     def c2(self, order: int) -> float:
-        return above(order / self._square)
+        return max(above(order / self._square), LEAST_C2)  # C rises with c2
 
     def log_constant(self, order: int) -> float:
         try:
@@ -217,11 +217,6 @@ class _Constants:
 
     def total(self, order: int) -> float:
         return above(self._steps * self.log_constant(order))
-
-
-def _check(form: str) -> None:
-    if form not in ("halved", "direct"):
-        raise ValueError(f"form must be one of 'halved', 'direct', got {form!r}")
 
 
 def _last(holds: Callable[[int], bool], first: int, last: int) -> int:

@@ -71,7 +71,8 @@ def optimal_composition_delta(
     Returns
     -------
     float
-        In [0, 1], rounded up by a relative 1e-10 at most.
+        In [0, 1], rounded up by a relative 1e-10 at most, but next to a loss (count - 2 J) epsilon,
+        which are rounded up by a relative 1e-15 themselves.
 
     Raises
     ------

@@ -9,7 +9,9 @@ T steps of Gaussian noise on a random sample of rate r, k = T r epochs:
 The noise multiplier is the standard deviation over the sensitivity of the adjacency of each: route
 1 holds for samples of fixed size where one record is replaced and for Poisson samples where one is
 added or removed, route 2 for any adjacency, route 3 for Poisson samples where one is added or
-removed. A record replaced moves a sum of clipped contributions by twice the clipping norm.
+removed. A record replaced moves a sum of clipped contributions by twice the clipping norm. The post
+multiplies the clipped mean by a learning rate a but not the noise, of standard deviation s times
+the clipping norm: there the sensitivity holds a, and the multiplier is s/a.
 
 The second is here, the first in `renyi.classic.advanced_route`, the third in
 `renyi.classic.moments`.
@@ -22,8 +24,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from renyi._validation import delta_of, epsilon_of, integer_of
-from renyi.classic._rounding import MARGIN, above, exp_above
+from renyi._validation import delta_of, epsilon_of
+from renyi.classic._rounding import above, count_above, exp_above, loss_deviations
 from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 
 __all__ = ["Route", "full_batch_route_delta", "full_batch_route_epsilon"]
@@ -66,10 +68,11 @@ def full_batch_route_delta(noise_multiplier: float, epochs: int, epsilon: float)
     '5.49e-04'
     """
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    root = math.sqrt(integer_of(epochs, "epochs", 1))
+    root = math.sqrt(count_above(epochs, "epochs"))
     epsilon = epsilon_of(epsilon)
-    t = epsilon * noise / root - 0.5 * root / noise
-    t = max(t - MARGIN * (epsilon * noise / root + root / noise), 0.0)
+    if epsilon == math.inf:
+        return Route(epsilon, 0.0, epsilon, 0.0)
+    t = max(loss_deviations(epsilon, root, noise), 0.0)
     return Route(epsilon, exp_above(-0.5 * t * t), epsilon, 0.0)
 
 
@@ -99,7 +102,7 @@ def full_batch_route_epsilon(noise_multiplier: float, epochs: int, delta: float)
     1.2309
     """
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    mu = math.sqrt(integer_of(epochs, "epochs", 1)) / noise
+    mu = math.sqrt(count_above(epochs, "epochs")) / noise
     delta = delta_of(delta)
     if delta in (0.0, 1.0):
         return Route(0.0 if delta else math.inf, delta, 0.0, delta)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import delta_of, numbers_of, real_of
-from renyi.classic._rounding import MARGIN, above, below, exp_above
+from renyi._validation import delta_of, numbers_of, one_of, real_of
+from renyi.classic._rounding import MARGIN, above, below, exp_above, loss_deviations
 from renyi.mechanisms._arguments import FINITE_NON_NEGATIVE, FINITE_POSITIVE, Range, number_in
 
 __all__ = [
@@ -60,14 +60,13 @@ def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
     >>> [f"{normal_tail_bound(3.0, form):.5f}" for form in ("chernoff", "half", "mills")]
     ['0.01111', '0.00555', '0.00148']
     """
+    one_of(form, "form", get_args(NormalTail))
     t = number_in(t, "t", FINITE_NON_NEGATIVE if form == "half" else FINITE_POSITIVE)
     offsets = {
         "chernoff": 0.0,
         "half": math.log(2.0),
         "mills": 0.5 * math.log(2.0 * math.pi) + (math.log(t) if t else -math.inf),
     }
-    if form not in offsets:
-        raise ValueError(f"form must be one of 'chernoff', 'half', 'mills', got {form!r}")
     return exp_above(-0.5 * t * t - offsets[form], 0.5 * t * t)
 
 
@@ -107,7 +106,8 @@ def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -
     width, _ = numbers_of(bounds, "bounds", 0.0, math.inf, "numbers in [0, inf]")
     count, _ = numbers_of(counts, "counts", 0.0, math.inf, "numbers in [0, inf]")
     width, count = np.broadcast_arrays(width, count)
-    total = math.hypot(*np.sqrt(count[count > 0.0]) * width[count > 0.0])
+    used = (count > 0.0) & (width > 0.0)
+    total = math.hypot(*np.sqrt(count[used]) * width[used])
     if total == 0.0:
         return 1.0 if t == 0.0 else 0.0
     deviation = below(t / total)
@@ -146,10 +146,11 @@ def gaussian_loss_tail(sigma: float, epsilon: float, sensitivity: float = 1.0) -
     0.308538
     """
     sigma = number_in(sigma, "sigma", FINITE_POSITIVE)
-    mu = number_in(sensitivity, "sensitivity", FINITE_POSITIVE) / sigma
+    sensitivity = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     epsilon = real_of(epsilon, "epsilon", "a number")
-    t = epsilon / mu - 0.5 * mu
-    t -= MARGIN * (abs(epsilon / mu) + 0.5 * mu)
+    if math.isinf(epsilon):
+        return 0.0 if epsilon > 0.0 else 1.0
+    t = loss_deviations(epsilon, sensitivity, sigma)
     tail = 0.5 * math.erfc(t / math.sqrt(2.0))
     # an error of the argument moves the tail by (1 + t^2) times as much, relatively
     return min(math.nextafter(tail * (1.0 + 2.0 * MARGIN * (1.0 + min(t * t, 1e4))), 1.0), 1.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from renyi._validation import integer_of
-from renyi.comparison._methods import METHODS, Row
+from renyi.comparison._methods import LARGEST_STEPS, METHODS, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,5 +81,7 @@ def steps_grid(last: int, points: int = POINTS) -> list[int]:
     >>> steps_grid(1000, 4)
     [1, 10, 100, 1000]
     """
-    grid = np.geomspace(1.0, integer_of(last, "steps", 1), points)
+    if integer_of(last, "last", 1) > LARGEST_STEPS:
+        raise ValueError(f"last must be an integer from 1 to 10^15, got {last!r}")
+    grid = np.geomspace(1.0, last, integer_of(points, "points", 1))
     return sorted({*np.round(grid).astype(int).tolist(), last})

@@ -17,6 +17,8 @@ from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
 
 __all__ = ["METHODS", "Method", "Row", "compare"]
 
+LARGEST_STEPS = 10**15
+
 _RATE = Range(0.0, 1.0, "(]")
 _ANY, _EITHER, _ADD = "any", "add_remove (poisson) or replace_one (fixed_size)", "add_remove"
 _NONE, _BOTH, _POISSON = "none", "poisson or fixed_size", "poisson"
@@ -153,7 +155,7 @@ def compare(
     sample_rate : float
         The probability with which a record enters a step, in (0, 1].
     steps : int
-        At least 1; at most 1e9 for the method "optimal".
+        From 1 to 1e15; at most 1e9 for the method "optimal".
     epsilon : float, optional
         In [0, inf]; every method gives its delta.
     delta : float, optional
@@ -206,6 +208,8 @@ def compare(
         number_in(sample_rate, "sample_rate", _RATE),
         integer_of(steps, "steps", 1),
     )
+    if run.steps > LARGEST_STEPS:
+        raise ValueError(f"steps must be an integer from 1 to 10^15, got {steps!r}")
     if (epsilon is None) == (delta is None):
         raise ValueError(
             "epsilon must be given if delta is not, and only then, "
@@ -226,10 +230,13 @@ def _row(name: str, run: _Run, epsilon: float | None, delta: float | None) -> Ro
 
 
 def _names(methods: Iterable[str] | None) -> tuple[str, ...]:
-    names = tuple(METHODS) if methods is None else tuple(methods)
+    if methods is None:
+        return tuple(METHODS)
+    allowed = f"methods must be a sequence of names among {', '.join(map(repr, METHODS))}"
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise TypeError(f"{allowed}, got {methods!r}")
+    names = tuple(methods)
     for name in names:
-        if name not in METHODS:
-            raise ValueError(
-                f"methods must be names among {', '.join(map(repr, METHODS))}, got {name!r}"
-            )
+        if name not in tuple(METHODS):
+            raise ValueError(f"{allowed}, got {name!r}")
     return names

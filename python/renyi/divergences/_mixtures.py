@@ -86,9 +86,17 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
     if beta == 0.0:
         value = anchor + math.fsum(shares * (found - anchor))
     else:
-        with np.errstate(under="ignore"):
-            value = (
-                anchor + math.log1p(math.fsum(shares * np.expm1(beta * (found - anchor)))) / beta
-            )
-    # The sum of the weights is 1 up to 1e-12; the D_i's share in the value has that relative error.
+        value = anchor + _log_mean_exp(beta * (found - anchor), shares) / beta
+    # The sum of the weights is 1 up to 1e-12, and by it they are divided.
     return min(value + 4e-12 * abs(value - anchor) + 2.0**-48 * value, largest)
+
+
+def _log_mean_exp(exponents: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+    """Return the log of the weighted mean of e^x, x <= 0, to a relative 1e-12."""
+    total = math.fsum(weights)
+    with np.errstate(under="ignore"):
+        excess = math.fsum(weights * np.expm1(exponents)) / total
+        if excess > -0.5:
+            return math.log1p(excess)
+        # little is left of 1: the terms themselves, not what they lack
+        return math.log(math.fsum(weights * np.exp(exponents)) / total)
