@@ -43,6 +43,7 @@ def test_digits_draws(tmp_path, capsys, ending):
         (["--max-grad-norm", "inf"], "max_grad_norm must be"),
         (["--learning-rate", "-1"], "learning_rate must be"),
         (["--plot", "digits.doc"], "--plot must be a file name ending in"),
+        (["--plot", "nowhere/digits.png"], "--plot must be in a directory that exists, got"),
     ],
 )
 def test_digits_refuses(capsys, options, message):

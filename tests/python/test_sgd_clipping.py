@@ -123,8 +123,20 @@ def test_rows_without_elements_and_zero_rows():
 
 
 def test_default_dtype():
-    for kind, dtype in zip(KINDS, [np.float32, np.float32, np.float64], strict=True):
-        assert clip_and_sum(np.ones((2, 2), kind), 1.0).sum.dtype == dtype
+    for kind in KINDS:
+        assert clip_and_sum(np.ones((2, 2), kind), 1.0).sum.dtype == np.float64
+        out = np.ones(2, np.float32)
+        assert clip_and_sum(np.ones((2, 2), kind), 1.0, out=out).sum is out
+
+
+def test_a_record_moves_a_sum_by_its_norm_although_it_is_rounded():
+    """Where a partial sum crosses a power of two: in single precision it would move by 2."""
+    small = np.full((8192, 1), 2.0**-13 * (1 + 2.0**-12), np.float32)
+    before = np.full((1, 1), 2.0**11, np.float32)
+    for extra in (0.0, 1.0):
+        rows = np.concatenate([before - 1.0, np.full((1, 1), extra, np.float32), small])
+        total = clip_and_sum(rows, 2.0**12).sum[0]
+        assert abs(total - float(rows.astype(float).sum())) <= 1e-9
 
 
 def test_broadcast_input_is_read():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from renyi.sgd import clip_and_sum, weighted_sum
+from renyi.sgd import clip_and_sum, noisy_clipped_sum, per_sample_norms, weighted_sum
+from renyi.sgd._rows import rows_of
 
 
 def rows(count, shape, kind, seed=0):
@@ -15,7 +16,7 @@ def rows(count, shape, kind, seed=0):
 
 def test_outputs_are_written_and_returned():
     array = rows(50, (6, 4), np.float32)
-    plain = clip_and_sum(array, 0.3)
+    plain = clip_and_sum(array, 0.3, dtype=np.float32)
     out, norms = np.full((6, 4), np.nan, np.float32), np.empty(50)
     found = clip_and_sum(array, 0.3, out=out, norms_out=norms)
     assert found.sum is out
@@ -69,7 +70,7 @@ GRADS = np.ones((4, 3), np.float32)
         (lambda: clip_and_sum(GRADS, 1.0, threads=0), ValueError, "threads must be"),
         (lambda: clip_and_sum(GRADS, 1.0, nonfinite="skip"), ValueError, "nonfinite must be"),
         (
-            lambda: clip_and_sum(GRADS, 1.0, out=np.ones(3)),
+            lambda: clip_and_sum(GRADS, 1.0, out=np.ones(3), dtype=np.float32),
             TypeError,
             "out must be an array of flo",
         ),
@@ -111,3 +112,94 @@ def test_writable_broadcast_and_overlapping_outputs_are_refused():
     norms = np.zeros(6)
     with pytest.raises(ValueError, match="norms_out must not overlap"):
         clip_and_sum(np.ones((4, 3)), 1.0, out=norms[:3], norms_out=norms[2:])
+
+
+SAMPLES = [[3.0, 4.0], [0.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda grads: clip_and_sum(grads, 1.0),
+        lambda grads: noisy_clipped_sum(grads, 1.0, 1.0),
+        lambda grads: weighted_sum(grads, [1.0, 1.0]),
+        per_sample_norms,
+    ],
+)
+@pytest.mark.parametrize(
+    ("samples", "error", "message"),
+    [
+        (SAMPLES, TypeError, r"grads\[0\] must be an array .* got list: .* stack per-sample"),
+        (tuple(map(tuple, SAMPLES)), TypeError, r"grads\[0\] must be an array .* got tuple"),
+        ([np.ones((2, 2)), SAMPLES], TypeError, r"grads\[1\] must be an array"),
+        ([3.0, 4.0], TypeError, r"grads\[0\] must be an array"),
+        (
+            list(np.array(SAMPLES)),
+            ValueError,
+            r"one array \(B, ...\) for each param.* got a list of 2",
+        ),
+    ],
+)
+def test_a_list_of_samples_is_not_taken_for_one_of_parameters(call, samples, error, message):
+    with pytest.raises(error, match=message):
+        call(samples)
+
+
+def test_lists_of_one_dimensional_arrays_are_of_scalar_parameters_where_it_is_known():
+    given = list(np.array(SAMPLES))
+    assert rows_of(given, scalars=True).shapes == [(), ()]
+    assert rows_of(given[:1]).shapes == [()]
+    assert rows_of([given[0], np.ones((2, 3))]).shapes == [(), (3,)]
+    assert clip_and_sum(given[:1], 5.0).sum[0] == 7.0
+
+
+class WithArray:
+    """Only ``__array__``."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.array, dtype=dtype, copy=copy)
+
+
+class WithDLPack:
+    """Only ``__dlpack__`` and what belongs to it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **settings):
+        return self.array.__dlpack__(**settings)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnAnotherDevice(WithDLPack):
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **settings):
+        raise BufferError("not on the CPU")
+
+
+@pytest.mark.parametrize("kind", [WithArray, WithDLPack])
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_arrays_of_other_libraries_are_read_where_they_are(kind, writeable, dtype):
+    array = rows(20, (3, 4), dtype)
+    array.flags.writeable = writeable
+    plain = clip_and_sum(array, 0.3)
+    assert np.shares_memory(rows_of(kind(array)).arrays[0], array)
+    assert_array_equal(clip_and_sum(kind(array), 0.3).sum, plain.sum)
+    assert_array_equal(clip_and_sum([kind(array)], 0.3).sum[0], plain.sum)
+    assert_array_equal(noisy_clipped_sum(kind(array), 0.3, 0.0), plain.sum)
+
+
+def test_arrays_that_are_elsewhere_are_refused_by_name():
+    for given in (OnAnotherDevice(GRADS), WithDLPack(GRADS.astype(complex)), object()):
+        with pytest.raises(TypeError, match="grads must be an array of"):
+            clip_and_sum(given, 1.0)
+    with pytest.raises(TypeError, match=r"grads\[1\] must be .* on the CPU .* got OnAnotherDevice"):
+        clip_and_sum([GRADS, OnAnotherDevice(GRADS)], 1.0)

@@ -92,7 +92,7 @@ def test_micro_batches(dtype):
     parts = ClipAccumulator((40,), 0.8, dtype=dtype)
     for first in (0, 7, 50):
         assert parts.add(grads[first : {0: 7, 7: 50, 50: 100}[first]]) is parts
-    found, whole = parts.take(), clip_and_sum(grads, 0.8)
+    found, whole = parts.take(), clip_and_sum(grads, 0.8, dtype=dtype)
     assert_allclose(found.sum, whole.sum, rtol=1e-5 if dtype == np.float32 else 1e-13, atol=1e-6)
     assert_array_equal(found.private.norms, whole.private.norms)
     assert found.sensitivity == whole.sensitivity

@@ -1,17 +1,20 @@
 """The generator: ChaCha20, streams, states, forks, threads, NumPy."""
 
 import copy
+import gc
 import math
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 
 import numpy as np
 import pytest
 
-from renyi import sgd
+from renyi import _locks, sgd
 from renyi.sgd import InsecureGeneratorWarning, SecureGenerator
 
 N = 1 << 20
@@ -107,7 +110,32 @@ def test_loading_a_secure_state_takes_a_new_key():
     with pytest.raises(ValueError, match="reproducible generator"):
         seeded().load_state_dict(state)
     with pytest.raises(ValueError, match="state must be a state_dict"):
-        seeded().load_state_dict({})
+        seeded().load_state_dict({"generator": "PCG64", "insecure_reproducible": True})
+
+
+@pytest.mark.parametrize("name", list(seeded().state_dict()))
+@pytest.mark.parametrize("value", [None, "missing", -1, "xyz"])
+def test_an_incomplete_state_is_refused_and_changes_nothing(name, value):
+    state = seeded(3).state_dict()
+    if value == "missing":
+        del state[name]
+    else:
+        state[name] = value
+    generator = seeded()
+    before = generator.state_dict()
+    with pytest.raises(
+        ValueError, match=rf"state must .*{name if value is None else ''}"
+    ) as caught:
+        generator.load_state_dict(state)
+    assert generator.state_dict() == before
+    assert seeded(3).state_dict()["key"] not in str(caught.value)
+
+
+@pytest.mark.parametrize("generator", [seeded(), SecureGenerator()])
+@pytest.mark.parametrize("state", [None, {}, 3, []])
+def test_what_is_no_state_is_refused(generator, state):
+    with pytest.raises(ValueError, match=r"state must .*hold.* generator, insecure_reproducible"):
+        generator.load_state_dict(state)
 
 
 def draw_in_child(generator, numbers, queue):
@@ -147,6 +175,60 @@ def test_a_child_has_a_key_of_its_own_before_it_draws():
     assert os.read(read_end, 32) != parent
     os.close(read_end)
     os.close(write_end)
+
+
+FORKING = """
+import os
+import signal
+import threading
+
+from renyi.sgd import SecureGenerator, ShuffledSampler
+
+generator = SecureGenerator()
+numbers = generator.numpy_generator()
+sampler = ShuffledSampler(2_000_000, 1, generator=generator)
+
+def draw():
+    while True:
+        {draw}
+
+threading.Thread(target=draw, daemon=True).start()
+for _ in range(5):
+    while not {lock}.locked():
+        pass
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends the child if it waits
+        numbers.random()
+        generator.state_dict()
+        with generator.lock:
+            sampler.sample()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(
+    ("draw", "lock"),
+    [("numbers.random(3_000_000)", "generator.lock"), ("sampler.sample()", "sampler._lock")],
+)
+def test_a_child_does_not_wait_for_a_thread_of_its_parent(draw, lock):
+    script = FORKING.format(draw=draw, lock=lock)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, timeout=60, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_locks_are_forgotten_with_their_owners():
+    before = len(_locks._LOCKS)
+    owners = [seeded(k) for k in range(10)]
+    assert len(_locks._LOCKS) >= before + 10
+    del owners
+    gc.collect()
+    assert len(_locks._LOCKS) <= before
 
 
 def test_threads_never_draw_the_same_numbers():
@@ -202,3 +284,18 @@ def test_a_numpy_generator_over_ours_needs_no_warning():
         warnings.simplefilter("error")
         drawn = sgd.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
     assert np.array_equal(drawn, sgd.gaussian_noise(10, 1.0, generator=seeded()))
+
+
+def test_the_warning_points_at_the_line_outside_the_package():
+    def called(what, *args, **kwargs):
+        with pytest.warns(InsecureGeneratorWarning, match="a forked child repeats it") as caught:
+            what(*args, **kwargs, generator=np.random.default_rng(1))
+        return [(warning.filename, warning.lineno) for warning in caught]
+
+    line = called.__code__.co_firstlineno + 2
+    plan = sgd.TrainingPlan(100, 10, noise_multiplier=1.0, steps=3)
+    assert called(sgd.gaussian_noise, 3, 1.0) == [(__file__, line)]
+    assert called(sgd.noisy_clipped_sum, np.ones((2, 3)), 1.0, 1.0) == [(__file__, line)]
+    assert called(sgd.PoissonSampler, 10, 0.5) == [(__file__, line)]
+    assert called(sgd.ShuffledSampler, 10, 2) == [(__file__, line)]
+    assert called(sgd.DPSGD, np.zeros(3), plan, sgd.SGD(0.1)) == [(__file__, line)]

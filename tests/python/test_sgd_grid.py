@@ -65,7 +65,11 @@ def test_grid_mechanism_is_rounded_up():
         (lambda: Grid(0.3), "spacing must be a power of two in"),
         (lambda: Grid(0.0), "spacing must be a number in (0, inf)"),
         (lambda: Grid(2.0**600), "2^500], got"),
-        (lambda: Grid(1.0).sum(np.full((1, 2), math.nan)), "rows must be finite and below 2^50"),
+        (
+            lambda: Grid(1.0).sum(np.full((1, 2), math.nan), nonfinite="raise"),
+            "rows must be finite and below 2^50",
+        ),
+        (lambda: Grid(1.0).sum(np.zeros((1, 2)), nonfinite="skip"), "nonfinite must be one of"),
         (lambda: Grid(1.0).sum(np.full((1, 2), 2.0**50)), "rows must be finite and below 2^50"),
         (lambda: Grid(1.0).sum(np.zeros((2, 2)), np.ones(3)), "factors must have the shape (2,)"),
         (lambda: Grid(1.0).sensitivity(1.0, 10, "swap"), "adjacency must be one of 'add_remove'"),
@@ -83,3 +87,24 @@ def test_rows_of_factor_zero_count_nothing_whatever_they_hold():
     assert Grid(1.0).sum(rows, [1.0, 0.0]).tolist() == [1, 2]
     with pytest.raises(TypeError, match=r"rows must be an array of shape \(B, D\)"):
         Grid(1.0).sum(np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_rows_that_are_not_finite_count_nothing(dtype, bad):
+    rows = np.ones((4, 3), dtype)
+    rows[1, 2] = rows[3, 0] = bad
+    factors = np.array([1.0, 2.0, 3.0, 4.0])
+    assert Grid(0.5).sum(rows).tolist() == [4, 4, 4]
+    assert Grid(0.5).sum(rows, factors, threads=2).tolist() == [8, 8, 8]
+    assert factors.tolist() == [1.0, 2.0, 3.0, 4.0]
+    finite = np.ones((4, 3), dtype)
+    assert Grid(0.5).sum(finite, [1.0, bad, 3.0, bad]).tolist() == [8, 8, 8]
+    with pytest.raises(ValueError, match="rows must be finite"):
+        Grid(0.5).sum(rows, nonfinite="raise")
+
+
+def test_large_rows_are_still_finite():
+    assert Grid(1.0).sum([[1e300, -1e300]] * np.ones((2, 1)), [1e-300, 0.0]).tolist() == [1, -1]
+    assert Grid(1.0).sum(np.full((1, 2), 3e38, np.float32), [1 / 3e38]).tolist() == [1, 1]
+    assert Grid(1.0).sum(np.empty((3, 0))).shape == (0,)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from renyi.sgd import SecureGenerator, clip_and_sum, gaussian_noise, noisy_clipped_sum
+from renyi.sgd import SecureGenerator, clip_and_sum, gaussian_noise, noising, noisy_clipped_sum
 
 RNG = np.random.default_rng(7)
 
@@ -21,7 +21,7 @@ def test_without_noise_it_is_the_clipped_sum(dtype, clipping):
     found = noisy_clipped_sum(grads, 0.4, 0.0, clipping=clipping)
     wanted = clip_and_sum(grads, 0.4, clipping=clipping).sum
     assert all(
-        np.array_equal(a, b) and a.dtype == dtype for a, b in zip(found, wanted, strict=True)
+        np.array_equal(a, b) and a.dtype == np.float64 for a, b in zip(found, wanted, strict=True)
     )
 
 
@@ -61,3 +61,32 @@ def test_other_arguments_are_checked_before_there_is_a_sum():
         with pytest.raises((TypeError, ValueError)):
             noisy_clipped_sum(np.ones((2, 3)), 1.0, 1.0, out=out, **settings)
     assert (out == 7.0).all()
+
+
+@pytest.mark.parametrize("moment", ["clip_and_sum", "add_gaussian_noise"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError])
+def test_an_interruption_leaves_no_sum_without_noise(monkeypatch, moment, error):
+    whole, calls = getattr(noising, moment), []
+
+    def interrupted(*args, **kwargs):
+        whole(*args, **kwargs)
+        calls.append(args)
+        if len(calls) == (2 if moment == "add_gaussian_noise" else 1):
+            raise error
+
+    monkeypatch.setattr(noising, moment, interrupted)
+    grads = [np.ones((4, 3)), np.ones((4, 2))]
+    outputs = [np.full(6, 7.0)[::2], np.full(2, 7.0)]
+    with pytest.raises(error):
+        noisy_clipped_sum(grads, 1.0, 0.0, out=outputs)
+    assert calls
+    assert all((out == 0.0).all() for out in outputs)
+
+
+def test_a_row_that_is_not_finite_leaves_the_output_alone_where_it_raises():
+    out = np.full(3, 7.0)
+    with pytest.raises(ValueError, match="grads must be finite, got 1 rows"):
+        noisy_clipped_sum(np.full((1, 3), np.nan), 1.0, 1.0, out=out, nonfinite="raise")
+    assert (out == 7.0).all()
+    noisy_clipped_sum(np.full((1, 3), np.nan), 1.0, 0.0, out=out)
+    assert (out == 0.0).all()

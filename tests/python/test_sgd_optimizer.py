@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
-from renyi.sgd import DPSGD, SGD, Adam, SecureGenerator, TrainingPlan, clip_and_sum
+from renyi.sgd import DPSGD, SGD, Adam, SecureGenerator, TrainingPlan, accumulation, clip_and_sum
 from renyi.sgd import _noisy_sum as module
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
@@ -86,7 +87,7 @@ def test_noise_has_the_scale_of_the_plan(dtype, scheme, divisor):
     optimizer = DPSGD(np.zeros(100_000, dtype), planned, SGD(0.1), generator=seeded())
     empty = planned.batch_size if scheme == FIXED else 0
     noise = optimizer.step(np.zeros((empty, 100_000), dtype)) * divisor / (1.5 * 0.25)
-    assert noise.dtype == dtype
+    assert noise.dtype == np.float64
     assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
     assert abs((noise.astype(float) ** 2).mean() - 1) < 5 * math.sqrt(2 / noise.size)
 
@@ -404,17 +405,28 @@ def test_resumes_bit_for_bit(rule, scheme, stop):
     for k in range(stop, 8):
         after.step(rows(k))
     assert same(a, b)
-    assert same(straight.state_dict(), after.state_dict())
+    ends = [straight.state_dict(), after.state_dict()]
+    assert [end.pop("run") for end in ends][1] == state["run"]
+    assert same(*ends)
     assert straight.accountant.mechanisms == after.accountant.mechanisms
     assert same(state, frozen)  # is not tied to the optimiser that took it over
 
 
 def test_only_what_was_not_recorded_is_recorded():
     (one, _), (two, _) = made(), made()
-    run(one, 5)
-    run(two, 2)
+    run(one, 2)
+    two.load_state_dict(one.state_dict())
+    run(one, 3)
     two.load_state_dict(one.state_dict())
     assert two.accountant.mechanisms == ((plan().step_mechanism, 5),)
+
+
+def test_another_run_is_no_continuation_of_ones_own():
+    (one, _), (two, weights) = made(), made()
+    run(one, 3)
+    run(two, 2)
+    state = one.state_dict()
+    untouched(two, weights, lambda: two.load_state_dict(state), ValueError, "must be of this run")
 
 
 @pytest.mark.parametrize("scheme", [{}, {**SHUFFLED, "batch_size": 300}])
@@ -460,7 +472,7 @@ def test_releases_cannot_be_taken_back():
     state = optimizer.state_dict()
     optimizer.step()
     untouched(
-        optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "at least the 1"
+        optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "at least 1"
     )
 
 
@@ -487,15 +499,19 @@ def test_no_state_in_the_middle_of_a_batch():
         ("slots", [[np.zeros(3)], []], "state must hold slots"),
         ("steps", -1, "steps must be"),
         ("releases", -1, "releases must be"),
+        ("releases", 0, "state must hold at least 1 releases"),
+        ("steps", 7, "state must hold at least 7 releases"),
         ("interrupted", -1, "interrupted must be"),
         ("sampler", None, "state must hold a sampler"),
-        ("sampler", {}, "state must be that of"),
-        ("generator", {}, "state must be a state_dict of a SecureGenerator"),
+        ("sampler", {}, "state must hold sampler"),
+        ("generator", {}, "state must hold generator"),
         ("generator", SecureGenerator().state_dict(), "state must be that of a reproducible"),
     ],
 )
 def test_bad_states(name, value, message):
-    optimizer, weights = made(sampler=plan().sampler(generator=seeded()))
+    sampler = plan().sampler(generator=seeded())
+    optimizer, weights = made(sampler=sampler)
+    sampler.sample()
     optimizer.step(rows(1))
     state = {**optimizer.state_dict(), name: value}
     untouched(optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, message)
@@ -505,7 +521,7 @@ def test_a_state_with_a_bad_sampler_leaves_the_generator_alone():
     optimizer, weights = made(sampler=plan().sampler())
     state = {**optimizer.state_dict(), "sampler": {}, "generator": seeded(9).state_dict()}
     untouched(
-        optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "state must be"
+        optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "state must hold"
     )
 
 
@@ -591,11 +607,106 @@ def test_bad_arguments(settings, error, message):
         made(**settings)
 
 
-def test_noise_beyond_the_precision_of_the_parameters_is_refused():
+def test_noise_beyond_double_precision_is_refused():
     with pytest.raises(ValueError, match="scale must be"):
-        DPSGD(np.zeros(3, np.float32), plan(noise_multiplier=1e300), SGD(0.1))
+        DPSGD(np.zeros(3), plan(noise_multiplier=1e300, max_grad_norm=2.0**96), SGD(0.1))
 
 
 def test_a_plan_that_the_accountant_cannot_bound_is_refused():
     with pytest.raises(UnsupportedMechanismError):
         made(plan(adjacency="replace_one"), accountant=RDPAccountant(adjacency="replace_one"))
+
+
+# --- interruptions, threads and batches that are not the sampler's
+
+
+def interrupts(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+def test_a_part_that_was_interrupted_spoils_the_batch_until_it_is_discarded(monkeypatch):
+    optimizer, _ = made()
+    optimizer.accumulate(rows(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(accumulation, "PrivateDiagnostics", interrupts)  # after the sum has changed
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.accumulate(rows(2))
+    for call in (lambda: optimizer.accumulate(rows(2)), lambda: optimizer.step(rows(2))):
+        with pytest.raises(RuntimeError, match="discard must be called first"):
+            call()
+    with pytest.raises(RuntimeError, match="discard must be called first"):
+        optimizer.step()
+    assert optimizer.accountant.mechanisms == ()
+    optimizer.discard()
+    optimizer.step(rows(2))
+    assert optimizer.private.batch_size == 10
+
+
+def test_a_step_that_was_interrupted_keeps_no_rows(monkeypatch):
+    planned = plan(noise_multiplier=0.0, max_grad_norm=0.7)
+    optimizer, _ = made(planned)
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._ledger, "record", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows(1))
+    mean = [array / 10.0 for array in clip_and_sum(rows(1), 0.7).sum]
+    assert same(optimizer.step(rows(1)), mean)
+
+
+def test_one_thread_at_a_time():
+    optimizer, _ = made()
+    entered, leave = threading.Event(), threading.Event()
+
+    class Waits:
+        dtype = np.dtype(float)
+        shape = (1, 3)
+
+        def __array__(self, *args, **kwargs):
+            entered.set()
+            leave.wait(10)
+            return np.ones((1, 3))
+
+    worker = threading.Thread(target=lambda: optimizer.step([Waits(), np.ones((1, 2, 2))]))
+    worker.start()
+    entered.wait(10)
+    for call in (optimizer.step, optimizer.discard, lambda: optimizer.accumulate(rows(1))):
+        with pytest.raises(RuntimeError, match="one thread at a time"):
+            call()
+    leave.set()
+    worker.join()
+    assert optimizer.steps == 1
+
+
+@pytest.mark.parametrize("scheme", [{}, {**SHUFFLED, "batch_size": 300}])
+def test_every_step_needs_a_batch_of_its_own(scheme):
+    planned = plan(**scheme)
+    sampler = planned.sampler(generator=seeded())
+    optimizer, weights = made(planned, sampler=sampler)
+    for used in range(3):
+        act = lambda: optimizer.step(rows(1, 4))  # noqa: E731
+        untouched(optimizer, weights, act, RuntimeError, f"got {used} drawn and {used} used")
+        sampler.sample()
+        optimizer.step(rows(1, 4))
+
+
+def test_shuffled_batches_have_a_public_size():
+    optimizer, weights = made(plan(batch_size=300, **SHUFFLED))
+    act = lambda: optimizer.step(rows(1, 251))  # noqa: E731
+    untouched(optimizer, weights, act, ValueError, "at most 250 rows to a batch, got 251")
+    optimizer.step(rows(1, 250))
+
+
+def test_the_ledger_catches_up():
+    """With a state by hand in which interrupted steps are not yet recorded."""
+    (one, _), (two, _) = made(), made(budget=(50.0, DELTA))
+    run(one, 2)
+    two.load_state_dict({**one.state_dict(), "interrupted": 3})
+    two.step()
+    assert two.accountant.mechanisms == ((plan().step_mechanism, 6),)
+
+
+def test_lists_of_scalar_parameters():
+    weights = [np.zeros(()), np.zeros(())]
+    optimizer = DPSGD(weights, plan(noise_multiplier=0.0, max_grad_norm=100.0), SGD(1.0))
+    optimizer.step([np.ones(4), np.full(4, 2.0)])
+    assert [float(w) for w in weights] == [-0.4, -0.8]

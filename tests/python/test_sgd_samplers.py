@@ -216,5 +216,78 @@ def test_the_state_of_another_sampler_is_refused():
             other.load_state_dict(state)
 
 
+@every_sampler
+@pytest.mark.parametrize("value", [None, "missing", {}])
+def test_an_incomplete_state_is_refused_and_changes_nothing(make, value):
+    saved = make(seeded(2))
+    saved.sample()
+    names = list(saved.state_dict())
+    assert {"sampler", "drawn", "generator"} <= set(names)
+    for name in names:
+        state = saved.state_dict()
+        if value == "missing":
+            del state[name]
+        else:
+            state[name] = value
+        sampler = make(seeded())
+        sampler.sample()
+        before = sampler.state_dict()
+        with pytest.raises((TypeError, ValueError), match=rf"(state|{name}) must") as caught:
+            sampler.load_state_dict(state)
+        if value != {}:
+            assert isinstance(caught.value, ValueError)
+            assert re.search(rf"got one without .*{name}", str(caught.value))
+        assert_same_state(sampler.state_dict(), before)
+    for state in (None, [], 3):
+        with pytest.raises(ValueError, match="state must be a mapping that holds sampler"):
+            sampler.load_state_dict(state)
+
+
+def assert_same_state(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        assert np.array_equal(found[name], value)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        np.zeros(10, np.int64),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 999],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, -1],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 8],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8],
+        [],
+        np.arange(10.0),
+        np.arange(10).reshape(2, 5),
+        "0123456789",
+    ],
+)
+def test_an_order_that_is_no_permutation_is_refused(order):
+    saved = ShuffledSampler(10, 2, generator=seeded())
+    saved.sample()
+    sampler = ShuffledSampler(10, 2, generator=seeded(2))
+    sampler.sample()
+    before = sampler.state_dict()
+    with pytest.raises(ValueError, match="state must hold an order with each of 10 records once"):
+        sampler.load_state_dict({**saved.state_dict(), "order": order})
+    assert_same_state(sampler.state_dict(), before)
+
+
+@pytest.mark.parametrize("drawn", [0, 2, 4])
+def test_between_epochs_no_order_is_needed(drawn):
+    saved = ShuffledSampler(10, 2, generator=seeded())
+    for _ in range(drawn):
+        saved.sample()
+    state = saved.state_dict()
+    sampler = ShuffledSampler(10, 2, generator=seeded(2))
+    sampler.load_state_dict({**state, "order": []})
+    assert np.array_equal(sampler.sample(), saved.sample())
+    sampler.load_state_dict({**state, "order": list(range(10))})
+    assert sampler.drawn == drawn
+    with pytest.raises(ValueError, match="or none between epochs, got an array of int64"):
+        sampler.load_state_dict({**state, "order": np.zeros(10, np.int64)})
+
+
 def test_describes_itself():
     assert repr(PoissonSampler(10, 0.5)) == "PoissonSampler(population=10, sample_rate=0.5)"

@@ -78,7 +78,7 @@ class TwoLayerNetwork(Classifier):
         error = _error(scores, labels)
         back = (error @ self.parameters[2].T) * (1.0 - hidden * hidden)
         layers = [LinearLayer(images, back), LinearLayer(hidden, error)]
-        return ghost_clip_and_sum(layers, max_grad_norm, dtype=np.float32)
+        return ghost_clip_and_sum(layers, max_grad_norm)
 
     def _forward(self, images: Array) -> tuple[Array, Array]:
         weights, bias, head, head_bias = self.parameters

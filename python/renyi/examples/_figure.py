@@ -16,6 +16,8 @@ def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:
         return None
     if Path(file).suffix not in FORMATS:
         raise ValueError(f"--plot must be a file name ending in {', '.join(FORMATS)}, got {file!r}")
+    if not Path(file).parent.is_dir():
+        raise ValueError(f"--plot must be in a directory that exists, got {file!r}")
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -98,7 +98,8 @@ def _score(plan: TrainingPlan, present: bool, count_noise: float | None, generat
     optimizer = DPSGD(weight, plan, SGD(0.0), sampler=sampler, clip_norm=norm, generator=generator)
     score = 0.0
     for batch in sampler:
-        bound = optimizer.max_grad_norm[0]
+        bound = optimizer.max_grad_norm
+        assert isinstance(bound, float)
         if not present:
             batch = batch[batch != 0]
         grads = np.where(batch == 0, 1e9, 0.0)[:, np.newaxis]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._locks import lock_freed_by_fork
 from renyi._noise import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of
 from renyi.mechanisms import Mechanism
 from renyi.sgd._generator import generator_of
+from renyi.sgd._state import entries_of
 
 __all__ = ["BatchSampler", "Indices"]
 
@@ -34,7 +35,7 @@ class BatchSampler(ABC):
         self.steps = None if steps is None else count_of(steps, "steps")
         self.generator = generator_of(generator)
         self.drawn = 0
-        self._lock = threading.Lock()
+        self._lock = lock_freed_by_fork()
 
     def sample(self) -> Indices:
         """Return the next batch, an array of int64 indices in [0, population)."""
@@ -75,15 +76,16 @@ class BatchSampler(ABC):
         Raises
         ------
         ValueError
-            If the state is that of another sampler.
+            If the state is that of another sampler, or incomplete. Nothing is changed then.
         """
-        if state.get("sampler") != self._settings():
-            raise ValueError(
-                f"state must be that of {self._settings()}, got that of {state.get('sampler')}"
-            )
+        settings, generator, drawn = entries_of(state, "sampler", "generator", "drawn")
+        if settings != self._settings():
+            raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
+        drawn = count_of(drawn, "drawn")
+        progress = self._checked_progress(state, drawn)
         with self._lock:
-            self.generator.load_state_dict(state["generator"])
-            self.drawn = count_of(state["drawn"], "drawn")
+            self.generator.load_state_dict(generator)
+            self._restore(drawn, progress)
 
     @abstractmethod
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
@@ -91,6 +93,13 @@ class BatchSampler(ABC):
 
     def _progress(self) -> dict[str, Any]:
         return {}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Any:
+        return None
+
+    def _restore(self, drawn: int, progress: Any) -> None:
+        """Take over what was checked; the lock is held."""
+        self.drawn = drawn
 
     @abstractmethod
     def _draw(self) -> Indices: ...

@@ -31,29 +31,31 @@ class Budget:
         self._left = 0
         self._ledger: Any = None
 
-    def check(self, mechanism: Mechanism, planned: int) -> None:
-        """Raise `BudgetExceededError` if a release does not fit.
+    def check(self, mechanism: Mechanism, needed: int, planned: int) -> None:
+        """Raise `BudgetExceededError` if releases do not fit.
 
         Parameters
         ----------
         mechanism : Mechanism
             What is about to be released.
+        needed : int
+            How many releases are about to be recorded.
         planned : int
             How many more of it are expected: a single query settles all, if they fit.
         """
-        if self._left == 0 or self._ledger != self._accountant.mechanisms:
-            self._left = self._affordable(mechanism, max(planned, 1))
+        if self._left < needed or self._ledger != self._accountant.mechanisms:
+            self._left = self._affordable(mechanism, max(planned, needed))
             self._ledger = self._accountant.mechanisms
-        if self._left == 0:
+        if self._left < needed:
             raise BudgetExceededError(
                 f"the step must fit in the budget, epsilon {self.epsilon!r} at delta "
-                f"{self.delta!r}, got {self._spent(mechanism, 1):.6g} with it"
+                f"{self.delta!r}, got {self._spent(mechanism, needed):.6g} with it"
             )
 
-    def charge(self, mechanism: Mechanism) -> None:
-        """Record a release that was checked."""
-        self._accountant.compose(mechanism)
-        self._left -= 1
+    def charge(self, mechanism: Mechanism, count: int) -> None:
+        """Record releases that were checked."""
+        self._accountant.compose(mechanism, count)
+        self._left -= count
         self._ledger = self._accountant.mechanisms
 
     def _affordable(self, mechanism: Mechanism, most: int) -> int:

@@ -75,7 +75,9 @@ class ClippedSum:
     sum : ndarray or list of ndarray
         As the gradients were given. It is not private before noise is added.
     sensitivity : float
-        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm.
+        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm,
+        if additions were exact. A sum of B rows in double precision moves by at most B^2 2^-52
+        times the clipping norm more, one in single precision can move twice as far.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
+import sys
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from renyi._locks import lock_freed_by_fork
 from renyi._noise import ChaCha20
 from renyi._validation import count_of
+from renyi.sgd._state import entries_of
 
 __all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
 
@@ -67,7 +69,7 @@ class SecureGenerator:
     def _become(self, key: bytes | None) -> None:
         self._secure = key is None
         self._core = ChaCha20(key)
-        self.lock = threading.Lock()  # what NumPy holds while it draws
+        self.lock = lock_freed_by_fork()  # what NumPy holds while it draws
         _LIVING.add(self)
 
     @property
@@ -126,19 +128,26 @@ class SecureGenerator:
         ------
         ValueError
             If the state is not one of a ChaCha20 generator, or one of a reproducible generator is
-            given to a secure one or the reverse.
+            given to a secure one or the reverse. Nothing is changed then.
         """
-        if state.get("generator") != "ChaCha20" or "insecure_reproducible" not in state:
-            raise ValueError(f"state must be a state_dict of a SecureGenerator, got {state!r}")
-        if state["insecure_reproducible"] is self.secure:
+        name, reproducible = entries_of(state, "generator", "insecure_reproducible")
+        if name != "ChaCha20" or not isinstance(reproducible, bool):
+            raise ValueError("state must be a state_dict of a SecureGenerator, got another's")
+        if reproducible is self.secure:
             kind = "secure" if self.secure else "reproducible"
             raise ValueError(f"state must be that of a {kind} generator, as this one is")
         if self.secure:
             self._core.rekey()
             return
-        numbers = (state[k] for k in ("nonce", "next_group", "buffer_group", "buffer_used"))
-        with self.lock:
-            self._core.restore(bytes.fromhex(state["key"]), *numbers)
+        names = ("key", "nonce", "next_group", "buffer_group", "buffer_used")
+        key, *numbers = entries_of(state, *names)
+        try:
+            with self.lock:
+                self._core.restore(bytes.fromhex(key), *numbers)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"state must hold {', '.join(names)} of a generator, got {error}"
+            ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.secure:
@@ -204,9 +213,18 @@ def generator_of(value: Any) -> SecureGenerator:
         return source
     warnings.warn(
         f"{type(source).__name__} is not a cryptographic generator: whoever sees some of its "
-        "numbers can compute the noise; leave generator out, or pass a SecureGenerator",
+        "numbers can compute the noise, and a forked child repeats it; leave generator out, or "
+        "pass a SecureGenerator",
         InsecureGeneratorWarning,
-        stacklevel=3,
+        stacklevel=_callers_level(),
     )
     words = value.integers(1 << 32, size=8, dtype=np.uint32)
     return _with_key(words.astype("<u4").tobytes())
+
+
+def _callers_level() -> int:
+    """Return the stacklevel, in the function that calls this, of the first line outside renyi."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__")).split(".")[0] == "renyi":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,7 @@ class Ledger:
             )
         self.accountant: PLDAccountant | RDPAccountant = accountant
         self.releases = self.interrupted = 0
+        self._run = secrets.token_hex(16)
         self._sampler = _sampler_of(sampler, plan)
         self._planned = plan.releases
         self._steps_per_release = plan.steps_per_release
@@ -51,23 +53,31 @@ class Ledger:
         self._budget = None if budget is None else Budget(budget, accountant)
 
     def check(self, steps: int) -> None:
-        """Raise `BudgetExceededError` if another step after ``steps`` does not fit."""
-        if self._budget is not None and self._is_due(steps):
-            self._budget.check(self._mechanism, self._planned - self.releases)
+        """Raise if another step after ``steps`` has no batch of its own or does not fit."""
+        used = steps + self.interrupted
+        if self._sampler is not None and self._sampler.drawn <= used:
+            raise RuntimeError(
+                "a batch must be drawn from the sampler for each step, got "
+                f"{self._sampler.drawn} drawn and {used} used"
+            )
+        if self._budget is not None and (needed := self._due(steps)):
+            self._budget.check(self._mechanism, needed, self._planned - self.releases)
 
     def record(self, steps: int) -> None:
-        """Record what another step after ``steps`` releases, if that has not been yet."""
-        if not self._is_due(steps):
+        """Record what another step after ``steps`` releases, as far as it has not been yet."""
+        count = self._due(steps)
+        if not count:
             return
         if self._budget is None:
-            self.accountant.compose(self._mechanism)
+            self.accountant.compose(self._mechanism, count)
         else:
-            self._budget.charge(self._mechanism)
-        self.releases += 1
+            self._budget.charge(self._mechanism, count)
+        self.releases += count
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the counts, and the state of the sampler."""
+        """Return the counts, the name of the run, and the state of the sampler."""
         return {
+            "run": self._run,
             "releases": self.releases,
             "interrupted": self.interrupted,
             "sampler": None if self._sampler is None else self._sampler.state_dict(),
@@ -78,16 +88,7 @@ class Ledger:
 
         If there is an error, nothing has happened.
         """
-        releases, interrupted = (count_of(state[k], k) for k in ("releases", "interrupted"))
-        if releases < self.releases:
-            raise ValueError(
-                f"state must hold at least the {self.releases} releases made here, got {releases}"
-            )
-        if (state["sampler"] is None) != (self._sampler is None):
-            raise ValueError(
-                f"state must hold a sampler where there is one, {self._sampler!r}, "
-                f"got {state['sampler']!r}"
-            )
+        run, releases, interrupted = self._checked(state)
         before = generator.state_dict()
         generator.load_state_dict(state["generator"])
         if self._sampler is not None:
@@ -97,13 +98,35 @@ class Ledger:
                 generator.load_state_dict(before)
                 raise
         self.accountant.compose(self._mechanism, releases - self.releases)
-        self.releases, self.interrupted = releases, interrupted
+        self._run, self.releases, self.interrupted = run, releases, interrupted
 
-    def _is_due(self, steps: int) -> bool:
+    def _checked(self, state: Mapping[str, Any]) -> tuple[str, int, int]:
+        wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")
+        if missing := [name for name in wanted if name not in state]:
+            raise ValueError(f"state must hold {', '.join(wanted)}, got none of {missing}")
+        releases, interrupted, steps = (
+            count_of(state[k], k) for k in ("releases", "interrupted", "steps")
+        )
+        if self.releases and state["run"] != self._run:
+            raise ValueError(
+                "state must be of this run, for it has released something, or the optimiser be new"
+            )
+        least = max(self.releases, -(-steps // self._steps_per_release))
+        if releases < least:
+            raise ValueError(f"state must hold at least {least} releases, got {releases}")
+        if (state["sampler"] is None) != (self._sampler is None):
+            raise ValueError(
+                f"state must hold a sampler where there is one, {self._sampler!r}, "
+                f"got {state['sampler']!r}"
+            )
+        return str(state["run"]), releases, interrupted
+
+    def _due(self, steps: int) -> int:
+        """Return how many releases are to be recorded before another step after ``steps``."""
         begun = steps // self._steps_per_release + 1
         if self._sampler is not None and self._steps_per_release > 1:
             begun = max(begun, -(-self._sampler.drawn // self._steps_per_release))
-        return begun + self.interrupted > self.releases
+        return max(begun + self.interrupted - self.releases, 0)
 
 
 def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:

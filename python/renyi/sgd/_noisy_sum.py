@@ -8,6 +8,7 @@ from typing import Any
 
 from renyi.sgd._clipped_sum import ClippedSum
 from renyi.sgd._generator import generator_of
+from renyi.sgd._rows import rows_of
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
@@ -26,7 +27,6 @@ class NoisySum:
         self,
         plan: TrainingPlan,
         shapes: Any,
-        dtype: Any,
         *,
         clip_norm: QuantileClipNorm | None,
         generator: Any,
@@ -39,17 +39,32 @@ class NoisySum:
             shapes,
             plan.max_grad_norm,
             adjacency=plan.adjacency,
-            dtype=dtype,
             threads=threads,
             **clipping,
         )
         self._threads = threads
-        self._scale(dtype)  # raises if the noise is out of range
+        self._scale()  # raises if the noise is out of range
         self.generator = generator_of(generator)
+
+    def check_size(self, grads: Any) -> None:
+        """Refuse a last part by which the batch is not of its public size.
+
+        The size of Poisson batches is private.
+        """
+        if self.plan.sampling == "poisson":
+            return
+        rows = self.parts.batch_size + _row_count(grads)
+        fixed = self.plan.sampling == "fixed_size"
+        most = self.plan.batch_size if fixed else math.ceil(self.plan.expected_batch_size)
+        if rows > most or (fixed and rows < most):
+            raise ValueError(
+                f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "
+                f"got {rows}"
+            )
 
     def release(self, clipped: ClippedSum) -> None:
         """Turn a sum into a noisy mean, in place, and move the clipping norm for the next."""
-        scale = self._scale(clipped.arrays[0].dtype)
+        scale = self._scale()
         for array in clipped.arrays:
             add_gaussian_noise(array, scale, generator=self.generator, threads=self._threads)
             array /= self.plan.expected_batch_size
@@ -67,13 +82,13 @@ class NoisySum:
 
     def check(self, state: Mapping[str, Any]) -> None:
         """Raise if a state is not one of a sum like this."""
-        if (state["clip_norm"] is None) != (self.clip_norm is None):
+        found = state.get("clip_norm")
+        if (found is None) != (self.clip_norm is None):
             raise ValueError(
-                f"state must hold a clip_norm where there is one, {self.clip_norm!r}, "
-                f"got {state['clip_norm']!r}"
+                f"state must hold a clip_norm where there is one, {self.clip_norm!r}, got {found!r}"
             )
         if self.clip_norm is not None:
-            self.clip_norm.checked(state["clip_norm"])
+            self.clip_norm.checked(found)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with the clipping norm of a state that was checked."""
@@ -81,16 +96,28 @@ class NoisySum:
             self.clip_norm.load_state_dict(state["clip_norm"])
             self.parts.max_grad_norm = self.clip_norm.value
 
-    def _scale(self, dtype: Any) -> float:
+    def _scale(self) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""
         scale = self.plan.noise_scale
         if self.clip_norm is not None:
+            # Relative to the sensitivity 1/2; a row of zeros instead of a record moves it by 1.
+            share = 0.5 if self.plan.adjacency == "zero_out" else 1.0
             multiplier = sum_noise_multiplier(
-                self.plan.noise_multiplier, self.clip_norm.count_noise
+                self.plan.noise_multiplier, share * self.clip_norm.count_noise
             )
             scale = math.nextafter(multiplier * self.clip_norm.value, math.inf)
-        gaussian_noise(0, scale, dtype=dtype)
+        gaussian_noise(0, scale)
         return scale
+
+
+def _row_count(grads: Any) -> int:
+    if grads is None:
+        return 0
+    return (
+        grads.private.batch_size
+        if isinstance(grads, ClippedSum)
+        else rows_of(grads, scalars=True).count
+    )
 
 
 def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClipNorm | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from renyi._validation import count_of
 from renyi.sgd._rows import Array
+from renyi.sgd._state import entries_of
 from renyi.sgd.updates import UpdateRule
 
 __all__ = ["Parameters"]
@@ -32,6 +33,11 @@ class Parameters:
     def __init__(self, parameters: Any, rule: Any) -> None:
         if not isinstance(rule, UpdateRule):
             raise TypeError(f"rule must be an UpdateRule such as SGD(0.1), got {rule!r}")
+        if not is_dataclass(type(rule)):
+            raise TypeError(
+                "rule must be a dataclass, whose fields are the settings that state_dict saves, "
+                f"got {rule!r}"
+            )
         self._single = not isinstance(parameters, list | tuple)
         self._arrays = _arrays_of(parameters, self._single)
         self._slots = [[np.zeros_like(a) for _ in range(rule.slots)] for a in self._arrays]
@@ -43,11 +49,6 @@ class Parameters:
         """The shape of the array, or those of the list."""
         shapes = [array.shape for array in self._arrays]
         return shapes[0] if self._single else shapes
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The widest."""
-        return np.result_type(*(array.dtype for array in self._arrays))
 
     def update(self, gradients: list[Array]) -> None:
         """Follow the gradients."""
@@ -75,22 +76,25 @@ class Parameters:
 
     def checked(self, state: Mapping[str, Any]) -> _Saved:
         """Return copies of what a state holds, if it fits here."""
-        settings = dict(state["rule"])
+        described, steps, parameters, slots = entries_of(
+            state, "rule", "steps", "parameters", "slots"
+        )
+        settings = dict(described) if isinstance(described, Mapping) else {}
         if settings.keys() != _described(self.rule).keys() or (
             settings.pop("kind") != type(self.rule).__name__
         ):
-            raise ValueError(f"state must hold a rule like {self.rule!r}, got {state['rule']!r}")
+            raise ValueError(f"state must hold a rule like {self.rule!r}, got {described!r}")
         rule = self.rule_like(type(self.rule)(**settings))
-        arrays = _copies(state["parameters"], self._arrays, "parameters")
-        if len(state["slots"]) != len(self._slots):
+        arrays = _copies(parameters, self._arrays, "parameters")
+        remembered = _listed(slots, "slots")
+        if len(remembered) != len(self._slots):
             raise ValueError(
-                f"state must hold slots of {len(self._slots)} parameters, got {len(state['slots'])}"
+                f"state must hold slots of {len(self._slots)} parameters, got {len(remembered)}"
             )
-        slots = [
-            _copies(saved, own, "slots")
-            for saved, own in zip(state["slots"], self._slots, strict=True)
+        copies = [
+            _copies(saved, own, "slots") for saved, own in zip(remembered, self._slots, strict=True)
         ]
-        return _Saved(rule, count_of(state["steps"], "steps"), arrays, slots)
+        return _Saved(rule, count_of(steps, "steps"), arrays, copies)
 
     def restore(self, saved: _Saved) -> None:
         """Take over a state that was checked."""
@@ -121,8 +125,14 @@ def _arrays_of(value: Any, single: bool) -> list[Array]:
     return given
 
 
+def _listed(values: Any, name: str) -> list[Any]:
+    if not isinstance(values, list | tuple):
+        raise ValueError(f"state must hold a list of {name}, got {type(values).__name__}")
+    return list(values)
+
+
 def _copies(values: Any, arrays: list[Array], name: str) -> list[Array]:
-    saved = [np.array(value) for value in values]
+    saved = [np.array(value) for value in _listed(values, name)]
     found = [(array.shape, array.dtype.str) for array in saved]
     wanted = [(array.shape, array.dtype.str) for array in arrays]
     if found != wanted:

@@ -26,6 +26,9 @@ __all__ = [
 Array = npt.NDArray[Any]
 Arrays = Array | list[Array]
 
+_TAKEN = "an array of NumPy, or one on the CPU with __array__ or __dlpack__"
+_LIST = "one array, or a list with one array (B, ...) for each parameter"
+_REMEDY = "stack per-sample gradients to one array"
 _KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -56,13 +59,25 @@ class Rows:
         return arrays[0] if self.single else arrays
 
 
-def rows_of(grads: Any, name: str = "grads") -> Rows:
-    """Return an array, or a list or tuple of them, as views."""
+def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
+    """Return an array, or a list or tuple of them, as views.
+
+    Arrays are NumPy's, or objects on the CPU that show their memory by ``__array__`` or
+    ``__dlpack__``, as those of JAX and PyTorch do; read-only ones too. Several one-dimensional
+    arrays are refused, for they look like one gradient for each sample, unless the caller knows
+    that the parameters are ``scalars``.
+    """
     single = not isinstance(grads, list | tuple)
     given = [grads] if single else list(grads)
     if not given:
         raise ValueError(f"{name} must be an array or a list of at least one, got an empty list")
+    if not single:
+        _refuse_elements(given, name)
     arrays = [_array_of(value, name if single else f"{name}[{k}]") for k, value in enumerate(given)]
+    if len(arrays) > 1 and not scalars and all(array.ndim == 1 for array in arrays):
+        raise ValueError(
+            f"{name} must be {_LIST}, got a list of {len(arrays)} one-dimensional arrays: {_REMEDY}"
+        )
     for k, array in enumerate(arrays):
         if array.shape[0] != arrays[0].shape[0]:
             raise ValueError(
@@ -72,8 +87,27 @@ def rows_of(grads: Any, name: str = "grads") -> Rows:
     return Rows(arrays, single)
 
 
+def _refuse_elements(given: list[Any], name: str) -> None:
+    """Refuse a list of what NumPy would make arrays of, such as lists of numbers."""
+    for k, value in enumerate(given):
+        if not any(hasattr(value, sign) for sign in ("dtype", "__array__", "__dlpack__")):
+            raise TypeError(
+                f"{name}[{k}] must be {_TAKEN}, got {type(value).__name__}: {name} is {_LIST}, "
+                f"so {_REMEDY}"
+            )
+
+
+def _viewed(value: Any, name: str) -> Array:
+    if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
+        return np.asarray(value)
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"{name} must be {_TAKEN}, got {type(value).__name__}: {error}") from error
+
+
 def _array_of(value: Any, name: str) -> Array:
-    array = np.asarray(value)
+    array = _viewed(value, name)
     if array.dtype not in _KINDS or not array.dtype.isnative:
         raise TypeError(
             f"{name} must be an array of float16, float32 or float64, got one of {array.dtype.str}"
@@ -83,10 +117,11 @@ def _array_of(value: Any, name: str) -> Array:
     return array
 
 
-def sum_dtype(rows: Rows, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
-    """Return float32 or float64: by default the wider of the arrays' and float32."""
+def sum_dtype(dtype: npt.DTypeLike | None, out: Any) -> np.dtype[Any]:
+    """Return float32 or float64: by default that of the output, or float64 without one."""
     if dtype is None:
-        return np.result_type(np.float32, *(array.dtype for array in rows.arrays))
+        first = out[0] if isinstance(out, list | tuple) and out else out
+        return float_dtype(getattr(first, "dtype", np.float64))
     return float_dtype(dtype)
 
 

@@ -13,7 +13,7 @@ from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
-from renyi.sgd._rows import Array, rows_of
+from renyi.sgd._rows import Array, Rows, rows_of
 from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
 
@@ -37,7 +37,7 @@ class ClipAccumulator:
     clipping, stability, adjacency, threads, nonfinite
         As for `clip_and_sum`. With ``nonfinite="raise"`` a part is added as a whole or not at all.
     dtype : dtype
-        Of the sum: float32 or float64.
+        Of the sum: float64, or float32 as for `clip_and_sum`.
 
     Raises
     ------
@@ -109,6 +109,7 @@ class ClipAccumulator:
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
         self._diagnostics = [PrivateDiagnostics(np.empty(shape), np.empty(shape))]
+        self._torn = False  # True while a part is being added
 
     def add(self, grads: Any) -> ClipAccumulator:
         """Clip the rows and add them; return the accumulator.
@@ -122,27 +123,52 @@ class ClipAccumulator:
         ------
         TypeError, ValueError
             If shapes or dtypes are not those of this sum, or a `ClippedSum` was clipped otherwise.
+        RuntimeError
+            After an interruption while a part was added, until `discard`: how much of it is in the
+            sum is not known.
         """
+        return self.add_checked(self.checked(grads))
+
+    def checked(self, grads: Any) -> Rows | ClippedSum:
+        """Return what `add_checked` takes, or raise what `add` would, with nothing added."""
+        self.refuse_torn()
         if isinstance(grads, ClippedSum):
-            return self._add_sum(grads)
-        rows = rows_of(grads)
+            shapes = [array.shape for array in grads.arrays]
+            self._check_shapes(not isinstance(grads.sum, list), shapes)
+            grads.check_like(self._rule.bounds, self._clipping, self._adjacency)
+            return grads
+        rows = rows_of(grads, scalars=True)
         self._check_shapes(rows.single, rows.shapes)
-        norms = norms_for(rows, self._rule, self._clipping == "per_layer", None, [])
-        count = threads_of(self._threads, rows.nbytes)
-        refuse_nonfinite(rows, self._nonfinite, count)
-        factors = run_rule(rows, self._rule, self._sums, self.parts > 0, norms, count)
-        self._diagnostics.append(PrivateDiagnostics(norms, factors))
+        refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes))
+        return rows
+
+    def add_checked(self, part: Rows | ClippedSum) -> ClipAccumulator:
+        """Add what `checked` returned."""
+        self._torn = True
+        if isinstance(part, ClippedSum):
+            for total, array in zip(self._sums, part.arrays, strict=True):
+                np.add(total, array, out=total, casting="same_kind")
+            private = part.private
+        else:
+            norms = norms_for(part, self._rule, self._clipping == "per_layer", None, [])
+            count = threads_of(self._threads, part.nbytes)
+            factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
+            private = PrivateDiagnostics(norms, factors)
+        self._diagnostics.append(private)
+        self._torn = False
         return self
 
-    def _add_sum(self, clipped: ClippedSum) -> ClipAccumulator:
-        self._check_shapes(
-            not isinstance(clipped.sum, list), [array.shape for array in clipped.arrays]
-        )
-        clipped.check_like(self._rule.bounds, self._clipping, self._adjacency)
-        for total, array in zip(self._sums, clipped.arrays, strict=True):
-            np.add(total, array, out=total, casting="same_kind")
-        self._diagnostics.append(clipped.private)
-        return self
+    def discard(self) -> None:
+        """Forget what was added since the last sum was taken."""
+        self._start()
+
+    def refuse_torn(self) -> None:
+        """Raise `RuntimeError` if adding a part was interrupted."""
+        if self._torn:
+            raise RuntimeError(
+                "discard must be called first: adding a part was interrupted, and the sum may hold "
+                "some of it"
+            )
 
     def _check_shapes(self, single: bool, shapes: list[Shape]) -> None:
         wanted = [array.shape for array in self._sums]
@@ -151,7 +177,14 @@ class ClipAccumulator:
             raise ValueError(f"grads must be {kind} with rows of {wanted}, got {shapes}")
 
     def take(self) -> ClippedSum:
-        """Return the sum of what was added since the last time, and begin anew."""
+        """Return the sum of what was added since the last time, and begin anew.
+
+        Raises
+        ------
+        RuntimeError
+            After an interruption, as `add`.
+        """
+        self.refuse_torn()
         result = ClippedSum(
             self._sums[0] if self._single else self._sums,
             sensitivity_of(self._rule.total, self._adjacency),

@@ -100,7 +100,9 @@ class QuantileClipNorm:
     Adaptive Clipping). The fraction is relative to a public expected batch size.
 
     The noised count is released: it is to be charged with the sum, see `sum_noise_multiplier`, or
-    by itself as `mechanism`.
+    by itself as `mechanism`. Adding or removing a record changes it by 1/2, replacing one by
+    another by 1; so does replacing one by a row of zeros, the neighbour of "zero_out": there half
+    of ``count_noise`` is what counts.
 
     Parameters
     ----------
@@ -199,16 +201,25 @@ class QuantileClipNorm:
         return self._value
 
     def state_dict(self) -> dict[str, float]:
-        """Return what `load_state_dict` needs to go on from here."""
-        return {"value": self._value}
+        """Return what `load_state_dict` needs to go on from here, and the settings."""
+        return {"value": self._value, **self._settings()}
+
+    def _settings(self) -> dict[str, float]:
+        names = ("expected_batch_size", "target_quantile", "learning_rate", "count_noise")
+        return {name: getattr(self, name) for name in names}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
         self._value = self.checked(state)
 
-    def checked(self, state: Mapping[str, Any]) -> float:
-        """Return the norm that a state holds, or raise `ValueError`."""
-        return bound_of(state["value"], "value")
+    def checked(self, state: Any) -> float:
+        """Return the norm that a state holds, or raise `ValueError` if its settings are others."""
+        if not isinstance(state, Mapping):
+            raise ValueError(f"state must be a mapping, got {state!r}")
+        settings = {name: state.get(name) for name in self._settings()}
+        if settings != self._settings():
+            raise ValueError(f"state must hold the settings {self._settings()}, got {settings}")
+        return bound_of(state.get("value"), "value")
 
 
 def _positive(value: Any, name: str) -> float:

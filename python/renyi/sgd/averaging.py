@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import PrivateDiagnostics
 from renyi.sgd._kernel import norms_for, run_rule
-from renyi.sgd._rows import Array, Arrays, rows_of, sum_dtype
+from renyi.sgd._rows import Array, Arrays, rows_of
 from renyi.sgd._rule import Rule, bound_of
 from renyi.sgd._threads import threads_of
 from renyi.sgd.clipping import clip_and_sum
@@ -41,7 +42,7 @@ def average_clipped_at_half(
     grads: Any,
     max_change: float,
     *,
-    dtype: npt.DTypeLike | None = None,
+    dtype: npt.DTypeLike = np.float64,
     threads: int | None = None,
 ) -> ClippedAverage:
     r"""Average the rows, then clip the average at half of ``max_change``.
@@ -82,7 +83,7 @@ def average_clipped_at_half(
     """
     rows = rows_of(grads)
     bound = bound_of(bound_of(max_change, "max_change") / 2.0, "max_change / 2")
-    kind = sum_dtype(rows, dtype)
+    kind = float_dtype(dtype)
     count = threads_of(threads, rows.nbytes)
     share = Rule("constant", (1.0 / max(rows.count, 1),), (0,) * len(rows.arrays), 0.0, 0.0)
     norms = norms_for(rows, share, False, None, [])

@@ -5,9 +5,11 @@ together. float16, float32 and float64, of any strides, are read where they are:
 rows fit in a cache, twice otherwise, and nothing of their size is ever allocated.
 
 A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
-rounding of products included. What remains is the rounding of the additions of the sum: with
-2^-24 (float32 sums) or 2^-53 (float64) for each, relative to the partial sum. Where each bit
-counts, use a `Grid`.
+rounding of products included. What remains is the rounding of the additions, which a record can
+change as well (Casacuberta, Shoemate, Vadhan, Wagaman 2022, arXiv 2207.10635): of B rows by at most
+B^2 2^-52 times the norm in double precision, but by as much as the norm itself where thousands of
+rows are summed in single precision. Sums are in double precision unless asked for otherwise. Where
+each bit counts, use a `Grid`.
 
 The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide by
 a public constant, after the noise.
@@ -109,7 +111,8 @@ def clip_and_sum(
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Neighbours that `ClippedSum.sensitivity` is for.
     dtype : dtype, optional
-        Of the sum: float32 or float64; by default float64 if an array is.
+        Of the sum: float64, or float32 where rounding does not matter, see `ClippedSum`. By default
+        that of ``out``, and without it float64.
     out : array or list of arrays, optional
         Where to put the sum.
     norms_out : ndarray of float64, optional
@@ -142,7 +145,7 @@ def clip_and_sum(
     rows = rows_of(grads)
     rule = rule_of(clipping, max_grad_norm, stability, len(rows.arrays))
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency))
-    sums = sums_for(rows, sum_dtype(rows, dtype), out)
+    sums = sums_for(rows, sum_dtype(dtype, out), out)
     norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
     count = threads_of(threads, rows.nbytes)
     refuse_nonfinite(rows, nonfinite, count)
@@ -195,7 +198,7 @@ def weighted_sum(
     factors = np.ascontiguousarray(given, dtype=np.float64)
     if not np.isfinite(factors).all():
         raise ValueError("weights must be finite, got one that is not")
-    sums = sums_for(rows, sum_dtype(rows, dtype), out)
+    sums = sums_for(rows, sum_dtype(dtype, out), out)
     targets = contiguous(sums)
     weigh_into(rows.arrays, targets, factors, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)

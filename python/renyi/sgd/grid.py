@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._noise import sum_on_grid
-from renyi._validation import integer_of
+from renyi._validation import integer_of, one_of
 from renyi.accountants import Adjacency
 from renyi.accountants._base import adjacency_of
 from renyi.mechanisms import ZCDP
 from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 from renyi.sgd._arrays import noisy_array
+from renyi.sgd._kernel import NONFINITE, Nonfinite
 from renyi.sgd._rule import sensitivity_of
 from renyi.sgd._threads import threads_of
+from renyi.sgd.clipping import per_sample_norms
 
 __all__ = ["Grid"]
 
@@ -81,6 +83,7 @@ class Grid:
         *,
         out: npt.NDArray[np.int64] | None = None,
         threads: int | None = None,
+        nonfinite: Nonfinite = "zero",
     ) -> npt.NDArray[np.int64]:
         """Round every row, times its factor, to the grid and sum, in spacings.
 
@@ -95,11 +98,15 @@ class Grid:
             What the sum is added to.
         threads : int, optional
             By default one for each processor. The result does not depend on it.
+        nonfinite : {"zero", "raise"}
+            A row with NaN or infinity, or with such a factor, counts nothing: as for
+            `clip_and_sum`, an error would tell the world about a record. "raise" is for debugging
+            without private data.
 
         Raises
         ------
         TypeError, ValueError
-            If an argument is not permitted, or an entry is not finite or 2^50 spacings or more.
+            If an argument is not permitted, or an entry is 2^50 spacings or more.
         """
         matrix = np.asarray(rows)
         if matrix.ndim != 2 or matrix.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -115,8 +122,11 @@ class Grid:
         noisy_array(total, "out", (np.int64,))
         if total.shape != (dimension,) or not total.flags.c_contiguous:
             raise ValueError(f"out must be contiguous, of shape ({dimension},), got {total.shape}")
-        lines = np.ascontiguousarray(matrix)
-        if not sum_on_grid(lines, weights, 1.0 / self.spacing, total, threads_of(threads)):
+        lines, parallel = np.ascontiguousarray(matrix), threads_of(threads)
+        if one_of(nonfinite, "nonfinite", NONFINITE) == "zero":
+            unfit = np.isnan(per_sample_norms(lines, threads=parallel)) | ~np.isfinite(weights)
+            weights = np.where(unfit, 0.0, weights)
+        if not sum_on_grid(lines, weights, 1.0 / self.spacing, total, parallel):
             raise ValueError(
                 "rows must be finite and below 2^50 spacings after the factor; out is undefined"
             )

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from renyi._validation import real_of
 from renyi.sgd._arrays import single_scale
 from renyi.sgd._generator import generator_of
-from renyi.sgd._kernel import Nonfinite
-from renyi.sgd._rows import Arrays, rows_of, sum_dtype
+from renyi.sgd._kernel import Nonfinite, refuse_nonfinite
+from renyi.sgd._rows import Arrays, rows_of, sum_dtype, sums_for
 from renyi.sgd._rule import Clipping, rule_of
+from renyi.sgd._threads import threads_of
 from renyi.sgd.clipping import clip_and_sum
 from renyi.sgd.noise import add_gaussian_noise
 
@@ -56,7 +57,8 @@ def noisy_clipped_sum(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above. ``out`` is untouched then, or holds no sum without noise.
+        If an argument is not as above. ``out`` is untouched then. After an interruption it is zero,
+        and never a sum without noise.
 
     Examples
     --------
@@ -72,18 +74,25 @@ def noisy_clipped_sum(
         raise ValueError(f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}")
     bound = rule_of(clipping, max_grad_norm, stability, len(rows.arrays)).total
     scale = math.nextafter(multiplier * bound, math.inf) if multiplier else 0.0
-    single_scale(scale, sum_dtype(rows, dtype))  # raises if out of range, before there is a sum
+    kind = sum_dtype(dtype, out)
+    single_scale(scale, kind)  # raises if out of range, before there is a sum
     source = generator_of(generator)
-    clipped = clip_and_sum(
-        grads,
-        max_grad_norm,
-        clipping=clipping,
-        stability=stability,
-        dtype=dtype,
-        out=out,
-        threads=threads,
-        nonfinite=nonfinite,
-    )
-    for array in clipped.arrays:
-        add_gaussian_noise(array, scale, generator=source, threads=threads)
-    return clipped.sum
+    refuse_nonfinite(rows, nonfinite, threads_of(threads, rows.nbytes))
+    sums = sums_for(rows, kind, out)
+    try:
+        clip_and_sum(
+            rows.like_given(rows.arrays),
+            max_grad_norm,
+            clipping=clipping,
+            stability=stability,
+            dtype=kind,
+            out=rows.like_given(sums),
+            threads=threads,
+        )
+        for array in sums:
+            add_gaussian_noise(array, scale, generator=source, threads=threads)
+    except BaseException:
+        for array in sums:
+            array[...] = 0.0
+        raise
+    return rows.like_given(sums)

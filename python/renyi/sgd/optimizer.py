@@ -8,12 +8,13 @@ from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
+from renyi.sgd._clipped_sum import PrivateDiagnostics
 from renyi.sgd._ledger import Ledger
 from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Arrays, rows_of
+from renyi.sgd._rows import Arrays
 from renyi.sgd._rule import Clipping
+from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.plan import TrainingPlan
@@ -28,13 +29,14 @@ class DPSGD:
     The guarantee is that of the plan, if batches are drawn as the plan says, by `plan.sampler`, and
     every per-sample gradient depends on one record only. It covers the parameters after every step
     and whatever `step` returns. Errors leave everything as it was, except that a step interrupted
-    on its way stays recorded. Not for use by several threads at once.
+    on its way stays recorded, and what was clipped for it is discarded. Calls from several threads
+    at once are refused.
 
     Parameters
     ----------
     parameters : array or list of arrays
-        float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums have
-        the precision of the widest.
+        float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums and
+        noise are in double precision.
     plan : TrainingPlan
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded.
     rule : UpdateRule
@@ -105,7 +107,6 @@ class DPSGD:
         self._sum = NoisySum(
             plan,
             self._trained.shapes,
-            self._trained.dtype,
             clip_norm=clip_norm,
             generator=generator,
             threads=threads,
@@ -116,6 +117,7 @@ class DPSGD:
         self._clipping = {"clipping": clipping, "stability": float(stability)}
         self._ledger = Ledger(plan, accountant, budget, sampler)
         self._private: PrivateDiagnostics | None = None
+        self._alone = OneAtATime("a DPSGD")
 
     @property
     def plan(self) -> TrainingPlan:
@@ -142,9 +144,10 @@ class DPSGD:
         return self._trained.steps
 
     @property
-    def max_grad_norm(self) -> tuple[float, ...]:
-        """The bound, or those of the arrays, for the present batch."""
-        return self._sum.parts.max_grad_norm
+    def max_grad_norm(self) -> float | tuple[float, ...]:
+        """The bound for the present batch, or with "per_layer" those of the arrays."""
+        bounds = self._sum.parts.max_grad_norm
+        return bounds[0] if len(bounds) == 1 else bounds
 
     @property
     def private(self) -> PrivateDiagnostics | None:
@@ -180,12 +183,14 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        self._sum.parts.add(per_sample_grads)
+        with self._alone:
+            self._sum.parts.add(per_sample_grads)
         return self
 
     def discard(self) -> None:
         """Forget the parts of a batch that was not finished."""
-        self._sum.parts.take()
+        with self._alone:
+            self._sum.parts.discard()
 
     def step(self, per_sample_grads: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
@@ -206,20 +211,30 @@ class DPSGD:
         BudgetExceededError
             If the step would exceed the budget. Nothing is done then, nor after the errors below.
         TypeError, ValueError
-            If shapes or dtypes are not as above, or a batch of fixed size is not of that size.
+            If shapes or dtypes are not as above, or a batch is not of its public size.
+        RuntimeError
+            If the sampler has drawn no batch for this step, a part was interrupted and not
+            discarded, or another thread is at work.
         """
+        with self._alone:
+            return self._step(per_sample_grads)
+
+    def _step(self, grads: Any) -> Arrays:
         self._ledger.check(self.steps)
-        self._check_size(per_sample_grads)
-        if per_sample_grads is not None:
-            self.accumulate(per_sample_grads)
+        self._sum.check_size(grads)
+        self._sum.parts.refuse_torn()
+        part = None if grads is None else self._sum.parts.checked(grads)
         self._ledger.record(self.steps)
-        clipped = self._sum.parts.take()
-        self._private = clipped.private
         try:
+            if part is not None:
+                self._sum.parts.add_checked(part)
+            clipped = self._sum.parts.take()
+            self._private = clipped.private
             self._sum.release(clipped)
             self._trained.update(clipped.arrays)
         except BaseException:
             self._ledger.interrupted += 1
+            self._sum.parts.discard()
             raise
         return clipped.sum
 
@@ -247,13 +262,14 @@ class DPSGD:
 
         With a reproducible generator the noise is that which would have come; a secure one takes a
         new key. Only what this optimiser has not recorded yet is recorded: its accountant should
-        hold nothing else of the run.
+        hold nothing else of the run. Steps after the state was saved are not in it: what they
+        released is to be composed by hand.
 
         Parameters
         ----------
         state : mapping
-            Of an optimiser with the same plan, clipping, kind of rule and shapes, which has
-            released at least as much as this one: what was released cannot be taken back.
+            Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
+            released something, then of its own run, and with at least as much released.
 
         Raises
         ------
@@ -272,16 +288,6 @@ class DPSGD:
         self._sum.restore(state)
         self._trained.restore(trained)
 
-    def _check_size(self, grads: Any) -> None:
-        if self._plan.sampling != "fixed_size":
-            return
-        rows = self._sum.parts.batch_size + _row_count(grads)
-        if rows != self._plan.batch_size:
-            raise ValueError(
-                f"per_sample_grads must have {self._plan.batch_size} rows to a batch, the fixed "
-                f"size, got {rows}"
-            )
-
     def _refuse_parts(self, what: str) -> None:
         if self._sum.parts.parts:
             raise RuntimeError(
@@ -291,9 +297,3 @@ class DPSGD:
 
     def __repr__(self) -> str:
         return f"<DPSGD: {self.steps} of {self._plan.steps} steps, {self.rule!r}>"
-
-
-def _row_count(grads: Any) -> int:
-    if grads is None:
-        return 0
-    return grads.private.batch_size if isinstance(grads, ClippedSum) else rows_of(grads).count

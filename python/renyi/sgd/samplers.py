@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.sgd._batch_sampler import BatchSampler, Indices
+from renyi.sgd._state import entries_of
 
 __all__ = ["BatchSampler", "FixedSizeSampler", "PoissonSampler", "ShuffledSampler"]
 
@@ -193,19 +195,23 @@ class ShuffledSampler(BatchSampler):
         epochs = -(-count_of(steps, "steps") // self.batches)
         return _times(ShuffledBatches(base, self.batches), epochs)
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called; an epoch under way keeps its order."""
-        order = np.array(state.get("order", ()), dtype=np.int64)
-        if order.shape not in ((0,), (self.population,)):
-            raise ValueError(
-                f"state must hold an order of {self.population} records or none, "
-                f"got one of {order.shape}"
-            )
-        super().load_state_dict(state)
-        self._order = order
-
     def _progress(self) -> dict[str, Any]:
         return {"order": self._order.copy()}  # an epoch under way; the accounting takes it as known
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
+        order = np.asarray(entries_of(state, "order")[0])
+        if order.size == 0 and drawn % self.batches == 0:
+            return np.empty(0, np.int64)
+        if not _is_permutation(order, self.population):
+            raise ValueError(
+                f"state must hold an order with each of {self.population} records once, or none "
+                f"between epochs, got an array of {order.dtype} of shape {order.shape}"
+            )
+        return order.astype(np.int64)
+
+    def _restore(self, drawn: int, progress: Indices) -> None:
+        super()._restore(drawn, progress)
+        self._order = progress
 
     def _draw(self) -> Indices:
         batch = (self.drawn - 1) % self.batches
@@ -216,6 +222,16 @@ class ShuffledSampler(BatchSampler):
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "shuffled", "population": self.population, "batches": self.batches}
+
+
+def _is_permutation(order: npt.NDArray[Any], count: int) -> bool:
+    if order.dtype.kind not in "iu" or order.shape != (count,):
+        return False
+    if order.min() < 0 or order.max() >= count:
+        return False
+    seen = np.zeros(count, bool)
+    seen[order] = True
+    return bool(seen.all())
 
 
 def _times(mechanism: Mechanism, steps: int) -> Mechanism:

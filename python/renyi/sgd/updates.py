@@ -17,7 +17,10 @@ __all__ = ["SGD", "Adam", "UpdateRule"]
 
 
 class UpdateRule(ABC):
-    """Settings of an update; what it remembers between steps is kept by the optimiser."""
+    """Settings of an update; what it remembers between steps is kept by the optimiser.
+
+    A rule is a dataclass: its fields are saved, and make it again.
+    """
 
     learning_rate: float
 

@@ -1,0 +1,37 @@
+"""Locks that a forked child finds free."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+__all__ = ["lock_freed_by_fork"]
+
+_LOCKS: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def lock_freed_by_fork() -> threading.Lock:
+    """Return a lock that is free in every forked child, whoever held it in the parent.
+
+    The thread that held it is not in the child, which would wait for it without end. The lock
+    remains the same object: NumPy keeps that of a bit generator.
+
+    Examples
+    --------
+    >>> with lock_freed_by_fork() as held:
+    ...     held
+    True
+    """
+    lock = threading.Lock()
+    _LOCKS.add(lock)
+    return lock
+
+
+def _after_fork() -> None:
+    for lock in _LOCKS:
+        lock._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_after_fork)
