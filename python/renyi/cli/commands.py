@@ -87,7 +87,8 @@ COMMANDS = (
         "Epsilon at a given delta, or delta at a given epsilon, by every method: no sampling at\n"
         "all, the subsampling theorem with advanced or optimal composition, moments bounded by a\n"
         "constant, the moments accountant, Renyi-DP, the exact curve. As a table; with --plot or\n"
-        "--show as a figure over the steps, which needs matplotlib.",
+        "--show as a figure over the steps, which needs matplotlib. The noise multiplier is\n"
+        "relative to the sensitivity of each method's own adjacency.",
         (f"{SIGMA} (--delta DELTA | --epsilon EPS)", RATE, LENGTH),
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 1000 --delta 1e-5\n"
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 10000 --delta 1e-5 \\\n"
