@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._locks import lock_freed_by_fork
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Gaussian, Mechanism
@@ -42,7 +42,7 @@ class _Spent:
         self._adjacency = accountant.adjacency
         self._orders = np.array(sorted(accountant.orders))
         self._total = np.zeros(self._orders.size)
-        self._lock = Lock()
+        self._lock = lock_freed_by_fork()
 
     def _cost(self, mechanism: Mechanism, count: int) -> tuple[npt.NDArray[np.float64], float]:
         uses = RDPAccountant(adjacency=self._adjacency).compose(mechanism, count)

@@ -2,6 +2,9 @@
 
 import copy
 import math
+import os
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -244,3 +247,36 @@ def test_threads_compose_and_ask_without_losing_a_step():
         thread.join()
     assert acc.mechanisms == ((step, 2000),)
     assert acc.get_epsilon(1e-5) == pytest.approx(sampled(0.001, 1.0, 2000).get_epsilon(1e-5))
+
+
+FORK = """
+import os, threading
+from renyi import Gaussian, PLDAccountant, PrivacyFilter
+
+accountant, budget = PLDAccountant(), PrivacyFilter(5.0, 1e-5)
+held, done = threading.Event(), threading.Event()
+
+def hold():
+    with accountant._lock, budget._lock:
+        held.set()
+        done.wait(30)
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    accountant.compose(Gaussian(10.0))
+    budget.spend(Gaussian(10.0))
+    os._exit(7)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+done.set()
+thread.join()
+assert code == 7
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_wait_for_threads_it_has_not():
+    command = [sys.executable, "-W", "ignore", "-c", FORK]
+    assert subprocess.run(command, timeout=60, check=False).returncode == 0

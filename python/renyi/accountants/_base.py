@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any, Generic, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._locks import lock_freed_by_fork
 from renyi._validation import count_of, float_above, one_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
@@ -26,7 +26,7 @@ class Accountant(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self._lock = Lock()
+        self._lock = lock_freed_by_fork()
         self._ledger: dict[Mechanism, int] = {}
 
     @property
