@@ -11,8 +11,8 @@ orders from 2 to 10,000 and converted by eps(alpha) + log(1/delta)/(alpha-1), as
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def _converted(rdp: Array, counts: tuple[int, ...]) -> Array:
     return np.array([float(np.min(count * rdp + room)) for count in counts])
 
 
-def main(path: str = "composition.png") -> None:
+def main(path: str) -> None:
     """Print the table beside independent values and draw the figure."""
     bounds = f"{'tight (known)':>22}{'general (known)':>22}{'exact':>10}"
     print(f"{'mechanism':32}{'compositions':>13}{bounds}")
@@ -129,4 +129,8 @@ def main(path: str = "composition.png") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "figure", nargs="?", default="composition.png", help="file to write (%(default)s)"
+    )
+    main(parser.parse_args().figure)

@@ -12,8 +12,8 @@ us; sigma = 4, q = 0.01 are our choice.
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -169,7 +169,7 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> float:
     return low
 
 
-def main(path: str = "figure1.png") -> None:
+def main(path: str) -> None:
     """Print the table beside independent values and draw the figure."""
     print(
         "sigma       q   condition 1 (known)   condition 2 (known)"
@@ -188,4 +188,8 @@ def main(path: str = "figure1.png") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "figure", nargs="?", default="figure1.png", help="file to write (%(default)s)"
+    )
+    main(parser.parse_args().figure)

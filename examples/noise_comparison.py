@@ -11,8 +11,8 @@ certified bracket, and the worse of adding and removing a record. docs/noise.md 
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,7 +162,7 @@ def _power(delta: float) -> str:
     return f"1e{round(math.log10(delta))}"
 
 
-def main(path: str = "noise.png") -> None:
+def main(path: str) -> None:
     """Print the table and draw the figure."""
     for row in table():
         print(row, flush=True)
@@ -171,4 +171,8 @@ def main(path: str = "noise.png") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "figure", nargs="?", default="noise.png", help="file to write (%(default)s)"
+    )
+    main(parser.parse_args().figure)

@@ -13,8 +13,8 @@ those that were read from there.
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -186,7 +186,7 @@ def _log(x: float) -> float:
     return math.log10(x)
 
 
-def main(path: str = "pnsgd_convergence.png") -> None:
+def main(path: str) -> None:
     """Print the numbers beside the known ones and draw the figure."""
     print(f"{'':60}   computed       known")
     for what, ours, known in table():
@@ -196,4 +196,8 @@ def main(path: str = "pnsgd_convergence.png") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "figure", nargs="?", default="pnsgd_convergence.png", help="file to write (%(default)s)"
+    )
+    main(parser.parse_args().figure)
