@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import mpmath as mp
@@ -37,7 +38,7 @@ INF = mp.inf
 
 def log_density(d, x):
     """The log density, without anything that the package computes."""
-    f = {name: mp.mpf(getattr(d, name)) for name in type(d).__slots__}
+    f = {field.name: mp.mpf(getattr(d, field.name)) for field in dataclasses.fields(d)}
     log = mp.log
     match d:
         case Exponential():

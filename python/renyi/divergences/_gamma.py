@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -171,7 +172,22 @@ class Chi(Distribution):
 
 
 @dataclass(frozen=True, slots=True)
-class HalfNormal(Distribution):
+class _ChiOfScale(Distribution):
+    """Chi with as many degrees of freedom as the name of the class says."""
+
+    scale: float
+    _degrees: ClassVar[float]
+
+    def __post_init__(self) -> None:
+        settle(self, "scale")
+
+    @property
+    def _pulled_back(self) -> tuple[Hashable, Distribution]:
+        return "Chi", Chi(self._degrees, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfNormal(_ChiOfScale):
     """|X| of a normal X with standard deviation ``scale``: Chi(1, scale).
 
     Parameters
@@ -180,18 +196,11 @@ class HalfNormal(Distribution):
         In [1e-100, 1e100].
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, "scale")
-
-    @property
-    def _pulled_back(self) -> tuple[Hashable, Distribution]:
-        return "Chi", Chi(1.0, self.scale)
+    _degrees: ClassVar[float] = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rayleigh(Distribution):
+class Rayleigh(_ChiOfScale):
     """Density x/scale^2 e^(-x^2/(2 scale^2)), x > 0: Chi(2, scale).
 
     Parameters
@@ -200,18 +209,11 @@ class Rayleigh(Distribution):
         In [1e-100, 1e100].
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, "scale")
-
-    @property
-    def _pulled_back(self) -> tuple[Hashable, Distribution]:
-        return "Chi", Chi(2.0, self.scale)
+    _degrees: ClassVar[float] = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Maxwell(Distribution):
+class Maxwell(_ChiOfScale):
     """The length of a normal vector in three dimensions: Chi(3, scale).
 
     Parameters
@@ -220,14 +222,7 @@ class Maxwell(Distribution):
         In [1e-100, 1e100].
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        settle(self, "scale")
-
-    @property
-    def _pulled_back(self) -> tuple[Hashable, Distribution]:
-        return "Chi", Chi(3.0, self.scale)
+    _degrees: ClassVar[float] = 3.0
 
 
 def settle(target: object, *names: str) -> None:
