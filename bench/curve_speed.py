@@ -14,10 +14,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from facts import publish
 from speed import duration, machine, mechanism, relative, table, times
 
 import renyi
@@ -232,14 +234,8 @@ def main() -> None:
     peers, missing = installed_curves()
     rounds = 2 if options.quick else 7
     parts = ["# Speed of the exact privacy curve\n", machine(peers, missing, rounds)]
-    print(*parts, sep="\n", flush=True)
-    for name in options.only or SECTIONS:
-        for part in SECTIONS[name](peers, rounds):
-            print(part, flush=True)
-            parts.append(part)
-    if not (options.quick or options.only):
-        OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+    found = (part for name in options.only or SECTIONS for part in SECTIONS[name](peers, rounds))
+    publish(chain(parts, found), None if options.quick or options.only else OUTPUT)
 
 
 if __name__ == "__main__":

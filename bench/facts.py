@@ -6,7 +6,7 @@ import datetime
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +36,14 @@ def facts(more: Mapping[str, str]) -> str:
         **more,
     }
     return "\n".join(f"* {name}: {value}" for name, value in given.items()) + "\n"
+
+
+def publish(parts: Iterable[str], output: Path | None) -> None:
+    """Print the parts of a table as they come, and write all of them if there is a file."""
+    printed = []
+    for part in parts:
+        print(part, flush=True)
+        printed.append(part)
+    if output is not None:
+        output.parent.mkdir(exist_ok=True)
+        output.write_text("\n".join(printed), encoding="utf-8")

@@ -17,12 +17,13 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
-from facts import facts
+from facts import facts, publish
 from scipy.special import lambertw, ndtr
 from speed import duration, table
 
@@ -164,14 +165,8 @@ def main() -> None:
         "M D = 1. Every repetition has another epsilon (parts in 1e10). renyi's numbers are upper "
         "bounds.\n"
     )
-    print(*parts, sep="\n", flush=True)
-    for kind in DESCENTS:
-        for part in section(kind, n, rounds):
-            print(part, flush=True)
-            parts.append(part)
-    if not options.quick:
-        OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+    found = (part for kind in DESCENTS for part in section(kind, n, rounds))
+    publish(chain(parts, found), None if options.quick else OUTPUT)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from facts import publish
 from speed import duration, machine, table, times
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
@@ -151,14 +153,8 @@ def main() -> None:
         "1e10). `curve` is the exact privacy curve, `Renyi` the best bound from Renyi divergences, "
         "`general` the bound with the factor 3. autodp's general bound is another one.\n"
     )
-    print(*parts, sep="\n", flush=True)
-    for case in CASES:
-        for part in section(case, peers, rounds):
-            print(part, flush=True)
-            parts.append(part)
-    if not options.quick:
-        OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
+    found = (part for case in CASES for part in section(case, peers, rounds))
+    publish(chain(parts, found), None if options.quick else OUTPUT)
 
 
 if __name__ == "__main__":
