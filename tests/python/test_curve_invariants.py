@@ -191,4 +191,5 @@ def test_losses_that_rise_to_the_limit():
 def test_next_to_no_sampling_costs_nothing(rate):
     ledger = composed((rate, 4.0, 10))
     assert ledger.get_epsilon(1e-5) == 0.0
+    assert ledger.get_epsilon_bounds(1e-5) == (0.0, 0.0)
     assert ledger.get_delta(0.0) <= 10 * rate

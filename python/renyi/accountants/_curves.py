@@ -104,10 +104,6 @@ class PrivacyCurves:
                 result[i] = 0.0
             else:
                 result[i] = self._epsilon_bracket(delta, remove, STEPS_RTOL, lattice)[1]
-                # Next to no loss at all: where no epsilon is found, delta at 0 may still tell.
-                if result[i] == math.inf and delta > 0.0:
-                    at_zero = self._delta_bracket(0.0, remove, GOOD_ENOUGH, lattice)[1]
-                    result[i] = 0.0 if at_zero <= delta else math.inf
         return result
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
@@ -175,7 +171,12 @@ class PrivacyCurves:
             if _is_narrow(bracket, GOOD_ENOUGH):
                 return bracket
         low, high = lattice().epsilon_bounds(delta)
-        return _common(bracket, (-math.inf if self._reduces_noise() else low, high))
+        low, high = _common(bracket, (-math.inf if self._reduces_noise() else low, high))
+        # Next to no loss at all: where no epsilon is found, delta at 0 may still tell.
+        if high == math.inf and low <= 0.0 < delta:
+            at_zero = self._delta_bracket(0.0, remove, GOOD_ENOUGH, lattice)[1]
+            high = 0.0 if at_zero <= delta else math.inf
+        return low, high
 
     def _delta_bracket(
         self, epsilon: float, remove: bool, rtol: float, lattice: Lattice
