@@ -3,6 +3,7 @@
 
 #include "renyi/fp/multiversion.hpp"
 
+#undef RENYI_HAS_CLONES
 #undef RENYI_MULTIVERSION
 #define RENYI_MULTIVERSION
 #define renyi renyi_baseline
@@ -19,9 +20,7 @@ const renyi_baseline::RowKernels& kernels(int element, bool wide_sum) {
 
 }  // namespace
 
-double sum_squares(int element, const void* row, std::size_t n) {
-    return kernels(element, true).sum_squares(row, n, row);
-}
+double sum_squares(int element, const void* row, std::size_t n) { return kernels(element, true).sum_squares(row, n); }
 
 double sum_squares_scaled(int element, const void* row, std::size_t n, double scale) {
     return kernels(element, true).sum_squares_scaled(row, n, scale);
@@ -29,17 +28,13 @@ double sum_squares_scaled(int element, const void* row, std::size_t n, double sc
 
 double largest(int element, const void* row, std::size_t n) { return kernels(element, true).largest(row, n); }
 
-void add(int element, bool wide_sum, void* sum, const void* row, double factor, std::size_t n) {
-    kernels(element, wide_sum).add(sum, row, factor, n, row);
+void add(int element, bool wide_sum, void* sum, const void* const* rows, const double* factors, std::size_t count,
+         std::size_t n) {
+    kernels(element, wide_sum).add(sum, rows, factors, count, n);
 }
 
 void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, std::size_t n) {
     kernels(element, wide_sum).add_scaled(sum, row, factor, scale, n);
-}
-
-double add_and_sum_squares(int element, bool wide_sum, void* sum, const void* row, double factor, const void* other,
-                           std::size_t n) {
-    return kernels(element, wide_sum).add_and_sum_squares(sum, row, factor, other, n, row);
 }
 
 }  // namespace baseline

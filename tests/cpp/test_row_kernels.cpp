@@ -26,24 +26,42 @@ std::vector<In> numbers(std::size_t count, double scale, unsigned seed) {
 bool equal(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 // The same numbers elsewhere, in every place of a line of the cache.
-void moved(const RowKernels& kernels, std::size_t item, const char* row, const char* other, std::size_t n) {
+void moved(const RowKernels& kernels, std::size_t item, const char* row, std::size_t n) {
+    const double squares = kernels.sum_squares(row, n), factor = 0.7f;
+    const void* from = row;
     std::vector<double> sums(kTile, 0.25);
-    const double squares = kernels.add_and_sum_squares(sums.data(), row, 0.7f, other, n, nullptr);
+    kernels.add(sums.data(), &from, &factor, 1, n);
     std::vector<char> memory((n + 64) * item);
     for (std::size_t place = 0; place * item < 64; ++place) {
         char* const copy = memory.data() + place * item;
         std::memcpy(copy, row, n * item);
+        from = copy;
         std::vector<double> found(kTile, 0.25);
-        CHECK(equal(kernels.add_and_sum_squares(found.data(), copy, 0.7f, other, n, nullptr), squares));
+        kernels.add(found.data(), &from, &factor, 1, n);
+        CHECK(equal(kernels.sum_squares(copy, n), squares));
         CHECK(std::memcmp(found.data(), sums.data(), sums.size() * sizeof(double)) == 0);
-        std::memcpy(copy, other, n * item);
-        CHECK(equal(kernels.sum_squares(copy, n, nullptr), squares));
+    }
+}
+
+// Rows added at once are added one after the other.
+void together(const RowKernels& kernels, std::size_t item, const char* data, std::size_t n) {
+    const void* rows[kRowsAtOnce];
+    double factors[kRowsAtOnce];
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+        rows[r] = data + 3 * r * item;
+        factors[r] = 0.7f / static_cast<float>(r + 1);
+    }
+    for (std::size_t count = 0; count <= kRowsAtOnce; ++count) {
+        std::vector<double> sums(kTile, 0.25), same(kTile, 0.25);
+        kernels.add(sums.data(), rows, factors, count, n);
+        for (std::size_t r = 0; r < count; ++r) kernels.add(same.data(), rows + r, factors + r, 1, n);
+        CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
     }
 }
 
 void instruction_sets(int element, bool wide) {
     const RowKernels& kernels = row_kernels(static_cast<Element>(element), wide);
-    const std::size_t item = size_of(static_cast<Element>(element)), room = kTile + 7;
+    const std::size_t item = size_of(static_cast<Element>(element)), room = kTile + 3 * kRowsAtOnce;
     std::vector<std::uint16_t> half(2 * room);
     std::mt19937 generator(4);
     for (std::uint16_t& bits : half) {
@@ -57,21 +75,21 @@ void instruction_sets(int element, bool wide) {
     for (const std::size_t n : {0ul, 1ul, 31ul, 32ul, 33ul, 1000ul, kTile}) {
         for (const std::size_t shift : {0ul, 1ul, 5ul}) {
             const char *row = data + shift * item, *other = data + (room + shift) * item;
-            CHECK(equal(kernels.sum_squares(row, n, nullptr), baseline::sum_squares(element, row, n)));
+            CHECK(equal(kernels.sum_squares(row, n), baseline::sum_squares(element, row, n)));
             CHECK(equal(kernels.sum_squares_scaled(row, n, 0x1p-9),
                         baseline::sum_squares_scaled(element, row, n, 0x1p-9)));
             CHECK(equal(kernels.largest(row, n), baseline::largest(element, row, n)));
             std::vector<double> sums(2 * kTile, 0.5);
             std::vector<double> same = sums;
-            const double factor = 0.7f;
-            kernels.add(sums.data(), row, factor, n, nullptr);
-            baseline::add(element, wide, same.data(), row, factor, n);
+            const void* rows[] = {row, other, row};
+            const double factors[] = {0.7f, 0.3f, -1.9f};
+            kernels.add(sums.data(), rows, factors, 3, n);
+            baseline::add(element, wide, same.data(), rows, factors, 3, n);
             kernels.add_scaled(sums.data(), other, 0.3, 0.25, n);
             baseline::add_scaled(element, wide, same.data(), other, 0.3, 0.25, n);
-            CHECK(equal(kernels.add_and_sum_squares(sums.data(), row, factor, other, n, nullptr),
-                        baseline::add_and_sum_squares(element, wide, same.data(), row, factor, other, n)));
             CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
-            moved(kernels, item, row, other, n);
+            moved(kernels, item, row, n);
+            together(kernels, item, row, n);
         }
     }
 }

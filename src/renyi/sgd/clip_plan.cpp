@@ -6,27 +6,20 @@ namespace renyi {
 
 namespace {
 
-constexpr std::size_t kKibi = 1024;
-constexpr std::size_t kShortRow = 512 * kKibi;       // two rows and a sum fit in a second-level cache
-constexpr std::size_t kGroupBytes = 384 * kKibi;     // more would push out the rows read before
-constexpr std::size_t kLongRow = 8 * kKibi * kKibi;  // a few rows fit in a third-level cache
-constexpr std::size_t kShareBytes = 512 * kKibi;     // less is not worth a thread
+constexpr std::size_t kMebi = 1024 * 1024;
+constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them leave room in a second-level cache
+constexpr std::size_t kShortRow = kMebi / 2;    // worth a block of many
+constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
+constexpr std::size_t kShareBytes = kMebi / 2;  // less is not worth a thread
 
 constexpr std::size_t kLeastBlock = 32, kLargestBlock = 256, kBlocks = 16;
 
 std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
-std::size_t rows_of_group(std::size_t row_bytes, bool gathers) {
-    if (gathers) return kGatheredRows;
-    if (row_bytes <= kShortRow) return std::clamp<std::size_t>(kGroupBytes / std::max<std::size_t>(row_bytes, 1), 1, 8);
-    return row_bytes <= kLongRow ? 4 : 16;
-}
-
 }  // namespace
 
 ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
     std::size_t row_bytes = 0;
-    bool gathers = false;
     std::vector<double> elements(task.bounds.size());
     for (std::size_t a = 0; a < task.arrays.size(); ++a) {
         const RowArray& array = task.arrays[a];
@@ -48,12 +41,20 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
         bounds.push_back({task.rule, task.bounds[norm], task.stability, elements[norm], roundings, task.wide_sum,
                           has_doubles[norm] && !task.wide_sum});
     }
-    group_rows = rows_of_group(row_bytes, gathers);
+    size_groups(row_bytes);
     if (row_bytes <= kShortRow)
         block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kLeastBlock, kLargestBlock), kGatheredRows);
     const std::size_t shares = block_rows != 0 ? blocks(task.rows) : tiles.size();
     const std::size_t worth = row_bytes * task.rows / kShareBytes + 1;
     threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));
+}
+
+// A row is not added before its norm is known. Reading and adding by turns, a few rows each, is faster than doing both
+// at once, where what is found in the cache keeps processors from fetching ahead what is not.
+void ClipPlan::size_groups(std::size_t row_bytes) noexcept {
+    rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
+    group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
+    if (gathers) rows_at_once = group_rows = kGatheredRows;
 }
 
 }  // namespace renyi

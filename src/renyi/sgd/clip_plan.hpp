@@ -12,6 +12,8 @@ struct Tile {
     std::size_t array, first, count;
 };
 
+constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
+
 struct ClipPlan {
     std::vector<Tile> tiles;
     std::vector<const RowKernels*> kernels;  // of each array
@@ -20,14 +22,19 @@ struct ClipPlan {
     std::vector<ClipBound> bounds;
     std::vector<bool> has_doubles;
 
-    std::size_t group_rows = 1;  // rows of a sweep
-    std::size_t block_rows = 0;  // rows that are summed by themselves; 0: all rows, threads share the tiles
-    std::size_t sum_bytes = 0;   // of all sums together
+    bool gathers = false;          // some array is not contiguous
+    std::size_t group_rows = 1;    // rows that are read, then added: the second time from a cache where they fit
+    std::size_t rows_at_once = 1;  // of a group, when they are added
+    std::size_t block_rows = 0;    // rows that are summed by themselves; 0: all rows, threads share the tiles
+    std::size_t sum_bytes = 0;     // of all sums together
     std::size_t threads = 1;
 
     explicit ClipPlan(const ClipTask& task);
 
     std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
+
+private:
+    void size_groups(std::size_t row_bytes) noexcept;
 };
 
 // Bytes of an element.

@@ -5,17 +5,13 @@
 #include <cstddef>
 #include <vector>
 
-#include "renyi/sgd/clip_plan.hpp"
+#include "renyi/sgd/group_sum.hpp"
 
 namespace renyi {
 
 class ClipSweep {
 public:
     ClipSweep(const ClipTask& task, const ClipPlan& plan);
-
-    struct Range {
-        std::size_t first, end;
-    };
 
     // Where several threads share the rows: `squares` is theirs together, and they meet after every group.
     struct Share {
@@ -30,11 +26,8 @@ public:
     void run(Range rows, void* const* sums) noexcept;  // by itself, all tiles
 
 private:
-    void sweep(Range now, Range before, Range tiles, bool forth, std::size_t next_row, void* const* sums) noexcept;
-    void work_on(const Tile& tile, Range now, Range before, const void* after, const void* before_after,
-                 void* const* sums) noexcept;
-    static void add(const RowKernels& kernels, void* sum, const char* row, const RowFactor& factor, std::size_t n,
-                    const void* ahead) noexcept;
+    void read(Range rows, Range tiles) noexcept;
+    void read_tile(Range rows, std::size_t index, double* squares) noexcept;
     void find_factors(Range rows, bool reports) noexcept;
     RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept;
     RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept;
@@ -42,11 +35,12 @@ private:
 
     const ClipTask& task_;
     const ClipPlan& plan_;
+    GroupSum sum_;
     std::vector<double> own_squares_;
     double* squares_ = nullptr;       // of the present group: rows x tiles
     std::vector<RowFactor> factors_;  // of the group that was read last: rows x norms
     std::vector<RowNorm> norms_;      // of one row
-    std::vector<char> now_scratch_, before_scratch_;
+    std::vector<char> scratch_;
 };
 
 }  // namespace renyi

@@ -1,8 +1,7 @@
 // Norms of the rows of arrays, and sums of rows with a factor each.
 //
-// Rows are worked on in groups of a few, tile by tile: while a group is added to the sum, the squares of the next one
-// are summed in the same sweep, so that memory is read without a pause. Sweeps go forth and back, a tile that was read
-// last is used first: a group that fits in a cache is read from memory once, others twice.
+// Rows are worked on in groups of a few: their norms, then their sum, so that a group that fits in a cache is read from
+// memory once, others twice.
 // Nothing of the size of the arrays is ever stored.
 //
 // The order of every addition depends on the shapes alone, never on the number of threads:

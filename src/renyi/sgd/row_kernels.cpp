@@ -25,24 +25,10 @@ RENYI_INLINE float widen(Half x) noexcept {
     return std::bit_cast<float>(found | ((x.bits & 0x8000u) << 16));
 }
 
-// Lane i is lanes[(i - shift) mod kSumLanes].
-RENYI_INLINE double joined(const double* lanes, std::size_t shift) noexcept {
-    double sums[kSumLanes / 2];
-    for (std::size_t i = 0; i < kSumLanes / 2; ++i)
-        sums[i] = lanes[(i - shift) % kSumLanes] + lanes[(i - shift + kSumLanes / 2) % kSumLanes];
-    for (std::size_t half = kSumLanes / 4; half > 0; half /= 2)
-        for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-    return sums[0];
-}
-
-// Into the second-level cache, a cache line for each that is read.
-template <class In>
-RENYI_INLINE void fetch(const void* ahead, std::size_t j) noexcept {
-#if defined(__GNUC__)
-    const auto from = reinterpret_cast<std::uintptr_t>(ahead) + j * sizeof(In);
-    for (std::size_t line = 0; line < kSumLanes * sizeof(In); line += 64)
-        __builtin_prefetch(reinterpret_cast<const void*>(from + line), 0, 2);
-#endif
+RENYI_INLINE double joined(double* lanes) noexcept {
+    for (std::size_t half = kSumLanes / 2; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
 }
 
 // A compiler that knows parts to lie side by side loads them at once and shuffles them apart, which takes longer than
@@ -73,18 +59,17 @@ RENYI_INLINE void add_squares(double* __restrict lanes, const In* __restrict row
 }
 
 template <std::size_t Width, bool Fused, class In>
-RENYI_INLINE double sum_squares_of(const In* __restrict row, std::size_t n, const void* ahead) noexcept {
+RENYI_INLINE double sum_squares_of(const In* __restrict row, std::size_t n) noexcept {
     double lanes[kSumLanes] = {};
     std::size_t j = 0;
     for (; j + kSumLanes <= n; j += kSumLanes) {
-        fetch<In>(ahead, j);
         add_squares<Width, Fused>(lanes, row + j);
     }
     for (std::size_t i = 0; j + i < n; ++i) {
         const double x = widen(row[j + i]);
         lanes[i] += x * x;
     }
-    return joined(lanes, 0);
+    return joined(lanes);
 }
 
 template <class In>
@@ -94,7 +79,7 @@ RENYI_INLINE double sum_squares_scaled_of(const In* __restrict row, std::size_t 
         const double x = widen(row[j]) * scale;
         lanes[j % kSumLanes] += x * x;
     }
-    return joined(lanes, 0);
+    return joined(lanes);
 }
 
 template <class In>
@@ -108,15 +93,38 @@ RENYI_INLINE double largest_of(const In* __restrict row, std::size_t n) noexcept
     return most;
 }
 
-template <class In, class Sum>
-RENYI_INLINE void add_of(Sum* __restrict sum, const In* __restrict row, Sum factor, std::size_t n,
-                         const void* ahead) noexcept {
-    std::size_t j = 0;
-    for (; j + kSumLanes <= n; j += kSumLanes) {
-        fetch<In>(ahead, j);
-        for (std::size_t i = 0; i < kSumLanes; ++i) sum[j + i] += static_cast<Sum>(factor * widen(row[j + i]));
+template <std::size_t Rows, class In, class Sum>
+RENYI_INLINE void add_rows(Sum* __restrict sum, const void* const* from, const double* by, std::size_t n) noexcept {
+    const In* rows[Rows];
+    Sum factors[Rows];
+    for (std::size_t r = 0; r < Rows; ++r) {
+        rows[r] = static_cast<const In*>(from[r]);
+        factors[r] = static_cast<Sum>(by[r]);
     }
-    for (; j < n; ++j) sum[j] += static_cast<Sum>(factor * widen(row[j]));
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+    for (std::size_t j = 0; j < n; ++j) {
+        Sum total = sum[j];
+        for (std::size_t r = 0; r < Rows; ++r) total += static_cast<Sum>(factors[r] * widen(rows[r][j]));
+        sum[j] = total;
+    }
+}
+
+template <class In, class Sum>
+RENYI_INLINE void add_of(Sum* sum, const void* const* rows, const double* factors, std::size_t count,
+                         std::size_t n) noexcept {
+    static_assert(kRowsAtOnce == 8);
+    if (count >= 8) return add_rows<8, In>(sum, rows, factors, n);
+    if (count >= 4) {
+        add_rows<4, In>(sum, rows, factors, n);
+        rows += 4, factors += 4, count -= 4;
+    }
+    if (count >= 2) {
+        add_rows<2, In>(sum, rows, factors, n);
+        rows += 2, factors += 2, count -= 2;
+    }
+    if (count >= 1) add_rows<1, In>(sum, rows, factors, n);
 }
 
 template <class In, class Sum>
@@ -124,32 +132,6 @@ RENYI_INLINE void add_scaled_of(Sum* __restrict sum, const In* __restrict row, d
                                 std::size_t n) noexcept {
     for (std::size_t j = 0; j < n; ++j)
         sum[j] += static_cast<Sum>(factor * (scale * static_cast<double>(widen(row[j]))));
-}
-
-template <std::size_t Width, bool Fused, class In, class Sum>
-RENYI_INLINE double add_and_sum_squares_of(Sum* __restrict sum, const In* __restrict row, Sum factor,
-                                           const In* __restrict other, std::size_t n, const void* ahead) noexcept {
-    double lanes[kSumLanes] = {};
-    // To the next line of the cache first: loads that cross lines take twice as long.
-    const auto address = reinterpret_cast<std::uintptr_t>(row);
-    const std::size_t shift = std::min(n, (0 - address) % 64 / sizeof(In));
-    for (std::size_t i = 0; i < shift; ++i) {
-        const double x = widen(other[i]);
-        lanes[kSumLanes - shift + i] = x * x;
-        sum[i] += static_cast<Sum>(factor * widen(row[i]));
-    }
-    std::size_t j = shift;
-    for (; j + kSumLanes <= n; j += kSumLanes) {
-        fetch<In>(ahead, j);
-        add_squares<Width, Fused>(lanes, other + j);
-        for (std::size_t i = 0; i < kSumLanes; ++i) sum[j + i] += static_cast<Sum>(factor * widen(row[j + i]));
-    }
-    for (std::size_t i = 0; j + i < n; ++i) {
-        const double x = widen(other[j + i]);
-        lanes[i] += x * x;
-        sum[j + i] += static_cast<Sum>(factor * widen(row[j + i]));
-    }
-    return joined(lanes, shift);
 }
 
 }  // namespace
@@ -168,24 +150,14 @@ namespace row_kernel {
 #define RENYI_EACH_WIDTH(body, ...) body(kSumLanes, false, __VA_ARGS__)
 #endif
 
-#define RENYI_SUM_SQUARES(width, fused, name, In)                                   \
-    double read_##name(const void* row, std::size_t n, const void* ahead) {         \
-        return sum_squares_of<width, fused>(static_cast<const In*>(row), n, ahead); \
-    }
-
-#define RENYI_ADD_AND_SUM_SQUARES(width, fused, name, In, Sum)                                                  \
-    double read_and_add_##name(void* sum, const void* row, double factor, const void* other, std::size_t n,     \
-                               const void* ahead) {                                                             \
-        return add_and_sum_squares_of<width, fused>(static_cast<Sum*>(sum), static_cast<const In*>(row),        \
-                                                    static_cast<Sum>(factor), static_cast<const In*>(other), n, \
-                                                    ahead);                                                     \
+#define RENYI_SUM_SQUARES(width, fused, name, In)                            \
+    double read_##name(const void* row, std::size_t n) {                     \
+        return sum_squares_of<width, fused>(static_cast<const In*>(row), n); \
     }
 
 #define RENYI_READERS(name, In)                                                                         \
     RENYI_EACH_WIDTH(RENYI_SUM_SQUARES, name, In)                                                       \
-    double sum_squares_##name(const void* row, std::size_t n, const void* ahead) {                      \
-        return read_##name(row, n, ahead);                                                              \
-    }                                                                                                   \
+    double sum_squares_##name(const void* row, std::size_t n) { return read_##name(row, n); }           \
     RENYI_MULTIVERSION double sum_squares_scaled_##name(const void* row, std::size_t n, double scale) { \
         return sum_squares_scaled_of(static_cast<const In*>(row), n, scale);                            \
     }                                                                                                   \
@@ -193,18 +165,14 @@ namespace row_kernel {
         return largest_of(static_cast<const In*>(row), n);                                              \
     }
 
-#define RENYI_ADDERS(name, In, Sum)                                                                                   \
-    RENYI_EACH_WIDTH(RENYI_ADD_AND_SUM_SQUARES, name, In, Sum)                                                        \
-    double add_and_sum_squares_##name(void* sum, const void* row, double factor, const void* other, std::size_t n,    \
-                                      const void* ahead) {                                                            \
-        return read_and_add_##name(sum, row, factor, other, n, ahead);                                                \
-    }                                                                                                                 \
-    RENYI_MULTIVERSION void add_##name(void* sum, const void* row, double factor, std::size_t n, const void* ahead) { \
-        add_of(static_cast<Sum*>(sum), static_cast<const In*>(row), static_cast<Sum>(factor), n, ahead);              \
-    }                                                                                                                 \
-    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale,                \
-                                              std::size_t n) {                                                        \
-        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, n);                         \
+#define RENYI_ADDERS(name, In, Sum)                                                                                  \
+    RENYI_MULTIVERSION void add_##name(void* sum, const void* const* rows, const double* factors, std::size_t count, \
+                                       std::size_t n) {                                                              \
+        add_of<In>(static_cast<Sum*>(sum), rows, factors, count, n);                                                 \
+    }                                                                                                                \
+    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale,               \
+                                              std::size_t n) {                                                       \
+        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, n);                        \
     }
 
 RENYI_READERS(half, Half)
@@ -235,7 +203,7 @@ const RowKernels& row_kernels(Element element, bool wide_sum) noexcept {
 #define RENYI_ROW(name, sum)                                                                  \
     {                                                                                         \
         sum_squares_##name, sum_squares_scaled_##name, largest_##name, add_##name##_to_##sum, \
-            add_scaled_##name##_to_##sum, add_and_sum_squares_##name##_to_##sum               \
+            add_scaled_##name##_to_##sum                                                      \
     }
     static const RowKernels table[3][2] = {{RENYI_ROW(half, single), RENYI_ROW(half, twice)},
                                            {RENYI_ROW(single, single), RENYI_ROW(single, twice)},

@@ -10,8 +10,9 @@
 
 namespace renyi {
 
-constexpr std::size_t kTile = 2048;  // elements; a tile of a sum stays in the first-level cache
+constexpr std::size_t kTile = 1024;  // elements
 constexpr std::size_t kSumLanes = 32;
+constexpr std::size_t kRowsAtOnce = 8;
 
 // Roundings on the way from an element of a tile to its sum: the square, the lanes, their tree.
 constexpr double kTileRoundings = 1.0 + static_cast<double>(kTile / kSumLanes) + 5.0;
@@ -24,21 +25,18 @@ enum class Element { half, single, twice };  // IEEE binary16, 32, 64
 
 constexpr std::size_t size_of(Element element) noexcept { return std::size_t{2} << static_cast<int>(element); }
 
-// `ahead` is where the next tile to be read begins: it is fetched into the cache meanwhile. Any address will do, null
-// too. Every product is rounded to the precision of `sum` (of doubles first to double), then added.
+// Every product is rounded to the precision of `sum` (of doubles first to double), then added.
 struct RowKernels {
-    double (*sum_squares)(const void* row, std::size_t n, const void* ahead);
+    double (*sum_squares)(const void* row, std::size_t n);
     // The sum of ((double)x scale)^2.
     double (*sum_squares_scaled)(const void* row, std::size_t n, double scale);
     // The largest |x|; infinite or NaN where an element is.
     double (*largest)(const void* row, std::size_t n);
-    // sum += factor row. The factor must be a number of the sum's precision.
-    void (*add)(void* sum, const void* row, double factor, std::size_t n, const void* ahead);
+    // sum += factors[r] rows[r], r from 0 to count - 1 < kRowsAtOnce: each element of the sum is read and written once.
+    // The factors must be numbers of the sum's precision.
+    void (*add)(void* sum, const void* const* rows, const double* factors, std::size_t count, std::size_t n);
     // sum += factor (scale row), products in double.
     void (*add_scaled)(void* sum, const void* row, double factor, double scale, std::size_t n);
-    // sum += factor row, and the sum of squares of another row, in one loop.
-    double (*add_and_sum_squares)(void* sum, const void* row, double factor, const void* other, std::size_t n,
-                                  const void* ahead);
 };
 
 // For rows of `element` and a sum in single (`wide_sum` false) or double precision.

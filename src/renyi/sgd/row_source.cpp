@@ -28,8 +28,6 @@ RowArray::RowArray(const void* from, Element kind, std::ptrdiff_t row_step, cons
 
 namespace {
 
-constexpr std::size_t kLine = 64;  // bytes
-
 // `count` elements `step` bytes apart, side by side.
 template <class Bits>
 void pack(const char* from, std::ptrdiff_t step, std::size_t count, char* to) noexcept {
@@ -37,28 +35,63 @@ void pack(const char* from, std::ptrdiff_t step, std::size_t count, char* to) no
         std::memcpy(to, from, sizeof(Bits));
 }
 
-// Lines that are read next, into the second-level cache.
-void fetch(const char* from, std::ptrdiff_t step, std::size_t count) noexcept {
+// The lines of memory of some rows, where they lie closer than elements.
+void fetch(const char* from, std::ptrdiff_t row_step, std::size_t rows) noexcept {
 #if defined(__GNUC__)
-    for (; count != 0; --count, from += step) __builtin_prefetch(from, 0, 2);
+    const std::ptrdiff_t bytes = std::abs(row_step) * static_cast<std::ptrdiff_t>(rows);
+    for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + (row_step < 0 ? -line : line));
 #endif
 }
 
+constexpr std::size_t kSquare = 4;
+
+// A square of elements that lie side by side across rows, to rows of elements side by side. False where it is not done.
+template <class Bits>
+bool transposes(const char* from, std::ptrdiff_t step, char* to) noexcept {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+    if constexpr (sizeof(Bits) == 4) {
+        typedef Bits Four __attribute__((vector_size(16)));
+        Four in[kSquare];
+        for (std::size_t i = 0; i < kSquare; ++i, from += step) std::memcpy(&in[i], from, sizeof in[i]);
+        const Four low[] = {__builtin_shufflevector(in[0], in[1], 0, 4, 1, 5),
+                            __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5)};
+        const Four high[] = {__builtin_shufflevector(in[0], in[1], 2, 6, 3, 7),
+                             __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7)};
+        const Four out[] = {__builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
+                            __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
+                            __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
+                            __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7)};
+        for (std::size_t r = 0; r < kSquare; ++r, to += kGatherPitch) std::memcpy(to, &out[r], sizeof out[r]);
+        return true;
+    }
+#endif
+#endif
+    return false;
+}
+
 // A run along the innermost axis: `count` elements a stride apart, of every row. Where rows lie closer than elements,
-// a few elements of all rows at a time: their lines of memory stay in the first-level cache, the next ones are fetched.
+// a few elements of all rows at a time, while the next few are fetched.
 template <class Bits>
 void gather_run(const RowArray& array, const char* from, std::size_t rows, std::size_t count, char* to) noexcept {
     const std::ptrdiff_t step = array.strides.empty() ? 0 : array.strides.back();
     const std::ptrdiff_t row_step = array.row_stride;
-    const bool close = std::abs(step) <= std::abs(row_step);
-    const std::size_t some = close ? count : kLine / sizeof(Bits);
-    for (std::size_t first = 0; first < count; first += some) {
-        const std::size_t now = std::min(some, count - first), next = std::min(some, count - first - now);
-        const char* row = from + static_cast<std::ptrdiff_t>(first) * step;
-        for (std::size_t r = 0; r < rows; ++r, row += row_step) {
-            if (r % (kLine / sizeof(Bits)) == 0) fetch(row + static_cast<std::ptrdiff_t>(now) * step, step, next);
-            pack<Bits>(row, step, now, to + r * kGatherPitch + first * sizeof(Bits));
-        }
+    const auto at = [&](std::size_t r, std::size_t j) {
+        return from + static_cast<std::ptrdiff_t>(r) * row_step + static_cast<std::ptrdiff_t>(j) * step;
+    };
+    if (std::abs(step) <= std::abs(row_step)) {
+        for (std::size_t r = 0; r < rows; ++r) pack<Bits>(at(r, 0), step, count, to + r * kGatherPitch);
+        return;
+    }
+    const bool adjacent = row_step == sizeof(Bits);
+    for (std::size_t j = 0; j < count; j += kSquare) {
+        const std::size_t now = std::min(kSquare, count - j), next = std::min(kSquare, count - j - now);
+        for (std::size_t i = 0; i < next; ++i) fetch(at(0, j + now + i), row_step, rows);
+        std::size_t r = 0;
+        if (adjacent && now == kSquare)
+            while (r + kSquare <= rows && transposes<Bits>(at(r, j), step, to + r * kGatherPitch + j * sizeof(Bits)))
+                r += kSquare;
+        for (; r < rows; ++r) pack<Bits>(at(r, j), step, now, to + r * kGatherPitch + j * sizeof(Bits));
     }
 }
 

@@ -31,7 +31,7 @@ struct RowArray {
 };
 
 // How many rows are gathered together, so that a line of memory across them is read once.
-constexpr std::size_t kGatheredRows = 32;
+constexpr std::size_t kGatheredRows = 64;
 // Between gathered rows: not a multiple of the page, which would put all of them into the same set of the cache.
 constexpr std::size_t kGatherPitch = kTile * sizeof(double) + 128;
 
