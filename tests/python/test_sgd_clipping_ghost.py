@@ -87,6 +87,15 @@ def test_norms_are_kept_exactly(dtype):
                 assert square >= Fraction(bound) ** 2 * (1 - Fraction(1, 10**5))
 
 
+def test_norms_of_long_rows_are_kept_exactly():
+    given = layer(1, 1, 3000, 2, bias=True)
+    norm = ghost_norms([given])[0]
+    for bound in (norm, norm / 3):
+        factor = ghost_clip_and_sum([given], bound).private.factors[0]
+        square = exact_square(given, np.float64, factor)
+        assert Fraction(bound) ** 2 * (1 - Fraction(1, 10**12)) <= square <= Fraction(bound) ** 2
+
+
 def test_cancellation_does_not_lose_the_bound():
     """Two times that cancel but for rounding: inner products know the norm only roughly."""
     a = np.array([[[1.0, 3.0], [1.0, 3.0]]])
@@ -127,6 +136,17 @@ def test_samples_that_are_not_finite_contribute_zero(bad):
         assert_allclose(a, b, rtol=1e-12)
     assert found.private.nonfinite_count == 1
     assert_array_equal(np.flatnonzero(np.isnan(found.private.norms)), [2])
+
+
+def test_not_finite_beside_overflow():
+    layers = [
+        LinearLayer(np.array([[np.nan]]), np.ones((1, 1))),
+        LinearLayer(np.array([[1e200]]), np.array([[1e200]])),
+    ]
+    for order in (layers, layers[::-1]):
+        found = ghost_clip_and_sum(order, 1.0)
+        assert found.private.nonfinite_count == 1
+        assert not any(array.any() for array in found.sum)
 
 
 @pytest.mark.parametrize(

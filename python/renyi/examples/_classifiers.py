@@ -1,4 +1,4 @@
-"""Classifiers in plain NumPy, and what their gradients leave behind for each sample."""
+"""Classifiers in plain NumPy, and what their layers leave behind for each sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd import ClippedSum, LinearLayer, clip_and_sum, ghost_clip_and_sum
+from renyi.sgd import ClippedSum, LinearLayer, ghost_clip_and_sum
 
 __all__ = ["CLASSIFIERS", "Classifier", "LogisticRegression", "TwoLayerNetwork"]
 
@@ -16,7 +16,7 @@ Labels = npt.NDArray[np.int64]
 
 
 class Classifier:
-    """Parameters, the scores of the classes, and clipped sums of the gradients of a batch."""
+    """Parameters, the scores of the classes, and what gradients of a batch are made of."""
 
     name: str
     parameters: list[Array]
@@ -25,9 +25,16 @@ class Classifier:
         """Return (B, classes); the largest is the prediction."""
         raise NotImplementedError
 
+    def layers(self, images: Array, labels: Labels) -> list[LinearLayer]:
+        """Return what enters each layer, and the gradients of the cross-entropy by what leaves it.
+
+        That is all clipping needs: no gradient of a single sample is ever formed.
+        """
+        raise NotImplementedError
+
     def clipped_sum(self, images: Array, labels: Labels, max_grad_norm: float) -> ClippedSum:
         """Return the sum of the gradients of the cross-entropy, each clipped."""
-        raise NotImplementedError
+        return ghost_clip_and_sum(self.layers(images, labels), max_grad_norm)
 
     def accuracy(self, images: Array, labels: Labels) -> float:
         """Return the share of images that are recognised."""
@@ -35,7 +42,7 @@ class Classifier:
 
 
 class LogisticRegression(Classifier):
-    """One linear layer; clips explicit gradients, one row a sample."""
+    """One linear layer."""
 
     name = "logistic regression"
 
@@ -47,15 +54,13 @@ class LogisticRegression(Classifier):
         weights, bias = self.parameters
         return images @ weights + bias
 
-    def clipped_sum(self, images: Array, labels: Labels, max_grad_norm: float) -> ClippedSum:
-        """Return the sum over (B, features, classes) and (B, classes), clipped by joint norms."""
-        error = _error(self.scores(images), labels)
-        grads = [images[:, :, np.newaxis] * error[:, np.newaxis, :], error]
-        return clip_and_sum(grads, max_grad_norm)
+    def layers(self, images: Array, labels: Labels) -> list[LinearLayer]:
+        """Return the layer."""
+        return [LinearLayer(images, _error(self.scores(images), labels))]
 
 
 class TwoLayerNetwork(Classifier):
-    """A hidden layer with tanh; no gradient of a single sample is ever formed."""
+    """A hidden layer with tanh."""
 
     name = "two-layer network"
     hidden = 64
@@ -72,13 +77,12 @@ class TwoLayerNetwork(Classifier):
         """Return (B, classes)."""
         return self._forward(images)[1]
 
-    def clipped_sum(self, images: Array, labels: Labels, max_grad_norm: float) -> ClippedSum:
-        """Return the sum by the norms of activations and output gradients alone."""
+    def layers(self, images: Array, labels: Labels) -> list[LinearLayer]:
+        """Return both layers."""
         hidden, scores = self._forward(images)
         error = _error(scores, labels)
         back = (error @ self.parameters[2].T) * (1.0 - hidden * hidden)
-        layers = [LinearLayer(images, back), LinearLayer(hidden, error)]
-        return ghost_clip_and_sum(layers, max_grad_norm)
+        return [LinearLayer(images, back), LinearLayer(hidden, error)]
 
     def _forward(self, images: Array) -> tuple[Array, Array]:
         weights, bias, head, head_bias = self.parameters

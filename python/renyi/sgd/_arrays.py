@@ -23,11 +23,10 @@ def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
 
 def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
     """Refuse what noise cannot be added to in place, element by element."""
-    names = " or ".join(np.dtype(dtype).name for dtype in dtypes)
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name} must be an array of {names}, got {type(array).__name__}")
-    if array.dtype not in [np.dtype(dtype) for dtype in dtypes]:
-        raise TypeError(f"{name} must be an array of {names}, got one of {array.dtype}")
+    if not isinstance(array, np.ndarray) or array.dtype not in dtypes:
+        names = " or ".join(np.dtype(dtype).name for dtype in dtypes)
+        found = f"one of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise TypeError(f"{name} must be an array of {names}, got {found}")
     if not array.flags.writeable:
         raise ValueError(f"{name} must be writeable, got a read-only array")
     repeats = (s == 0 < n - 1 for s, n in zip(array.strides, array.shape, strict=True))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi.sgd._rows import Array
+from renyi.sgd.clipping import per_sample_norms
 
-__all__ = ["LayerNorms", "layer_norms", "norm_above"]
+__all__ = ["LayerNorms", "joint_norm", "layer_norms"]
 
 _UNIT = 2.0**-53
 _ELEMENTS = 1 << 20  # of temporary arrays, about
@@ -25,18 +27,21 @@ class LayerNorms(NamedTuple):
     reach: Norms  # what underflow can add, in units of the smallest number
 
 
-def norm_above(parts: Norms, slack: float) -> Norms:
-    """Euclidean norm along the first axis without overflow, times 1 + slack."""
-    with np.errstate(all="ignore"):
-        most = parts.max(axis=0, initial=0.0)
-        unit = np.where((most > 0.0) & np.isfinite(most), most, 1.0)
-        norm: Norms = unit * np.sqrt(np.sum((parts / unit) ** 2, axis=0)) * (1.0 + slack)
-        return norm
+def joint_norm(parts: Sequence[Norms]) -> Norms:
+    """Norm of all parts together, to len(parts) units in the last place; NaN where one is NaN."""
+    joint = parts[0]
+    with np.errstate(over="ignore"):
+        for part in parts[1:]:
+            lost = np.isnan(joint) | np.isnan(part)  # hypot forgets it beside infinity
+            joint = np.where(lost, np.nan, np.hypot(joint, part))
+    return joint
 
 
 def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
     """Norms for (B, T, inputs) and (B, T, outputs), a few samples at a time."""
     count, times = activations.shape[:2]
+    if times == 1:
+        return _norms_of_outer(activations, gradients, bias)
     step = max(1, _ELEMENTS // max(1, times * max(times, activations.shape[2], gradients.shape[2])))
     result = LayerNorms(np.zeros(count), np.zeros(count), np.zeros(count))
     for first in range(0, count, step):
@@ -45,6 +50,20 @@ def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
         for whole, values in zip(result, found, strict=True):
             whole[part] = values
     return result
+
+
+def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
+    """Norms of a g^T, by the norms of a and g.
+
+    The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path. The
+    last term of the bound is more than a product loses to underflow.
+    """
+    a, g = per_sample_norms(activations), per_sample_norms(gradients)
+    inputs, outputs = activations.shape[2], gradients.shape[2]
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = g * np.hypot(a, 1.0) if bias else g * a
+        above = nearest * (1.0 + (256.0 + (inputs + outputs) / 64.0) * _UNIT) + 2.0**-1073
+        return LayerNorms(nearest, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
@@ -81,15 +100,13 @@ def _norms_of(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
         a_squares, g_squares = (np.einsum("btk,btk->bt", x, x) for x in (a, g))
         a_norms, g_norms = np.sqrt(a_squares), np.sqrt(g_squares)
         roundings = 2.0 * (inputs + outputs + times * times + 16)
-        products = (a_squares * g_squares)[:, 0] if times == 1 else _gram(a, g)
-        weights = _bounded(products, (a_norms * g_norms).sum(axis=1), roundings)
+        weights = _bounded(_gram(a, g), (a_norms * g_norms).sum(axis=1), roundings)
         parts = [np.ldexp(part, a_exponent + g_exponent) for part in weights]
         if bias:
-            totals = g_squares[:, 0] if times == 1 else (g.sum(axis=1) ** 2).sum(axis=1)
-            biases = _bounded(totals, g_norms.sum(axis=1), roundings)
+            biases = _bounded((g.sum(axis=1) ** 2).sum(axis=1), g_norms.sum(axis=1), roundings)
             parts = [
-                norm_above(np.stack([part, np.ldexp(other, g_exponent)]), slack)
-                for part, other, slack in zip(parts, biases, (0.0, 2.0**-48), strict=True)
+                joint_norm([part, np.ldexp(other, g_exponent)]) * slack
+                for part, other, slack in zip(parts, biases, (1.0, 1.0 + 2.0**-50), strict=True)
             ]
         reach = times * np.sqrt(inputs * outputs) * (a_most + g_most + 2.0)
         finite = np.isfinite(a_most) & np.isfinite(g_most)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
-from renyi.sgd._ghost_norms import LayerNorms, layer_norms, norm_above
+from renyi.sgd._ghost_norms import LayerNorms, joint_norm, layer_norms
 from renyi.sgd._rows import Array, rows_of
 from renyi.sgd._rule import bound_of, sensitivity_of
 
@@ -155,10 +155,9 @@ def _checked(layers: Any) -> list[LinearLayer]:
 def _joint(layers: list[LinearLayer]) -> LayerNorms:
     """Norms over all layers."""
     parts = [layer_norms(*layer) for layer in layers]
-    nearest = norm_above(np.stack([part.nearest for part in parts]), 0.0)
-    above = norm_above(np.stack([part.above for part in parts]), 2.0**-48)
+    nearest, above = (joint_norm(values) for values in list(zip(*parts, strict=True))[:2])
     reach = np.sum([part.reach for part in parts], axis=0)
-    return LayerNorms(nearest, above, reach)
+    return LayerNorms(nearest, above * (1.0 + len(parts) * 2.0**-50), reach)
 
 
 def _factors(norms: LayerNorms, bound: float, kind: np.dtype[Any]) -> npt.NDArray[np.float64]:

@@ -29,12 +29,15 @@ struct Denominator {
 Denominator denominator(const ClipBound& clip, double top, int exponent) {
     if (clip.rule == ClipRule::flat) return {top, exponent};
     if (exponent < 0 && clip.stability >= 0x1p-400) return {std::ldexp(top, exponent) + clip.stability, 0};
-    return {top + std::ldexp(clip.stability, -exponent), exponent};
+    return {top + (exponent == 0 ? clip.stability : std::ldexp(clip.stability, -exponent)), exponent};
 }
 
 }  // namespace
 
-double RowNorm::value() const noexcept { return std::ldexp(std::sqrt(squares), exponent); }
+double RowNorm::value() const noexcept {
+    const double root = std::sqrt(squares);
+    return exponent == 0 ? root : std::ldexp(root, exponent);
+}
 
 RowFactor plain_factor(double weight, bool wide_sum) noexcept {
     if (wide_sum) return {weight, 1.0, true};
@@ -47,7 +50,7 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
     if (clip.rule == ClipRule::constant) return plain_factor(clip.bound, clip.wide_sum);
     if (norm.squares == 0.0) return kWhole;
     const double growth = clip.wide_sum ? 1.0 + 0x1p-51 : 1.0 + 0x1p-24 + 0x1p-51;
-    const double lost = (clip.wide_sum ? 0x1p-1073 : 0x1p-149) * std::sqrt(clip.elements);
+    const double lost = (clip.wide_sum ? 0x1p-1073 : 0x1p-149) * clip.root_elements;
     const double top = std::sqrt(norm.squares) * (1.0 + (0.5 * clip.roundings + 6.0) * kUnit);
     const double budget = (clip.bound - lost) * (1.0 - 16.0 * kUnit);
     if (clip.rule == ClipRule::flat) {
@@ -57,7 +60,7 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
     }
     const Denominator below = denominator(clip, top, norm.exponent);
     const double factor = budget / (below.value * growth);
-    return rounded_down(factor, std::ldexp(1.0, -below.exponent), clip.wide_sum);
+    return rounded_down(factor, below.exponent == 0 ? 1.0 : std::ldexp(1.0, -below.exponent), clip.wide_sum);
 }
 
 }  // namespace renyi

@@ -49,7 +49,7 @@ struct ClipBound {
     ClipRule rule = ClipRule::flat;
     double bound = 1.0;              // C in [2^-96, 2^96]
     double stability = 0.0;          // gamma in [0, 2^96]
-    double elements = 0.0;           // D
+    double root_elements = 0.0;      // sqrt(D)
     double roundings = 0.0;          // A
     bool wide_sum = false;           // double precision
     bool rounds_when_whole = false;  // products round where w = 1

@@ -1,6 +1,7 @@
 #include "renyi/sgd/clip_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace renyi {
 
@@ -38,8 +39,8 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
     }
     for (std::size_t norm = 0; norm < task.bounds.size(); ++norm) {
         const double roundings = kTileRoundings + static_cast<double>(tiles_of[norm].size());
-        bounds.push_back({task.rule, task.bounds[norm], task.stability, elements[norm], roundings, task.wide_sum,
-                          has_doubles[norm] && !task.wide_sum});
+        bounds.push_back({task.rule, task.bounds[norm], task.stability, std::sqrt(elements[norm]), roundings,
+                          task.wide_sum, has_doubles[norm] && !task.wide_sum});
     }
     size_groups(row_bytes);
     if (row_bytes <= kShortRow)

@@ -26,6 +26,9 @@ RENYI_INLINE float widen(Half x) noexcept {
 }
 
 RENYI_INLINE double joined(double* lanes) noexcept {
+#if defined(__GNUC__)
+#pragma GCC unroll 5  // to stay in registers
+#endif
     for (std::size_t half = kSumLanes / 2; half > 0; half /= 2)
         for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
     return lanes[0];
