@@ -58,7 +58,7 @@ def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNo
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path. The
     last term of the bound is more than a product loses to underflow.
     """
-    a, g = per_sample_norms(activations), per_sample_norms(gradients)
+    a, g = per_sample_norms([activations, gradients], per_layer=True).T
     inputs, outputs = activations.shape[2], gradients.shape[2]
     with np.errstate(over="ignore", under="ignore"):
         nearest = g * np.hypot(a, 1.0) if bias else g * a
