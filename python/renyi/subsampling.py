@@ -13,7 +13,12 @@ import numpy.typing as npt
 from renyi._accounting import RenyiCurve
 from renyi._validation import numbers_of, one_of, probability_of
 from renyi.accountants import UnsupportedMechanismError
-from renyi.accountants._renyi_curves import curve_of, fixed_size_curve, is_symmetric
+from renyi.accountants._sampled_curves import (
+    curve_of,
+    fixed_size_curve,
+    is_symmetric,
+    needs_no_factor,
+)
 from renyi.mechanisms import Mechanism, PoissonSampled
 
 __all__ = ["fixed_size_rdp", "poisson_rdp"]
@@ -93,7 +98,7 @@ def poisson_rdp(
     curve = curve_of(mechanism, "add_remove")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(q), orders)
-    if bound == "tight" and not is_symmetric(mechanism):
+    if bound == "tight" and not needs_no_factor(mechanism):
         raise UnsupportedMechanismError(
             mechanism, "the factor 3 is known to be needless where an involution swaps the pair"
         )
@@ -142,7 +147,9 @@ def fixed_size_rdp(
     The hockey-stick divergences of the sample are at most those of ((1-q) Q + q P, Q) for factors
     above 1 and those of (Q, (1-q) Q + q P) below (Zhu, Dong, Wang 2022, Theorem 11). The divergence
     with f(r) = r^a - 1 - a (r - 1) is an integral of these, so it is at most the sum of both, and
-    the second is no larger than the first (Mironov, Talwar, Zhang 2019, Theorem 5).
+    the second is no larger than the first (Mironov, Talwar, Zhang 2019, Theorem 5). Where no pair
+    dominates but each is swapped, as those of `MultivariateDiscreteGaussian`, both sides are at
+    most the sum over two pairs: log(1 + 4 (A - 1)), or "general".
 
     References
     ----------

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from mechanism_strategies import leaves, mechanisms
 
@@ -23,6 +23,7 @@ from renyi import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MultivariateDiscreteGaussian,
     PLDAccountant,
     PoissonSampled,
     PrivacyLoss,
@@ -39,7 +40,7 @@ from renyi import (
     pld,
     special,
 )
-from renyi.accountants._renyi_curves import is_symmetric
+from renyi.accountants._sampled_curves import is_symmetric
 
 ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
 
@@ -95,7 +96,7 @@ def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     assert rises.all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(a=mechanisms(2), b=mechanisms(2), k=st.integers(1, 1000))
 def test_composition_is_commutative_and_additive(a, b, k):
     taken = RDPAccountant()
@@ -115,6 +116,7 @@ SAMPLED = [
     RandomizedResponse(0.8, 3),
     DiscreteLaplace(2.0, 3),
     DiscreteGaussian(1.5, 2),
+    MultivariateDiscreteGaussian(0.75),
     Exponential(1.5),
     PureDP(0.8),
     ZCDP(0.3),

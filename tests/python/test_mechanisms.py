@@ -26,6 +26,7 @@ from renyi.mechanisms import (
     Gumbel,
     Laplace,
     Mechanism,
+    MultivariateDiscreteGaussian,
     PoissonSampled,
     PrivacyLoss,
     PureDP,
@@ -295,7 +296,7 @@ def test_arguments_outside_their_range(message, kind, arguments):
 
 NOT_NUMBERS = ["1", b"1", None, 1j, [1.0], True, {}, Gaussian(1.0)]
 ONE_NUMBER = [Gaussian, Laplace, Gumbel, DiscreteGaussian, DiscreteLaplace, Exponential, PureDP]
-ONE_NUMBER += [ZCDP, RandomizedResponse]
+ONE_NUMBER += [ZCDP, RandomizedResponse, MultivariateDiscreteGaussian]
 
 
 @pytest.mark.parametrize("kind", ONE_NUMBER)

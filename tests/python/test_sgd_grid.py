@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from renyi import sgd
-from renyi.mechanisms import ZCDP
+from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.sgd import Grid, SecureGenerator
 
 
@@ -49,13 +49,14 @@ def test_grid_sensitivity_bounds_every_row():
     assert doubled == 2 * grid.sensitivity(1.0, dimension)
 
 
-def test_grid_mechanism_is_rounded_up():
+def test_grid_mechanism_is_rounded_down():
     grid = Grid(2.0**-10)
     for scale in (0.7, 1.0, 3.3):
         mechanism = grid.mechanism(scale, max_norm=1.0, dimension=10)
-        exact = (Fraction(grid.sensitivity(1.0, 10)) / Fraction(scale)) ** 2 / 2
-        assert isinstance(mechanism, ZCDP)
-        assert exact <= Fraction(mechanism.rho) <= exact * (1 + Fraction(1, 10**15))
+        exact = Fraction(scale) / Fraction(grid.sensitivity(1.0, 10))
+        assert isinstance(mechanism, MultivariateDiscreteGaussian)
+        given = Fraction(mechanism.noise_multiplier)
+        assert exact * (1 - Fraction(1, 10**15)) <= given <= exact
     assert grid.units(3.0) == 3072.0
 
 

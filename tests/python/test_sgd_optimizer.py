@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from sgd_states import same
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
@@ -55,14 +56,6 @@ def untouched(optimizer, weights, act, error, message):
     assert same(optimizer.state_dict(), before)
     assert optimizer.accountant.mechanisms == spent
     assert same(weights, before["parameters"])
-
-
-def same(a, b):
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(same, a, b))
-    return np.array_equal(a, b)
 
 
 # --- what a step does

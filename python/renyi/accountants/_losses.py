@@ -28,6 +28,7 @@ from renyi.mechanisms import (
     Gumbel,
     Laplace,
     Mechanism,
+    MultivariateDiscreteGaussian,
     PoissonSampled,
     RandomizedResponse,
     ShuffledBatches,
@@ -183,6 +184,7 @@ def _covers_removal(mechanism: Mechanism) -> bool:
         | Gumbel
         | DiscreteGaussian
         | DiscreteLaplace
+        | MultivariateDiscreteGaussian
         | RandomizedResponse
         | TreeAggregation,
     )

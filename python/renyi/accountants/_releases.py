@@ -30,6 +30,7 @@ from renyi.mechanisms import (
     Gumbel,
     Laplace,
     Mechanism,
+    MultivariateDiscreteGaussian,
     PrivacyLoss,
     PureDP,
     RandomAllocation,
@@ -43,6 +44,10 @@ __all__ = ["pair_of", "within_engine"]
 
 NOTHING, REVEALED = pld.NOTHING, pld.REVEALED
 
+NO_LARGEST_SHIFT = (
+    "of the integer vectors that a record may add none is known to dominate the others; "
+    "RDPAccountant takes it, on Poisson samples for adding, removing or zeroing out a record"
+)
 BY_RENYI_ONLY = "it is known by its Rényi divergences only, RDPAccountant takes it"
 
 
@@ -86,6 +91,11 @@ def _(mechanism: DiscreteGaussian, adjacency: str, remove: bool) -> Pair:
     if shift > 1000.0 * mechanism.sigma:
         return pld.Bracketed(REVEALED, NOTHING)
     return within_engine(lambda: pld.DiscreteGaussian(mechanism.sigma, shift), mechanism)
+
+
+@pair_of.register
+def _(mechanism: MultivariateDiscreteGaussian, adjacency: str, remove: bool) -> Pair:
+    raise UnsupportedMechanismError(mechanism, NO_LARGEST_SHIFT)
 
 
 @pair_of.register

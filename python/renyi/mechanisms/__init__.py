@@ -31,7 +31,13 @@ from renyi.mechanisms._answers import Exponential, RandomizedResponse
 from renyi.mechanisms._batches import FixedSizeSampled, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._gaussian import Gaussian, GaussianMixture, TreeAggregation
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PureDP
-from renyi.mechanisms._noise import DiscreteGaussian, DiscreteLaplace, Gumbel, Laplace
+from renyi.mechanisms._noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gumbel,
+    Laplace,
+    MultivariateDiscreteGaussian,
+)
 from renyi.mechanisms._poisson import PoissonSampled, TruncatedPoissonSampled
 from renyi.mechanisms._privacy_loss import PrivacyLoss
 from renyi.mechanisms._rdp_curve import RDPCurve
@@ -50,6 +56,7 @@ __all__ = [
     "Gumbel",
     "Laplace",
     "Mechanism",
+    "MultivariateDiscreteGaussian",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",

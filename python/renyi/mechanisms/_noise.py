@@ -1,4 +1,4 @@
-"""Additive noise other than Gaussian: Laplace, Gumbel, and the discrete two."""
+"""Additive noise other than Gaussian: Laplace, Gumbel, and on whole numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import FINITE_POSITIVE, POSITIVE, read, settle, settle_numbers
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gumbel", "Laplace"]
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Gumbel",
+    "Laplace",
+    "MultivariateDiscreteGaussian",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,43 @@ class DiscreteGaussian(Mechanism):
 
     def _headline(self) -> str:
         return f"Discrete Gaussian noise, sigma {read(self.sigma)}, sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True, slots=True)
+class MultivariateDiscreteGaussian(Mechanism):
+    """Adds discrete Gaussian noise to every entry of a vector of integers, as sums on a grid are.
+
+    It is known by the L2 sensitivity alone, of which many integer vectors are possible and none is
+    known to dominate the others: for one integer `DiscreteGaussian` says more.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0, inf]. At infinity nothing is
+        released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010; Kairouz, Liu, Steinke 2021, arXiv 2102.06387.
+
+    Examples
+    --------
+    >>> MultivariateDiscreteGaussian(1.1)
+    MultivariateDiscreteGaussian(noise_multiplier=1.1)
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, noise_multiplier=POSITIVE)
+
+    def _headline(self) -> str:
+        return f"Discrete Gaussian noise on a vector, multiplier {read(self.noise_multiplier)}"
 
 
 @dataclass(frozen=True, slots=True)

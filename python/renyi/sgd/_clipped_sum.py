@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ import numpy.typing as npt
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import Array, Arrays
 from renyi.sgd._rule import Clipping
+
+if TYPE_CHECKING:
+    from renyi.sgd.grid import Grid
 
 __all__ = ["ClippedSum", "PrivateDiagnostics"]
 
@@ -73,7 +77,8 @@ class ClippedSum:
     Attributes
     ----------
     sum : ndarray or list of ndarray
-        As the gradients were given. It is not private before noise is added.
+        As the gradients were given; on a grid integers, in spacings. It is not private before noise
+        is added.
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm,
         if additions were exact. A sum of B rows in double precision moves by at most B^2 2^-52
@@ -84,6 +89,8 @@ class ClippedSum:
         As they were given.
     private : PrivateDiagnostics
         Norms and counts: not for publication.
+    grid : Grid, optional
+        To which each row was rounded.
     """
 
     sum: Arrays
@@ -92,6 +99,7 @@ class ClippedSum:
     clipping: Clipping
     adjacency: Adjacency
     private: PrivateDiagnostics = field(repr=False)
+    grid: Grid | None = None
 
     @property
     def arrays(self) -> list[Array]:
@@ -99,10 +107,19 @@ class ClippedSum:
         return self.sum if isinstance(self.sum, list) else [self.sum]
 
     def check_like(
-        self, max_grad_norm: tuple[float, ...], clipping: Clipping, adjacency: Adjacency
+        self,
+        max_grad_norm: tuple[float, ...],
+        clipping: Clipping,
+        adjacency: Adjacency,
+        grid: Grid | None,
     ) -> None:
         """Raise `ValueError` unless rows were clipped as said, so that sums may be added."""
-        given = {"max_grad_norm": max_grad_norm, "clipping": clipping, "adjacency": adjacency}
+        given = {
+            "max_grad_norm": max_grad_norm,
+            "clipping": clipping,
+            "adjacency": adjacency,
+            "grid": grid,
+        }
         for name, value in given.items():
             if getattr(self, name) != value:
                 raise ValueError(
@@ -113,7 +130,7 @@ class ClippedSum:
     def __add__(self, other: ClippedSum) -> ClippedSum:
         if not isinstance(other, ClippedSum):
             return NotImplemented
-        self.check_like(other.max_grad_norm, other.clipping, other.adjacency)
+        self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")
         sums = [a + b for a, b in zip(self.arrays, other.arrays, strict=True)]
@@ -124,6 +141,7 @@ class ClippedSum:
             self.clipping,
             self.adjacency,
             joined([self.private, other.private]),
+            self.grid,
         )
 
 

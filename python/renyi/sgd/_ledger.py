@@ -11,6 +11,7 @@ from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd._budget import Budget
 from renyi.sgd._generator import SecureGenerator
+from renyi.sgd._plan_arguments import accountant_named
 from renyi.sgd.plan import TrainingPlan
 
 __all__ = ["Ledger"]
@@ -32,7 +33,7 @@ class Ledger:
 
     def __init__(self, plan: TrainingPlan, accountant: Any, budget: Any, sampler: Any) -> None:
         if accountant is None:
-            accountant = PLDAccountant(plan.adjacency)
+            accountant = accountant_named(None, plan.grid is not None)(adjacency=plan.adjacency)
         if not isinstance(accountant, PLDAccountant | RDPAccountant):
             raise TypeError(
                 f"accountant must be a PLDAccountant or an RDPAccountant, got {accountant!r}"

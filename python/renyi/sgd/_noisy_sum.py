@@ -8,7 +8,8 @@ from typing import Any
 
 from renyi.sgd._clipped_sum import ClippedSum
 from renyi.sgd._generator import generator_of
-from renyi.sgd._rows import rows_of
+from renyi.sgd._grid_noise import add_noise_on_grid, sigma_of
+from renyi.sgd._rows import Array, rows_of
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
@@ -39,9 +40,11 @@ class NoisySum:
             shapes,
             plan.max_grad_norm,
             adjacency=plan.adjacency,
+            grid=plan.grid,
             threads=threads,
             **clipping,
         )
+        _check_dimension(plan, shapes)
         self._threads = threads
         self._scale()  # raises if the noise is out of range
         self.generator = generator_of(generator)
@@ -62,16 +65,25 @@ class NoisySum:
                 f"got {rows}"
             )
 
-    def release(self, clipped: ClippedSum) -> None:
-        """Turn a sum into a noisy mean, in place, and move the clipping norm for the next."""
-        scale = self._scale()
-        for array in clipped.arrays:
-            add_gaussian_noise(array, scale, generator=self.generator, threads=self._threads)
+    def release(self, clipped: ClippedSum) -> list[Array]:
+        """Turn a sum into a noisy mean, using it up, and move the clipping norm for the next."""
+        noisy = self._noised(clipped.arrays)
+        for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
             count = self.clip_norm.private_count(clipped)
             noise = gaussian_noise((), self.clip_norm.count_noise, generator=self.generator)
             self.parts.max_grad_norm = self.clip_norm.update(count + float(noise))
+        return noisy
+
+    def _noised(self, arrays: list[Array]) -> list[Array]:
+        scale, grid = self._scale(), self.plan.grid
+        options: dict[str, Any] = {"generator": self.generator, "threads": self._threads}
+        if grid is not None:
+            return [add_noise_on_grid(array, grid, scale, **options) for array in arrays]
+        for array in arrays:
+            add_gaussian_noise(array, scale, **options)
+        return arrays
 
     def state_dict(self) -> dict[str, Any]:
         """Return what is carried from one batch to the next."""
@@ -106,8 +118,19 @@ class NoisySum:
                 self.plan.noise_multiplier, share * self.clip_norm.count_noise
             )
             scale = math.nextafter(multiplier * self.clip_norm.value, math.inf)
-        gaussian_noise(0, scale)
+        if self.plan.grid is None:
+            gaussian_noise(0, scale)
+        else:
+            sigma_of(self.plan.grid, scale)
         return scale
+
+
+def _check_dimension(plan: TrainingPlan, shapes: Any) -> None:
+    found = sum(map(math.prod, [shapes] if isinstance(shapes, tuple) else shapes))
+    if plan.dimension not in (None, found):
+        raise ValueError(
+            f"parameters must have {plan.dimension} entries, the dimension of the plan, got {found}"
+        )
 
 
 def _row_count(grads: Any) -> int:
@@ -125,6 +148,10 @@ def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClip
         return None
     if not isinstance(value, QuantileClipNorm):
         raise TypeError(f"clip_norm must be a QuantileClipNorm, got {value!r}")
+    if plan.grid is not None:
+        raise ValueError(
+            f"clip_norm must be None on a grid, whose noise goes with no count, got {value!r}"
+        )
     if clipping != "flat":
         raise ValueError(f"clipping must be 'flat' for a clip_norm to follow, got {clipping!r}")
     if value.value != plan.max_grad_norm:

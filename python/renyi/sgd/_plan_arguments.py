@@ -16,6 +16,7 @@ __all__ = [
     "accountant_named",
     "adjacency_for",
     "sampling_of",
+    "sizes_of",
     "steps_of",
 ]
 
@@ -34,6 +35,17 @@ _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = 
 }
 
 
+def sizes_of(population: Any, batch_size: Any) -> tuple[int, int]:
+    """Return the number of records and that of a batch."""
+    size = integer_of(batch_size, "batch_size", 1)
+    records = integer_of(population, "population", 1)
+    if size > records:
+        raise ValueError(
+            f"batch_size must be an integer in [1, {records}], the population, got {batch_size!r}"
+        )
+    return records, size
+
+
 def sampling_of(value: Any) -> Sampling:
     """Return a known sampling scheme."""
     return one_of(value, "sampling", _HOLDS_FOR)
@@ -48,8 +60,10 @@ def adjacency_for(value: Any, sampling: Sampling) -> Adjacency:
     return known
 
 
-def accountant_named(name: Any) -> type[PLDAccountant] | type[RDPAccountant]:
-    """Return a kind of accountant by its name."""
+def accountant_named(name: Any, discrete: bool) -> type[PLDAccountant] | type[RDPAccountant]:
+    """Return a kind of accountant by its name, or without one the best that takes the noise."""
+    if name is None:
+        return RDPAccountant if discrete else PLDAccountant
     return _ACCOUNTANTS[one_of(name, "accountant", _ACCOUNTANTS)]
 
 

@@ -1,16 +1,58 @@
-"""The noise multiplier for which a planned run meets its target."""
+"""The noise of a plan: what it is relative to, what it is to an accountant, and its calibration."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
+from renyi._validation import integer_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration._accounting import tolerance_of
 from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import NoiseMultiplier
+from renyi.mechanisms import Gaussian, Mechanism, MultivariateDiscreteGaussian
+from renyi.sgd._grid_sum import check_spacing
+from renyi.sgd.grid import Grid, spacing_of
 
-__all__ = ["noise_for"]
+__all__ = ["grid_of", "noise_for", "noise_mechanism", "noise_multiplier_of", "row_norm"]
+
+
+def noise_multiplier_of(value: Any, discrete: bool) -> float:
+    """Return a noise multiplier; on a grid there is always noise."""
+    allowed = f"a number in {'(' if discrete else '['}0, inf)"
+    number = real_of(value, "noise_multiplier", allowed)
+    if not 0.0 <= number < math.inf or (discrete and number == 0.0):
+        raise ValueError(f"noise_multiplier must be {allowed}, got {value!r}")
+    return number
+
+
+def grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, int | None]:
+    """Return the spacing and the number of entries of a grid, or None for both."""
+    if spacing is None and dimension is None:
+        return None, None
+    if spacing is None or dimension is None:
+        raise TypeError(
+            "grid_spacing and dimension must be given together, "
+            f"got grid_spacing={spacing!r}, dimension={dimension!r}"
+        )
+    number = spacing_of(spacing, "grid_spacing")
+    check_spacing(number, bound, "grid_spacing")
+    return number, integer_of(dimension, "dimension", 1)
+
+
+def row_norm(bound: float, spacing: float | None, dimension: int | None) -> float:
+    """Return the norm that a clipped row has at most when it is added."""
+    if spacing is None or dimension is None:
+        return bound
+    return Grid(spacing).sensitivity(bound, dimension)
+
+
+def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
+    """Return what a sum with its noise is to an accountant."""
+    kind = MultivariateDiscreteGaussian if discrete else Gaussian
+    return kind(noise_multiplier)
 
 
 def noise_for(

@@ -12,10 +12,12 @@ from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
+from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
 from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
+from renyi.sgd.grid import Grid
 
 __all__ = ["ClipAccumulator"]
 
@@ -36,8 +38,11 @@ class ClipAccumulator:
         As for `clip_and_sum`.
     clipping, stability, adjacency, threads, nonfinite
         As for `clip_and_sum`. With ``nonfinite="raise"`` a part is added as a whole or not at all.
-    dtype : dtype
-        Of the sum: float64, or float32 as for `clip_and_sum`.
+    dtype : dtype, optional
+        Of the sum: float64, or float32 as for `clip_and_sum`. Not with a grid.
+    grid : Grid, optional
+        To which every clipped row is rounded; the sum is then of integers, in spacings, and the
+        same however a batch is cut in parts. The spacing is at least 2^-32 of the clipping norm.
 
     Raises
     ------
@@ -63,7 +68,8 @@ class ClipAccumulator:
         clipping: Clipping = "flat",
         stability: float = 0.01,
         adjacency: Adjacency = "add_remove",
-        dtype: npt.DTypeLike = np.float64,
+        dtype: npt.DTypeLike | None = None,
+        grid: Grid | None = None,
         threads: int | None = None,
         nonfinite: Nonfinite = "zero",
     ) -> None:
@@ -71,7 +77,8 @@ class ClipAccumulator:
         given = [shapes] if self._single else list(shapes)
         if not given:
             raise ValueError("shapes must be a shape or a list of at least one, got an empty list")
-        self._dtype = float_dtype(dtype)
+        self._dtype = _sum_dtype(dtype, grid)
+        self._grid = grid
         self._clipping: Clipping = clipping
         self._stability = stability
         self._adjacency = adjacency_of(adjacency)
@@ -93,7 +100,10 @@ class ClipAccumulator:
             raise RuntimeError(
                 f"max_grad_norm must be set between batches, got {self.parts} parts: take first"
             )
-        self._rule = rule_of(self._clipping, value, self._stability, len(self._shapes))
+        rule = rule_of(self._clipping, value, self._stability, len(self._shapes))
+        if self._grid is not None:
+            check_spacing(self._grid.spacing, rule.total, "grid.spacing")
+        self._rule = rule
 
     @property
     def parts(self) -> int:
@@ -135,7 +145,7 @@ class ClipAccumulator:
         if isinstance(grads, ClippedSum):
             shapes = [array.shape for array in grads.arrays]
             self._check_shapes(not isinstance(grads.sum, list), shapes)
-            grads.check_like(self._rule.bounds, self._clipping, self._adjacency)
+            grads.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
             return grads
         rows = rows_of(grads, scalars=True)
         self._check_shapes(rows.single, rows.shapes)
@@ -152,7 +162,10 @@ class ClipAccumulator:
         else:
             norms = norms_for(part, self._rule, self._clipping == "per_layer", None, [])
             count = threads_of(self._threads, part.nbytes)
-            factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
+            if self._grid is None:
+                factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
+            else:
+                factors = sum_rule_on_grid(part, self._rule, self._grid, self._sums, norms, count)
             private = PrivateDiagnostics(norms, factors)
         self._diagnostics.append(private)
         self._torn = False
@@ -187,14 +200,31 @@ class ClipAccumulator:
         self.refuse_torn()
         result = ClippedSum(
             self._sums[0] if self._single else self._sums,
-            sensitivity_of(self._rule.total, self._adjacency),
+            self._sensitivity(),
             self._rule.bounds,
             self._clipping,
             self._adjacency,
             joined(self._diagnostics),
+            self._grid,
         )
         self._start()
         return result
 
+    def _sensitivity(self) -> float:
+        if self._grid is None:
+            return sensitivity_of(self._rule.total, self._adjacency)
+        dimension = sum(array.size for array in self._sums)
+        return self._grid.sensitivity(self._rule.total, max(dimension, 1), self._adjacency)
+
     def __repr__(self) -> str:
         return f"ClipAccumulator(parts={self.parts})"
+
+
+def _sum_dtype(dtype: npt.DTypeLike | None, grid: Any) -> np.dtype[Any]:
+    if grid is None:
+        return float_dtype(np.float64 if dtype is None else dtype)
+    if not isinstance(grid, Grid):
+        raise TypeError(f"grid must be a Grid, got {grid!r}")
+    if dtype is not None:
+        raise ValueError(f"dtype must be left out with a grid, whose sums are int64, got {dtype!r}")
+    return np.dtype(np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from renyi._noise import sum_on_grid
 from renyi._validation import integer_of, one_of
 from renyi.accountants import Adjacency
 from renyi.accountants._base import adjacency_of
-from renyi.mechanisms import ZCDP
+from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 from renyi.sgd._arrays import noisy_array
 from renyi.sgd._kernel import NONFINITE, Nonfinite
@@ -55,18 +54,13 @@ class Grid:
     >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
     >>> noisy = grid.values(add_discrete_gaussian_noise(total, grid.units(1.1)))
     >>> grid.mechanism(1.1, max_norm=1.0, dimension=2)
-    ZCDP(rho=0.4132236978097553, xi=0.0)
+    MultivariateDiscreteGaussian(noise_multiplier=1.099999258215966)
     """
 
     spacing: float
 
     def __post_init__(self) -> None:
-        spacing = number_in(self.spacing, "spacing", FINITE_POSITIVE)
-        if math.frexp(spacing)[0] != 0.5 or not 2.0**-500 <= spacing <= 2.0**500:
-            raise ValueError(
-                f"spacing must be a power of two in [2^-500, 2^500], got {self.spacing!r}"
-            )
-        object.__setattr__(self, "spacing", spacing)
+        object.__setattr__(self, "spacing", spacing_of(self.spacing))
 
     def units(self, value: float) -> float:
         """Return a length in spacings; exact, for the spacing is a power of two."""
@@ -74,7 +68,7 @@ class Grid:
 
     def values(self, integers: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return integers as multiples of the spacing; exact below 2^53."""
-        return np.multiply(integers, self.spacing, dtype=np.float64)
+        return np.asarray(np.multiply(integers, self.spacing, dtype=np.float64))
 
     def sum(
         self,
@@ -146,17 +140,24 @@ class Grid:
         return sensitivity_of(_up(_up(norm) + root * self.spacing / 2), adjacency_of(adjacency))
 
     def mechanism(
-        self, scale: float, *, max_norm: float, dimension: int, adjacency: Adjacency = "add_remove"
-    ) -> ZCDP:
+        self, scale: float, *, max_norm: float, dimension: int
+    ) -> MultivariateDiscreteGaussian:
         """Return what `sum` with discrete Gaussian noise of ``scale`` is to an accountant.
 
-        ``scale`` is a length: sigma in spacings is ``units(scale)``. The concentrated-privacy
-        parameter is ``(sensitivity / scale)^2 / 2``, rounded up, for the adjacency given.
+        ``scale`` is a length: sigma in spacings is ``units(scale)``. The noise multiplier is
+        ``scale / sensitivity`` for adding or removing a record, rounded down.
         """
-        sigma = Fraction(number_in(scale, "scale", FINITE_POSITIVE))
-        rho = Fraction(self.sensitivity(max_norm, dimension, adjacency)) ** 2 / (2 * sigma**2)
-        nearest = float(rho)
-        return ZCDP(nearest if Fraction(nearest) >= rho else _up(nearest))
+        sigma = number_in(scale, "scale", FINITE_POSITIVE)
+        multiplier = sigma / self.sensitivity(max_norm, dimension)
+        return MultivariateDiscreteGaussian(math.nextafter(multiplier, 0.0))
+
+
+def spacing_of(value: Any, name: str = "spacing") -> float:
+    """Return the spacing of a grid."""
+    spacing = number_in(value, name, FINITE_POSITIVE)
+    if math.frexp(spacing)[0] != 0.5 or not 2.0**-500 <= spacing <= 2.0**500:
+        raise ValueError(f"{name} must be a power of two in [2^-500, 2^500], got {value!r}")
+    return spacing
 
 
 def _up(value: float) -> float:

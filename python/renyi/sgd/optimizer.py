@@ -36,9 +36,10 @@ class DPSGD:
     ----------
     parameters : array or list of arrays
         float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums and
-        noise are in double precision.
+        noise are in double precision, or on the grid of the plan.
     plan : TrainingPlan
-        Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded.
+        Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
+        a grid, of the dimension of the parameters.
     rule : UpdateRule
         `SGD`, with or without momentum, or `Adam`.
     clipping, stability, nonfinite, threads
@@ -46,9 +47,11 @@ class DPSGD:
     clip_norm : QuantileClipNorm, optional
         A clipping norm that follows the gradients, from the ``max_grad_norm`` of the plan on. The
         noise multiplier of the plan is then that of the sum and its noised count together, see
-        `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise.
+        `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise. Not on a
+        grid.
     accountant : PLDAccountant or RDPAccountant, optional
-        Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant.
+        Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant,
+        on a grid an RDPAccountant.
     budget : tuple of float, optional
         (epsilon, delta) of the accountant that no step may exceed. The check asks the accountant
         about all planned steps at once, and only if they do not fit about fewer.
@@ -165,8 +168,8 @@ class DPSGD:
         ----------
         per_sample_grads : array, list of arrays or ClippedSum
             As the parameters, with one more axis in front, for the samples; or the sum of rows
-            clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines. A
-            record must be in one part only.
+            clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
+            grid by a `ClipAccumulator` there. A record must be in one part only.
 
         Raises
         ------
@@ -230,13 +233,13 @@ class DPSGD:
                 self._sum.parts.add_checked(part)
             clipped = self._sum.parts.take()
             self._private = clipped.private
-            self._sum.release(clipped)
-            self._trained.update(clipped.arrays)
+            released = self._sum.release(clipped)
+            self._trained.update(released)
         except BaseException:
             self._ledger.interrupted += 1
             self._sum.parts.discard()
             raise
-        return clipped.sum
+        return released if isinstance(clipped.sum, list) else released[0]
 
     def state_dict(self) -> dict[str, Any]:
         """Return what `load_state_dict` needs to go on after the last step.

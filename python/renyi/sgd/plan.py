@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from renyi._validation import integer_of, real_of
+from renyi._validation import integer_of
 from renyi.accountants import Adjacency
-from renyi.mechanisms import Gaussian, Mechanism
+from renyi.mechanisms import Mechanism
 from renyi.sgd._batch_sampler import BatchSampler, Indices
 from renyi.sgd._plan_arguments import (
     AccountantName,
@@ -19,11 +19,19 @@ from renyi.sgd._plan_arguments import (
     accountant_named,
     adjacency_for,
     sampling_of,
+    sizes_of,
     steps_of,
 )
-from renyi.sgd._plan_noise import noise_for
+from renyi.sgd._plan_noise import (
+    grid_of,
+    noise_for,
+    noise_mechanism,
+    noise_multiplier_of,
+    row_norm,
+)
+from renyi.sgd._plan_sampler import sampler_for
 from renyi.sgd._rule import bound_of
-from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd.grid import Grid
 
 __all__ = ["Sampling", "TrainingPlan"]
 
@@ -43,7 +51,8 @@ class TrainingPlan:
         Of a logical batch, in [1, population]: the expected size with "poisson", the exact one
         with "fixed_size", the largest with "shuffled".
     noise_multiplier : float
-        Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf).
+        Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
+        sigma of the discrete noise over the norm that a row may have there, in (0, inf).
     steps : int, optional
         Number of logical batches, at least 1.
     epochs : float, optional
@@ -60,6 +69,12 @@ class TrainingPlan:
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" not
         "add_remove".
+    grid_spacing : float, optional
+        Of a `Grid`, at least 2^-32 of ``max_grad_norm``: every clipped row is rounded to it, sums
+        are integers, the noise is `MultivariateDiscreteGaussian`. Far below ``max_grad_norm /
+        sqrt(dimension)`` it costs next to no accuracy.
+    dimension : int, optional
+        With a grid: the number of entries of all parameters, at least 1.
 
     Raises
     ------
@@ -76,6 +91,11 @@ class TrainingPlan:
     >>> plan = TrainingPlan.calibrated(1.0, 1e-5, population=60_000, batch_size=600, epochs=10)
     >>> round(plan.noise_multiplier, 4), plan.get_epsilon(1e-5) <= 1.0
     (1.4147, True)
+    >>> safe = TrainingPlan(
+    ...     60_000, 600, noise_multiplier=1.1, epochs=10, grid_spacing=2.0**-20, dimension=7850
+    ... )
+    >>> round(safe.get_epsilon(1e-5), 4), round(safe.noise_scale, 4)
+    (1.7247, 1.1)
     """
 
     population: int
@@ -86,6 +106,8 @@ class TrainingPlan:
     max_grad_norm: float
     accumulation: int
     adjacency: Adjacency
+    grid_spacing: float | None
+    dimension: int | None
 
     def __init__(
         self,
@@ -99,27 +121,22 @@ class TrainingPlan:
         max_grad_norm: float = 1.0,
         accumulation: int = 1,
         adjacency: Adjacency = "add_remove",
+        grid_spacing: float | None = None,
+        dimension: int | None = None,
     ) -> None:
-        size = integer_of(batch_size, "batch_size", 1)
-        records = integer_of(population, "population", 1)
-        if size > records:
-            raise ValueError(
-                f"batch_size must be an integer in [1, {records}], the population, "
-                f"got {batch_size!r}"
-            )
-        noise = real_of(noise_multiplier, "noise_multiplier", "a number in [0, inf)")
-        if not 0.0 <= noise < math.inf:
-            raise ValueError(
-                f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}"
-            )
+        records, size = sizes_of(population, batch_size)
+        bound = bound_of(max_grad_norm)
+        spacing, entries = grid_of(grid_spacing, dimension, bound)
         values = {
             "population": records,
             "batch_size": size,
-            "noise_multiplier": noise,
+            "noise_multiplier": noise_multiplier_of(noise_multiplier, spacing is not None),
             "sampling": sampling_of(sampling),
-            "max_grad_norm": bound_of(max_grad_norm),
+            "max_grad_norm": bound,
             "accumulation": integer_of(accumulation, "accumulation", 1),
             "adjacency": adjacency_for(adjacency, sampling),
+            "grid_spacing": spacing,
+            "dimension": entries,
         }
         values["steps"] = steps_of(steps, epochs, records, size, sampling)
         for name, value in values.items():
@@ -132,7 +149,7 @@ class TrainingPlan:
         target_epsilon: float,
         target_delta: float,
         *,
-        accountant: AccountantName = "pld",
+        accountant: AccountantName | None = None,
         tolerance: float = 1e-4,
         **settings: Any,
     ) -> TrainingPlan:
@@ -142,8 +159,9 @@ class TrainingPlan:
         ----------
         target_epsilon, target_delta : float
             In (0, inf) and (0, 1).
-        accountant : {"pld", "rdp"}
-            `renyi.PLDAccountant` (exact; seconds for "fixed_size") or `renyi.RDPAccountant`.
+        accountant : {"pld", "rdp"}, optional
+            `renyi.PLDAccountant` (exact; seconds for "fixed_size"), or `renyi.RDPAccountant`, the
+            only one that takes the noise on a grid. By default the first that does.
         tolerance : float
             Relative, in [1e-12, 0.1]: with a noise smaller by that the target is missed.
         **settings
@@ -161,7 +179,7 @@ class TrainingPlan:
             return cls(noise_multiplier=noise, **settings)
 
         first = plan(1.0)
-        make = accountant_named(accountant)
+        make = accountant_named(accountant, first.grid is not None)
         noise = noise_for(
             target_epsilon,
             target_delta,
@@ -171,6 +189,11 @@ class TrainingPlan:
             tolerance,
         )
         return plan(noise)
+
+    @property
+    def grid(self) -> Grid | None:
+        """What clipped rows are rounded to."""
+        return None if self.grid_spacing is None else Grid(self.grid_spacing)
 
     @property
     def sample_rate(self) -> float:
@@ -212,42 +235,41 @@ class TrainingPlan:
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation of the noise of a sum, rounded up."""
-        scale = self.noise_multiplier * self.max_grad_norm
+        """The standard deviation of the noise of a sum, on a grid its sigma; rounded up."""
+        bound = row_norm(self.max_grad_norm, self.grid_spacing, self.dimension)
+        scale = self.noise_multiplier * bound
         return math.nextafter(scale, math.inf) if scale else self.noise_multiplier
 
     @property
     def step_mechanism(self) -> Mechanism:
         """What an accountant is told of a step; with "shuffled" of an epoch."""
-        return self.sampler().mechanism(Gaussian(self.noise_multiplier))
+        return self._mechanism(1)
 
     @property
     def mechanism(self) -> Mechanism:
         """What an accountant is told of the whole run."""
-        return self.sampler().mechanism(Gaussian(self.noise_multiplier), self.steps)
+        return self._mechanism(self.steps)
 
-    def get_epsilon(self, delta: float, *, accountant: AccountantName = "pld") -> float:
+    def _mechanism(self, steps: int) -> Mechanism:
+        base = noise_mechanism(self.noise_multiplier, self.grid_spacing is not None)
+        return self.sampler().mechanism(base, steps)
+
+    def get_epsilon(self, delta: float, *, accountant: AccountantName | None = None) -> float:
         """Return an epsilon such that the whole run is (epsilon, delta)-DP.
 
         Parameters
         ----------
         delta : float
             In [0, 1].
-        accountant : {"pld", "rdp"}
-            `renyi.PLDAccountant` (exact) or `renyi.RDPAccountant`.
+        accountant : {"pld", "rdp"}, optional
+            As for `calibrated`.
         """
-        spent = accountant_named(accountant)(adjacency=self.adjacency).compose(self.mechanism)
-        return spent.get_epsilon(delta)
+        kind = accountant_named(accountant, self.grid is not None)
+        return kind(adjacency=self.adjacency).compose(self.mechanism).get_epsilon(delta)
 
     def sampler(self, *, generator: Any = None) -> BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
-        sampler: BatchSampler
-        if self.sampling == "poisson":
-            sampler = PoissonSampler(self.population, self.sample_rate, generator=generator)
-        elif self.sampling == "fixed_size":
-            sampler = FixedSizeSampler(self.population, self.batch_size, generator=generator)
-        else:
-            sampler = ShuffledSampler(self.population, self.steps_per_release, generator=generator)
+        sampler = sampler_for(self.sampling, self.population, self.batch_size, generator)
         sampler.steps = self.steps
         return sampler
 

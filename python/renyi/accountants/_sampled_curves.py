@@ -1,0 +1,137 @@
+"""The Rényi curves of mechanisms on samples: Poisson samples, and those of a fixed size."""
+
+from __future__ import annotations
+
+import math
+
+from renyi._accounting import RenyiCurve
+from renyi.accountants._base import Adjacency
+from renyi.accountants._renyi_curves import (
+    LARGEST_LOSS,
+    SMALLEST_SHIFT,
+    UNPROTECTED,
+    curve_of,
+    distance,
+)
+from renyi.accountants._steps import SMALLEST, SampledStep, collapsed, settled
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import (
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    MultivariateDiscreteGaussian,
+    PoissonSampled,
+    PureDP,
+    RandomizedResponse,
+    TreeAggregation,
+)
+
+__all__ = ["curve_of", "fixed_size_curve", "is_symmetric", "needs_no_factor"]
+
+# Each has a dominating pair of distributions that an involution swaps. Then the two directions of
+# a Poisson sample compare as in Mironov, Talwar, Zhang 2019, Theorem 5, and the expansion of Zhu
+# and Wang is the divergence itself, without their factor 3. Compositions keep the property.
+SYMMETRIC = (
+    Gaussian,
+    Laplace,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    RandomizedResponse,
+    Exponential,
+    PureDP,
+    TreeAggregation,
+)
+
+
+@curve_of.register
+def _(mechanism: PoissonSampled, adjacency: Adjacency) -> RenyiCurve:
+    base, rate = collapsed(mechanism)
+    if adjacency == "replace_one" and 0.0 < rate < 1.0:
+        raise UnsupportedMechanismError(
+            mechanism,
+            "no Rényi divergence of Poisson samples is known to it where one record is replaced; "
+            "PLDAccountant takes some",
+        )
+    return _sampled(base, rate, adjacency)
+
+
+def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
+    """Return the curve of ((1-q) Q + q P, Q) and its reverse, (P, Q) the pairs of a mechanism."""
+    if rate == 0.0:
+        return RenyiCurve.linear(0.0)
+    rate = max(rate, SMALLEST)
+    curve = _pair_of(base) or curve_of(base, adjacency)
+    if rate == 1.0:
+        return curve_of(base, adjacency)
+    if isinstance(base, Gaussian) and base.noise_multiplier < math.inf:
+        step = settled(SampledStep(rate, base.noise_multiplier / distance(adjacency)))
+        if step is None or step.noise == 0.0:
+            raise UnsupportedMechanismError(base, UNPROTECTED)
+        return RenyiCurve.sampled_gaussian(step.rate, step.noise)
+    if needs_no_factor(base):
+        return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
+    return curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
+
+
+def _pair_of(mechanism: Mechanism) -> RenyiCurve | None:
+    """Return the dominating pair where the curve of a single use is sharper than that."""
+    if isinstance(mechanism, Exponential) and mechanism.epsilon <= LARGEST_LOSS:
+        return RenyiCurve.exponential(max(mechanism.epsilon, SMALLEST_SHIFT))
+    return None
+
+
+def is_symmetric(mechanism: Mechanism) -> bool:
+    """Return whether a dominating pair is known that an involution swaps."""
+    if isinstance(mechanism, Composed):
+        return all(is_symmetric(part) for part, _ in mechanism.parts)
+    return isinstance(mechanism, SYMMETRIC)
+
+
+def needs_no_factor(mechanism: Mechanism) -> bool:
+    """Return whether on a Poisson sample the expansion of Zhu and Wang bounds without factor 3.
+
+    Discrete Gaussian vectors have a pair for every integer vector D that a record may add, and
+    x -> D - x swaps it. At whole orders its moments are those of continuous noise: the sum of
+    exp(-|x - k D|^2/(2 sigma^2)) over the integer vectors x is the same for every whole k. They
+    rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
+    all. Of two releases on one sample the second D may depend on the first output: no involution.
+    """
+    return isinstance(mechanism, MultivariateDiscreteGaussian) or is_symmetric(mechanism)
+
+
+@curve_of.register
+def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
+    if mechanism.replacement:
+        raise UnsupportedMechanismError(
+            mechanism,
+            "no Rényi divergence of samples with replacement is known; PLDAccountant takes some",
+        )
+    innermost = mechanism
+    while isinstance(innermost.mechanism, FixedSizeSampled) and not innermost.replacement:
+        innermost = innermost.mechanism  # a sample of a sample
+    if innermost.replacement:
+        return curve_of(innermost, adjacency)  # raises
+    rate = innermost.sample_size / mechanism.population
+    return fixed_size_curve(innermost.mechanism, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
+
+
+def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
+    """Return the curve of a sample without replacement, see `renyi.subsampling`."""
+    if rate in (0.0, 1.0):
+        return _sampled(base, rate, "replace_one")
+    alone = curve_of(base, "replace_one")
+    if not needs_no_factor(base):
+        return alone.fixed_size_bound(rate, False).smaller(alone.mixture_bound(rate))
+    # Both directions of a Poisson sample together: twice the excess of the larger one. Without one
+    # pair for all, the profile is at most the sum of two, that of the two records and that of one
+    # and the record which a sample has in their place.
+    poisson = _sampled(base, rate, "replace_one")
+    if is_symmetric(base):
+        return poisson.mixture_bound(2.0).smaller(alone.mixture_bound(rate))
+    several = poisson.mixture_bound(4.0).smaller(alone.mixture_bound(rate))
+    return several.smaller(alone.fixed_size_bound(rate, False))
