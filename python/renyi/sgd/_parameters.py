@@ -11,6 +11,7 @@ import numpy as np
 from renyi._validation import count_of
 from renyi.sgd._rows import Array
 from renyi.sgd._state import entries_of
+from renyi.sgd.domains import Domain
 from renyi.sgd.updates import UpdateRule
 
 __all__ = ["Parameters"]
@@ -28,9 +29,12 @@ class _Saved(NamedTuple):
 
 
 class Parameters:
-    """Arrays, the rule by which they follow gradients, and how many they have followed."""
+    """Arrays, the rule by which they follow gradients, and how many they have followed.
 
-    def __init__(self, parameters: Any, rule: Any) -> None:
+    All elements, one array after the other, are projected onto the domain after every update.
+    """
+
+    def __init__(self, parameters: Any, rule: Any, domain: Domain | None = None) -> None:
         if not isinstance(rule, UpdateRule):
             raise TypeError(f"rule must be an UpdateRule such as SGD(0.1), got {rule!r}")
         if not is_dataclass(type(rule)):
@@ -41,6 +45,7 @@ class Parameters:
         self._single = not isinstance(parameters, list | tuple)
         self._arrays = _arrays_of(parameters, self._single)
         self._slots = [[np.zeros_like(a) for _ in range(rule.slots)] for a in self._arrays]
+        self._domain = _domain_for(domain, self._arrays)
         self.rule = rule
         self.steps = 0
 
@@ -55,6 +60,14 @@ class Parameters:
         self.steps += 1
         for array, gradient, slots in zip(self._arrays, gradients, self._slots, strict=True):
             self.rule.update(array, gradient, slots, self.steps)
+        if self._domain is not None:
+            self._project(self._domain)
+
+    def _project(self, domain: Domain) -> None:
+        nearest = domain.project(np.concatenate([a.ravel() for a in self._arrays], dtype=float))
+        ends = np.cumsum([array.size for array in self._arrays])
+        for array, part in zip(self._arrays, np.split(nearest, ends[:-1]), strict=True):
+            array[...] = part.reshape(array.shape)
 
     def rule_like(self, rule: Any) -> UpdateRule:
         """Return a rule that can take the place of the present one."""
@@ -123,6 +136,20 @@ def _arrays_of(value: Any, single: bool) -> list[Array]:
         if any(np.may_share_memory(array, other) for other in given[:k]):
             raise ValueError(f"{name} must not overlap another parameter")
     return given
+
+
+def _domain_for(domain: Any, arrays: list[Array]) -> Domain | None:
+    size = sum(array.size for array in arrays)
+    if domain is None:
+        return None
+    if not all(hasattr(domain, name) for name in ("dimension", "project")):
+        raise TypeError(f"domain must be a Ball, a Box or an Interval, got {domain!r}")
+    if domain.dimension != size:
+        raise ValueError(
+            f"domain must have as many dimensions as the parameters, {size}, got {domain!r}"
+        )
+    known: Domain = domain
+    return known
 
 
 def _listed(values: Any, name: str) -> list[Any]:

@@ -17,6 +17,7 @@ from renyi.sgd._rule import Clipping
 from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
+from renyi.sgd.domains import Domain
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
@@ -49,6 +50,10 @@ class DPSGD:
         noise multiplier of the plan is then that of the sum and its noised count together, see
         `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise. Not on a
         grid.
+    domain : Ball, Box or Interval, optional
+        A convex set: after every update all parameters, one array after the other as one vector,
+        are moved to its nearest point (projected noisy SGD). Steps are accounted as without it;
+        for one pass of which only the last iterate is seen, `PNSGD` knows better.
     accountant : PLDAccountant or RDPAccountant, optional
         Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant,
         on a grid an RDPAccountant.
@@ -97,6 +102,7 @@ class DPSGD:
         stability: float = 0.01,
         nonfinite: Nonfinite = "zero",
         clip_norm: QuantileClipNorm | None = None,
+        domain: Domain | None = None,
         accountant: PLDAccountant | RDPAccountant | None = None,
         budget: tuple[float, float] | None = None,
         sampler: BatchSampler | None = None,
@@ -106,7 +112,7 @@ class DPSGD:
         if not isinstance(plan, TrainingPlan):
             raise TypeError(f"plan must be a TrainingPlan, got {plan!r}")
         self._plan = plan
-        self._trained = Parameters(parameters, rule)
+        self._trained = Parameters(parameters, rule, domain)
         self._sum = NoisySum(
             plan,
             self._trained.shapes,
