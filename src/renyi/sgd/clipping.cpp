@@ -104,6 +104,7 @@ void clip_and_sum(const ClipTask& task) {
         if (!task.adds_to_sums) clear(task);
         return;
     }
+    const IeeeMode mode;  // of this thread; others have their own
     const ClipPlan plan(task);
     std::vector<ClipSweep> sweeps;
     sweeps.reserve(plan.threads);
