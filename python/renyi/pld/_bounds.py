@@ -125,9 +125,10 @@ class Composition:
         low_mass, high_mass = self._infinite()
         if delta < low_mass:
             return math.inf, math.inf
+        top = self._largest_loss()  # there delta is the infinite mass
         if delta <= high_mass:
-            return -math.inf, math.inf
-        best = (-math.inf, math.inf)
+            return -math.inf, top if delta == high_mass else math.inf
+        best = (-math.inf, top)
         for solved in self._solved:
             best = tighter(best, solved_epsilon(solved, delta))
         guess = self._guess(delta - low_mass)
@@ -158,7 +159,7 @@ class Composition:
         """Return bounds on the mass at infinity, 1 - prod (1 - m)^count."""
         bounds = [(pair.infinite_bounds, count) for pair, count in self._parts]
         low, high = ([(m[side], count) for m, count in bounds] for side in (0, 1))
-        return infinite_mass(low)[0], infinite_mass(high)[1]
+        return infinite_mass(low)[0] + 0.0, infinite_mass(high)[1] + 0.0  # no negative zero
 
     def _largest_loss(self) -> float:
         """Return a loss that no finite outcome of the composition exceeds."""
