@@ -32,6 +32,7 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
         row_bytes += array.bytes_of_row();
         sum_bytes += array.size * size_of_sum(task);
         gathers = gathers || !array.contiguous;
+        gathers_close = gathers_close || (!array.contiguous && array.rows_are_close);
         if (task.groups.empty()) continue;
         const std::size_t norm = task.groups[a];
         has_doubles[norm] = has_doubles[norm] || array.element == Element::twice;
@@ -55,7 +56,8 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
 void ClipPlan::size_groups(std::size_t row_bytes) noexcept {
     rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
     group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
-    if (gathers) rows_at_once = group_rows = kGatheredRows;
+    if (gathers) rows_at_once = 1;  // in long runs
+    if (gathers_close) rows_at_once = group_rows = kGatheredRows;
 }
 
 }  // namespace renyi

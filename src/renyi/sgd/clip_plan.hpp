@@ -22,7 +22,8 @@ struct ClipPlan {
     std::vector<ClipBound> bounds;
     std::vector<bool> has_doubles;
 
-    bool gathers = false;          // some array is not contiguous
+    bool gathers = false;          // some array is not contiguous,
+    bool gathers_close = false;    // and its rows are close
     std::size_t group_rows = 1;    // rows that are read, then added: the second time from a cache where they fit
     std::size_t rows_at_once = 1;  // of a group, when they are added
     std::size_t block_rows = 0;    // rows that are summed by themselves; 0: all rows, threads share the tiles

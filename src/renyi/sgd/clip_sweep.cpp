@@ -37,9 +37,9 @@ void ClipSweep::run(Range rows, Range tiles, void* const* sums, const Share& sha
     }
 }
 
-// Row after row, as memory lies; where elements are gathered, all rows of a tile.
+// Row after row, as memory lies; where rows are close, all of them a tile at a time.
 void ClipSweep::read(Range rows, Range tiles) noexcept {
-    const std::size_t some = plan_.gathers ? rows.size() : 1;
+    const std::size_t some = plan_.gathers_close ? rows.size() : 1;
     for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
         now.end = now.first + some;
         for (std::size_t t = tiles.first; t < tiles.end; ++t)

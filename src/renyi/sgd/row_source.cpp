@@ -23,6 +23,7 @@ RowArray::RowArray(const void* from, Element kind, std::ptrdiff_t row_step, cons
         }
     }
     const auto item = static_cast<std::ptrdiff_t>(size_of(element));
+    rows_are_close = !strides.empty() && std::abs(row_stride) < std::abs(strides.back());
     contiguous = aligned && (shape.empty() || (shape.size() == 1 && strides[0] == item));
 }
 
@@ -79,10 +80,7 @@ void gather_run(const RowArray& array, const char* from, std::size_t rows, std::
     const auto at = [&](std::size_t r, std::size_t j) {
         return from + static_cast<std::ptrdiff_t>(r) * row_step + static_cast<std::ptrdiff_t>(j) * step;
     };
-    if (std::abs(step) <= std::abs(row_step)) {
-        for (std::size_t r = 0; r < rows; ++r) pack<Bits>(at(r, 0), step, count, to + r * kGatherPitch);
-        return;
-    }
+    if (!array.rows_are_close) return pack<Bits>(from, step, count, to);  // of the only row
     const bool adjacent = row_step == sizeof(Bits);
     for (std::size_t j = 0; j < count; j += kSquare) {
         const std::size_t now = std::min(kSquare, count - j), next = std::min(kSquare, count - j - now);
@@ -117,13 +115,21 @@ void gather_as(const RowArray& array, std::size_t row, std::size_t rows, std::si
 
 void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first, std::size_t n,
             char* scratch) noexcept {
-    switch (array.element) {
-        case Element::half:
-            return gather_as<std::uint16_t>(array, row, rows, first, n, scratch);
-        case Element::single:
-            return gather_as<std::uint32_t>(array, row, rows, first, n, scratch);
-        case Element::twice:
-            return gather_as<std::uint64_t>(array, row, rows, first, n, scratch);
+    // Rows that lie far apart one after the other: their lines of memory stay in the first-level cache meanwhile.
+    const std::size_t some = array.rows_are_close ? rows : 1;
+    for (std::size_t r = 0; r < rows; r += some) {
+        char* const to = scratch + r * kGatherPitch;
+        switch (array.element) {
+            case Element::half:
+                gather_as<std::uint16_t>(array, row + r, some, first, n, to);
+                break;
+            case Element::single:
+                gather_as<std::uint32_t>(array, row + r, some, first, n, to);
+                break;
+            case Element::twice:
+                gather_as<std::uint64_t>(array, row + r, some, first, n, to);
+                break;
+        }
     }
 }
 

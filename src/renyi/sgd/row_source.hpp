@@ -17,6 +17,7 @@ struct RowArray {
     std::vector<std::ptrdiff_t> strides;
     std::size_t size = 1;  // elements of a row
     bool contiguous = true;
+    bool rows_are_close = false;  // closer than elements, as in Fortran order
 
     RowArray() = default;
     // aligned: every element may be read in place.
@@ -30,7 +31,7 @@ struct RowArray {
     std::size_t bytes_of_row() const noexcept { return size * size_of(element); }
 };
 
-// How many rows are gathered together, so that a line of memory across them is read once.
+// How many rows that are close are gathered together, so that a line of memory across them is read once.
 constexpr std::size_t kGatheredRows = 64;
 // Between gathered rows: not a multiple of the page, which would put all of them into the same set of the cache.
 constexpr std::size_t kGatherPitch = kTile * sizeof(double) + 128;
