@@ -13,7 +13,7 @@ constexpr std::size_t kShortRow = kMebi / 2;    // worth a block of many
 constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
 constexpr std::size_t kShareBytes = kMebi / 2;  // less is not worth a thread
 
-constexpr std::size_t kLeastBlock = 32, kLargestBlock = 256, kBlocks = 16;
+constexpr std::size_t kLargestBlock = 256, kBlocks = 16;
 
 std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -45,7 +45,7 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
     }
     size_groups(row_bytes);
     if (row_bytes <= kShortRow)
-        block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kLeastBlock, kLargestBlock), kGatheredRows);
+        block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kGatheredRows, kLargestBlock), kGatheredRows);
     const std::size_t shares = block_rows != 0 ? blocks(task.rows) : tiles.size();
     const std::size_t worth = row_bytes * task.rows / kShareBytes + 1;
     threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));

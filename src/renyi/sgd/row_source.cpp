@@ -40,7 +40,8 @@ void pack(const char* from, std::ptrdiff_t step, std::size_t count, char* to) no
 void fetch(const char* from, std::ptrdiff_t row_step, std::size_t rows) noexcept {
 #if defined(__GNUC__)
     const std::ptrdiff_t bytes = std::abs(row_step) * static_cast<std::ptrdiff_t>(rows);
-    for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + (row_step < 0 ? -line : line));
+    const std::ptrdiff_t next = std::max<std::ptrdiff_t>(std::abs(row_step), 64);
+    for (std::ptrdiff_t at = 0; at < bytes; at += next) __builtin_prefetch(from + (row_step < 0 ? -at : at));
 #endif
 }
 
