@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from renyi.sgd import clip_and_sum, noisy_clipped_sum, per_sample_norms, weighted_sum
+from renyi.sgd import (
+    Grid,
+    LinearLayer,
+    RidgeLoss,
+    clip_and_sum,
+    ghost_norms,
+    noisy_clipped_sum,
+    per_sample_norms,
+    weighted_sum,
+)
 from renyi.sgd._rows import rows_of
 
 
@@ -62,6 +71,7 @@ GRADS = np.ones((4, 3), np.float32)
         (lambda: clip_and_sum(GRADS, -1.0), ValueError, "max_grad_norm must be .* got -1.0"),
         (lambda: clip_and_sum(GRADS, np.nan), ValueError, "max_grad_norm must be .* got nan"),
         (lambda: clip_and_sum(GRADS, np.inf), ValueError, "max_grad_norm must be .* got inf"),
+        (lambda: clip_and_sum(GRADS, GRADS[0]), TypeError, r"got \(3,\) float32$"),
         (lambda: clip_and_sum(GRADS, "1"), TypeError, "max_grad_norm must be"),
         (lambda: clip_and_sum(GRADS, 1.0, clipping="soft"), ValueError, "clipping must be one of"),
         (lambda: clip_and_sum(GRADS, 1.0, stability=-1.0), ValueError, "stability must be"),
@@ -91,6 +101,13 @@ GRADS = np.ones((4, 3), np.float32)
             lambda: clip_and_sum(GRADS, 1.0, norms_out=np.ones(4, np.float32)),
             TypeError,
             "norms_out must be an array of float64",
+        ),
+        (lambda: clip_and_sum(np.ones((2, 2), object), 1.0), TypeError, "got one of object"),
+        (lambda: clip_and_sum(np.ones((2, 2), np.int64), 1.0), TypeError, "got one of int64"),
+        (
+            lambda: per_sample_norms(GRADS, out=np.ones(4, np.float32)),
+            TypeError,
+            "^out must be an array of float64, got one of float32",
         ),
         (lambda: weighted_sum(GRADS, [1.0]), ValueError, "weights must be 4 numbers"),
         (lambda: weighted_sum(GRADS, [1, 1, 1, np.inf]), ValueError, "weights must be finite"),
@@ -143,6 +160,21 @@ SAMPLES = [[3.0, 4.0], [0.0, 5.0]]
 def test_a_list_of_samples_is_not_taken_for_one_of_parameters(call, samples, error, message):
     with pytest.raises(error, match=message):
         call(samples)
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array(GRADS, mask=GRADS > 0)
+    calls = {
+        "grads": lambda: clip_and_sum(masked, 1.0),
+        r"grads\[1\]": lambda: per_sample_norms([GRADS, masked]),
+        "weights": lambda: weighted_sum(GRADS, masked[:, 0]),
+        r"layers\[0\]\[0\]": lambda: ghost_norms([LinearLayer(masked, GRADS)]),
+        "rows": lambda: Grid(0.5).sum(masked),
+        "labels": lambda: RidgeLoss(9.0, 9.0, 1.0).checked(GRADS, masked[:, 0]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=f"^{name} must be an array without a mask, got"):
+            call()
 
 
 def test_lists_of_one_dimensional_arrays_are_of_scalar_parameters_where_it_is_known():
@@ -203,3 +235,8 @@ def test_arrays_that_are_elsewhere_are_refused_by_name():
             clip_and_sum(given, 1.0)
     with pytest.raises(TypeError, match=r"grads\[1\] must be .* on the CPU .* got OnAnotherDevice"):
         clip_and_sum([GRADS, OnAnotherDevice(GRADS)], 1.0)
+
+
+def test_arrays_without_elements_are_written_to():
+    out = np.zeros((0, 3))
+    assert clip_and_sum(np.zeros((2, 0, 3)), 1.0, out=out).sum is out

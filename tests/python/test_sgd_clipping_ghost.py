@@ -1,5 +1,6 @@
 """Clipping of linear layers against the gradients of each sample, made in full."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -118,6 +119,13 @@ def test_limits():
         assert_allclose(ghost_norms([given]), 5.0 * scale, rtol=1e-14)
         out = ghost_clip_and_sum([given], 1e-3).sum[0].ravel()
         assert_allclose(out, [min(3 * scale, 6e-4), min(4 * scale, 8e-4)], rtol=1e-12)
+    for a, g, norm in (
+        ([5e-324, 5e-324], [2.0**1000], 2.0**-74 * math.sqrt(2.0)),
+        ([1e308] * 4, [1e-300], 2e8),
+        ([1e-200], [1e-200], 0.0),
+    ):
+        given = LinearLayer(np.array([a]), np.array([g]), False)
+        assert_allclose(ghost_norms([given]), norm, rtol=1e-14)
     long = layer(2, 1500, 2, 3)
     full = in_full([long])
     assert_allclose(
@@ -138,6 +146,14 @@ def test_samples_that_are_not_finite_contribute_zero(bad):
     assert_array_equal(np.flatnonzero(np.isnan(found.private.norms)), [2])
 
 
+def test_numbers_beyond_single_precision_contribute_zero():
+    for a, g in ((1e60, 1e-60), (1e-60, 1e60)):
+        given = LinearLayer(np.array([[a], [1.0]]), np.array([[g], [1.0]]), False)
+        found = ghost_clip_and_sum([given], 1e27, dtype=np.float32)
+        assert_array_equal(found.private.factors, [0.0, 1.0])
+        assert_array_equal(found.sum[0], [[1.0]])
+
+
 def test_not_finite_beside_overflow():
     layers = [
         LinearLayer(np.array([[np.nan]]), np.ones((1, 1))),
@@ -153,7 +169,8 @@ def test_not_finite_beside_overflow():
     ("layers", "message"),
     [
         ([], "layers must be a list of at least one"),
-        (layer(2, None, 2, 2), "layers must be a list of at least one"),
+        (layer(2, None, 2, 2), "layers must be a list of LinearLayer, got one: put it in a list$"),
+        (np.ones((2, 2)), "layers must be a list of at least one LinearLayer, got ndarray"),
         ([layer(2, None, 2, 2), layer(3, None, 2, 2)], r"layers\[1\] must have as many samples"),
         ([(np.ones((2, 3)), np.ones((2, 4, 3)))], r"layers\[0\] must be of \(B, inputs\)"),
         ([(np.ones((2, 5, 3)), np.ones((2, 4, 3)))], r"layers\[0\] must be of \(B, inputs\)"),
@@ -164,6 +181,21 @@ def test_layers_are_checked(layers, message):
         ghost_norms(layers)
     with pytest.raises(ValueError, match=message):
         ghost_clip_and_sum(layers, 1.0)
+
+
+@pytest.mark.parametrize("bad", [np.full((4, 2), 7.125), (np.full((2, 2), 7.125),), object()])
+def test_messages_about_layers_show_no_numbers(bad):
+    with pytest.raises(TypeError, match=r"layers\[0\] must be a LinearLayer or .activ") as caught:
+        ghost_norms([bad])
+    assert "7.125" not in str(caught.value)
+
+
+def test_a_layer_shows_shapes_and_no_numbers():
+    shown = repr(layer(2, 7, 3, 4, np.float32, bias=False))
+    assert shown == (
+        "<LinearLayer: activations (2, 7, 3) float32, output gradients (2, 7, 4) float32, "
+        "bias False>"
+    )
 
 
 def test_other_arguments_are_checked():

@@ -56,6 +56,12 @@ def test_resumes_on_the_domain():
     assert abs(again[0]) <= 0.1
 
 
+def test_far_points():
+    for scale in (1e-300, 1.0, 1e160, 1e307):
+        far = Ball(2.0, [0.0, 0.0]).project(scale * np.array([3.0, -4.0]))
+        assert_allclose(far, min(2.0, 5.0 * scale) * np.array([0.6, -0.8]), rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("domain", "error", "message"),
     [

@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from renyi._validation import real_of
 
-__all__ = ["float_dtype", "fresh", "in_memory_order", "noisy_array", "single_scale"]
+__all__ = [
+    "check_writeable",
+    "float_dtype",
+    "fresh",
+    "in_memory_order",
+    "noisy_array",
+    "single_scale",
+]
 
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
@@ -27,6 +34,11 @@ def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
         names = " or ".join(np.dtype(dtype).name for dtype in dtypes)
         found = f"one of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
         raise TypeError(f"{name} must be an array of {names}, got {found}")
+    check_writeable(array, name)
+
+
+def check_writeable(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse an array whose elements cannot be written one by one."""
     if not array.flags.writeable:
         raise ValueError(f"{name} must be writeable, got a read-only array")
     repeats = (s == 0 < n - 1 for s, n in zip(array.strides, array.shape, strict=True))

@@ -40,8 +40,9 @@ def joint_norm(parts: Sequence[Norms]) -> Norms:
 def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
     """Norms for (B, T, inputs) and (B, T, outputs), a few samples at a time."""
     count, times = activations.shape[:2]
-    if times == 1:
-        return _norms_of_outer(activations, gradients, bias)
+    known = _norms_of_outer(activations, gradients, bias) if times == 1 else None
+    if known is not None:
+        return known
     step = max(1, _ELEMENTS // max(1, times * max(times, activations.shape[2], gradients.shape[2])))
     result = LayerNorms(np.zeros(count), np.zeros(count), np.zeros(count))
     for first in range(0, count, step):
@@ -52,18 +53,18 @@ def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
     return result
 
 
-def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
-    """Norms of a g^T, by the norms of a and g.
+def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNorms | None:
+    """Norms of a g^T by the norms of a and g, unless these are so extreme that products suffer.
 
-    The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path. The
-    last term of the bound is more than a product loses to underflow.
+    The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
     a, g = per_sample_norms([activations, gradients], per_layer=True).T
+    if any(((x > 0.0) & (x < 2.0**-500) | (x > 2.0**500)).any() for x in (a, g)):
+        return None
     inputs, outputs = activations.shape[2], gradients.shape[2]
-    with np.errstate(over="ignore", under="ignore"):
-        nearest = g * np.hypot(a, 1.0) if bias else g * a
-        above = nearest * (1.0 + (256.0 + (inputs + outputs) / 64.0) * _UNIT) + 2.0**-1073
-        return LayerNorms(nearest, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
+    nearest = g * np.hypot(a, 1.0) if bias else g * a
+    above = nearest * (1.0 + (256.0 + (inputs + outputs) / 64.0) * _UNIT)
+    return LayerNorms(nearest, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:

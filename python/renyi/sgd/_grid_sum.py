@@ -13,7 +13,7 @@ from renyi.sgd.grid import Grid
 
 __all__ = ["check_spacing", "sum_rule_on_grid"]
 
-_LEAST_NORMAL = float(np.finfo(np.float64).smallest_normal)
+_DOUBLE = np.finfo(np.float64)
 
 
 def check_spacing(spacing: float, bound: float, name: str) -> None:
@@ -34,8 +34,9 @@ def sum_rule_on_grid(
     """
     factors = run_rule(rows, rule, [], False, norms, threads)
     # They are rounded down, without sums to single precision; but to the nearest number where that
-    # is not a normal one.
-    factors = np.where(factors <= _LEAST_NORMAL, np.nextafter(factors, 0.0), factors)
+    # is not a normal one, and those of the tiniest rows are beyond every number.
+    factors = np.where(factors <= _DOUBLE.smallest_normal, np.nextafter(factors, 0.0), factors)
+    factors = np.minimum(factors, _DOUBLE.max)
     columns = factors.reshape(rows.count, len(rule.bounds))
     for array, total, column in zip(rows.arrays, sums, rule.groups, strict=True):
         exact = array.astype(np.float32) if array.dtype == np.float16 else array

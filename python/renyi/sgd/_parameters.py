@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from renyi._validation import count_of
+from renyi.sgd._arrays import check_writeable
 from renyi.sgd._rows import Array
 from renyi.sgd._state import entries_of
 from renyi.sgd.domains import Domain
@@ -129,10 +130,7 @@ def _arrays_of(value: Any, single: bool) -> list[Array]:
         if not isinstance(array, np.ndarray) or array.dtype not in _KINDS:
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             raise TypeError(f"{name} must be an array of float32 or float64, got {kind}")
-        if not array.flags.writeable:
-            raise ValueError(f"{name} must be writeable, got a read-only array")
-        if any(step == 0 < size - 1 for step, size in zip(array.strides, array.shape, strict=True)):
-            raise ValueError(f"{name} must have an element for every index, got a broadcast view")
+        check_writeable(array, name)
         if any(np.may_share_memory(array, other) for other in given[:k]):
             raise ValueError(f"{name} must not overlap another parameter")
     return given
@@ -160,8 +158,8 @@ def _listed(values: Any, name: str) -> list[Any]:
 
 def _copies(values: Any, arrays: list[Array], name: str) -> list[Array]:
     saved = [np.array(value) for value in _listed(values, name)]
-    found = [(array.shape, array.dtype.str) for array in saved]
-    wanted = [(array.shape, array.dtype.str) for array in arrays]
+    found = [(array.shape, str(array.dtype)) for array in saved]
+    wanted = [(array.shape, str(array.dtype)) for array in arrays]
     if found != wanted:
         raise ValueError(f"state must hold {name} of {wanted}, got {found}")
     return saved

@@ -92,9 +92,13 @@ class Ball:
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
         away = w - self.centre
-        distance = math.sqrt(float(away @ away))
-        if distance <= self.radius:
-            return w
+        with np.errstate(over="ignore"):
+            distance = math.sqrt(float(away @ away))
+            if distance <= self.radius:
+                return w
+            if distance == math.inf:
+                away = away / np.abs(away).max()
+                distance = math.sqrt(float(away @ away))
         return np.asarray(self.centre + away * (self.radius / distance))
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._ghost_norms import LayerNorms, joint_norm, layer_norms
-from renyi.sgd._rows import Array, rows_of
+from renyi.sgd._rows import Array, outline, rows_of
 from renyi.sgd._rule import bound_of, sensitivity_of
 
 __all__ = ["LinearLayer", "ghost_clip_and_sum", "ghost_norms"]
@@ -50,6 +50,10 @@ class LinearLayer(NamedTuple):
     activations: Any
     output_gradients: Any
     bias: bool = True
+
+    def __repr__(self) -> str:
+        a, g = map(outline, self[:2])
+        return f"<LinearLayer: activations {a}, output gradients {g}, bias {self.bias!r}>"
 
 
 def ghost_norms(layers: Sequence[LinearLayer]) -> npt.NDArray[np.float64]:
@@ -120,7 +124,7 @@ def ghost_clip_and_sum(
     bound = bound_of(max_grad_norm)
     kind = float_dtype(dtype)
     norms = _joint(checked)
-    factors = _factors(norms, bound, kind)
+    factors = _representable(checked, _factors(norms, bound, kind), kind)
     sums: list[Array] = []
     for layer in checked:
         sums += _weighted(layer, factors, kind)
@@ -130,11 +134,15 @@ def ghost_clip_and_sum(
 
 
 def _checked(layers: Any) -> list[LinearLayer]:
-    if isinstance(layers, LinearLayer) or not isinstance(layers, list | tuple) or not layers:
-        raise ValueError(f"layers must be a list of at least one LinearLayer, got {layers!r}")
-    checked = []
-    for k, layer in enumerate(LinearLayer(*given) for given in layers):
+    if isinstance(layers, LinearLayer):
+        raise ValueError("layers must be a list of LinearLayer, got one: put it in a list")
+    if not isinstance(layers, list | tuple) or not layers:
+        found = "an empty one" if isinstance(layers, list | tuple) else type(layers).__name__
+        raise ValueError(f"layers must be a list of at least one LinearLayer, got {found}")
+    checked: list[LinearLayer] = []
+    for k, given in enumerate(layers):
         name = f"layers[{k}]"
+        layer = _layer_of(given, name)
         a, g = rows_of([layer.activations, layer.output_gradients], name).arrays
         if a.ndim not in (2, 3) or a.shape[:-1] != g.shape[:-1]:
             raise ValueError(
@@ -150,6 +158,14 @@ def _checked(layers: Any) -> list[LinearLayer]:
                 f"{len(checked[0].activations)}, got {len(a)}"
             )
     return checked
+
+
+def _layer_of(given: Any, name: str) -> LinearLayer:
+    if not isinstance(given, list | tuple) or len(given) not in (2, 3):
+        raise TypeError(
+            f"{name} must be a LinearLayer or (activations, output_gradients), got {outline(given)}"
+        )
+    return LinearLayer(*given)
 
 
 def _joint(layers: list[LinearLayer]) -> LayerNorms:
@@ -175,6 +191,16 @@ def _factors(norms: LayerNorms, bound: float, kind: np.dtype[Any]) -> npt.NDArra
         single = factors.astype(kind)
         down = np.where(single > factors, np.nextafter(single, kind.type(0)), single)
     return np.where(down < np.finfo(kind).tiny, 0.0, down).astype(np.float64)
+
+
+def _representable(layers: list[LinearLayer], factors: Any, kind: np.dtype[Any]) -> Any:
+    """Factor 0 where a number of a sample is beyond those of the dtype."""
+    for activations, gradients, _ in layers:
+        for array, weights in ((activations, 1.0), (gradients, factors)):
+            if array.dtype.itemsize > kind.itemsize:
+                most = np.abs(array).max(axis=(1, 2), initial=0.0)
+                factors = np.where(most * weights > np.finfo(kind).max, 0.0, factors)
+    return factors
 
 
 def _weighted(layer: LinearLayer, factors: Any, kind: np.dtype[Any]) -> list[Array]:
