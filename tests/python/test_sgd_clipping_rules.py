@@ -1,6 +1,8 @@
 """Rules of clipping, micro-batches, the clipped average, and norms that follow a quantile."""
 
+import dataclasses
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -113,13 +115,50 @@ def test_micro_batches_of_lists():
     assert sums.take().private.norms.shape == (0, 2)
 
 
+@pytest.mark.parametrize("clipping", ["flat", "per_layer"])
+def test_sums_without_norms_add_up_and_keep_their_counts(clipping):
+    grads = [10.0 ** RNG.uniform(-2, 1, (40, 1)) * RNG.standard_normal((40, n)) for n in (3, 4)]
+    grads[1][7] = math.nan
+    halves = [[array[rows] for array in grads] for rows in (slice(15), slice(15, 40))]
+    one, two = (clip_and_sum(half, 0.7, clipping=clipping) for half in halves)
+    total = sum([one, two])
+    assert sum([one]) is one
+    for first, second in ((one, two.without_diagnostics()), (one.without_diagnostics(), two)):
+        found = sum([first, second]).without_diagnostics()
+        parts = ClipAccumulator([(3,), (4,)], 0.7, clipping=clipping).add(first).add(second)
+        for each in (found, parts.take()):
+            assert all(map(np.array_equal, each.arrays, total.arrays))
+            for count in ("batch_size", "nonfinite_count", "unclipped_count", "clipped_count"):
+                assert getattr(each.private, count) == getattr(total.private, count)
+        assert found.private.norms.size == found.private.factors.size == 0
+    assert 0 < total.private.unclipped_count < 39
+    small = len(pickle.dumps(total.without_diagnostics()))
+    many = clip_and_sum(np.ones((9000, 7)), 0.7).without_diagnostics()
+    assert len(pickle.dumps(many)) <= small
+
+
+def test_sums_need_their_counts_and_add_to_sums_only():
+    one = clip_and_sum(np.ones((2, 3)), 1.0)
+    with pytest.raises(TypeError, match="private must be PrivateDiagnostics, got NoneType"):
+        dataclasses.replace(one, private=None)
+    for other in (1, None, 0.0):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            other + one
+
+
+@pytest.mark.parametrize("shapes", [10, [3, 4], None])
+def test_shapes_are_tuples(shapes):
+    with pytest.raises(TypeError, match=r"shapes must be a tuple such as \(10,\), or a list of"):
+        ClipAccumulator(shapes, 1.0)
+
+
 def test_micro_batches_are_checked():
     sums = ClipAccumulator((3,), 1.0, nonfinite="raise")
     sums.add(np.ones((2, 3)))
     before = clip_and_sum(np.ones((2, 3)), 1.0).sum
-    with pytest.raises(ValueError, match="grads must be an array with rows of"):
+    with pytest.raises(ValueError, match=r"grads must be an array \(B, 3\), got an array \(B, 4"):
         sums.add(np.ones((2, 4)))
-    with pytest.raises(ValueError, match="grads must be an array with rows of"):
+    with pytest.raises(ValueError, match=r"grads must be an array \(B, 3\), got a list of arr"):
         sums.add([np.ones((2, 3))])
     with pytest.raises(ValueError, match="grads must be finite"):
         sums.add(np.array([[1.0, 1.0, 1.0], [np.nan, 0.0, 0.0]]))

@@ -13,7 +13,17 @@ from sgd_states import same
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
-from renyi.sgd import DPSGD, SGD, Adam, SecureGenerator, TrainingPlan, accumulation, clip_and_sum
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    Adam,
+    LinearLayer,
+    SecureGenerator,
+    TrainingPlan,
+    accumulation,
+    clip_and_sum,
+    ghost_clip_and_sum,
+)
 from renyi.sgd import _noisy_sum as module
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
@@ -443,6 +453,24 @@ def test_the_sampler_resumes_with_the_rest(scheme):
     assert after.steps == planned.steps
 
 
+def test_a_state_of_another_plan_is_refused_by_the_fields_that_differ():
+    (one, _), (two, weights) = made(plan(steps=30, noise_multiplier=2.0)), made()
+    message = (
+        r"^state must hold the plan with noise_multiplier=1.0, steps=20, "
+        r"got noise_multiplier=2.0, steps=30$"
+    )
+    act = lambda: two.load_state_dict(one.state_dict())  # noqa: E731
+    untouched(two, weights, act, ValueError, message)
+
+
+def test_states_say_whether_there_was_a_sampler():
+    (one, a), (two, b) = made(sampler=plan().sampler(generator=seeded())), made()
+    give = lambda: two.load_state_dict(one.state_dict())  # noqa: E731
+    untouched(two, b, give, ValueError, r"saved with a sampler: give DPSGD sampler=plan.sampler()")
+    leave = lambda: one.load_state_dict(two.state_dict())  # noqa: E731
+    untouched(one, a, leave, ValueError, "got one that was saved without: make DPSGD without it")
+
+
 def test_a_state_survives_json():
     optimizer, weights = made(rule=Adam(0.01))
     optimizer.step(rows(1))
@@ -524,7 +552,11 @@ def test_a_state_with_a_bad_sampler_leaves_the_generator_alone():
 @pytest.mark.parametrize(
     ("grads", "error", "message"),
     [
-        (rows(1, 10, [(3,)]), ValueError, "grads must be a list of arrays with rows of"),
+        (
+            rows(1, 10, [(3,)]),
+            ValueError,
+            r"per_sample_grads must be a list of arrays \[\(B, 3\), \(B, 2, 2\)\], got a list of",
+        ),
         (rows(1)[0], ValueError, "grads must be a list of arrays"),
         (rows(1, 10, [(3,), (2, 3)]), ValueError, "grads must be a list of arrays"),
         ([rows(1, 9)[0], rows(1)[1]], ValueError, "must have as many rows"),
@@ -537,6 +569,34 @@ def test_bad_gradients_change_nothing(grads, error, message):
     optimizer.step(rows(1))
     untouched(optimizer, weights, lambda: optimizer.step(grads), error, message)
     untouched(optimizer, weights, lambda: optimizer.accumulate(grads), error, message)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "grads", "message"),
+    [
+        ((10,), [np.ones((5, 10))], r"an array \(B, 10\), got a list of .*both be lists, or neith"),
+        (
+            [(10,)],
+            np.ones((5, 10)),
+            r"a list of arrays \[\(B, 10\)\], got an array .*both be lists",
+        ),
+        ((10,), np.ones(10), r"each record, \(B, 10\), got \(10,\): a mean or a sum cannot be cl"),
+        ([(3,), (2, 2)], [np.ones(3), np.ones((2, 2))], r"\(B, 3\), \(B, 2, 2\), got \(3,\), "),
+        (
+            [(2, 5), (2,)],
+            ghost_clip_and_sum([LinearLayer(np.ones((4, 5)), np.ones((4, 2)))], 1.0),
+            r"sums \[\(2, 5\), \(2,\)\], got .* weights of ghost sums are \(inputs, outputs\)",
+        ),
+    ],
+)
+def test_messages_about_shapes_say_what_was_meant(shapes, grads, message):
+    single = isinstance(shapes, tuple)
+    weights = np.zeros(shapes) if single else [np.zeros(shape) for shape in shapes]
+    optimizer = DPSGD(weights, plan(), SGD(0.1))
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(ValueError, match="per_sample_grads must be .*" + message):
+            act(grads)
+    assert optimizer.accountant.mechanisms == ()
 
 
 def test_debugging_refusal_changes_nothing():
@@ -554,6 +614,44 @@ def test_a_batch_of_fixed_size_has_that_size(count):
     )
     optimizer.accumulate(rows(1, 4)).step(rows(2, 6))
     assert optimizer.steps == 1
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}])
+def test_a_batch_is_no_larger_than_the_population(scheme):
+    optimizer, weights = made(plan(**scheme))
+    for act in (optimizer.step, optimizer.accumulate):
+        untouched(
+            optimizer, weights, lambda act=act: act(rows(1, 1001)), ValueError, "rows to a batch"
+        )
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}])
+def test_a_batch_is_no_larger_than_what_its_sampler_has_drawn(scheme):
+    planned = plan(**scheme)
+    sampler = planned.sampler(generator=seeded())
+    optimizer, weights = made(planned, sampler=sampler)
+    drawn = len(sampler.sample())
+    for act in (optimizer.step, optimizer.accumulate):
+        untouched(
+            optimizer, weights, lambda act=act: act(rows(1, 1000)), ValueError, "per_sample_grads"
+        )
+    optimizer.accumulate(rows(1, drawn - 2))
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(ValueError, match="per_sample_grads must have"):
+            act(rows(1, 3))
+    optimizer.step(rows(1, 2))
+    assert optimizer.private.batch_size == drawn
+    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
+
+
+def test_all_records_instead_of_a_batch_are_refused_without_its_size():
+    sampler = plan().sampler()
+    optimizer, weights = made(sampler=sampler)
+    sampler.sample()
+    act = lambda: optimizer.step(rows(1, 1000))  # noqa: E731
+    untouched(optimizer, weights, act, ValueError, r"got more: .* of x\[batch\], not of all x$")
+    sampler.load_state_dict(sampler.state_dict())
+    optimizer.step(rows(1, 1000))  # of a batch from before a state nothing is known
 
 
 READ_ONLY = np.zeros(3)

@@ -73,11 +73,21 @@ def test_sums_clipped_otherwise_are_refused(settings, message):
     optimizer = made(weight, plan())
     with pytest.raises(ValueError, match=message):
         optimizer.step(clip_and_sum(np.ones((3, 4)), **{"max_grad_norm": 0.5, **settings}))
-    with pytest.raises(ValueError, match="grads must be an array with rows"):
+    with pytest.raises(
+        ValueError, match=r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"
+    ):
         optimizer.step(clip_and_sum(np.ones((3, 5)), 0.5))
     assert optimizer.steps == 0
     assert optimizer.accountant.mechanisms == ()
     assert not weight.any()
+
+
+def test_sums_in_single_precision_are_refused():
+    optimizer = made(np.zeros(4), plan())
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(TypeError, match="per_sample_grads must be sums of float64, got one of"):
+            act(clip_and_sum(np.ones((3, 4)), 0.5, dtype="f4"))
+    assert optimizer.accountant.mechanisms == ()
 
 
 def test_sums_count_towards_a_fixed_size():
@@ -168,6 +178,11 @@ def test_states_without_a_norm_are_refused_and_change_nothing(bad):
     [
         ({"clip_norm": 0.5}, TypeError, "clip_norm must be a QuantileClipNorm"),
         ({"clip_norm": QuantileClipNorm(2.0, expected_batch_size=10)}, ValueError, "begin at"),
+        (
+            {"clip_norm": QuantileClipNorm(0.5, expected_batch_size=11)},
+            ValueError,
+            "clip_norm must have the expected_batch_size of the plan, 10.0, got 11.0",
+        ),
         ({"clipping": "automatic"}, ValueError, "clipping must be 'flat'"),
     ],
 )
@@ -175,6 +190,30 @@ def test_arguments_that_do_not_go_with_a_moving_norm(settings, error, message):
     planned = plan()
     with pytest.raises(error, match=message):
         made(np.zeros(3), planned, **{"clip_norm": norm_for(planned), **settings})
+
+
+def test_a_norm_that_has_been_used_is_to_be_made_anew():
+    planned = plan()
+    norm = norm_for(planned)
+    made(np.zeros(3), planned, clip_norm=norm).step(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="one that has been used is to be made anew"):
+        made(np.zeros(3), planned, clip_norm=norm)
+
+
+def test_a_norm_shows_its_settings():
+    assert repr(norm_for(plan())) == (
+        "<QuantileClipNorm: 0.5, expected_batch_size=10, target_quantile=0.5, learning_rate=0.2, "
+        "count_noise=0.75>"
+    )
+
+
+def test_sums_without_norms_move_the_clipping_norm_and_count_towards_a_fixed_size():
+    planned = plan(sampling="fixed_size", adjacency="replace_one")
+    one, two = (norm_for(planned) for _ in range(2))
+    sums = clip_and_sum(RNG.normal(size=(10, 4)), 0.5, adjacency="replace_one")
+    made(np.zeros(4), planned, clip_norm=one).step(sums)
+    made(np.zeros(4), planned, clip_norm=two).step(sums.without_diagnostics())
+    assert one.value == two.value != 0.5
 
 
 def test_a_count_that_costs_more_than_the_plan_is_refused():

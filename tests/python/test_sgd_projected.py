@@ -185,11 +185,15 @@ def test_conditions_are_checked():
         learner.run(x, 0 * y, 1.0)
     with pytest.raises(ValueError, match="labels must be in"):
         PNSGD(ball, RidgeLoss(1.0, 0.5, 0.0), step_size=0.5).run(x, y, 1.0)
+    with pytest.raises(ValueError, match=r"the feature bound, got others$"):
+        learner.run(2 * x, y, 1.0)
+    with pytest.raises(ValueError, match=r"the label bound, got others$"):
+        RidgeLoss(1.0, 0.5, 0.0).checked(x, y)
     with pytest.raises(ValueError, match="labels must be 4 numbers"):
         learner.run(x, y[:3], 1.0)
     with pytest.raises(ValueError, match="features must have 2 columns"):
         learner.run(x[:, :1], y, 1.0)
-    with pytest.raises(TypeError, match="noise must be one number for a shuffled pass"):
+    with pytest.raises(TypeError, match=r"noise must be one number for a shuffled pass, got list$"):
         learner.run(x, y, [1.0] * 4)
     with pytest.raises(ValueError, match="must be a number in"):
         learner.run(x, y, 0.0)

@@ -35,22 +35,32 @@ class BatchSampler(ABC):
         self.steps = None if steps is None else count_of(steps, "steps")
         self.generator = generator_of(generator)
         self.drawn = 0
+        self._largest = 0
         self._lock = lock_freed_by_fork()
 
     def sample(self) -> Indices:
         """Return the next batch, an array of int64 indices in [0, population)."""
         with self._lock:
-            self.drawn += 1
-            return self._draw()
+            return self._next()
 
     def __iter__(self) -> Iterator[Indices]:
         while True:
             with self._lock:
                 if self.steps is not None and self.drawn >= self.steps:
                     return
-                self.drawn += 1
-                batch = self._draw()
+                batch = self._next()
             yield batch
+
+    def _next(self) -> Indices:
+        self.drawn += 1
+        batch = self._draw()
+        self._largest = max(self._largest, len(batch))
+        return batch
+
+    @property
+    def _largest_batch(self) -> int:
+        """Records of the largest batch drawn: private. Of those before a state, any number."""
+        return self._largest or self.population
 
     def __len__(self) -> int:
         if self.steps is None:
@@ -99,7 +109,7 @@ class BatchSampler(ABC):
 
     def _restore(self, drawn: int, progress: Any) -> None:
         """Take over what was checked; the lock is held."""
-        self.drawn = drawn
+        self.drawn, self._largest = drawn, 0
 
     @abstractmethod
     def _draw(self) -> Indices: ...

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ __all__ = ["ClippedSum", "PrivateDiagnostics"]
 Norms = npt.NDArray[np.float64]
 
 
+class RowCounts(NamedTuple):
+    """Rows of which no norms are kept."""
+
+    all: int = 0
+    nonfinite: int = 0
+    unclipped: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateDiagnostics:
     """Numbers about single records. None of them is noised: publishing one breaks the guarantee.
@@ -30,25 +38,30 @@ class PrivateDiagnostics:
         Of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not finite.
     factors : ndarray
         What the rows were multiplied by, of the same shape; 0 for a row that is not finite.
+    stripped : RowCounts
+        Rows that are counted besides, without a norm: those of `ClippedSum.without_diagnostics`.
     """
 
     norms: Norms
     factors: Norms
+    stripped: RowCounts = field(default_factory=RowCounts)
 
     @property
     def batch_size(self) -> int:
         """The number of rows: private, since neighbours differ in it."""
-        return len(self.norms)
+        return len(self.norms) + self.stripped.all
 
     @property
     def nonfinite_count(self) -> int:
         """Rows with NaN or infinity, which contributed zero."""
-        return int(np.isnan(self._by_row(self.norms)).any(axis=1).sum())
+        bad = np.isnan(self._by_row(self.norms)).any(axis=1)
+        return int(bad.sum()) + self.stripped.nonfinite
 
     @property
     def unclipped_count(self) -> int:
         """Finite rows that were not made smaller."""
-        return int((self._by_row(self.factors) >= 1.0).all(axis=1).sum())
+        whole = (self._by_row(self.factors) >= 1.0).all(axis=1)
+        return int(whole.sum()) + self.stripped.unclipped
 
     @property
     def clipped_count(self) -> int:
@@ -59,6 +72,12 @@ class PrivateDiagnostics:
     def clipped_fraction(self) -> float:
         """Clipped rows over all; 0 of an empty batch."""
         return self.clipped_count / max(self.batch_size, 1)
+
+    def counts(self) -> PrivateDiagnostics:
+        """Return the counts alone, without norms and factors of single rows."""
+        counts = RowCounts(self.batch_size, self.nonfinite_count, self.unclipped_count)
+        none = np.empty((0, *self.norms.shape[1:]))
+        return PrivateDiagnostics(none, none, counts)
 
     def _by_row(self, values: Norms) -> Norms:
         return values if values.ndim == 2 else values[:, np.newaxis]
@@ -71,8 +90,8 @@ class PrivateDiagnostics:
 class ClippedSum:
     """The sum of clipped rows, before noise.
 
-    Sums over disjoint sets of records, clipped in the same way, may be added with ``+``: on one
-    machine or on many, noise is added once to the total.
+    Sums over disjoint sets of records, clipped in the same way, may be added with ``+`` and `sum`:
+    on one machine or on many, noise is added once to the total.
 
     Attributes
     ----------
@@ -80,15 +99,17 @@ class ClippedSum:
         As the gradients were given; on a grid integers, in spacings. It is not private before noise
         is added.
     sensitivity : float
-        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm,
-        if additions were exact. A sum of B rows in double precision moves by at most B^2 2^-52
-        times the clipping norm more, one in single precision can move twice as far.
+        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
+        and the unit of the sum, if additions were exact. A sum of B rows in double precision moves
+        by at most B^2 2^-52 times the clipping norm more, one in single precision can move twice as
+        far.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str
         As they were given.
     private : PrivateDiagnostics
-        Norms and counts: not for publication.
+        Norms and counts: not for publication. They travel with the sum, where it is sent, unless
+        `without_diagnostics` has left the norms behind.
     grid : Grid, optional
         To which each row was rounded.
     """
@@ -100,6 +121,33 @@ class ClippedSum:
     adjacency: Adjacency
     private: PrivateDiagnostics = field(repr=False)
     grid: Grid | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.private, PrivateDiagnostics):
+            raise TypeError(
+                f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
+                "without_diagnostics() keeps the counts, which are needed"
+            )
+
+    def without_diagnostics(self) -> ClippedSum:
+        """Return the same sum without norms and factors of single rows, small enough to be sent.
+
+        How many rows there were, were not finite and were clipped stays with it, for checks of the
+        batch size and for `QuantileClipNorm`: that is private too, as the sum is before noise.
+
+        Examples
+        --------
+        >>> from renyi.sgd import clip_and_sum
+        >>> sent = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0).without_diagnostics()
+        >>> sent.sum.round(6), sent.private.norms, sent.private.batch_size
+        (array([1.1, 0.8]), array([], dtype=float64), 2)
+        """
+        return replace(self, private=self.private.counts())
+
+    @property
+    def single(self) -> bool:
+        """Whether the gradients were one array and no list."""
+        return not isinstance(self.sum, list)
 
     @property
     def arrays(self) -> list[Array]:
@@ -144,10 +192,15 @@ class ClippedSum:
             self.grid,
         )
 
+    def __radd__(self, other: object) -> ClippedSum:
+        """Return the sum itself where `sum` begins, with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
 
 def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
     """Diagnostics of several batches, one after the other."""
     return PrivateDiagnostics(
         np.concatenate([part.norms for part in parts]),
         np.concatenate([part.factors for part in parts]),
+        RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
     )

@@ -19,14 +19,16 @@ Nonfinite = Literal["zero", "raise"]
 NONFINITE: tuple[Nonfinite, ...] = get_args(Nonfinite)
 
 
-def norms_for(rows: Rows, rule: Rule, per_layer: bool, out: Any, sums: list[Array]) -> Norms:
+def norms_for(
+    rows: Rows, rule: Rule, per_layer: bool, out: Any, sums: list[Array], name: str = "norms_out"
+) -> Norms:
     """Return an array for the norms."""
     shape = (rows.count, len(rule.bounds)) if per_layer else (rows.count,)
     if out is None:
         return np.empty(shape)
-    norms = output_of(out, "norms_out", shape, np.dtype(np.float64))
+    norms = output_of(out, name, shape, np.dtype(np.float64))
     if any(np.may_share_memory(norms, other) for other in [*rows.arrays, *sums]):
-        raise ValueError("norms_out must not overlap the gradients or another output")
+        raise ValueError(f"{name} must not overlap the gradients or another output")
     return norms
 
 
@@ -52,7 +54,7 @@ def run_rule(
     return factors.reshape(norms.shape)
 
 
-def refuse_nonfinite(rows: Rows, nonfinite: Nonfinite, threads: int) -> None:
+def refuse_nonfinite(rows: Rows, nonfinite: Nonfinite, threads: int, name: str = "grads") -> None:
     """Raise where the caller wants to hear of rows that are not finite."""
     if one_of(nonfinite, "nonfinite", NONFINITE) == "zero":
         return
@@ -61,4 +63,4 @@ def refuse_nonfinite(rows: Rows, nonfinite: Nonfinite, threads: int) -> None:
     run_rule(rows, rule, [], False, norms, threads)
     bad = np.flatnonzero(np.isnan(norms))
     if bad.size:
-        raise ValueError(f"grads must be finite, got {bad.size} rows that are not, first {bad[0]}")
+        raise ValueError(f"{name} must be finite, got {bad.size} rows that are not, first {bad[0]}")

@@ -47,11 +47,17 @@ class Ledger:
         self.releases = self.interrupted = 0
         self._run = secrets.token_hex(16)
         self._sampler = _sampler_of(sampler, plan)
+        self._population = plan.population
         self._planned = plan.releases
         self._steps_per_release = plan.steps_per_release
         self._mechanism = plan.step_mechanism
         accountant.compose(self._mechanism, 0)  # raises if it cannot be accounted for
         self._budget = None if budget is None else Budget(budget, accountant)
+
+    @property
+    def largest_batch(self) -> int:
+        """Rows that a batch may have: of the largest from the sampler, or of the population."""
+        return self._population if self._sampler is None else self._sampler._largest_batch
 
     def check(self, steps: int) -> None:
         """Raise if another step after ``steps`` has no batch of its own or does not fit."""
@@ -115,10 +121,15 @@ class Ledger:
         least = max(self.releases, -(-steps // self._steps_per_release))
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
-        if (state["sampler"] is None) != (self._sampler is None):
+        if self._sampler is None and state["sampler"] is not None:
             raise ValueError(
-                f"state must hold a sampler where there is one, {self._sampler!r}, "
-                f"got {state['sampler']!r}"
+                "state must hold no sampler where DPSGD has none; the state was saved with a "
+                "sampler: give DPSGD sampler=plan.sampler()"
+            )
+        if self._sampler is not None and state["sampler"] is None:
+            raise ValueError(
+                f"state must hold a sampler, {self._sampler!r}, got one that was saved without: "
+                "make DPSGD without it"
             )
         return str(state["run"]), releases, interrupted
 

@@ -9,7 +9,7 @@ from typing import Any
 from renyi.sgd._clipped_sum import ClippedSum
 from renyi.sgd._generator import generator_of
 from renyi.sgd._grid_noise import add_noise_on_grid, sigma_of
-from renyi.sgd._rows import Array, rows_of
+from renyi.sgd._rows import Array, Rows
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
@@ -49,17 +49,29 @@ class NoisySum:
         self._scale()  # raises if the noise is out of range
         self.generator = generator_of(generator)
 
-    def check_size(self, grads: Any) -> None:
-        """Refuse a last part by which the batch is not of its public size.
+    def checked(self, grads: Any, largest: int, *, last: bool) -> Rows | ClippedSum | None:
+        """Return what `parts` takes of a part, or raise; the last may be None.
 
-        The size of Poisson batches is private.
+        A batch has at most ``largest`` rows, which is private, as the size of Poisson batches is.
         """
-        if self.plan.sampling == "poisson":
-            return
-        rows = self.parts.batch_size + _row_count(grads)
-        fixed = self.plan.sampling == "fixed_size"
-        most = self.plan.batch_size if fixed else math.ceil(self.plan.expected_batch_size)
-        if rows > most or (fixed and rows < most):
+        self.parts.refuse_torn()
+        given = grads is not None or not last
+        part = self.parts.checked(grads, "per_sample_grads") if given else None
+        rows = self.parts.batch_size + _row_count(part)
+        self._check_public_size(rows, last)
+        if rows > largest:
+            raise ValueError(
+                "per_sample_grads must have a row for each record that the sampler has drawn, got "
+                "more: take gradients of x[batch], not of all x"
+            )
+        return part
+
+    def _check_public_size(self, rows: int, last: bool) -> None:
+        plan, fixed = self.plan, self.plan.sampling == "fixed_size"
+        most = plan.batch_size if fixed else math.ceil(plan.expected_batch_size)
+        if plan.sampling == "poisson":
+            most = plan.population
+        if rows > most or (fixed and last and rows < most):
             raise ValueError(
                 f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "
                 f"got {rows}"
@@ -133,14 +145,10 @@ def _check_dimension(plan: TrainingPlan, shapes: Any) -> None:
         )
 
 
-def _row_count(grads: Any) -> int:
-    if grads is None:
+def _row_count(part: Rows | ClippedSum | None) -> int:
+    if part is None:
         return 0
-    return (
-        grads.private.batch_size
-        if isinstance(grads, ClippedSum)
-        else rows_of(grads, scalars=True).count
-    )
+    return part.count if isinstance(part, Rows) else part.private.batch_size
 
 
 def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClipNorm | None:
@@ -157,6 +165,11 @@ def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClip
     if value.value != plan.max_grad_norm:
         raise ValueError(
             f"clip_norm must begin at the max_grad_norm of the plan, {plan.max_grad_norm!r}, "
-            f"got {value.value!r}"
+            f"got {value.value!r}: one that has been used is to be made anew"
+        )
+    if value.expected_batch_size != plan.expected_batch_size:
+        raise ValueError(
+            f"clip_norm must have the expected_batch_size of the plan, "
+            f"{plan.expected_batch_size!r}, got {value.expected_batch_size!r}"
         )
     return value

@@ -51,12 +51,17 @@ def sampling_of(value: Any) -> Sampling:
     return one_of(value, "sampling", _HOLDS_FOR)
 
 
-def adjacency_for(value: Any, sampling: Sampling) -> Adjacency:
-    """Return a neighbouring relation that a sampling scheme holds for."""
+def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
+    """Return a neighbouring relation that a sampling scheme holds for, with the noise of a grid."""
     known = adjacency_of(value)
     if known not in _HOLDS_FOR[sampling]:
         allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
+    if discrete and sampling == "poisson" and known == "replace_one":
+        raise ValueError(
+            "adjacency must be 'add_remove' or 'zero_out' with sampling 'poisson' on a grid, got "
+            "'replace_one': that goes with sampling 'fixed_size' or 'shuffled'"
+        )
     return known
 
 

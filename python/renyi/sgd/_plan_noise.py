@@ -39,7 +39,21 @@ def grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, i
         )
     number = spacing_of(spacing, "grid_spacing")
     check_spacing(number, bound, "grid_spacing")
-    return number, integer_of(dimension, "dimension", 1)
+    entries = integer_of(dimension, "dimension", 1)
+    if entries > 2**53:
+        raise ValueError(f"dimension must be an integer in [1, 2^53], got {dimension!r}")
+    _refuse_coarse(number, entries, bound)
+    return number, entries
+
+
+def _refuse_coarse(spacing: float, dimension: int, bound: float) -> None:
+    """Refuse a grid on which rounding may lengthen a row by more than what it is clipped at."""
+    most = math.ldexp(0.5, math.frexp(2.0 * bound / math.sqrt(dimension))[1])
+    if spacing > most:
+        raise ValueError(
+            f"grid_spacing must be at most {most!r} for rows of {dimension} entries clipped at "
+            f"{bound!r}, got {spacing!r}: rounding would outweigh them"
+        )
 
 
 def row_norm(bound: float, spacing: float | None, dimension: int | None) -> float:

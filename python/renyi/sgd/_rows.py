@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd._arrays import float_dtype
+from renyi.sgd._arrays import check_writeable, float_dtype
 
 __all__ = [
     "Array",
@@ -17,7 +17,9 @@ __all__ = [
     "Rows",
     "contiguous",
     "copy_back",
+    "outline",
     "output_of",
+    "refuse_masked",
     "rows_of",
     "sum_dtype",
     "sums_for",
@@ -87,6 +89,20 @@ def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
     return Rows(arrays, single)
 
 
+def outline(value: Any) -> str:
+    """Return what a message may say about an array of records: never its numbers."""
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    return type(value).__name__ if dtype is None else f"{shape} {dtype}"
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """Refuse arrays whose masked entries would be read like the others."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must be an array without a mask, got a masked one: give its filled()"
+        )
+
+
 def _refuse_elements(given: list[Any], name: str) -> None:
     """Refuse a list of what NumPy would make arrays of, such as lists of numbers."""
     for k, value in enumerate(given):
@@ -107,10 +123,11 @@ def _viewed(value: Any, name: str) -> Array:
 
 
 def _array_of(value: Any, name: str) -> Array:
+    refuse_masked(value, name)
     array = _viewed(value, name)
     if array.dtype not in _KINDS or not array.dtype.isnative:
         raise TypeError(
-            f"{name} must be an array of float16, float32 or float64, got one of {array.dtype.str}"
+            f"{name} must be an array of float16, float32 or float64, got one of {array.dtype}"
         )
     if array.ndim == 0:
         raise ValueError(f"{name} must have a row for each sample, got an array of no dimension")
@@ -133,10 +150,7 @@ def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any])
         raise TypeError(f"{name} must be an array of {dtype}, got one of {out.dtype}")
     if out.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
-        raise ValueError(f"{name} must be writeable, got a read-only array")
-    if any(step == 0 < size - 1 for step, size in zip(out.strides, out.shape, strict=True)):
-        raise ValueError(f"{name} must have an element for every index, got a broadcast view")
+    check_writeable(out, name)
     return out
 
 

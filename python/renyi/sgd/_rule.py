@@ -13,6 +13,7 @@ import numpy as np
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
 from renyi._validation import one_of, real_of
 from renyi.accountants._base import Adjacency
+from renyi.sgd._rows import outline
 
 __all__ = ["Clipping", "Rule", "bound_of", "rule_of", "sensitivity_of"]
 
@@ -34,6 +35,8 @@ class Rule:
 def bound_of(value: Any, name: str = "max_grad_norm") -> float:
     """Return a norm that rows can be clipped at: a number in [2^-96, 2^96]."""
     allowed = "a number in [2^-96, 2^96]"
+    if getattr(value, "ndim", 0) > 0:  # records, perhaps: their numbers are not for messages
+        raise TypeError(f"{name} must be {allowed}, got {outline(value)}")
     number = real_of(value, name, allowed)
     if not LEAST_BOUND <= number <= LARGEST_BOUND:
         raise ValueError(f"{name} must be {allowed}, got {value!r}")

@@ -16,12 +16,11 @@ from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
 from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
+from renyi.sgd._shapes import Shape, check_shapes, refuse_means, shapes_of
 from renyi.sgd._threads import threads_of
 from renyi.sgd.grid import Grid
 
 __all__ = ["ClipAccumulator"]
-
-Shape = tuple[int, ...]
 
 
 class ClipAccumulator:
@@ -73,10 +72,7 @@ class ClipAccumulator:
         threads: int | None = None,
         nonfinite: Nonfinite = "zero",
     ) -> None:
-        self._single = isinstance(shapes, tuple) and not any(isinstance(n, tuple) for n in shapes)
-        given = [shapes] if self._single else list(shapes)
-        if not given:
-            raise ValueError("shapes must be a shape or a list of at least one, got an empty list")
+        self._shapes, self._single = shapes_of(shapes)
         self._dtype = _sum_dtype(dtype, grid)
         self._grid = grid
         self._clipping: Clipping = clipping
@@ -85,7 +81,6 @@ class ClipAccumulator:
         threads_of(threads)  # raises if it is none
         self._threads = threads
         self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
-        self._shapes: list[Any] = given
         self._start()
         self.max_grad_norm = max_grad_norm
 
@@ -139,18 +134,31 @@ class ClipAccumulator:
         """
         return self.add_checked(self.checked(grads))
 
-    def checked(self, grads: Any) -> Rows | ClippedSum:
+    def checked(self, grads: Any, name: str = "grads") -> Rows | ClippedSum:
         """Return what `add_checked` takes, or raise what `add` would, with nothing added."""
         self.refuse_torn()
         if isinstance(grads, ClippedSum):
-            shapes = [array.shape for array in grads.arrays]
-            self._check_shapes(not isinstance(grads.sum, list), shapes)
-            grads.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
+            self._check_sum(grads, name)
             return grads
-        rows = rows_of(grads, scalars=True)
-        self._check_shapes(rows.single, rows.shapes)
-        refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes))
+        refuse_means(grads, self._shapes, name)
+        rows = rows_of(grads, name, scalars=True)
+        check_shapes(rows, self._shapes, self._single, name)
+        refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes), name)
         return rows
+
+    def _check_sum(self, clipped: ClippedSum, name: str) -> None:
+        if self._grid not in (None, clipped.grid):
+            raise ValueError(
+                f"{name} must be rows, or sums of ClipAccumulator(shapes, max_grad_norm, "
+                f"grid={self._grid!r}), got a sum with grid={clipped.grid!r}"
+            )
+        check_shapes(clipped, self._shapes, self._single, name)
+        clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
+        if lossy := {array.dtype.name for array in clipped.arrays} - {self._dtype.name}:
+            raise TypeError(
+                f"{name} must be sums of {self._dtype}, got one of {', '.join(sorted(lossy))}: "
+                f"clip with dtype={self._dtype.name!r}"
+            )
 
     def add_checked(self, part: Rows | ClippedSum) -> ClipAccumulator:
         """Add what `checked` returned."""
@@ -183,12 +191,6 @@ class ClipAccumulator:
                 "some of it"
             )
 
-    def _check_shapes(self, single: bool, shapes: list[Shape]) -> None:
-        wanted = [array.shape for array in self._sums]
-        if single != self._single or shapes != wanted:
-            kind = "an array" if self._single else "a list of arrays"
-            raise ValueError(f"grads must be {kind} with rows of {wanted}, got {shapes}")
-
     def take(self) -> ClippedSum:
         """Return the sum of what was added since the last time, and begin anew.
 
@@ -214,7 +216,8 @@ class ClipAccumulator:
         if self._grid is None:
             return sensitivity_of(self._rule.total, self._adjacency)
         dimension = sum(array.size for array in self._sums)
-        return self._grid.sensitivity(self._rule.total, max(dimension, 1), self._adjacency)
+        length = self._grid.sensitivity(self._rule.total, max(dimension, 1), self._adjacency)
+        return self._grid.units(length)
 
     def __repr__(self) -> str:
         return f"ClipAccumulator(parts={self.parts})"

@@ -208,6 +208,10 @@ class QuantileClipNorm:
         names = ("expected_batch_size", "target_quantile", "learning_rate", "count_noise")
         return {name: getattr(self, name) for name in names}
 
+    def __repr__(self) -> str:
+        words = ", ".join(f"{name}={value:g}" for name, value in self._settings().items())
+        return f"<QuantileClipNorm: {self._value:g}, {words}>"
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
         self._value = self.checked(state)

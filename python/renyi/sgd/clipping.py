@@ -26,7 +26,15 @@ from renyi._sgd import weigh_into
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._kernel import Nonfinite, Norms, norms_for, refuse_nonfinite, run_rule
-from renyi.sgd._rows import Arrays, contiguous, copy_back, rows_of, sum_dtype, sums_for
+from renyi.sgd._rows import (
+    Arrays,
+    contiguous,
+    copy_back,
+    refuse_masked,
+    rows_of,
+    sum_dtype,
+    sums_for,
+)
 from renyi.sgd._rule import Clipping, Rule, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
 
@@ -73,7 +81,7 @@ def per_sample_norms(
     rows = rows_of(grads)
     groups = tuple(range(len(rows.arrays))) if per_layer else (0,) * len(rows.arrays)
     rule = Rule("flat", (1.0,) * (max(groups) + 1), groups, 0.0, 1.0)
-    norms = norms_for(rows, rule, per_layer, out, [])
+    norms = norms_for(rows, rule, per_layer, out, [], "out")
     run_rule(rows, rule, [], False, norms, threads_of(threads, rows.nbytes))
     return norms
 
@@ -192,6 +200,7 @@ def weighted_sum(
     array([3.5, 5. ])
     """
     rows = rows_of(grads)
+    refuse_masked(weights, "weights")
     given = np.asarray(weights)
     if given.dtype.kind not in "iuf" or given.shape != (rows.count,):
         raise ValueError(f"weights must be {rows.count} numbers, got an array {given.shape}")

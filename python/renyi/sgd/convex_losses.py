@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import real_of
+from renyi.sgd._rows import refuse_masked
 from renyi.sgd.domains import Domain
 
 __all__ = ["LogisticLoss", "Loss", "RidgeLoss"]
@@ -63,16 +64,18 @@ class _LinearModel:
         return self.regularisation
 
     def _rows(self, features: Any, labels: Any) -> tuple[Array, Array]:
+        refuse_masked(features, "features")
+        refuse_masked(labels, "labels")
         x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
         if x.ndim != 2 or not x.size:
             raise ValueError(f"features must have a row a record, got the shape {x.shape}")
         if y.shape != (len(x),):
             raise ValueError(f"labels must be {len(x)} numbers, got the shape {y.shape}")
         longest = float(np.sqrt(np.einsum("ij,ij->i", x, x)).max())
-        if not longest <= self.feature_bound * (1.0 + 1e-13):
+        if not longest <= self.feature_bound * (1.0 + 1e-13):  # by how much is private
             raise ValueError(
                 f"features must have rows of norm <= {self.feature_bound!r}, the feature bound, "
-                f"got {longest!r}"
+                "got others"
             )
         return x, y
 
@@ -125,11 +128,10 @@ class RidgeLoss(_LinearModel):
     def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
         """Return the records as arrays, or refuse records that break the bounds."""
         x, y = self._rows(features, labels)
-        largest = float(np.abs(y).max())
-        if not largest <= self.label_bound:
+        if not (np.abs(y) <= self.label_bound).all():
             raise ValueError(
                 f"labels must be in [-{self.label_bound!r}, {self.label_bound!r}], the label "
-                f"bound, got one of size {largest!r}"
+                "bound, got others"
             )
         return x, y
 

@@ -17,6 +17,7 @@ from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 from renyi.sgd._arrays import noisy_array
 from renyi.sgd._kernel import NONFINITE, Nonfinite
+from renyi.sgd._rows import refuse_masked
 from renyi.sgd._rule import sensitivity_of
 from renyi.sgd._threads import threads_of
 from renyi.sgd.clipping import per_sample_norms
@@ -102,6 +103,7 @@ class Grid:
         TypeError, ValueError
             If an argument is not permitted, or an entry is 2^50 spacings or more.
         """
+        refuse_masked(rows, "rows")
         matrix = np.asarray(rows)
         if matrix.ndim != 2 or matrix.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(

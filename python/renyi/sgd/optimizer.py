@@ -14,6 +14,7 @@ from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
 from renyi.sgd._rows import Arrays
 from renyi.sgd._rule import Clipping
+from renyi.sgd._state import check_same
 from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
@@ -37,7 +38,8 @@ class DPSGD:
     ----------
     parameters : array or list of arrays
         float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums and
-        noise are in double precision, or on the grid of the plan.
+        noise are in double precision, or on the grid of the plan: a `ClippedSum` in single
+        precision is refused.
     plan : TrainingPlan
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
@@ -175,12 +177,14 @@ class DPSGD:
         per_sample_grads : array, list of arrays or ClippedSum
             As the parameters, with one more axis in front, for the samples; or the sum of rows
             clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
-            grid by a `ClipAccumulator` there. A record must be in one part only.
+            grid by a `ClipAccumulator` there; not in single precision. A record must be in one part
+            only.
 
         Raises
         ------
         TypeError, ValueError
-            If shapes or dtypes are not as above.
+            If shapes or dtypes are not as above, or the batch has more rows than records can be in
+            it: those of the population, or where there is a ``sampler`` of its largest batch.
 
         Examples
         --------
@@ -193,7 +197,9 @@ class DPSGD:
         (3, 1)
         """
         with self._alone:
-            self._sum.parts.add(per_sample_grads)
+            part = self._sum.checked(per_sample_grads, self._ledger.largest_batch, last=False)
+            if part is not None:
+                self._sum.parts.add_checked(part)
         return self
 
     def discard(self) -> None:
@@ -230,9 +236,7 @@ class DPSGD:
 
     def _step(self, grads: Any) -> Arrays:
         self._ledger.check(self.steps)
-        self._sum.check_size(grads)
-        self._sum.parts.refuse_torn()
-        part = None if grads is None else self._sum.parts.checked(grads)
+        part = self._sum.checked(grads, self._ledger.largest_batch, last=True)
         self._ledger.record(self.steps)
         try:
             if part is not None:
@@ -288,9 +292,8 @@ class DPSGD:
             If the state is not as above. Nothing is changed then.
         """
         self._refuse_parts("load_state_dict")
-        for name, own in (("plan", asdict(self._plan)), ("clipping", self._clipping)):
-            if state.get(name) != own:
-                raise ValueError(f"state must hold the {name} {own}, got {state.get(name)}")
+        check_same(state, "plan", asdict(self._plan))
+        check_same(state, "clipping", self._clipping)
         trained = self._trained.checked(state)
         self._sum.check(state)
         self._ledger.load_state_dict(state, self._sum.generator)

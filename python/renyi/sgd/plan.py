@@ -68,11 +68,11 @@ class TrainingPlan:
         neither the sampling rate nor the number of steps depends on it.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" not
-        "add_remove".
+        "add_remove", with "poisson" on a grid not "replace_one".
     grid_spacing : float, optional
-        Of a `Grid`, at least 2^-32 of ``max_grad_norm``: every clipped row is rounded to it, sums
-        are integers, the noise is `MultivariateDiscreteGaussian`. Far below ``max_grad_norm /
-        sqrt(dimension)`` it costs next to no accuracy.
+        Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm /
+        sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
+        `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
     dimension : int, optional
         With a grid: the number of entries of all parameters, at least 1.
 
@@ -134,7 +134,7 @@ class TrainingPlan:
             "sampling": sampling_of(sampling),
             "max_grad_norm": bound,
             "accumulation": integer_of(accumulation, "accumulation", 1),
-            "adjacency": adjacency_for(adjacency, sampling),
+            "adjacency": adjacency_for(adjacency, sampling, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
         }

@@ -134,6 +134,11 @@ class PNSGD:
     TypeError, ValueError
         If an argument is not as above, or a condition of the theorem fails.
 
+    Notes
+    -----
+    The noise of a shuffled pass over n records for a target is
+    ``renyi.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
+
     References
     ----------
     Sordello, Bu, Dong 2021, arXiv 2106.11767. See `renyi.iteration`.
@@ -147,6 +152,10 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
+    >>> from renyi.iteration import shuffled_scale
+    >>> noise = shuffled_scale(learner.descent, epsilon=1.0, delta=1e-3, n=1000)
+    >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
+    True
     """
 
     def __init__(
@@ -221,7 +230,9 @@ class PNSGD:
         """Return the scales, checked where the guarantee is computed: before anything is drawn."""
         if order == "shuffled":
             if np.ndim(noise) != 0 or isinstance(noise, DecayingNoise):
-                raise TypeError(f"noise must be one number for a shuffled pass, got {noise!r}")
+                raise TypeError(
+                    f"noise must be one number for a shuffled pass, got {type(noise).__name__}"
+                )
             shuffled_delta(self.descent, 1.0, noise, n)
             return float(noise)
         online_delta(self.descent, 1.0, noise, n, n)
