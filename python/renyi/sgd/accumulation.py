@@ -154,11 +154,12 @@ class ClipAccumulator:
             )
         check_shapes(clipped, self._shapes, self._single, name)
         clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
-        if lossy := {array.dtype.name for array in clipped.arrays} - {self._dtype.name}:
-            raise TypeError(
-                f"{name} must be sums of {self._dtype}, got one of {', '.join(sorted(lossy))}: "
-                f"clip with dtype={self._dtype.name!r}"
-            )
+        for array in clipped.arrays:
+            if array.dtype != self._dtype:
+                raise TypeError(
+                    f"{name} must be sums of {self._dtype}, got one of {array.dtype}: "
+                    f"clip with dtype={self._dtype.name!r}"
+                )
 
     def add_checked(self, part: Rows | ClippedSum) -> ClipAccumulator:
         """Add what `checked` returned."""

@@ -276,7 +276,7 @@ class DPSGD:
         With a reproducible generator the noise is that which would have come; a secure one takes a
         new key. Only what this optimiser has not recorded yet is recorded: its accountant should
         hold nothing else of the run. Steps after the state was saved are not in it: what they
-        released is to be composed by hand.
+        released is to be composed by hand. Nor is the ``domain``, which is that of this optimiser.
 
         Parameters
         ----------
