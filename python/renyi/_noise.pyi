@@ -5,6 +5,8 @@ import numpy.typing as npt
 
 SMALLEST_SIGMA: float
 LARGEST_SIGMA: float
+SMALLEST_SCALE: float
+LARGEST_SCALE: float
 LARGEST_POPULATION: int
 
 class ChaCha20:
@@ -20,8 +22,8 @@ class ChaCha20:
     def noise(
         self, gaussian: bool, add: bool, out: npt.NDArray[Any], scale: float, threads: int
     ) -> None: ...
-    def add_discrete_gaussian(
-        self, out: npt.NDArray[np.int64], sigma: float, threads: int
+    def add_integers(
+        self, gaussian: bool, out: npt.NDArray[np.int64], scale: float, threads: int
     ) -> None: ...
     def poisson_sample(self, population: int, rate: float) -> npt.NDArray[np.int64]: ...
     def choose(self, population: int, size: int) -> npt.NDArray[np.int64]: ...

@@ -69,7 +69,17 @@ cdef extern from "renyi/sgd/continuous_noise.hpp" namespace "renyi" nogil:
 cdef extern from "renyi/sgd/discrete_gaussian.hpp" namespace "renyi" nogil:
     double kSmallestSigma
     double kLargestSigma
-    void add_discrete_gaussian(const ChaChaStream&, double sigma, int64_t* out, size_t count, int threads)
+    cdef cppclass DiscreteGaussian:
+        DiscreteGaussian(double sigma)
+
+cdef extern from "renyi/sgd/discrete_laplace.hpp" namespace "renyi" nogil:
+    double kSmallestScale
+    double kLargestScale
+    cdef cppclass DiscreteLaplace:
+        DiscreteLaplace(double scale)
+
+cdef extern from "renyi/sgd/integer_noise.hpp" namespace "renyi" nogil:
+    void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
 cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
     cbool add_to_grid(const float* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
@@ -91,6 +101,8 @@ cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
 
 SMALLEST_SIGMA = kSmallestSigma
 LARGEST_SIGMA = kLargestSigma
+SMALLEST_SCALE = kSmallestScale
+LARGEST_SCALE = kLargestScale
 LARGEST_POPULATION = kLargestPopulation
 
 ctypedef fused real:
@@ -186,12 +198,15 @@ cdef class ChaCha20:
             with nogil:
                 make_noise(law, target, r.stream, r.first, scale, &out[0], count, threads)
 
-    def add_discrete_gaussian(self, int64_t[::1] out, double sigma, int threads):
+    def add_integers(self, bint gaussian, int64_t[::1] out, double scale, int threads):
         cdef size_t count = out.shape[0]
         cdef ChaChaStream stream = self.generator.derive()
         if count:
             with nogil:
-                add_discrete_gaussian(stream, sigma, &out[0], count, threads)
+                if gaussian:
+                    add_integer_noise(stream, DiscreteGaussian(scale), &out[0], count, threads)
+                else:
+                    add_integer_noise(stream, DiscreteLaplace(scale), &out[0], count, threads)
 
     def poisson_sample(self, int64_t population, double rate):
         cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())

@@ -87,21 +87,29 @@ def test_the_number_of_threads_changes_nothing(noise, dtype):
     assert one.dtype == dtype
 
 
-def test_discrete_gaussian_by_chi_square():
-    for sigma in (0.4, 1.0, 2.5, 7.0):
-        y = sgd.discrete_gaussian_noise(100_000, sigma, generator=seeded(9))
-        reach = math.ceil(4.2 * sigma)
-        inside = np.arange(-reach, reach + 1)
-        with mpmath.workdps(30):
-            total = mpmath.nsum(lambda k, s=sigma: mpmath.exp(-(k**2) / (2 * s**2)), [-200, 200])
-            mass = [float(mpmath.exp(-(k**2) / (2 * sigma**2)) / total) for k in map(float, inside)]
-        expected = len(y) * np.array([*mass, 1 - sum(mass)])
-        seen = np.array([*(np.count_nonzero(y == k) for k in inside), sum(abs(y) > reach)])
-        keep = expected > 5
-        chi_square = float((((seen - expected) ** 2 / expected)[keep]).sum())
-        freedom = int(keep.sum()) - 1
-        cube_root = (chi_square / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)
-        assert cube_root / math.sqrt(2 / (9 * freedom)) < 4.3, sigma
+@pytest.mark.parametrize(
+    ("noise", "log_mass", "tail"),
+    [
+        (sgd.discrete_gaussian_noise, lambda z: -z * z / 2, 4.2),
+        (sgd.discrete_laplace_noise, lambda z: -abs(z), 9.0),
+    ],
+    ids=["gaussian", "laplace"],
+)
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5, 7.0])
+def test_integers_by_chi_square(noise, log_mass, tail, scale):
+    y = noise(100_000, scale, generator=seeded(9))
+    reach = math.ceil(tail * scale)
+    inside = np.arange(-reach, reach + 1)
+    with mpmath.workdps(30):
+        total = mpmath.nsum(lambda k: mpmath.exp(log_mass(k / scale)), [-900, 900])
+        mass = [float(mpmath.exp(log_mass(k / scale)) / total) for k in map(float, inside)]
+    expected = len(y) * np.array([*mass, 1 - sum(mass)])
+    seen = np.array([*(np.count_nonzero(y == k) for k in inside), sum(abs(y) > reach)])
+    keep = expected > 5
+    chi_square = float((((seen - expected) ** 2 / expected)[keep]).sum())
+    freedom = int(keep.sum()) - 1
+    cube_root = (chi_square / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)
+    assert cube_root / math.sqrt(2 / (9 * freedom)) < 4.3
 
 
 def test_added_in_place_whatever_the_layout():
@@ -127,9 +135,14 @@ def test_out_is_filled_whatever_its_layout():
     out = np.empty((40, 30))[::2]
     assert sgd.laplace_noise((20, 30), 1.0, generator=seeded(), out=out) is out
     assert np.array_equal(out, reference)
-    integers = np.zeros((6, 4), np.int64)[:, ::2]
-    sgd.add_discrete_gaussian_noise(integers, 100.0, generator=seeded())
-    assert np.array_equal(integers, sgd.discrete_gaussian_noise((6, 2), 100.0, generator=seeded()))
+    for add, noise in (
+        (sgd.add_discrete_gaussian_noise, sgd.discrete_gaussian_noise),
+        (sgd.add_discrete_laplace_noise, sgd.discrete_laplace_noise),
+    ):
+        integers = np.zeros((6, 4), np.int64)[:, ::2]
+        assert add(integers, 100.0, generator=seeded()) is integers
+        assert np.array_equal(integers, noise((6, 2), 100.0, generator=seeded()))
+        assert np.array_equal(integers, noise((6, 2), 100.0, generator=seeded(), threads=3))
 
 
 def test_a_single_precision_scale_is_rounded_up():
@@ -194,6 +207,8 @@ READ_ONLY.flags.writeable = False
         ),
         (lambda: sgd.discrete_gaussian_noise(3, 2.0**41), ValueError, "2^40], got 2199023255552.0"),
         (lambda: sgd.add_discrete_gaussian_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
+        (lambda: sgd.discrete_laplace_noise(3, 0.0), ValueError, "scale must be a number in [2^-"),
+        (lambda: sgd.add_discrete_laplace_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
         (
             lambda: SecureGenerator(insecure_reproducible=-1),
             ValueError,

@@ -13,11 +13,15 @@ from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
 from renyi.sgd.domains import Ball, Box, Interval
 from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
-from renyi.sgd.noise import (
+from renyi.sgd.integer_noise import (
     add_discrete_gaussian_noise,
+    add_discrete_laplace_noise,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
+)
+from renyi.sgd.noise import (
     add_gaussian_noise,
     add_laplace_noise,
-    discrete_gaussian_noise,
     gaussian_noise,
     laplace_noise,
 )
@@ -55,11 +59,13 @@ __all__ = [
     "TrainingPlan",
     "UpdateRule",
     "add_discrete_gaussian_noise",
+    "add_discrete_laplace_noise",
     "add_gaussian_noise",
     "add_laplace_noise",
     "average_clipped_at_half",
     "clip_and_sum",
     "discrete_gaussian_noise",
+    "discrete_laplace_noise",
     "gaussian_noise",
     "ghost_clip_and_sum",
     "ghost_norms",

@@ -7,7 +7,7 @@ from typing import Any
 from renyi._noise import LARGEST_SIGMA, SMALLEST_SIGMA
 from renyi.sgd._rows import Array
 from renyi.sgd.grid import Grid
-from renyi.sgd.noise import add_discrete_gaussian_noise
+from renyi.sgd.integer_noise import add_discrete_gaussian_noise
 
 __all__ = ["add_noise_on_grid", "sigma_of"]
 

@@ -1,11 +1,11 @@
-"""Noise: Gaussian and Laplace as floating-point numbers, the discrete Gaussian exactly.
+"""Noise: Gaussian and Laplace, as floating-point numbers.
 
 All of it comes from ChaCha20. For every k, a floating-point number of unit scale is, except with
 probability 2^-k, within ``(c + 2^(k - 62)) R`` of an ideal variable, with c = 2^-20 for float32 and
 2^-49 for float64, R being the radius of its Gaussian pair or its own size. The largest values are
 9.42 standard deviations and 44.36 Laplace scales. As with every noise of floating-point numbers,
 which of them can be reached depends on what it is added to (Mironov 2012, CCS): where each bit
-counts, use the discrete Gaussian on a `Grid`.
+counts, add noise to integers, see `add_discrete_laplace_noise` and `Grid`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import LARGEST_SIGMA, SMALLEST_SIGMA
-from renyi._validation import real_of
 from renyi.sgd._arrays import fresh, in_memory_order, noisy_array, single_scale
 from renyi.sgd._generator import generator_of
 from renyi.sgd._threads import threads_of
 
 __all__ = [
-    "add_discrete_gaussian_noise",
     "add_gaussian_noise",
     "add_laplace_noise",
-    "discrete_gaussian_noise",
     "gaussian_noise",
     "laplace_noise",
 ]
@@ -135,74 +131,6 @@ def add_laplace_noise(
     True
     """
     return _add(False, array, scale, generator, threads)
-
-
-def discrete_gaussian_noise(
-    shape: Shape, sigma: float, *, generator: Any = None, threads: int | None = None
-) -> npt.NDArray[np.int64]:
-    """Independent integers of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly.
-
-    Nothing is rounded on the way: ``sigma`` is the rational number the float is.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Shape of the result.
-    sigma : float
-        In [2^-20, 2^40]; close to the standard deviation where it is not small.
-    generator, threads
-        As for `gaussian_noise`.
-
-    Returns
-    -------
-    ndarray of int64
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
-
-    Examples
-    --------
-    >>> noise = discrete_gaussian_noise(10_000, 20.0)
-    >>> bool(19.0 < noise.std() < 21.0)
-    True
-    """
-    out = np.zeros(shape, np.int64)
-    return add_discrete_gaussian_noise(out, sigma, generator=generator, threads=threads)
-
-
-def add_discrete_gaussian_noise(
-    array: npt.NDArray[np.int64], sigma: float, *, generator: Any = None, threads: int | None = None
-) -> npt.NDArray[np.int64]:
-    """Add `discrete_gaussian_noise` to an int64 array in place, and return it.
-
-    Sums wrap around at 2^63, as NumPy's do.
-
-    Examples
-    --------
-    >>> counts = np.array([10, 20, 30])
-    >>> add_discrete_gaussian_noise(counts, 2.0).dtype
-    dtype('int64')
-    """
-    allowed = "a number in [2^-20, 2^40]"
-    number = real_of(sigma, "sigma", allowed)
-    if not SMALLEST_SIGMA <= number <= LARGEST_SIGMA:
-        raise ValueError(f"sigma must be {allowed}, got {sigma!r}")
-    noisy_array(array, "array", (np.int64,))
-    source, count = generator_of(generator), threads_of(threads)
-    flat = in_memory_order(array)
-    if flat is None:
-        noise = np.zeros(array.size, np.int64)
-        source._core.add_discrete_gaussian(noise, number, count)
-        array += noise.reshape(array.shape)
-    else:
-        source._core.add_discrete_gaussian(flat, number, count)
-    return array
 
 
 def _noise(

@@ -1,5 +1,5 @@
 // Exact Bernoulli variables of probability e^-x against intervals, the integers they rest on, and the discrete Gaussian
-// against its mass function.
+// and Laplace laws against their mass functions.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "renyi/sgd/discrete_gaussian.hpp"
 #include "renyi/sgd/exact_exponential.hpp"
+#include "renyi/sgd/integer_noise.hpp"
 
 using namespace renyi;
 
@@ -70,21 +71,26 @@ void both_paths() {
     }
 }
 
-void law(double sigma) {
+double log_mass(const DiscreteGaussian&, double z) { return -0.5 * z * z; }
+double log_mass(const DiscreteLaplace&, double z) { return -std::fabs(z); }
+
+template <class Law>
+void law(double scale) {
     constexpr std::size_t kCount = 100000;
     std::vector<std::int64_t> y(kCount), again(kCount);
-    const ChaChaStream stream{{3, static_cast<std::uint32_t>(1000 * sigma)}, 0};
-    add_discrete_gaussian(stream, sigma, y.data(), kCount, 1);
-    add_discrete_gaussian(stream, sigma, again.data(), kCount, 3);
+    const ChaChaStream stream{{3, static_cast<std::uint32_t>(1000 * scale)}, 0};
+    const Law noise(scale);
+    add_integer_noise(stream, noise, y.data(), kCount, 1);
+    add_integer_noise(stream, noise, again.data(), kCount, 3);
     CHECK(y == again);
     // Cells of width max(1, sigma / 8) about zero, those expected less than 20 times in one.
-    const auto width = static_cast<std::int64_t>(std::fmax(1.0, sigma / 8));
-    const auto reach = static_cast<std::int64_t>(40 * std::fmax(sigma, 1.0));
+    const auto width = static_cast<std::int64_t>(std::fmax(1.0, scale / 8));
+    const auto reach = static_cast<std::int64_t>(40 * std::fmax(scale, 1.0));
     std::map<std::int64_t, double> mass, seen;
     const auto cell = [&](std::int64_t v) { return (v + reach) / width; };
     double total = 0.0;
     for (std::int64_t v = -reach; v <= reach; ++v) {
-        const double m = std::exp(-0.5 * (static_cast<double>(v) / sigma) * (static_cast<double>(v) / sigma));
+        const double m = std::exp(log_mass(noise, static_cast<double>(v) / scale));
         mass[cell(v)] += m, total += m;
     }
     for (const std::int64_t v : y) seen[cell(v)] += 1.0;
@@ -106,17 +112,19 @@ void law(double sigma) {
     if (freedom <= 1) CHECK_THAT(rest_seen, <=, 60.0);
 }
 
-void moments(double sigma) {
+// Of the square the variance is given.
+template <class Law>
+void moments(double scale, double variance, double of_square) {
     constexpr std::size_t kCount = 100000;
     std::vector<std::int64_t> y(kCount);
-    add_discrete_gaussian({{4}, 0}, sigma, y.data(), kCount, 2);
+    add_integer_noise({{4}, 0}, Law(scale), y.data(), kCount, 2);
     double first = 0.0, second = 0.0;
     for (const auto v : y) {
-        const double z = static_cast<double>(v) / sigma;
+        const double z = static_cast<double>(v) / scale;
         first += z, second += z * z;
     }
-    CHECK_THAT(std::fabs(first / kCount), <, 5 / std::sqrt(1.0 * kCount));
-    CHECK_THAT(std::fabs(second / kCount - 1), <, 5 * std::sqrt(2.0 / kCount));
+    CHECK_THAT(std::fabs(first / kCount), <, 5 * std::sqrt(variance / kCount));
+    CHECK_THAT(std::fabs(second / kCount - variance), <, 5 * std::sqrt(of_square / kCount));
 }
 
 }  // namespace
@@ -125,7 +133,13 @@ int main() {
     naturals();
     comparisons();
     both_paths();
-    for (const double sigma : {kSmallestSigma, 0.25, 0.5, 1.0, 1.41421356, 1.5, 3.0, 100.7, 4096.0}) law(sigma);
-    for (const double sigma : {1e6, 3e9, kLargestSigma}) moments(sigma);
+    for (const double scale : {kSmallestSigma, 0.25, 0.5, 1.0, 1.41421356, 1.5, 3.0, 100.7, 4096.0}) {
+        law<DiscreteGaussian>(scale);
+        law<DiscreteLaplace>(scale);
+    }
+    for (const double scale : {1e6, 3e9, kLargestSigma}) {
+        moments<DiscreteGaussian>(scale, 1.0, 2.0);
+        moments<DiscreteLaplace>(scale, 2.0, 20.0);
+    }
     return check::finish();
 }
