@@ -19,6 +19,8 @@ __all__ = [
     "single_scale",
 ]
 
+_LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float32, np.float64)}
+
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
     """Return float32 or float64."""
@@ -67,13 +69,12 @@ def fresh(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt
 
 def single_scale(scale: float, dtype: np.dtype[Any]) -> float:
     """Return a scale in [0, inf), rounded up to a number of ``dtype``: never less noise."""
-    allowed = f"a number in [0, {np.finfo(dtype).max:.4g}]"
+    most = _LARGEST[dtype]
+    allowed = f"a number in [0, {most:.4g}]"
     number = real_of(scale, "scale", allowed)
-    if not 0.0 <= number < math.inf:
+    if not 0.0 <= number <= most:
         raise ValueError(f"scale must be {allowed}, got {scale!r}")
     if dtype == np.float32:
-        if number > float(np.finfo(np.float32).max):
-            raise ValueError(f"scale must be {allowed}, got {scale!r}")
         single = np.float32(number)
         if float(single) < number:
             single = np.nextafter(single, np.float32(math.inf))

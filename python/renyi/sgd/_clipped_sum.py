@@ -199,6 +199,8 @@ class ClippedSum:
 
 def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
     """Diagnostics of several batches, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
     return PrivateDiagnostics(
         np.concatenate([part.norms for part in parts]),
         np.concatenate([part.factors for part in parts]),

@@ -12,6 +12,7 @@ from renyi.sgd._grid_noise import add_noise_on_grid, sigma_of
 from renyi.sgd._rows import Array, Rows
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
+from renyi.sgd.grid import Grid
 from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
 from renyi.sgd.plan import TrainingPlan
 
@@ -46,7 +47,7 @@ class NoisySum:
         )
         _check_dimension(plan, shapes)
         self._threads = threads
-        self._scale()  # raises if the noise is out of range
+        _check_scale(self._scale(), plan.grid)
         self.generator = generator_of(generator)
 
     def checked(self, grads: Any, largest: int, *, last: bool) -> Rows | ClippedSum | None:
@@ -130,11 +131,15 @@ class NoisySum:
                 self.plan.noise_multiplier, share * self.clip_norm.count_noise
             )
             scale = math.nextafter(multiplier * self.clip_norm.value, math.inf)
-        if self.plan.grid is None:
-            gaussian_noise(0, scale)
-        else:
-            sigma_of(self.plan.grid, scale)
         return scale
+
+
+def _check_scale(scale: float, grid: Grid | None) -> None:
+    """Refuse noise that there is not, before there is a sum."""
+    if grid is None:
+        gaussian_noise(0, scale)
+    else:
+        sigma_of(grid, scale)
 
 
 def _check_dimension(plan: TrainingPlan, shapes: Any) -> None:

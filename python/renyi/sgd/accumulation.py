@@ -103,7 +103,7 @@ class ClipAccumulator:
     @property
     def parts(self) -> int:
         """Parts added since the last sum was taken."""
-        return len(self._diagnostics) - 1
+        return len(self._diagnostics)
 
     @property
     def batch_size(self) -> int:
@@ -112,8 +112,7 @@ class ClipAccumulator:
 
     def _start(self) -> None:
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
-        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
-        self._diagnostics = [PrivateDiagnostics(np.empty(shape), np.empty(shape))]
+        self._diagnostics: list[PrivateDiagnostics] = []
         self._torn = False  # True while a part is being added
 
     def add(self, grads: Any) -> ClipAccumulator:
@@ -207,11 +206,15 @@ class ClipAccumulator:
             self._rule.bounds,
             self._clipping,
             self._adjacency,
-            joined(self._diagnostics),
+            joined(self._diagnostics or [self._of_no_rows()]),
             self._grid,
         )
         self._start()
         return result
+
+    def _of_no_rows(self) -> PrivateDiagnostics:
+        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
+        return PrivateDiagnostics(np.empty(shape), np.empty(shape))
 
     def _sensitivity(self) -> float:
         if self._grid is None:
