@@ -172,10 +172,10 @@ class PrivacyCurves:
                 return bracket
         low, high = lattice().epsilon_bounds(delta)
         low, high = _common(bracket, (-math.inf if self._reduces_noise() else low, high))
-        # Next to no loss at all: where no epsilon is found, delta at 0 may still tell.
-        if high == math.inf and low <= 0.0 < delta:
+        # Next to no loss at all: delta at 0 may tell that none is needed.
+        if low <= 0.0 < min(high, delta):
             at_zero = self._delta_bracket(0.0, remove, GOOD_ENOUGH, lattice)[1]
-            high = 0.0 if at_zero <= delta else math.inf
+            high = 0.0 if at_zero <= delta else high
         return low, high
 
     def _delta_bracket(
