@@ -3,8 +3,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SMALLEST_SIGMA: float
-LARGEST_SIGMA: float
 SMALLEST_SCALE: float
 LARGEST_SCALE: float
 LARGEST_POPULATION: int

@@ -67,8 +67,6 @@ cdef extern from "renyi/sgd/continuous_noise.hpp" namespace "renyi" nogil:
                     int threads)
 
 cdef extern from "renyi/sgd/discrete_gaussian.hpp" namespace "renyi" nogil:
-    double kSmallestSigma
-    double kLargestSigma
     cdef cppclass DiscreteGaussian:
         DiscreteGaussian(double sigma)
 
@@ -99,8 +97,6 @@ cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
     void shuffle(WordSource&, int64_t* order, size_t size)
 
 
-SMALLEST_SIGMA = kSmallestSigma
-LARGEST_SIGMA = kLargestSigma
 SMALLEST_SCALE = kSmallestScale
 LARGEST_SCALE = kLargestScale
 LARGEST_POPULATION = kLargestPopulation

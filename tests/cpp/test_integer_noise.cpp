@@ -133,11 +133,11 @@ int main() {
     naturals();
     comparisons();
     both_paths();
-    for (const double scale : {kSmallestSigma, 0.25, 0.5, 1.0, 1.41421356, 1.5, 3.0, 100.7, 4096.0}) {
+    for (const double scale : {kSmallestScale, 0.25, 0.5, 1.0, 1.41421356, 1.5, 3.0, 100.7, 4096.0}) {
         law<DiscreteGaussian>(scale);
         law<DiscreteLaplace>(scale);
     }
-    for (const double scale : {1e6, 3e9, kLargestSigma}) {
+    for (const double scale : {1e6, 3e9, kLargestScale}) {
         moments<DiscreteGaussian>(scale, 1.0, 2.0);
         moments<DiscreteLaplace>(scale, 2.0, 20.0);
     }

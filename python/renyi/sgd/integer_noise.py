@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import LARGEST_SCALE, LARGEST_SIGMA, SMALLEST_SCALE, SMALLEST_SIGMA
+from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE
 from renyi._validation import real_of
 from renyi.sgd._arrays import in_memory_order, noisy_array
 from renyi.sgd._generator import generator_of
@@ -77,7 +77,7 @@ def add_discrete_gaussian_noise(
     >>> add_discrete_gaussian_noise(counts, 2.0).dtype
     dtype('int64')
     """
-    number = _number(sigma, "sigma", SMALLEST_SIGMA, LARGEST_SIGMA)
+    number = _scale_of(sigma, "sigma")
     return _add(True, array, number, generator, threads)
 
 
@@ -88,12 +88,10 @@ def discrete_laplace_noise(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Shape of the result.
     scale : float
         In [2^-20, 2^40].
-    generator, threads
-        As for `gaussian_noise`.
+    shape, generator, threads
+        As for `discrete_gaussian_noise`.
 
     Returns
     -------
@@ -137,14 +135,14 @@ def add_discrete_laplace_noise(
     >>> round(PLDAccountant().compose(DiscreteLaplace(2.0)).get_epsilon(0.0), 6)
     0.5
     """
-    number = _number(scale, "scale", SMALLEST_SCALE, LARGEST_SCALE)
+    number = _scale_of(scale, "scale")
     return _add(False, array, number, generator, threads)
 
 
-def _number(value: object, name: str, least: float, most: float) -> float:
+def _scale_of(value: object, name: str) -> float:
     allowed = "a number in [2^-20, 2^40]"
     number = real_of(value, name, allowed)
-    if not least <= number <= most:
+    if not SMALLEST_SCALE <= number <= LARGEST_SCALE:
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return number
 

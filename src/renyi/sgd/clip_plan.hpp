@@ -12,8 +12,6 @@ struct Tile {
     std::size_t array, first, count;
 };
 
-constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
-
 struct ClipPlan {
     std::vector<Tile> tiles;
     std::vector<const RowKernels*> kernels;  // of each array

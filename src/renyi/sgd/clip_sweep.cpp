@@ -13,7 +13,7 @@ ClipSweep::ClipSweep(const ClipTask& task, const ClipPlan& plan)
       own_squares_(plan.block_rows != 0 ? squares_needed(plan) : 0),
       factors_(plan.group_rows * std::max<std::size_t>(task.bounds.size(), 1)),
       norms_(task.bounds.size()),
-      scratch_(plan.gathers ? kGatheredRows * kGatherPitch : 0) {}
+      reader_(plan.gathers) {}
 
 void ClipSweep::run(Range rows, void* const* sums) noexcept {
     run(rows, {0, plan_.tiles.size()}, sums, {&own_squares_, nullptr, true});
@@ -49,14 +49,7 @@ void ClipSweep::read(Range rows, Range tiles) noexcept {
 
 void ClipSweep::read_tile(Range rows, std::size_t index, double* squares) noexcept {
     const Tile& tile = plan_.tiles[index];
-    const RowArray& array = task_.arrays[tile.array];
-    const char* row = array.at(rows.first, tile.first);
-    std::ptrdiff_t pitch = array.row_stride;
-    if (!array.contiguous) {
-        gather(array, rows.first, rows.size(), tile.first, tile.count, scratch_.data());
-        row = scratch_.data();
-        pitch = static_cast<std::ptrdiff_t>(kGatherPitch);
-    }
+    auto [row, pitch] = reader_.read(task_.arrays[tile.array], rows.first, rows.size(), tile.first, tile.count);
     for (std::size_t r = 0; r < rows.size(); ++r, row += pitch, squares += plan_.tiles.size())
         *squares = plan_.kernels[tile.array]->sum_squares(row, tile.count);
 }
@@ -111,10 +104,7 @@ RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
 }
 
 const char* ClipSweep::row_of(const Tile& tile, std::size_t row) noexcept {
-    const RowArray& array = task_.arrays[tile.array];
-    if (array.contiguous) return array.at(row, tile.first);
-    gather(array, row, 1, tile.first, tile.count, scratch_.data());
-    return scratch_.data();
+    return reader_.read(task_.arrays[tile.array], row, 1, tile.first, tile.count).first;
 }
 
 }  // namespace renyi

@@ -40,7 +40,7 @@ private:
     double* squares_ = nullptr;       // of the present group: rows x tiles
     std::vector<RowFactor> factors_;  // of the group that was read last: rows x norms
     std::vector<RowNorm> norms_;      // of one row
-    std::vector<char> scratch_;
+    RowReader reader_;
 };
 
 }  // namespace renyi

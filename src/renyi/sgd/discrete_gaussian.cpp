@@ -8,13 +8,9 @@
 namespace renyi {
 
 DiscreteGaussian::DiscreteGaussian(double sigma) noexcept
-    : sigma_(sigma), proposal_(std::ldexp(1.0, DiscreteLaplace(sigma).log_modulus())) {
-    int exponent;
-    const double mantissa = std::frexp(sigma, &exponent);
-    quotient_ = std::ldexp(sigma, -proposal_.log_modulus());
-    integer_ = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
-    shift_ = 53 - exponent;
-}
+    : sigma_(sigma),
+      quotient_(std::ldexp(sigma, -sigma_.log_modulus)),
+      proposal_(std::ldexp(1.0, sigma_.log_modulus)) {}
 
 std::int64_t DiscreteGaussian::operator()(WordSource& words) const {
     for (;;) {
@@ -23,12 +19,12 @@ std::int64_t DiscreteGaussian::operator()(WordSource& words) const {
         // With a = y / sigma and b = sigma / t (exact), z = a - b is off by u (a + |z|), and z^2/2 by less than
         // |z| u (a + |z|) + 3u z^2 / 2 + ... <= 4u (a + b)^2; for g <= 64, |z| < 12 and b < 1.5 make that less than
         // 2^-42.
-        const double a = static_cast<double>(y) / sigma_, z = a - quotient_;
+        const double a = static_cast<double>(y) / sigma_.value, z = a - quotient_;
         const double g = 0.5 * z * z, error = 0x1p-50 * (a + quotient_) * (a + quotient_);
         const auto exact = [&] {  // (y t - sigma^2)^2 / (2 sigma^2 t^2), times 4^(2 shift) above and below
-            const Natural square = Natural(integer_) * Natural(integer_);
-            const auto twice = static_cast<std::size_t>(2 * shift_);
-            const auto log_t = static_cast<std::size_t>(proposal_.log_modulus());
+            const Natural square = Natural(sigma_.integer) * Natural(sigma_.integer);
+            const auto twice = static_cast<std::size_t>(2 * sigma_.shift);
+            const auto log_t = static_cast<std::size_t>(sigma_.log_modulus);
             const Natural product = Natural(y).times_power_of_two(twice + log_t);
             const Natural difference = product < square ? square - product : product - square;
             return Fraction{difference * difference, square.times_power_of_two(twice + 2 * log_t + 1)};

@@ -4,7 +4,7 @@
 // e^(-|y|/t), accepted with probability e^-g, g = (|y| - sigma^2/t)^2 / (2 sigma^2). Any t > 0 gives the law; here it
 // is the power of two next to sigma, at least 1, so that a quotient by t is exact. Proposals are exact
 // (discrete_laplace.hpp) and so is their acceptance, sigma is the rational number that the double is: nothing is
-// rounded, the law of the output is the discrete Gaussian itself for every sigma in [kSmallestSigma, kLargestSigma].
+// rounded, the law of the output is the discrete Gaussian itself for every sigma in [kSmallestScale, kLargestScale].
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,15 @@
 
 namespace renyi {
 
-constexpr double kSmallestSigma = 0x1p-20;
-constexpr double kLargestSigma = 0x1p40;
-
 class DiscreteGaussian {
 public:
     explicit DiscreteGaussian(double sigma) noexcept;
     std::int64_t operator()(WordSource& words) const;
 
 private:
-    double sigma_, quotient_;  // sigma / t
+    ExactScale sigma_;
+    double quotient_;  // sigma / t
     DiscreteLaplace proposal_;
-    std::uint64_t integer_;  // sigma = integer 2^-shift
-    int shift_;
 };
 
 }  // namespace renyi

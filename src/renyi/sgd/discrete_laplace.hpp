@@ -16,20 +16,25 @@ namespace renyi {
 constexpr double kSmallestScale = 0x1p-20;
 constexpr double kLargestScale = 0x1p40;
 
+// A scale as the rational number it is, and the power of two next to it, at least 1.
+struct ExactScale {
+    explicit ExactScale(double scale) noexcept;
+
+    double value;
+    int log_modulus;
+    std::uint64_t integer;  // value = integer 2^-shift
+    int shift;              // > 0
+};
+
 class DiscreteLaplace {
 public:
-    explicit DiscreteLaplace(double scale) noexcept;
+    explicit DiscreteLaplace(double scale) noexcept : scale_(scale) {}
     std::int64_t operator()(WordSource& words) const;
-
-    int log_modulus() const noexcept { return log_t_; }
 
 private:
     bool accepts(WordSource& words, std::uint64_t distance) const;  // with probability e^(-distance / scale)
 
-    double scale_;
-    int log_t_;
-    std::uint64_t integer_;  // scale = integer 2^-shift
-    int shift_;
+    ExactScale scale_;
 };
 
 }  // namespace renyi

@@ -5,11 +5,14 @@
 
 namespace renyi {
 
+namespace {
+
+constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
+
+}  // namespace
+
 GroupSum::GroupSum(const ClipTask& task, const ClipPlan& plan)
-    : task_(task),
-      plan_(plan),
-      norms_(std::max<std::size_t>(task.bounds.size(), 1)),
-      scratch_(plan.gathers ? kGatheredRows * kGatherPitch : 0) {}
+    : task_(task), plan_(plan), norms_(std::max<std::size_t>(task.bounds.size(), 1)), reader_(plan.gathers) {}
 
 // Some rows at once along a run of tiles, then the next rows: memory is read in long runs, few of them at a time, and
 // the run of the sum stays in a cache meanwhile.
@@ -30,17 +33,12 @@ void GroupSum::add_tile(const Tile& tile, Range rows, const RowFactor* factors, 
     char* const sum = static_cast<char*>(sums[tile.array]) + tile.first * item;
     if (rows.first == 0 && plan_.block_rows == 0 && !task_.adds_to_sums) std::memset(sum, 0, tile.count * item);
     if (!task_.groups.empty()) factors += task_.groups[tile.array];
-    if (array.contiguous) {
-        add_rows(tile, rows.size(), array.at(rows.first, tile.first), array.row_stride, factors, sum);
-    } else {
-        gather(array, rows.first, rows.size(), tile.first, tile.count, scratch_.data());
-        add_rows(tile, rows.size(), scratch_.data(), static_cast<std::ptrdiff_t>(kGatherPitch), factors, sum);
-    }
+    add_rows(tile, rows.size(), reader_.read(array, rows.first, rows.size(), tile.first, tile.count), factors, sum);
 }
 
 // Rows that go by one factor each, at once; those of factor 0 are not read: they need not be finite.
-void GroupSum::add_rows(const Tile& tile, std::size_t count, const char* row, std::ptrdiff_t pitch,
-                        const RowFactor* factor, char* sum) noexcept {
+void GroupSum::add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor,
+                        char* sum) noexcept {
     const RowKernels& kernels = *plan_.kernels[tile.array];
     const void* rows[kRowsAtOnce];
     double factors[kRowsAtOnce];
@@ -49,7 +47,8 @@ void GroupSum::add_rows(const Tile& tile, std::size_t count, const char* row, st
         kernels.add(sum, rows, factors, waiting, tile.count);
         waiting = 0;
     };
-    for (std::size_t r = 0; r < count; ++r, row += pitch, factor += norms_) {
+    const char* row = given.first;
+    for (std::size_t r = 0; r < count; ++r, row += given.pitch, factor += norms_) {
         if (factor->factor == 0.0) continue;
         if (!factor->narrow) {
             add_waiting();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "renyi/sgd/clip_plan.hpp"
 
@@ -22,13 +21,12 @@ public:
 
 private:
     void add_tile(const Tile& tile, Range rows, const RowFactor* factors, void* const* sums) noexcept;
-    void add_rows(const Tile& tile, std::size_t count, const char* row, std::ptrdiff_t pitch, const RowFactor* factor,
-                  char* sum) noexcept;
+    void add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor, char* sum) noexcept;
 
     const ClipTask& task_;
     const ClipPlan& plan_;
     std::size_t norms_;
-    std::vector<char> scratch_;
+    RowReader reader_;
 };
 
 }  // namespace renyi

@@ -112,8 +112,6 @@ void gather_as(const RowArray& array, std::size_t row, std::size_t rows, std::si
     }
 }
 
-}  // namespace
-
 void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first, std::size_t n,
             char* scratch) noexcept {
     // Rows that lie far apart one after the other: their lines of memory stay in the first-level cache meanwhile.
@@ -132,6 +130,15 @@ void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_
                 break;
         }
     }
+}
+
+}  // namespace
+
+TileRows RowReader::read(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first,
+                         std::size_t n) noexcept {
+    if (array.contiguous) return {array.at(row, first), array.row_stride};
+    gather(array, row, rows, first, n, scratch_.data());
+    return {scratch_.data(), static_cast<std::ptrdiff_t>(kGatherPitch)};
 }
 
 }  // namespace renyi

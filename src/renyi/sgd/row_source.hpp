@@ -36,8 +36,22 @@ constexpr std::size_t kGatheredRows = 64;
 // Between gathered rows: not a multiple of the page, which would put all of them into the same set of the cache.
 constexpr std::size_t kGatherPitch = kTile * sizeof(double) + 128;
 
-// Elements [first, first + n) of `rows` <= kGatheredRows rows to scratch + i kGatherPitch.
-void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first, std::size_t n,
-            char* scratch) noexcept;
+// Rows of a tile, `pitch` bytes apart.
+struct TileRows {
+    const char* first;
+    std::ptrdiff_t pitch;
+};
+
+// Tiles where they are, or gathered in memory of its own, until the next.
+class RowReader {
+public:
+    explicit RowReader(bool gathers) : scratch_(gathers ? kGatheredRows * kGatherPitch : 0) {}
+
+    // Elements [first, first + n), n <= kTile, of `rows` <= kGatheredRows rows.
+    TileRows read(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first, std::size_t n) noexcept;
+
+private:
+    std::vector<char> scratch_;
+};
 
 }  // namespace renyi
