@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renyi.sgd._batch_sampler import BatchSampler
-from renyi.sgd._plan_arguments import Sampling
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+
+if TYPE_CHECKING:
+    from renyi.sgd.plan import TrainingPlan
 
 __all__ = ["sampler_for"]
 
 
-def sampler_for(sampling: Sampling, population: int, size: int, generator: Any) -> BatchSampler:
-    """Return a sampler of batches of ``size``: expected, exact or at most."""
-    if sampling == "poisson":
-        return PoissonSampler(population, size / population, generator=generator)
-    if sampling == "fixed_size":
-        return FixedSizeSampler(population, size, generator=generator)
-    return ShuffledSampler(population, -(-population // size), generator=generator)
+def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
+    """Return a sampler of the batches of a plan."""
+    if plan.sampling == "poisson":
+        return PoissonSampler(plan.population, plan.sample_rate, generator=generator)
+    if plan.sampling == "fixed_size":
+        return FixedSizeSampler(plan.population, plan.batch_size, generator=generator)
+    return ShuffledSampler(plan.population, plan.steps_per_release, generator=generator)

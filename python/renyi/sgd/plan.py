@@ -269,7 +269,7 @@ class TrainingPlan:
 
     def sampler(self, *, generator: Any = None) -> BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
-        sampler = sampler_for(self.sampling, self.population, self.batch_size, generator)
+        sampler = sampler_for(self, generator)
         sampler.steps = self.steps
         return sampler
 
