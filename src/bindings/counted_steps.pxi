@@ -6,7 +6,7 @@ cdef extern from "<span>" namespace "std" nogil:
         Steps()
         Steps(const SampledStep*, size_t)
 
-cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/loss/sampled_step.hpp" namespace "renyi" nogil:
     cdef struct SampledStep:
         double q
         double sigma

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/curve/bent_contour.hpp"
 #include "renyi/curve/privacy_curve.hpp"
+#include "renyi/transform/split_sum.hpp"
 
 using namespace renyi;
 
@@ -34,15 +34,14 @@ constexpr Point kPoints[] = {
 void stored_points() {
     for (const Point& p : kPoints) {
         const SampledStep steps[] = {{p.q, p.sigma, p.count}};
-        CurveAnswer answer;
+        Bracket answer;
         curve_delta(steps, p.direction, {&p.epsilon, 1}, &answer);
-        CHECK(answer.certified);
-        CHECK_THAT(answer.bracket.lower, <=, p.delta * (1.0 + 0x1p-52));
-        CHECK_THAT(answer.bracket.upper, >=, p.delta * (1.0 - 0x1p-52));
-        CHECK_THAT(answer.bracket.upper - answer.bracket.lower, <=, 1e-10 * p.delta);
+        CHECK_THAT(answer.lower, <=, p.delta * (1.0 + 0x1p-52));
+        CHECK_THAT(answer.upper, >=, p.delta * (1.0 - 0x1p-52));
+        CHECK_THAT(answer.upper - answer.lower, <=, 1e-10 * p.delta);
         curve_epsilon(steps, p.direction, {&p.delta, 1}, &answer);
-        CHECK_THAT(answer.bracket.lower, <=, p.epsilon * (1.0 + 1e-15));
-        CHECK_THAT(answer.bracket.upper, >=, p.epsilon * (1.0 - 1e-15));
+        CHECK_THAT(answer.lower, <=, p.epsilon * (1.0 + 1e-15));
+        CHECK_THAT(answer.upper, >=, p.epsilon * (1.0 - 1e-15));
     }
 }
 
@@ -59,20 +58,25 @@ void reuse() {
 
     const SampledStep one[] = {{0.01, 1.0, 1.0}};
     const double times[] = {9000.0, 9500.0, 10000.0}, delta = 1e-5;
-    CurveAnswer after[3], whole;
+    Bracket after[3], whole;
     curve_epsilon_after({}, one, Direction::remove, times, delta, after);
     curve_epsilon(steps, Direction::remove, {&delta, 1}, &whole);
-    CHECK_THAT(after[2].bracket.lower, <=, whole.bracket.upper);
-    CHECK_THAT(after[2].bracket.upper, >=, whole.bracket.lower);
+    CHECK_THAT(after[2].lower, <=, whole.upper);
+    CHECK_THAT(after[2].upper, >=, whole.lower);
 }
 
 void routes_agree() {
     const SampledStep steps[] = {{0.05, 2.0, 40}};
     for (const double epsilon : {0.1, 0.5, 1.5}) {
-        const Estimate bent = bent_delta(steps, Direction::remove, epsilon);
-        const Bracket vertical = certified_delta(steps, Direction::remove, epsilon, 1e-5);
-        CHECK_THAT(std::fabs(bent.value / vertical.upper - 1.0), <=, 1e-9);
-        CHECK_THAT(rough_delta(steps, Direction::remove, epsilon), >=, vertical.lower);
+        Bracket line;
+        curve_delta(steps, Direction::remove, {&epsilon, 1}, &line);
+        SplitSum split(steps, SampledPair::remove);
+        CHECK(split.place(epsilon));
+        const Bracket sum = split.delta(epsilon);
+        CHECK_THAT(sum.lower, <=, line.upper);
+        CHECK_THAT(sum.upper, >=, line.lower);
+        CHECK_THAT(sum.upper - sum.lower, <=, 1e-10 * sum.upper);
+        CHECK_THAT(rough_delta(steps, Direction::remove, epsilon), >=, line.lower);
     }
 }
 
@@ -80,22 +84,22 @@ void order_does_not_matter() {
     const SampledStep forward[] = {{0.01, 1.0, 10}, {0.02, 1.5, 100}, {1.0, 30.0, 5}, {0.01, 1.0, 40}};
     const SampledStep backward[] = {{0.01, 1.0, 40}, {1.0, 30.0, 5}, {0.02, 1.5, 100}, {0.01, 1.0, 10}};
     const double epsilon = 1.0;
-    CurveAnswer a, b;
+    Bracket a, b;
     curve_delta(forward, Direction::add, {&epsilon, 1}, &a);
     curve_delta(backward, Direction::add, {&epsilon, 1}, &b);
-    CHECK(a.bracket.upper == b.bracket.upper);
-    CHECK(a.bracket.lower == b.bracket.lower);
+    CHECK(a.upper == b.upper);
+    CHECK(a.lower == b.lower);
 }
 
 void edges() {
     const SampledStep steps[] = {{0.01, 1.0, 100}};
     const double beyond = 1.01;  // 100 log(1/0.99) = 1.005
-    CurveAnswer answer;
+    Bracket answer;
     curve_delta(steps, Direction::add, {&beyond, 1}, &answer);
-    CHECK(answer.bracket.upper == 0.0);
+    CHECK(answer.upper == 0.0);
     const SampledStep nothing[] = {{0.0, 1.0, 5}, {0.5, kInfinity, 5}};
     curve_delta(nothing, Direction::remove, {&beyond, 1}, &answer);
-    CHECK(answer.bracket.upper == 0.0);
+    CHECK(answer.upper == 0.0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Dependencies point down: python, bindings, curve and its like, mechanism, loss, special, fp."""
+"""Dependencies point down: python, bindings, curve and its like, mechanism and transform, loss, special, fp."""
 
 import ast
 import re
@@ -15,6 +15,7 @@ FLOOR = {
     "special": 1,
     "loss": 2,
     "mechanism": 3,
+    "transform": 3,
     "curve": 4,
     "iteration": 4,
     "sgd": 4,

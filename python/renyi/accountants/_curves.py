@@ -1,8 +1,7 @@
 """The privacy curves of what was composed, one direction at a time.
 
 Gaussian and Poisson-sampled Gaussian steps are inverted from their moment generating function
-(`renyi._curve`); everything else, and what that route cannot certify, goes through certified
-lattices (`renyi.pld`).
+(`renyi._curve`); everything else goes through certified lattices (`renyi.pld`).
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ Array = npt.NDArray[np.float64]
 Bracket = tuple[float, float]
 Lattice = Callable[[], pld.Composition]
 
-STEPS_RTOL = 1e-6  # of a single number that only lattices can give: of Gaussian steps
-LOSSES_RTOL = 1e-5  # of anything else
-GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
+LOSSES_RTOL = 1e-5  # of a single number that only lattices can give
 LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 
@@ -96,27 +93,17 @@ class PrivacyCurves:
         """
         if deltas.size == 1 and self.is_enough(float(known[0]), float(deltas[0]), remove):
             return np.zeros(1)
-        result = self._fast_epsilons(deltas, remove)
-        lattice = self._lattice(remove, self._plain_rtol())
-        for i in np.flatnonzero(np.isnan(result)):
-            delta = float(deltas[i])
-            if self.is_enough(float(known[i]), delta, remove):
-                result[i] = 0.0
-            else:
-                result[i] = self._epsilon_bracket(delta, remove, STEPS_RTOL, lattice)[1]
-        return result
+        if self._only_steps:
+            return self._step_epsilons(deltas, remove)[1]
+        lattice = self._lattice(remove, LOSSES_RTOL)
+        return np.array([self._epsilon_bracket(float(delta), lattice)[1] for delta in deltas])
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
         """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
-        result = self._fast_deltas(epsilons, remove)
-        lattice = self._lattice(remove, self._plain_rtol())
-        for i in np.flatnonzero(np.isnan(result)):
-            epsilon = float(epsilons[i])
-            if known is not None and self.is_enough(epsilon, float(known[i]), remove):
-                result[i] = 0.0
-            else:
-                result[i] = self._delta_bracket(epsilon, remove, GOOD_ENOUGH, lattice)[1]
-        return result
+        if self._only_steps:
+            return self._step_deltas(epsilons, remove)[1]
+        lattice = self._lattice(remove, LOSSES_RTOL)
+        return np.array([self._delta_bracket(float(epsilon), lattice)[1] for epsilon in epsilons])
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
@@ -124,77 +111,63 @@ class PrivacyCurves:
         """Return epsilon after each number of uses of what others hold; NaN: not this way."""
         if not (self._only_steps and others._only_steps and 0.0 < delta < 1.0):
             return np.full(counts.shape, math.nan)
-        out: Array = np.empty((3, counts.size))
+        out: Array = np.empty((2, counts.size))
         self._curve.epsilon_after_into(others._curve, counts, delta, remove, out)
         upper: Array = out[1]
         return upper
 
     def epsilon_bracket(self, delta: float, remove: bool, rtol: float) -> Bracket:
         """Return certified bounds of epsilon."""
-        return self._epsilon_bracket(delta, remove, rtol, self._lattice(remove, rtol))
+        if self._only_steps:
+            low, high = self._step_epsilons(np.array([delta]), remove)[:, 0]
+            return float(low), float(high)
+        return self._epsilon_bracket(delta, self._lattice(remove, rtol))
 
     def delta_bracket(self, epsilon: float, remove: bool, rtol: float) -> Bracket:
         """Return certified bounds of delta."""
-        return self._delta_bracket(epsilon, remove, rtol, self._lattice(remove, rtol))
+        if self._only_steps:
+            low, high = self._step_deltas(np.array([epsilon]), remove)[:, 0]
+            return float(low), float(high)
+        return self._delta_bracket(epsilon, self._lattice(remove, rtol))
 
-    def _fast_epsilons(self, deltas: Array, remove: bool) -> Array:
-        result = np.full(deltas.shape, math.nan)
-        result[deltas == 1.0] = 0.0
-        if not self._only_steps:
-            return result
+    def _step_epsilons(self, deltas: Array, remove: bool) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = np.zeros((2, deltas.size))
         if not self._steps:
-            return np.zeros(deltas.shape)
+            return result
         inside = np.flatnonzero((deltas > 0.0) & (deltas < 1.0))
         _answer(self._curve.epsilon_into, deltas, inside, remove, result)
-        if remove:
-            result[deltas == 0.0] = math.inf
+        result[:, deltas == 0.0] = math.inf if remove else self._largest_loss()
         return result
 
-    def _fast_deltas(self, epsilons: Array, remove: bool) -> Array:
-        result = np.full(epsilons.shape, math.nan)
-        if self._only_steps:
-            finite = np.flatnonzero(epsilons < math.inf)
-            _answer(self._curve.delta_into, epsilons, finite, remove, result)
-            result[epsilons == math.inf] = 0.0
+    def _step_deltas(self, epsilons: Array, remove: bool) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = np.zeros((2, epsilons.size))
+        finite = np.flatnonzero(epsilons < math.inf)
+        _answer(self._curve.delta_into, epsilons, finite, remove, result)
         return result
 
-    def _epsilon_bracket(
-        self, delta: float, remove: bool, rtol: float, lattice: Lattice
-    ) -> Bracket:
-        if delta == 1.0 or (self._only_steps and not self._steps):
+    def _epsilon_bracket(self, delta: float, lattice: Lattice) -> Bracket:
+        if delta == 1.0:
             return 0.0, 0.0
-        bracket = (-math.inf, math.inf)
-        if self._only_steps and delta == 0.0 and remove:
-            return math.inf, math.inf
-        if self._only_steps and delta > 0.0:
-            bracket = _common(bracket, self._curve.certified_epsilon(delta, remove, rtol))
-            if _is_narrow(bracket, GOOD_ENOUGH):
-                return bracket
         low, high = lattice().epsilon_bounds(delta)
-        low, high = _common(bracket, (-math.inf if self._reduces_noise() else low, high))
+        low = -math.inf if self._reduces_noise() else low
         # Next to no loss at all: delta at 0 may tell that none is needed.
         if low <= 0.0 < min(high, delta):
-            at_zero = self._delta_bracket(0.0, remove, GOOD_ENOUGH, lattice)[1]
-            high = 0.0 if at_zero <= delta else high
+            high = 0.0 if self._delta_bracket(0.0, lattice)[1] <= delta else high
         return low, high
 
-    def _delta_bracket(
-        self, epsilon: float, remove: bool, rtol: float, lattice: Lattice
-    ) -> Bracket:
-        bracket = (0.0, 1.0)
-        if self._only_steps:
-            if epsilon == math.inf or not self._steps:
-                return 0.0, 0.0
-            certified = self._curve.certified_delta(epsilon, remove, rtol)
-            rough = (0.0, self._curve.rough_delta(epsilon, remove))
-            bracket = _common(rough, certified)
-            if _is_narrow(bracket, rtol):
-                return bracket
+    def _delta_bracket(self, epsilon: float, lattice: Lattice) -> Bracket:
         low, high = lattice().delta_bounds(epsilon)
-        return _common(bracket, (0.0 if self._reduces_noise() else low, high))
+        return max(0.0 if self._reduces_noise() else low, 0.0), min(high, 1.0)
 
-    def _plain_rtol(self) -> float:
-        return STEPS_RTOL if self._only_steps else LOSSES_RTOL
+    def _largest_loss(self) -> float:
+        """Return the sum of the largest losses where a record is added, rounded up."""
+        steps, _ = self.contents()
+        if any(step.rate == 1.0 for step, _ in steps):
+            return math.inf
+        total = -math.fsum(count * math.log1p(-step.rate) for step, count in steps)
+        return math.nextafter(total * (1.0 + 2.0**-50), math.inf)
 
     def _reduces_noise(self) -> bool:
         """Whether lattices account for less noise than there is, and bound from above only."""
@@ -224,19 +197,9 @@ def _answer(
     remove: bool,
     result: Array,
 ) -> None:
-    """Fill in the upper ends of the chosen values, in ascending order: neighbours share work."""
+    """Fill in the brackets of the chosen values, in ascending order: neighbours share work."""
     if chosen.size:
         order = chosen[np.argsort(values[chosen], kind="stable")]
-        out: Array = np.empty((3, order.size))
+        out: Array = np.empty((2, order.size))
         query(np.ascontiguousarray(values[order]), remove, out)
-        result[order] = out[1]
-
-
-def _common(a: Bracket, b: Bracket) -> Bracket:
-    """Return what two brackets of one number have in common; NaN is no bound."""
-    return float(np.fmax(a[0], b[0])), float(np.fmin(a[1], b[1]))
-
-
-def _is_narrow(bracket: Bracket, rtol: float) -> bool:
-    width = bracket[1] - bracket[0]
-    return width < math.inf and width <= rtol * abs(bracket[1])
+        result[:, order] = out

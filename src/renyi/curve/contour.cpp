@@ -13,7 +13,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
-constexpr double kMostWork = 6e7;      // terms of the transforms for one question, a few seconds
+constexpr double kMostWork = 2e6;      // terms of the transforms for one question, a few milliseconds
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
 
 }  // namespace

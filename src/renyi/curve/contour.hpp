@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "renyi/curve/bracket.hpp"
+#include "renyi/fp/bracket.hpp"
 #include "renyi/curve/saddle.hpp"
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
@@ -30,7 +30,7 @@ struct Effort {
     std::size_t most_nodes;
 };
 
-constexpr Effort kPlainEffort{37.0, 1 << 13};  // e^-37 < 2^-53
+constexpr Effort kPlainEffort{37.0, 1 << 12};  // e^-37 < 2^-53
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each

@@ -1,7 +1,7 @@
 // A point of a privacy curve with everything that root finding needs, and the core of the Gaussian one.
 #pragma once
 
-#include "renyi/curve/bracket.hpp"
+#include "renyi/fp/bracket.hpp"
 
 namespace renyi {
 

@@ -7,7 +7,7 @@
 // 0 and that double. Bounds are neighbouring doubles, but for eps(delta) and mu, where a few ulps may lie between them.
 #pragma once
 
-#include "renyi/curve/bracket.hpp"
+#include "renyi/fp/bracket.hpp"
 #include "renyi/curve/curve_point.hpp"
 
 namespace renyi {

@@ -2,24 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <vector>
 
-#include "renyi/curve/bent_contour.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/curve/single_step.hpp"
+#include "renyi/transform/split_sum.hpp"
 
 namespace renyi {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 19;
-constexpr double kWidening = 10.0;        // of estimated errors
-constexpr double kLeastWidening = 1e-10;  // relative
-constexpr double kUseful = 1e-9;          // relative width that needs no second route
-constexpr double kWidest = 1e-6;          // relative width beyond which it is no answer
-constexpr double kLesserDepths[] = {24.0, 16.0};
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
+constexpr double kUseful = 1e-9;   // and that which needs no second route
+constexpr int kMostPlacements = 6;
+constexpr int kMostHalvings = 60;
+constexpr double kNear = 0.1;  // relative distance of an epsilon from that a split sum was placed for
 
 struct SortedSteps {
     std::vector<SampledStep> steps;  // sorted and merged, those that release nothing left out
@@ -70,148 +69,213 @@ Bracket gaussian_bracket(const SortedSteps& c, auto curve) noexcept {
 
 bool is_single(const SortedSteps& c) noexcept { return c.steps.size() == 1 && c.steps[0].count == 1.0; }
 
-// What is asked at a number x: delta at an epsilon, or epsilon at a delta. `closed` holds the routes in closed form and
-// returns whether one of them answered.
-struct DeltaAt {
-    static bool closed(const SortedSteps& c, Direction direction, double epsilon, Bracket& answer) noexcept {
-        if (c.steps.empty()) {
-            const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
-            answer = {value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
-        } else if (c.only_gaussian) {
-            answer = gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
-        } else if (is_single(c)) {
-            answer = single_step_delta_bounds({c.steps[0].q, c.steps[0].sigma, direction}, epsilon);
-        } else if (direction == Direction::add && epsilon >= c.largest_loss) {
-            answer = {0.0, 0.0};
-        } else {
-            return false;
-        }
-        return true;
-    }
-    static bool place(Contour& contour, double epsilon) { return contour.place_for_epsilon(epsilon); }
-    static Bracket read(const Contour& contour, double epsilon) noexcept { return contour.delta(epsilon); }
-    static Bracket estimate(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-        const Estimate e = bent_delta(c.steps, direction, epsilon);
-        const double slack = kWidening * e.error + kLeastWidening;
-        return {e.value * (1.0 - slack), std::min(e.value * (1.0 + slack), 1.0)};
-    }
-};
-
-struct EpsilonAt {
-    static bool closed(const SortedSteps& c, Direction direction, double delta, Bracket& answer) noexcept {
-        if (c.steps.empty()) {
-            answer = {0.0, 0.0};
-        } else if (c.only_gaussian) {
-            answer = gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
-        } else if (is_single(c)) {
-            answer = single_step_epsilon({c.steps[0].q, c.steps[0].sigma, direction}, delta);
-        } else {
-            return false;
-        }
-        return true;
-    }
-    static bool place(Contour& contour, double delta) { return contour.place_for_delta(delta); }
-    static Bracket read(const Contour& contour, double delta) noexcept { return contour.epsilon(delta); }
-    static Bracket estimate(const SortedSteps& c, Direction direction, double delta) noexcept {
-        const Estimate e = bent_epsilon(c.steps, direction, delta);
-        const double slack = kWidening * e.error + kLeastWidening * std::fabs(e.value);
-        return {e.value - slack, e.value + slack};
-    }
-};
-
-Effort effort_for(double rtol) noexcept {
-    return {std::clamp(2.0 - std::log(rtol), kPlainEffort.depth * 0.25, kPlainEffort.depth), kMostNodes};
-}
-
 bool narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
 
-CurveAnswer narrower(const CurveAnswer& a, const CurveAnswer& b) noexcept {
-    return b.bracket.upper - b.bracket.lower < a.bracket.upper - a.bracket.lower || std::isnan(a.bracket.lower) ? b : a;
+// What two brackets of one number have in common; NaN is no bound.
+Bracket common(Bracket a, Bracket b) noexcept { return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)}; }
+
+SampledPair pair_of(Direction direction) noexcept {
+    return direction == Direction::remove ? SampledPair::remove : SampledPair::add;
 }
 
-// Where the plain contour fails: the estimate, or contours that aim at less and so may leave out more of the losses.
-template <class Question>
-CurveAnswer second_best(const SortedSteps& c, Direction direction, double x) {
-    CurveAnswer best{Question::estimate(c, direction, x), false};
-    for (const double depth : kLesserDepths) {
-        if (narrow(best.bracket, kUseful)) break;
-        Contour contour(c.steps, {}, direction, {depth, kPlainEffort.most_nodes});
-        if (Question::place(contour, x)) best = narrower(best, {Question::read(contour, x), true});
+// The contours of one composition, moved where they do not serve.
+class CurveSolver {
+public:
+    CurveSolver(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, Direction direction)
+        : contour_(fixed, repeated, direction, kPlainEffort), direction_(direction) {}
+
+    void set(std::span<const SampledStep> all, double times) {
+        c_ = sorted_steps(all);
+        contour_.repeat(times);
+        split_.reset();
     }
-    return narrow(best.bracket, kWidest) ? best : CurveAnswer{kNoBracket, false};
-}
 
-// The contour is moved where it does not serve.
-template <class Question>
-CurveAnswer answer_of(const SortedSteps& c, Contour& contour, Direction direction, double x) {
-    Bracket answer;
-    if (Question::closed(c, direction, x, answer)) return {answer, true};
-    answer = Question::read(contour, x);
-    if (narrow(answer, kNarrow)) return {answer, true};
-    if (Question::place(contour, x)) answer = Question::read(contour, x);
-    return narrow(answer, kUseful) ? CurveAnswer{answer, true} : second_best<Question>(c, direction, x);
-}
-
-template <class Question>
-void answer_all(std::span<const SampledStep> steps, Direction direction, std::span<const double> at,
-                CurveAnswer* answers) {
-    const SortedSteps c = sorted_steps(steps);
-    Contour contour(c.steps, {}, direction, kPlainEffort);
-    for (const double x : at) *answers++ = answer_of<Question>(c, contour, direction, x);
-}
-
-template <class Question>
-Bracket certified(std::span<const SampledStep> steps, Direction direction, double x, double rtol) {
-    const SortedSteps c = sorted_steps(steps);
-    Bracket answer;
-    if (Question::closed(c, direction, x, answer)) return answer;
-    for (const Effort effort : {kPlainEffort, effort_for(rtol)}) {
-        Contour contour(c.steps, {}, direction, effort);
-        if (Question::place(contour, x)) return Question::read(contour, x);
+    Bracket delta(double epsilon);
+    Bracket epsilon(double delta);
+    double rough_delta(double epsilon) const noexcept {
+        Bracket answer;
+        return closed_delta(epsilon, answer) ? answer.upper : chernoff(epsilon);
     }
-    return kNoBracket;
+
+private:
+    bool closed_delta(double epsilon, Bracket& answer) const noexcept;
+    bool closed_epsilon(double delta, Bracket& answer) const noexcept;
+    Bracket split_delta(double epsilon);
+    Bracket split_epsilon(double delta);
+    Bracket plain_delta(double epsilon) const noexcept;
+    Bracket plain_epsilon(double delta) const noexcept;
+    double guess_epsilon(double delta) const noexcept;
+    double chernoff(double epsilon) const noexcept {
+        return chernoff_delta(saddle_at_epsilon({c_.steps, direction_, kInfinity}, epsilon), epsilon);
+    }
+
+    SortedSteps c_{};
+    Contour contour_;
+    std::optional<SplitSum> split_;
+    double split_at_ = 0.0;
+    Direction direction_;
+};
+
+bool CurveSolver::closed_delta(double epsilon, Bracket& answer) const noexcept {
+    if (c_.steps.empty()) {
+        const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
+        answer = {value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
+    } else if (c_.only_gaussian) {
+        answer = gaussian_bracket(c_, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
+    } else if (is_single(c_)) {
+        answer = single_step_delta_bounds({c_.steps[0].q, c_.steps[0].sigma, direction_}, epsilon);
+    } else if (direction_ == Direction::add && epsilon >= c_.largest_loss) {
+        answer = {0.0, 0.0};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool CurveSolver::closed_epsilon(double delta, Bracket& answer) const noexcept {
+    if (c_.steps.empty()) {
+        answer = {0.0, 0.0};
+    } else if (c_.only_gaussian) {
+        answer = gaussian_bracket(c_, [&](double mu) { return gaussian_epsilon(mu, delta); });
+    } else if (is_single(c_)) {
+        answer = single_step_epsilon({c_.steps[0].q, c_.steps[0].sigma, direction_}, delta);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// Chernoff's bound; and a composition tells at least as much as any of its steps.
+Bracket CurveSolver::plain_delta(double epsilon) const noexcept {
+    double lower = 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction_}, epsilon).lower);
+    return {lower, chernoff(epsilon)};
+}
+
+Bracket CurveSolver::plain_epsilon(double delta) const noexcept {
+    double lower = -kInfinity;
+    for (const SampledStep& s : c_.steps)
+        if (s.q < 1.0) lower = std::max(lower, single_step_epsilon({s.q, s.sigma, direction_}, delta).lower);
+    double low = 0.0, high = 1.0;
+    while (!(chernoff(high) <= delta) && high < 1e300) high *= 16.0;
+    if (!(high < 1e300)) return {lower, kInfinity};
+    for (int turn = 0; turn < kMostHalvings && high > low * (1.0 + 1e-9); ++turn) {
+        const double middle = low > 0.0 ? std::sqrt(low * high) : 1e-3 * high;
+        if (!(middle > 1e-300)) break;
+        (chernoff(middle) <= delta ? high : low) = middle;
+    }
+    return {lower, high};
+}
+
+Bracket CurveSolver::split_delta(double epsilon) {
+    if (split_) {
+        const Bracket here = split_->delta(epsilon);
+        if (narrow(here, kNarrow)) return here;
+    }
+    split_.emplace(c_.steps, pair_of(direction_));
+    split_->place(epsilon);
+    split_at_ = epsilon;
+    return split_->delta(epsilon);
+}
+
+// One large loss, or many small ones that are nearly normal.
+double CurveSolver::guess_epsilon(double delta) const noexcept {
+    const TiltedMoment origin = tilted_moment({c_.steps, direction_, 6.0}, 0.0);
+    const double normal = gaussian_epsilon_guess(1.0, delta) * std::sqrt(origin.second);
+    double large = 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.q < 1.0)
+            large = std::max(large, single_step_epsilon({s.q, s.sigma, direction_}, std::min(delta / s.count, 0.5)).upper);
+    const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
+    return direction_ == Direction::add ? std::min(guess, 0.9 * c_.largest_loss) : guess;
+}
+
+Bracket CurveSolver::split_epsilon(double delta) {
+    double low = 0.0, high = kInfinity, epsilon = split_ ? split_at_ : guess_epsilon(delta);
+    Bracket best{-kInfinity, kInfinity};
+    for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
+        if (!split_ || split_at_ != epsilon) {
+            split_.emplace(c_.steps, pair_of(direction_));
+            split_->place(epsilon);
+            split_at_ = epsilon;
+        }
+        const Bracket found = split_->epsilon(delta, epsilon);
+        if (!std::isnan(found.lower)) {
+            best = common(best, found);
+            const double middle = 0.5 * (found.lower + found.upper);
+            if (std::fabs(middle - epsilon) < kNear * epsilon || narrow(best, 1e-12)) break;
+            epsilon = middle;
+            continue;
+        }
+        const Bracket here = split_->delta(epsilon);
+        if (here.lower > delta) low = epsilon;
+        if (here.upper < delta) high = epsilon;
+        if (low != epsilon && high != epsilon) break;
+        epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : std::sqrt(low * high);
+        best = common(best, {low > 0.0 ? low : -kInfinity, high});
+    }
+    return best;
+}
+
+Bracket CurveSolver::delta(double epsilon) {
+    Bracket answer;
+    if (closed_delta(epsilon, answer)) return answer;
+    answer = contour_.delta(epsilon);
+    if (narrow(answer, kNarrow)) return answer;
+    if (contour_.place_for_epsilon(epsilon)) answer = contour_.delta(epsilon);
+    if (narrow(answer, kUseful)) return answer;
+    answer = common(answer, split_delta(epsilon));
+    if (!narrow(answer, kUseful)) answer = common(answer, plain_delta(epsilon));
+    return {std::fmax(answer.lower, 0.0), std::fmin(answer.upper, 1.0)};
+}
+
+Bracket CurveSolver::epsilon(double delta) {
+    Bracket answer;
+    if (closed_epsilon(delta, answer)) return answer;
+    answer = contour_.epsilon(delta);
+    if (narrow(answer, kNarrow)) return answer;
+    if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
+    if (narrow(answer, kUseful)) return answer;
+    answer = common(answer, split_epsilon(delta));
+    if (!narrow(answer, kUseful)) answer = common(answer, plain_epsilon(delta));
+    return answer;
 }
 
 }  // namespace
 
 void curve_delta(std::span<const SampledStep> steps, Direction direction, std::span<const double> epsilons,
-                 CurveAnswer* answers) {
-    answer_all<DeltaAt>(steps, direction, epsilons, answers);
+                 Bracket* answers) {
+    CurveSolver solver(sorted_steps(steps).steps, {}, direction);
+    solver.set(steps, 1.0);
+    for (const double epsilon : epsilons) *answers++ = solver.delta(epsilon);
 }
 
 void curve_epsilon(std::span<const SampledStep> steps, Direction direction, std::span<const double> deltas,
-                   CurveAnswer* answers) {
-    answer_all<EpsilonAt>(steps, direction, deltas, answers);
+                   Bracket* answers) {
+    CurveSolver solver(sorted_steps(steps).steps, {}, direction);
+    solver.set(steps, 1.0);
+    for (const double delta : deltas) *answers++ = solver.epsilon(delta);
 }
 
 void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, Direction direction,
-                         std::span<const double> times, double delta, CurveAnswer* answers) {
-    const SortedSteps fixed = sorted_steps(steps), growing = sorted_steps(repeated);
-    Contour contour(fixed.steps, growing.steps, direction, kPlainEffort);
+                         std::span<const double> times, double delta, Bracket* answers) {
+    CurveSolver solver(sorted_steps(steps).steps, sorted_steps(repeated).steps, direction);
     for (const double t : times) {
         std::vector<SampledStep> all(steps.begin(), steps.end());
         for (SampledStep s : repeated) {
             s.count *= t;
             all.push_back(s);
         }
-        contour.repeat(t);
-        *answers++ = answer_of<EpsilonAt>(sorted_steps(all), contour, direction, delta);
+        solver.set(all, t);
+        *answers++ = solver.epsilon(delta);
     }
 }
 
 double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon) {
-    const SortedSteps c = sorted_steps(steps);
-    Bracket answer;
-    if (DeltaAt::closed(c, direction, epsilon, answer)) return answer.upper;
-    return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
-}
-
-Bracket certified_delta(std::span<const SampledStep> steps, Direction direction, double epsilon, double rtol) {
-    return certified<DeltaAt>(steps, direction, epsilon, rtol);
-}
-
-Bracket certified_epsilon(std::span<const SampledStep> steps, Direction direction, double delta, double rtol) {
-    return certified<EpsilonAt>(steps, direction, delta, rtol);
+    CurveSolver solver({}, {}, direction);
+    solver.set(steps, 1.0);
+    return solver.rough_delta(epsilon);
 }
 
 }  // namespace renyi

@@ -5,13 +5,10 @@
 #include <span>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/loss/sampled_step.hpp"
 #include "renyi/mechanism/renyi_curve.hpp"
 
 namespace renyi {
-
-struct SampledStep {
-    double q, sigma, count;  // q = 1: the plain Gaussian mechanism
-};
 
 struct WeightedCurve {
     const RenyiCurve* curve;

@@ -13,7 +13,7 @@
 // the smallest normal double they are 0 and that double.
 #pragma once
 
-#include "renyi/curve/bracket.hpp"
+#include "renyi/fp/bracket.hpp"
 #include "renyi/loss/direction.hpp"
 
 namespace renyi {

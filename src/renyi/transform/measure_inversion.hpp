@@ -1,0 +1,101 @@
+// E_M[(1 - e^{eps - S})_+] for a positive measure M of sums S of windowed losses, by the trapezoidal rule on a vertical
+// line. With base laws b_i, jump laws f_i and counts k_i, and the moment generating function g of Gaussian steps,
+//     kBase:   M = g prod b_i^k_i                                  no step jumps
+//     kJumps:  M = g prod (b_i + f_i)^k_i - g prod b_i^k_i         at least one step jumps, none beyond its window
+// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels.
+//
+// Certificate, for D = 2 pi/h and I(eps) the quantity sought (Poisson's summation formula):
+//     h/(2 pi) sum_j M(z_j) e^{-z_j eps}/(z_j (z_j + 1)) = sum_m e^{m t D} I(eps + m D),   every term >= 0,
+// so the sum is never below I, and the others are bounded by I(eps') <= M(s) e^{-s eps'} s^s/(1+s)^{1+s}, s below t for
+// m < 0 and above t for m > 0. Nodes left out: |f_i| <= F_i beyond the last one, and as M has non-negative coefficients
+// as a polynomial in b and f, |M| <= M(b(t), F). Quadrature: relative errors e of b and f change M by at most
+// (1 + e)^{sum k} - 1 of M(t), by the same argument.
+#pragma once
+
+#include <vector>
+
+#include "renyi/transform/windowed_law.hpp"
+
+namespace renyi {
+
+struct SplitStep {
+    double count;
+    SampledLoss law;
+    LossWindow base, jump;
+    LeftOut left_out;  // by the base window
+};
+
+enum class Measure { base, jumps };
+
+struct Reading {
+    double value;         // of I(eps), from above but for errors
+    double slope;         // of log value
+    double lower, upper;  // enclose I(eps)
+};
+
+class MeasureInversion {
+public:
+    MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian);
+
+    // Finds the saddle point for eps, without certificate: log I, roughly, and Chernoff's bound.
+    void approach(double epsilon);
+    double log_estimate() const noexcept { return log_estimate_; }
+
+    // Places the line for eps, which has been approached, such that the errors are e^-depth of e^log_scale. False, with
+    // only Chernoff's bound known: that is less than them, or the transform decays too slowly, or the work is too much.
+    bool place(double epsilon, double log_scale, double depth, double most_work);
+
+    // Whether Chernoff's bound is all that is known, and more would matter.
+    bool failed() const noexcept { return failed_; }
+    bool placed() const noexcept { return placed_ || bounded_; }
+
+    // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
+    double log_chernoff(double epsilon) const noexcept;
+    bool is_smooth(double epsilon, double log_scale, double depth);
+
+    Reading read(double epsilon) const noexcept;
+
+    mutable double dbg[8];
+    std::size_t nodes() const noexcept { return re_.size(); }
+    std::size_t points() const noexcept;
+    double tilt() const noexcept { return tilt_; }
+
+private:
+    struct Laws {
+        WindowedLaw base, jump;
+    };
+    struct LogMeasure {
+        double value, error;  // log M(t)
+        double mean;          // its derivative
+    };
+    struct Bound {
+        double tilt, log_measure;  // log M(tilt), rounded up
+    };
+
+    bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
+    LogMeasure log_measure(const std::vector<Laws>& laws, double t, bool rough) const;
+    double node_error(const std::vector<Laws>& laws, double t) const;
+    Bound certified(double t) const;
+    bool bound_only(bool failed);
+    double find_period(double epsilon, double log_value, double depth);
+    double find_end(double epsilon, double log_value, double depth) const;
+    double log_tail(double y) const;
+    bool make_nodes(double y, double most_work);
+    void sum_block(std::size_t block);
+    double log_chernoff(const Bound& bound, double epsilon) const noexcept;
+
+    Measure measure_;
+    std::vector<SplitStep> steps_;
+    double gaussian_, count_;  // variance of the Gaussian steps; sum of the counts
+    std::vector<Laws> rough_, fine_;
+    bool placed_ = false, bounded_ = false, failed_ = false;
+    double log_estimate_ = 0.0;
+    double tilt_ = 0.0, curvature_ = 0.0, step_ = 0.0, centre_ = 0.0;
+    LogMeasure at_{};
+    Bound below_{}, above_{}, chernoff_{};
+    double log_tail_ = 0.0, quadrature_ = 0.0;  // relative to M(t)
+    std::vector<WindowedMoment> base_at_, jump_at_;
+    std::vector<double> re_, im_, error_;  // M(z_j)/M(t) e^{-i y centre} and its error
+};
+
+}  // namespace renyi

@@ -1,0 +1,90 @@
+#include "renyi/transform/sampled_loss.hpp"
+
+#include <cmath>
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/lanes.hpp"
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+namespace {
+
+RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept {
+    const double clamped = w < 700.0 ? (w > -708.0 ? w : -708.0) : 700.0;
+    const ExpReduction e = reduce_exp(clamped);
+    const double y = one_minus_q + q * exp_of(e);
+    return log_of(reduce_log(y, q * expm1_of(e))) + (w > 700.0 ? w - 700.0 : 0.0);
+}
+
+struct LogComplex {
+    double re, im;
+};
+
+// log(1 + q (e^{w + i theta} - 1)), theta in [0, pi/2]: from the excess over 1 where that is small.
+LogComplex log_factor_at(const SampledLoss& law, double w, double sine, double versine) noexcept {
+    const double clamped = std::min(w, 300.0), rest = w - clamped;
+    const double grown = lane_expm1(clamped), e = lane_exp(clamped), q = law.q;
+    const double real_excess = grown * (1.0 - versine) - versine;  // e^w cos - 1
+    const double excess = 2.0 * q * real_excess + q * q * (grown * grown + 2.0 * e * versine);
+    const double re = law.one_minus_q + q * e * (1.0 - versine), im = q * e * sine;
+    const double half_log = excess > -0.5 ? 0.5 * std::log1p(excess) : std::log(std::hypot(re, im));
+    return {half_log + rest, std::atan2(im, re)};
+}
+
+}  // namespace
+
+double SampledLoss::least() const noexcept { return two_sided() ? -kInfinity : std::log1p(-q); }
+
+RENYI_MULTIVERSION
+static void fill_one_sided(double q, double one_minus_q, double c, double weight, const double* x, std::size_t n,
+                           double* v, double* log_density) noexcept {
+    const double half = 0.5 * c * c;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double loss = loss_above(q, one_minus_q, c * x[i] - half);
+        v[i] = loss;
+        log_density[i] = weight * loss - 0.5 * (x[i] * x[i]);
+    }
+}
+
+RENYI_MULTIVERSION
+static void fill_two_sided(double q, double one_minus_q, double c, const double* x, std::size_t n, double* v,
+                           double* log_density) noexcept {
+    const double half = 0.5 * c * c;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double above = loss_above(q, one_minus_q, c * x[i] - half);
+        v[i] = above - loss_above(q, one_minus_q, -c * x[i] - half);
+        log_density[i] = above - 0.5 * (x[i] * x[i]);
+    }
+}
+
+void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density) noexcept {
+    if (law.two_sided()) {
+        fill_two_sided(law.q, law.one_minus_q, law.c, x.data(), x.size(), v, log_density);
+    } else {
+        fill_one_sided(law.q, law.one_minus_q, law.c, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v, log_density);
+    }
+}
+
+Rotation rotation(const SampledLoss& law, double angle) noexcept {
+    const double half_sine = std::sin(0.5 * angle);
+    return {angle / law.c, std::sin(angle), 2.0 * half_sine * half_sine, std::tan(angle)};
+}
+
+OnLine on_line(const SampledLoss& law, const Rotation& line, double x) noexcept {
+    const double half = 0.5 * law.c * law.c;
+    const LogComplex above = log_factor_at(law, law.c * x - half, line.sine, line.versine);
+    if (!law.two_sided()) return {above.re, above.re, above.im, 0.0};
+    const LogComplex below = log_factor_at(law, -law.c * x - half, line.sine, line.versine);
+    return {above.re, above.re - below.re, above.im, below.im};
+}
+
+double output_at(const SampledLoss& law, double loss) noexcept {
+    // e^w = 1 + expm1(loss)/q
+    if (loss > 600.0) return (loss - std::log(law.q)) / law.c + 0.5 * law.c;
+    const double ratio = std::expm1(loss) / law.q;
+    if (!(ratio > -1.0)) return -kInfinity;
+    return std::log1p(ratio) / law.c + 0.5 * law.c;
+}
+
+}  // namespace renyi

@@ -1,0 +1,62 @@
+// The privacy curve of few effective steps and heavy tails, where one vertical line serves badly: the sum is split by
+// smooth windows of the loss at two levels.
+//     base   every step below the inner level
+//     jump   at least one step between the levels, none beyond
+//     rest   at least one step beyond the outer level
+// remove, replace_one: a step beyond the outer level carries the sum beyond eps whatever the others do, so that the rest
+// is P(any) - e^eps Q(any) and a gap E[(e^{eps - S} - 1)_+] that Chernoff's bound makes nothing of; the base does not
+// reach eps, or is inverted on a line of its own.
+// add: it is the base that is beyond eps for sure, and the rest that does not reach it.
+// The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "renyi/fp/bracket.hpp"
+#include "renyi/loss/sampled_step.hpp"
+#include "renyi/transform/measure_inversion.hpp"
+
+namespace renyi {
+
+class SplitSum {
+public:
+    void debug(double e) const;
+    // Steps with 0 < q <= 1 and finite sigma; q = 1 are Gaussian steps.
+    SplitSum(std::span<const SampledStep> steps, SampledPair pair);
+
+    // Places windows and lines for eps; false where no placement tried gave a bracket.
+    bool place(double epsilon);
+
+    Bracket delta(double epsilon) const noexcept;
+    // Newton's method on the nodes, then outward until delta is certainly on the right side.
+    Bracket epsilon(double delta, double start) const noexcept;
+
+private:
+    // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
+    struct Sure {
+        double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
+        double gap_tilt = 0.0, log_gap = -kInfinity;
+        double lost_tilt = 0.0, log_lost = -kInfinity;
+    };
+    struct Value {
+        double value, slope, lower, upper;  // slope: of the value itself
+    };
+
+    std::vector<double> levels(double epsilon) const;
+    double origin(const SplitStep& step) const noexcept;
+    bool is_few() const noexcept { return count_ <= 8.0 && gaussian_ == 0.0; }
+    bool weigh(std::vector<SplitStep>& steps, double epsilon);
+    Value sure(double epsilon) const noexcept;
+    Value value(double epsilon) const noexcept;
+    double spread() const;
+
+    SampledPair pair_;
+    std::vector<SampledStep> steps_;
+    double gaussian_ = 0.0, count_ = 0.0;
+    Sure sure_;
+    std::vector<MeasureInversion> parts_;
+};
+
+}  // namespace renyi

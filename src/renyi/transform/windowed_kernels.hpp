@@ -1,0 +1,35 @@
+// The hot loops over the nodes of a windowed law; arrays are padded with nodes of weight 0 to a multiple of kLanes.
+// Fixed summation order: the same bits on every instruction set. Bounds stand in windowed_law.cpp.
+#pragma once
+
+#include <cstddef>
+
+#include "renyi/fp/lanes.hpp"
+
+namespace renyi::windowed {
+
+// weight = e^{log_weight + tilt loss - top}; returns the sum.
+double tilt_weights(const double* log_weight, const double* loss, std::size_t n, double tilt, double top,
+                    double* weight) noexcept;
+
+double largest_exponent(const double* log_weight, const double* loss, std::size_t n, double tilt) noexcept;
+
+// sum weight loss, sum weight (loss - centre)^2.
+double first_moment(const double* weight, const double* loss, std::size_t n) noexcept;
+double second_moment(const double* weight, const double* loss, std::size_t n, double centre) noexcept;
+
+// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_law.cpp).
+struct Excess {
+    double value, slope, size;
+};
+Excess sum_excess(const double* log_weight, const double* loss, std::size_t n, double tilt) noexcept;
+
+// sum weight (cos y d - 1) and sum weight (sin y d - y d) at y = (first + j) step, j = 0 ... kLanes - 1.
+void add_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                double* sine) noexcept;
+
+// sum weight cos y d and sum weight sin y d.
+void add_circular(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                  double* sine) noexcept;
+
+}  // namespace renyi::windowed

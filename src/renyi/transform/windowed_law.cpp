@@ -1,0 +1,324 @@
+#include "renyi/transform/windowed_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace renyi {
+
+namespace {
+
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
+constexpr double kMostNodes = 400000.0;
+constexpr double kLargestShift = 6.0;  // of x, in standard deviations
+constexpr double kOverflow = 600.0;
+constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
+constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products, in u
+
+double log_add(double a, double b) noexcept {
+    const double top = std::max(a, b);
+    return top + std::log1p(std::exp(-std::fabs(a - b)));
+}
+
+// How much the logarithm of Phi(u) changes with u: phi/Phi.
+double hazard(double u) noexcept { return u < 0.0 ? 1.0 - u : std::exp(-0.5 * u * u); }
+
+}  // namespace
+
+bool WindowedLaw::discretise(double tilt, double y, double target, double farthest, bool decay) {
+    const double c = law_.c, sigma = 1.0 / c;
+    const LineRange rough{-kInfinity, kInfinity, 0.0, -1e300};
+    const double scale = log_line_integral(law_, window_, 0.0, tilt, 0.0, rough);
+    if (!(scale > -1e290 && scale < 1e290)) return false;
+    // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
+    const double highest = std::min(kLargestAngle, kLargestShift / sigma);
+    const auto step_at = [&](double angle) {
+        const double grown = log_line_integral(law_, window_, angle, tilt, -y, {-kInfinity, kInfinity, 0.0, scale});
+        return 2.0 * kPi * (angle * sigma) / (target + std::max(grown - scale, 0.0) + 1.0);
+    };
+    const LossStep* falling = window_.falling();
+    const double top = falling != nullptr ? std::fabs(falling->level) + 2.0 * falling->width : 1.0;
+    angle_ = std::min({highest, 0.3, 0.5 * target / (y * top + 1.0) + 0.02});
+    step_ = step_at(angle_);
+    for (const double factor : {1.5, 0.67}) {
+        bool better = false;
+        for (double next = angle_ * factor; next <= highest; next *= factor) {
+            const double h = step_at(next);
+            if (!(h > 1.03 * step_)) break;
+            better = true;
+            step_ = h;
+            angle_ = next;
+        }
+        if (better) break;
+    }
+    if (decay) {  // see log_decay_by_nodes
+        const double edge = std::min(2.0 * decay_angle(), highest);
+        const double grown = log_line_integral(law_, window_, edge, tilt, 0.0, {-kInfinity, kInfinity, 0.0, scale});
+        step_ = std::min(step_, 2.0 * kPi * 0.5 * edge * sigma / (target + std::max(grown - scale, 0.0) + 1.0));
+    }
+    const double reach = std::sqrt(2.0 * (target + 6.0)), positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
+    double first = -reach, last = c + reach + positive * c;
+    if (falling != nullptr)
+        last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
+                                                  reach * falling->width));
+    const auto outside = [&](double from, double to) {
+        return log_line_integral(law_, window_, 0.0, tilt, 0.0, {from, to, step_, scale}) - scale;
+    };
+    for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
+    for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
+    if (!((last - first) / step_ < kMostNodes)) return false;
+    fill(first, last);
+    flat_error_ = std::exp(outside(-kInfinity, first)) + std::exp(outside(last, kInfinity));
+    merge_flat(std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y));
+    flat_error_ += std::exp(-target);
+    return true;
+}
+
+void WindowedLaw::fill(double first, double last) {
+    const double start = std::floor(first / step_);
+    const auto wanted = static_cast<std::size_t>(std::ceil(last / step_) - start) + 1;
+    const std::size_t n = (wanted + kLanes - 1) / kLanes * kLanes;
+    for (auto* a : {&x_, &v_, &loss_, &log_weight_, &rounding_}) a->resize(n);
+    for (std::size_t i = 0; i < n; ++i) x_[i] = (start + static_cast<double>(i)) * step_;
+    evaluate(law_, x_, v_.data(), log_weight_.data());
+    const double log_step = std::log(step_) - kLogRoot2Pi, half = 0.5 * law_.c * law_.c;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double relative = 6.0 + 2.0 * std::fabs(law_.c * x_[i] - half);
+        double rounding = kBasic + x_[i] * x_[i] + relative * std::fabs(v_[i]);
+        double window = 0.0;
+        for (const LossStep& step : window_) {
+            const double u = step.argument(v_[i]);
+            if (u > 9.0) continue;  // 1 - Phi < 2^-62
+            window += log_normal_cdf(u);
+            rounding += 20.0 + hazard(u) * (relative * std::fabs(v_[i]) / step.width + 3.0 * std::fabs(u));
+        }
+        loss_[i] = law_.sign() * v_[i];
+        log_weight_[i] += window + log_step;
+        rounding_[i] = rounding;
+    }
+}
+
+// Nodes whose loss is that of no output at all.
+void WindowedLaw::merge_flat(double tolerance) {
+    const double flat = law_.two_sided() ? 0.0 : law_.least();
+    std::size_t kept = 1;
+    double top = -1e300, sum = 0.0, rounding = 0.0;
+    std::vector<double> x{0.0}, v{flat}, loss{law_.sign() * flat}, log_weight{0.0}, errors{0.0};
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+        if (std::fabs(v_[i] - flat) < tolerance) {
+            const double e = log_weight_[i];
+            if (e > top) {
+                sum = sum * std::exp(top - e) + 1.0;
+                top = e;
+            } else {
+                sum += std::exp(e - top);
+            }
+            rounding = std::max(rounding, rounding_[i]);
+            continue;
+        }
+        x.push_back(x_[i]);
+        v.push_back(v_[i]);
+        loss.push_back(loss_[i]);
+        log_weight.push_back(log_weight_[i]);
+        errors.push_back(rounding_[i]);
+        ++kept;
+    }
+    log_weight[0] = sum > 0.0 ? top + std::log(sum) : -1e4;
+    errors[0] = rounding + 8.0;
+    const std::size_t n = (kept + kLanes - 1) / kLanes * kLanes;
+    x.resize(n, 0.0);
+    v.resize(n, flat);
+    loss.resize(n, loss[0]);
+    log_weight.resize(n, -1e4);  // no weight
+    errors.resize(n, 0.0);
+    x_.swap(x);
+    v_.swap(v);
+    loss_.swap(loss);
+    log_weight_.swap(log_weight);
+    rounding_.swap(errors);
+}
+
+WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
+    const std::size_t n = loss_.size();
+    const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
+    std::vector<double>& weight = scratch_;
+    weight.resize(n);
+    const double sum = windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, weight.data());
+    WindowedMoment m{};
+    m.mean = windowed::first_moment(weight.data(), loss_.data(), n) / sum;
+    m.variance = windowed::second_moment(weight.data(), loss_.data(), n, m.mean) / sum;
+    double error = 0.0, mean_error = 0.0;
+    const double half = 0.5 * law_.c * law_.c, additions = static_cast<double>(n / kLanes) + 8.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double off = (6.0 + 2.0 * std::fabs(law_.c * x_[i] - half)) * std::fabs(loss_[i]);
+        const double relative = rounding_[i] + additions + std::fabs(tilt) * off;
+        error += weight[i] * relative;
+        mean_error += weight[i] * (relative * std::fabs(loss_[i] - m.mean) + off);
+    }
+    m.value = top + std::log(sum);
+    m.error = kUnitRoundoff * (error / sum + 4.0 * std::fabs(top) + 4.0);
+    m.mean_error = kUnitRoundoff * (mean_error / sum + additions * std::fabs(m.mean));
+    if (left_out != nullptr && top < kOverflow) {
+        const windowed::Excess e = windowed::sum_excess(log_weight_.data(), loss_.data(), n, tilt);
+        const double lost = left_out->mass + std::fabs(tilt * left_out->fall);
+        const double excess = e.value - left_out->mass - tilt * left_out->fall;
+        const double relative = kUnitRoundoff * (error / sum + 60.0);
+        if (e.value < kOverflow && excess > -0.9) {
+            const double off = (relative * e.value + (left_out->error + 4.0 * kUnitRoundoff) * lost) / (1.0 + excess) +
+                               4.0 * kUnitRoundoff * std::fabs(excess);
+            if (off < m.error) {
+                m.value = std::log1p(excess);
+                m.error = off;
+                m.mean = (e.slope - left_out->fall) / (1.0 + excess);
+                m.mean_error = (relative * e.slope + (left_out->error + 4.0 * kUnitRoundoff) *
+                                                         std::fabs(left_out->fall)) / (1.0 + excess) +
+                               std::fabs(m.mean) * (off + 4.0 * kUnitRoundoff);
+            }
+        }
+    }
+    return m;
+}
+
+WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out) {
+    const std::size_t n = loss_.size();
+    const WindowedMoment m = moment(tilt, left_out);
+    const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
+    weight_.resize(n);
+    d_.resize(n);
+    const double sum =
+        windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, weight_.data());
+    tilt_ = tilt;
+    mean_ = m.mean;
+    quadratic_ = linear_ = constant_ = 0.0;
+    const double half = 0.5 * law_.c * law_.c, additions = static_cast<double>(n / kLanes) + 16.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        weight_[i] /= sum;
+        d_[i] = loss_[i] - mean_;
+        const double off = (7.0 + 2.0 * std::fabs(law_.c * x_[i] - half)) * std::fabs(loss_[i]) + std::fabs(mean_);
+        const double relative = rounding_[i] + additions + std::fabs(tilt) * off, size = std::fabs(d_[i]);
+        quadratic_ += weight_[i] * (relative * size + off) * size;
+        linear_ += weight_[i] * (2.0 * relative * size + off);
+        constant_ += weight_[i] * relative;
+    }
+    return m;
+}
+
+void WindowedLaw::excess(double first, double step, double* re, double* im) const noexcept {
+    windowed::add_excess(weight_.data(), d_.data(), d_.size(), first, step, re, im);
+}
+
+void WindowedLaw::whole(double first, double step, double* re, double* im) const noexcept {
+    windowed::add_circular(weight_.data(), d_.data(), d_.size(), first, step, re, im);
+}
+
+double WindowedLaw::excess_error(double y) const noexcept {
+    return kUnitRoundoff * std::min(y * y * quadratic_, 4.0 * constant_ + y * linear_);
+}
+
+double WindowedLaw::whole_error(double y) const noexcept {
+    return kUnitRoundoff * (2.0 * constant_ + 8.0 + y * linear_);
+}
+
+double WindowedLaw::decay_angle() const noexcept {
+    return 0.5 * std::min(kLargestAngle, kLargestShift * law_.c);
+}
+
+double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexcept {
+    const double highest = std::min(kLargestAngle, 1.5 * kLargestShift * law_.c);
+    const auto at = [&](double angle) {
+        const LineRange range{-kInfinity, kInfinity, 0.0, log_moment - 30.0};
+        return log_line_integral(law_, window_, angle, tilt_, y, range) - log_moment;
+    };
+    // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
+    const LossStep& step = *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
+    const double best = std::asin(std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 0.9));
+    double result = 0.0;
+    for (double angle = std::min(best, highest); angle > 0.1 * best; angle *= 0.8) {
+        const double here = at(angle);
+        if (result < 0.0 && here > result) break;
+        result = std::min(result, here);
+    }
+    return result;
+}
+
+double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
+    const auto mean_decay = [&](double angle) {
+        const Rotation line = rotation(law_, angle);
+        double sum = 0.0;
+        for (std::size_t i = 0; i < x_.size(); ++i) {
+            if (weight_[i] == 0.0) continue;
+            double e = 0.5 * line.a * line.a;
+            if (i > 0) {
+                const OnLine at = on_line(law_, line, x_[i]);
+                const double im = at.rising + at.falling, raised = at.re - v_[i];
+                const double factor = law_.two_sided() ? at.log_factor - on_line(law_, rotation(law_, 0.0), x_[i]).log_factor
+                                                       : raised;
+                e += (law_.weighted() ? factor : 0.0) + law_.sign() * tilt_ * raised - y * im;
+                for (const LossStep& step : window_) {
+                    const double v = im / step.width;
+                    e += 0.5 * v * v + log_normal_cdf(step.argument(at.re)) - log_normal_cdf(step.argument(v_[i]));
+                }
+            }
+            sum += weight_[i] * std::expm1(std::min(e, 700.0));
+        }
+        return sum;
+    };
+    double angle = decay_angle();
+    double best = mean_decay(angle);
+    for (double next = 0.6 * angle; next > 1e-4 * angle; next *= 0.6) {
+        const double here = mean_decay(next);
+        if (!(here < best)) {
+            if (best < 0.0) break;
+            continue;
+        }
+        best = here;
+        angle = next;
+    }
+    // The modulus on the line is analytic too: on Im x = b it is at most the root of the product of those on the lines
+    // a + b and b - a at ordinate 0. discretise() has made the step for a = b.
+    best += 4.0 * flat_error_;
+    return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
+}
+
+double WindowedLaw::log_node_error(double tilt, double log_moment) const noexcept {
+    const double a = angle_ / law_.c;
+    const double at = log_line_integral(law_, window_, angle_, tilt, 0.0, {-kInfinity, kInfinity, 0.0, log_moment});
+    return log_add(at - log_moment + 0.7 - 2.0 * kPi * a / step_, std::log(flat_error_));
+}
+
+WindowedLaw::Masses WindowedLaw::masses() const noexcept {
+    Masses m{};
+    double error = 0.0;
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i]);
+        m.mass += w;
+        m.fall -= w * std::expm1(-loss_[i]);
+        m.reverse += w * std::exp(-loss_[i]);
+        error = std::max(error, w > 0.0 ? rounding_[i] : 0.0);
+    }
+    m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
+    return m;
+}
+
+void WindowedLaw::discretise_roughly(double farthest) {
+    angle_ = std::min(0.5, 4.0 * law_.c);
+    step_ = std::min(0.12 / law_.c, 0.3);
+    const double positive = std::max(law_.sign() * farthest, 0.0);
+    double last = law_.c + kRoughReach + positive * law_.c;
+    if (const LossStep* f = window_.falling())
+        last = std::min(last, output_at(law_, f->level + positive * f->width * f->width + kRoughReach * f->width));
+    step_ = std::max(step_, (last + kRoughReach) / kMostRough);
+    fill(-kRoughReach, last);
+    merge_flat(1e-9 / (1.0 + farthest));
+}
+
+WindowedMoment WindowedLaw::rough_moment(double tilt) const {
+    const std::size_t n = loss_.size();
+    const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
+    scratch_.resize(n);
+    const double sum = windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, scratch_.data());
+    const double mean = windowed::first_moment(scratch_.data(), loss_.data(), n) / sum;
+    return {top + std::log(sum), 0.0, mean, 0.0, 0.0};
+}
+
+}  // namespace renyi
