@@ -8,9 +8,9 @@ namespace renyi {
 namespace {
 
 constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
-constexpr double kWidestCell = 0.25, kNarrowestCell = 1e-7;
-constexpr double kNats = 1.5;       // by which the exponent may change in a cell
-constexpr double kNegligible = 60.0, kFarBelow = 70.0;
+constexpr double kWidestCell = 0.5, kNarrowestCell = 1e-7;
+constexpr double kNats = 3.0;       // by which the exponent may change in a cell
+constexpr double kNegligible = 40.0, kFarBelow = 8.0;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
 constexpr double kLogThreeHalves = 0.4055;
 constexpr int kMostCells = 4000;
@@ -74,7 +74,7 @@ private:
             sum_ += std::exp(log_term - top_);
         }
     }
-    double total() const noexcept { return top_ + std::log(sum_); }
+    double total() const noexcept { return sum_ > 0.0 ? top_ + std::log(sum_) : -kInfinity; }
 
     const SampledLoss& law_;
     const LossWindow& window_;
@@ -113,11 +113,11 @@ double LineBound::right_tail(double x, const OnLine& at) const noexcept {
 
 double LineBound::over(const LineRange& range) noexcept {
     const double base = 0.5 * line_.a * line_.a - kLogRoot2Pi;
-    const double floor = range.log_scale - kFarBelow;
     double x = range.first > -1e300 ? range.first : -38.0, width = kWidestCell;
     OnLine left = on_line(law_, line_, x);
     if (!(range.first > -1e300)) add(base + factors(leftmost(), left) - 0.5 * x * x);
     for (int cell = 0; cell < kMostCells && x < range.last; ++cell) {
+        const double floor = std::max(range.log_scale, total()) - kFarBelow;
         if (beyond_window(x, left)) {
             const double tail = base + right_tail(x, left);
             if (tail < std::max(total() - kNegligible, floor) || x > 38.0 + law_.c) {

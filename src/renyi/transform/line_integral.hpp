@@ -18,7 +18,7 @@ constexpr double kLargestAngle = 0.7;  // tan^2 < 1, see line_integral.cpp
 struct LineRange {
     double first = -kInfinity, last = kInfinity;
     double spacing = 0.0;           // bounds the sum over nodes so far apart as well as the integral
-    double log_scale = -kInfinity;  // what lies e^-70 below it is bounded by wider cells
+    double log_scale = -kInfinity;  // what lies e^-8 below it is bounded by wider cells
 };
 
 // tilt > 0 needs a window that falls (or SampledPair::add, whose loss is bounded above).

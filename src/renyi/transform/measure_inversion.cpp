@@ -13,7 +13,10 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 4096.0, kFewNodes = 1024.0;
+constexpr double kMostTurning = 1e4;  // steps: beyond, absolute errors would be seen
+constexpr double kMostNodes = 4096.0, kFewNodes = 1024.0, kMostKurtosis = 2.0;
+constexpr double kEndSlack = 6.0;  // nats
+constexpr int kMostEnds = 12;
 constexpr int kMostTurns = 60, kMostPlacements = 5;
 
 // log (s^s/(1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
@@ -58,7 +61,7 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Law
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const double k = steps_[i].count;
         const WindowedMoment b =
-            rough ? laws[i].base.rough_moment(t) : laws[i].base.moment(t, &steps_[i].left_out);
+            rough ? laws[i].base.rough_moment(t) : laws[i].base.moment(t, left_out(i));
         m.value += k * b.value;
         m.error += k * b.error;
         m.mean += k * b.mean;
@@ -171,7 +174,7 @@ double MeasureInversion::log_tail(double y) const {
     double log_value = -0.5 * gaussian_ * y * y, grown = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const double k = steps_[i].count;
-        const WindowedMoment b = fine_[i].base.moment(tilt_, &steps_[i].left_out);
+        const WindowedMoment b = fine_[i].base.moment(tilt_, left_out(i));
         if (!has_jumps()) {
             log_value += k * fine_[i].base.log_decay_by_nodes(y);
             continue;
@@ -187,14 +190,22 @@ double MeasureInversion::log_tail(double y) const {
 // The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double epsilon, double log_value, double depth) const {
     const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step_;
-    const auto enough = [&](double y) { return log_tail(y) + level - std::log(kPi * y) < 0.0; };
-    double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest);
-    if (!enough(y)) {
-        if (!enough(farthest)) return kInfinity;
-        while (!enough(y)) y = std::min(1.3 * y, farthest);
+    double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
+    for (int turn = 0; turn < kMostEnds; ++turn) {
+        const double tail = log_tail(y), lacking = tail + level - std::log(kPi * y);
+        if (lacking < 0.0) {
+            if (lacking > -kEndSlack || y < 1.1 * reached) return y;
+            const double closer = std::max(0.8 * y, 0.5 * (y + reached));
+            if (log_tail(closer) + level - std::log(kPi * closer) < 0.0) return closer;
+            return y;
+        }
+        if (y >= farthest) return kInfinity;
+        reached = y;
+        // As if the tail fell like that of a normal law.
+        const double factor = tail < -1.0 ? std::sqrt(1.0 + 1.1 * lacking / -tail) : 3.0;
+        y = std::min(std::clamp(factor, 1.05, 3.0) * y, farthest);
     }
-    for (int turn = 0; turn < 6 && enough(0.8 * y); ++turn) y *= 0.8;
-    return y;
+    return kInfinity;
 }
 
 bool MeasureInversion::make_nodes(double y, double most_work) {
@@ -209,8 +220,10 @@ bool MeasureInversion::make_nodes(double y, double most_work) {
     base_at_.clear();
     jump_at_.clear();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        base_at_.push_back(fine_[i].base.tilt(tilt_, &steps_[i].left_out));
-        if (has_jumps()) jump_at_.push_back(fine_[i].jump.tilt(tilt_, nullptr));
+        const bool turning = steps_[i].count < kMostTurning;
+        base_at_.push_back(fine_[i].base.tilt(tilt_, left_out(i), y + kLanes * step_, turning));
+        if (!has_jumps()) fine_[i].base.prepare_decay();
+        if (has_jumps()) jump_at_.push_back(fine_[i].jump.tilt(tilt_, nullptr, y + kLanes * step_));
     }
     at_ = log_measure(fine_, tilt_, false);
     quadrature_ = node_error(fine_, tilt_);
@@ -221,12 +234,18 @@ double MeasureInversion::log_chernoff(double epsilon) const noexcept {
     return at_.value - tilt_ * epsilon + log_kernel_peak(tilt_);
 }
 
+// A tilted sum of few large losses is far from normal: its fourth cumulant tells.
 bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth) {
-    step_ = 2.0 * kPi / find_period(epsilon, log_scale, depth);
+    double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         fine_[i] = rough_[i];
-        fine_[i].base.tilt(tilt_, &steps_[i].left_out);
+        variance += steps_[i].count * fine_[i].base.tilt(tilt_, left_out(i)).variance;
+        fourth += steps_[i].count * fine_[i].base.fourth_cumulant();
+        fine_[i].base.prepare_decay();
     }
+
+    if (!(fourth < kMostKurtosis * variance * variance)) return false;
+    step_ = 2.0 * kPi / find_period(epsilon, log_scale, depth);
     return find_end(epsilon, log_scale, depth) < kFewNodes * step_;
 }
 
@@ -252,11 +271,12 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
         step_ = 2.0 * kPi / find_period(epsilon, goal, depth);
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             fine_[i] = rough_[i];
-            fine_[i].base.tilt(tilt_, &steps_[i].left_out);
+            fine_[i].base.tilt(tilt_, left_out(i));
+            if (!has_jumps()) fine_[i].base.prepare_decay();
             if (has_jumps()) fine_[i].jump.tilt(tilt_, nullptr);
         }
         const double end = find_end(epsilon, goal, depth);
-        if (getenv("DBG")) fprintf(stderr, "  %s turn %d tilt %g goal %g period %g end %g nodes %g\n", has_jumps() ? "jump" : "base", turn, tilt_, goal, 2*kPi/step_, end, end / step_);
+
         if (!(end < kInfinity) || !make_nodes(end, most_work)) return bound_only(true);
         re_.clear();
         im_.clear();

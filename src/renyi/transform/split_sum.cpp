@@ -12,6 +12,7 @@ namespace {
 constexpr double kDepth = 34.0;      // e^-34 of delta
 constexpr double kInnerSteep = 12.0, kOuterSteep = 17.0;  // level/width: skirts of 1e-33 and 1e-65 at no loss
 constexpr double kFew = 8.0;         // steps
+constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
 constexpr double kRatio = 3.0;
 constexpr int kMostParts = 8;
@@ -69,7 +70,7 @@ bool SplitSum::place(double epsilon) {
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
-        SplitStep s{steps_[i].count, law, {}, {}, {}};
+        SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
         s.jump = LossWindow{}.with(rising(level, outer[i] / kOuterSteep));
         s.base = LossWindow{}.with(falling(level, outer[i] / kOuterSteep));
@@ -104,7 +105,7 @@ bool SplitSum::place(double epsilon) {
             s.jump = s.base.with(rising(level, width));
             s.base = s.base.with(falling(level, width));
             WindowedLaw piece(s.law, s.jump);
-            if (!add && piece.discretise(0.0, 0.0, 44.0 + std::log(count_), 0.0)) {
+            if (!add && count_ > kMany && piece.discretise(0.0, 0.0, 44.0 + std::log(count_), 0.0)) {
                 const WindowedLaw::Masses m = piece.masses();
                 s.left_out.mass += m.mass;
                 s.left_out.fall += m.fall;
@@ -151,6 +152,7 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
             sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
             sure_.reverse += s.count * std::log1p(-m.reverse);
             s.left_out = {m.mass, m.fall, m.error};
+            s.is_weighed = count_ > kMany;
             margin = std::max(margin, s.jump.begin()->level - epsilon);
         }
         decisive.push_back(chosen);

@@ -89,23 +89,87 @@ void add_excess(const double* weight, const double* d, std::size_t n, double fir
     }
 }
 
-RENYI_MULTIVERSION
-void add_circular(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                  double* sine) noexcept {
-    for (int j = 0; j < kLanes; ++j) {
-        const double y = (first + static_cast<double>(j)) * step;
-        double re[kLanes] = {}, im[kLanes] = {};
-        for (std::size_t block = 0; block < n; block += kLanes) {
+namespace {
+
+// Excess: e^{i t} - 1 - i t, else e^{i t}; both from cos t - 1 and sin t, which the turning keeps.
+template <bool kExcess>
+RENYI_INLINE void turn(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                       double* sine) noexcept {
+    double re[kLanes][kLanes] = {}, im[kLanes][kLanes] = {};  // [ordinate][lane]
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        double c[kLanes], s[kLanes], turn_c[kLanes], turn_s[kLanes], t[kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+            const double at = first * step * d[block + i], by = step * d[block + i];
+            const CircularExcess e = circular_excess(at), r = circular_excess(by);
+            c[i] = e.cosine;
+            s[i] = at + e.sine;
+            turn_c[i] = r.cosine;
+            turn_s[i] = by + r.sine;
+            t[i] = at;
+        }
+        for (int j = 0; j < kLanes; ++j) {
             for (int i = 0; i < kLanes; ++i) {
-                const double t = y * d[block + i];
-                const CircularExcess e = circular_excess(t);
-                re[i] += weight[block + i] * (1.0 + e.cosine);
-                im[i] += weight[block + i] * (t + e.sine);
+                const double w = weight[block + i];
+                re[j][i] += w * (kExcess ? c[i] : 1.0 + c[i]);
+                im[j][i] += w * (kExcess ? s[i] - t[i] : s[i]);
+                // (1 + c + i s)(1 + turn_c + i turn_s) - 1
+                const double real = c[i] + (turn_c[i] + (c[i] * turn_c[i] - s[i] * turn_s[i]));
+                s[i] = s[i] + (turn_s[i] + (c[i] * turn_s[i] + s[i] * turn_c[i]));
+                c[i] = real;
+                t[i] += step * d[block + i];
             }
         }
-        cosine[j] = total(re);
-        sine[j] = total(im);
     }
+    for (int j = 0; j < kLanes; ++j) {
+        cosine[j] = total(re[j]);
+        sine[j] = total(im[j]);
+    }
+}
+
+}  // namespace
+
+RENYI_MULTIVERSION
+void turn_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                 double* sine) noexcept {
+    turn<true>(weight, d, n, first, step, cosine, sine);
+}
+
+RENYI_MULTIVERSION
+void turn_whole(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                double* sine) noexcept {
+    turn<false>(weight, d, n, first, step, cosine, sine);
+}
+
+RENYI_MULTIVERSION
+void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept {
+    double sum[kMoments][kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            double power = weight[block + i] * d[block + i];
+            for (int m = 0; m < kMoments; ++m) {
+                power *= d[block + i] * (1.0 / (m + 2));
+                sum[m][i] += power;
+            }
+        }
+    }
+    for (int m = 0; m < kMoments; ++m) moments[m] = total(sum[m]);
+}
+
+RENYI_MULTIVERSION
+double sum_decay(const double* weight, const double* posterior, std::size_t n, double a, double order, double y,
+                 double versine, double sine) noexcept {
+    double sum[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double p = posterior[block + i];
+            const double re = 1.0 - p * versine, im = p * sine;
+            const double norm_excess = 2.0 * p * versine * (p - 1.0);  // m^2 - 1
+            const double argument = 3.0 * im / (re + 2.0 * __builtin_sqrt(1.0 + norm_excess));
+            const double exponent = 0.5 * (a * a + order * lane_log1p(norm_excess)) - y * argument;
+            sum[i] += weight[block + i] * lane_expm1(exponent < 700.0 ? exponent : 700.0);
+        }
+    }
+    return total(sum);
 }
 
 }  // namespace renyi::windowed

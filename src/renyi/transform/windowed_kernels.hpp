@@ -28,8 +28,21 @@ Excess sum_excess(const double* log_weight, const double* loss, std::size_t n, d
 void add_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
                 double* sine) noexcept;
 
-// sum weight cos y d and sum weight sin y d.
-void add_circular(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                  double* sine) noexcept;
+// The same, or sum weight cos y d and sum weight sin y d, by turning e^{i y d} from one ordinate to the next: 15 products
+// of 3u each, whose error is absolute.
+void turn_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                 double* sine) noexcept;
+void turn_whole(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
+                double* sine) noexcept;
+
+// sum weight d^m/m! for m = 2 ... kMoments + 1: the Taylor series of the excess, to 2^-60 where |y d| <= 1.
+constexpr int kMoments = 18;
+void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept;
+
+// Sum of weight (e^E - 1) with the exponent E of the decay bound at nodes where the window is 1 (windowed_law.cpp):
+// E = a^2/2 + order log m - y arg, m and arg those of 1 + p (e^{i theta} - 1), p the posterior of the sampled component,
+// and atan s >= 3 s/(1 + 2 sqrt(1 + s^2)) (Shafer 1966).
+double sum_decay(const double* weight, const double* posterior, std::size_t n, double a, double order, double y,
+                 double versine, double sine) noexcept;
 
 }  // namespace renyi::windowed

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace renyi {
 
@@ -13,6 +15,8 @@ constexpr double kMostNodes = 400000.0;
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr double kOverflow = 600.0;
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
+constexpr double kTurned = 64.0;  // u: 16 turns of at most 4u
+constexpr double kOpen = 9.0;  // 1 - Phi(9) < 2^-62: the window is 1
 constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products, in u
 
 double log_add(double a, double b) noexcept {
@@ -29,7 +33,7 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     const double c = law_.c, sigma = 1.0 / c;
     const LineRange rough{-kInfinity, kInfinity, 0.0, -1e300};
     const double scale = log_line_integral(law_, window_, 0.0, tilt, 0.0, rough);
-    if (!(scale > -1e290 && scale < 1e290)) return false;
+    if (!(scale > -1e290 && scale < 1e290)) { if (getenv("DBG")) fprintf(stderr,"scale %g\n",scale); return false; }
     // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
     const double highest = std::min(kLargestAngle, kLargestShift / sigma);
     const auto step_at = [&](double angle) {
@@ -66,7 +70,7 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     };
     for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
     for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
-    if (!((last - first) / step_ < kMostNodes)) return false;
+    if (!((last - first) / step_ < kMostNodes)) { if (getenv("DBG")) fprintf(stderr,"first %g last %g step %g\n",first,last,step_); return false; }
     fill(first, last);
     flat_error_ = std::exp(outside(-kInfinity, first)) + std::exp(outside(last, kInfinity));
     merge_flat(std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y));
@@ -88,7 +92,7 @@ void WindowedLaw::fill(double first, double last) {
         double window = 0.0;
         for (const LossStep& step : window_) {
             const double u = step.argument(v_[i]);
-            if (u > 9.0) continue;  // 1 - Phi < 2^-62
+            if (u > kOpen) continue;
             window += log_normal_cdf(u);
             rounding += 20.0 + hazard(u) * (relative * std::fabs(v_[i]) / step.width + 3.0 * std::fabs(u));
         }
@@ -179,7 +183,7 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     return m;
 }
 
-WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out) {
+WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out, double y, bool turning) {
     const std::size_t n = loss_.size();
     const WindowedMoment m = moment(tilt, left_out);
     const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
@@ -200,23 +204,72 @@ WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out) {
         linear_ += weight_[i] * (2.0 * relative * size + off);
         constant_ += weight_[i] * relative;
     }
+    if (y > 0.0) separate(y, turning);
     return m;
 }
 
+// The Taylor series' nodes and the others, both padded.
+void WindowedLaw::separate(double y, bool turning) {
+    std::vector<double> still_weight, still;
+    moving_weight_.clear();
+    moving_.clear();
+    turning_ = turning;
+    first_absolute_ = moving_share_ = 0.0;
+    for (std::size_t i = 0; i < d_.size(); ++i) {
+        if (weight_[i] == 0.0) continue;
+        const bool is_still = y * std::fabs(d_[i]) <= 1.0;
+        (is_still ? still_weight : moving_weight_).push_back(weight_[i]);
+        (is_still ? still : moving_).push_back(d_[i]);
+        if (!is_still) {
+            first_absolute_ += weight_[i] * std::fabs(d_[i]);
+            moving_share_ += weight_[i];
+        }
+    }
+    for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) a->resize((a->size() + kLanes - 1) / kLanes * kLanes, 0.0);
+    still_mass_ = 0.0;
+    still_mean_ = 0.0;
+    for (std::size_t i = 0; i < still.size(); ++i) {
+        still_mass_ += still_weight[i];
+        still_mean_ += still_weight[i] * still[i];
+    }
+    windowed::sum_moments(still_weight.data(), still.data(), still.size(), moments_);
+}
+
+// sum over the still nodes of e^{i t} - 1 - i t.
+void WindowedLaw::add_still(double y, double& re, double& im) const noexcept {
+    double even = 0.0, odd = 0.0;
+    for (int m = windowed::kMoments - 2; m >= 0; m -= 2) {
+        even = moments_[m] - y * y * even;
+        odd = moments_[m + 1] - y * y * odd;
+    }
+    re -= y * y * even;
+    im -= y * y * y * odd;
+}
+
 void WindowedLaw::excess(double first, double step, double* re, double* im) const noexcept {
-    windowed::add_excess(weight_.data(), d_.data(), d_.size(), first, step, re, im);
+    const auto sum = turning_ ? windowed::turn_excess : windowed::add_excess;
+    sum(moving_weight_.data(), moving_.data(), moving_.size(), first, step, re, im);
+    for (int j = 0; j < kLanes; ++j) add_still((first + j) * step, re[j], im[j]);
 }
 
 void WindowedLaw::whole(double first, double step, double* re, double* im) const noexcept {
-    windowed::add_circular(weight_.data(), d_.data(), d_.size(), first, step, re, im);
+    windowed::turn_whole(moving_weight_.data(), moving_.data(), moving_.size(), first, step, re, im);
+    for (int j = 0; j < kLanes; ++j) {
+        const double y = (first + j) * step;
+        re[j] += still_mass_;
+        im[j] += y * still_mean_;
+        add_still(y, re[j], im[j]);
+    }
 }
 
 double WindowedLaw::excess_error(double y) const noexcept {
-    return kUnitRoundoff * std::min(y * y * quadratic_, 4.0 * constant_ + y * linear_);
+    const double turned = turning_ ? kTurned * std::min(2.0 * moving_share_ + y * first_absolute_ * 0.25, 3.0 * y * first_absolute_) : 0.0;
+    const double direct = std::min(y * y * quadratic_, 4.0 * constant_ + y * linear_);
+    return kUnitRoundoff * (direct + turned);
 }
 
 double WindowedLaw::whole_error(double y) const noexcept {
-    return kUnitRoundoff * (2.0 * constant_ + 8.0 + y * linear_);
+    return kUnitRoundoff * (2.0 * constant_ + 8.0 + 2.0 * kTurned + y * linear_);
 }
 
 double WindowedLaw::decay_angle() const noexcept {
@@ -241,38 +294,60 @@ double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexce
     return result;
 }
 
+void WindowedLaw::prepare_decay() {
+    const std::size_t n = x_.size();
+    const double half = 0.5 * law_.c * law_.c, log_q = std::log(law_.q);
+    posterior_.assign(n, 0.0);
+    open_weight_ = weight_;
+    edge_.clear();
+    mean_posterior_ = 0.0;
+    for (std::size_t i = 1; i < n; ++i) {
+        if (weight_[i] == 0.0) continue;
+        bool open = !law_.two_sided();
+        for (const LossStep& step : window_) open = open && step.argument(v_[i]) > kOpen;
+        if (open) {
+            posterior_[i] = std::min(std::exp(log_q + law_.c * x_[i] - half - v_[i]), 1.0);
+            mean_posterior_ += weight_[i] * posterior_[i];
+        } else {
+            edge_.push_back(i);
+            open_weight_[i] = 0.0;
+        }
+    }
+}
+
 double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
     const auto mean_decay = [&](double angle) {
-        const Rotation line = rotation(law_, angle);
-        double sum = 0.0;
-        for (std::size_t i = 0; i < x_.size(); ++i) {
-            if (weight_[i] == 0.0) continue;
-            double e = 0.5 * line.a * line.a;
-            if (i > 0) {
-                const OnLine at = on_line(law_, line, x_[i]);
-                const double im = at.rising + at.falling, raised = at.re - v_[i];
-                const double factor = law_.two_sided() ? at.log_factor - on_line(law_, rotation(law_, 0.0), x_[i]).log_factor
-                                                       : raised;
-                e += (law_.weighted() ? factor : 0.0) + law_.sign() * tilt_ * raised - y * im;
-                for (const LossStep& step : window_) {
-                    const double v = im / step.width;
-                    e += 0.5 * v * v + log_normal_cdf(step.argument(at.re)) - log_normal_cdf(step.argument(v_[i]));
-                }
+        const Rotation line = rotation(law_, angle), none = rotation(law_, 0.0);
+        const double order = (law_.weighted() ? 1.0 : 0.0) + law_.sign() * tilt_;
+        double sum = windowed::sum_decay(open_weight_.data(), posterior_.data(), x_.size(), line.a, order, y,
+                                         line.versine, line.sine);
+        for (const std::size_t i : edge_) {
+            const OnLine at = on_line(law_, line, x_[i]);
+            const double im = at.rising + at.falling, raised = at.re - v_[i];
+            const double factor = law_.two_sided() ? at.log_factor - on_line(law_, none, x_[i]).log_factor : raised;
+            double e = 0.5 * line.a * line.a + (law_.weighted() ? factor : 0.0) + law_.sign() * tilt_ * raised - y * im;
+            for (const LossStep& step : window_) {
+                const double v = im / step.width;
+                e += 0.5 * v * v + log_normal_cdf(step.argument(at.re)) - log_normal_cdf(step.argument(v_[i]));
             }
             sum += weight_[i] * std::expm1(std::min(e, 700.0));
         }
         return sum;
     };
-    double angle = decay_angle();
+    // The best shift is near y E[p]/sigma while that is small.
+    const double highest = decay_angle();
+    double angle = std::min(highest, y * law_.c * law_.c * mean_posterior_ + 1e-6);
     double best = mean_decay(angle);
-    for (double next = 0.6 * angle; next > 1e-4 * angle; next *= 0.6) {
-        const double here = mean_decay(next);
-        if (!(here < best)) {
-            if (best < 0.0) break;
-            continue;
+    for (const double factor : {1.7, 0.6}) {
+        bool better = false;
+        for (double next = angle * factor; next <= highest && next > 1e-9; next *= factor) {
+            const double here = mean_decay(next);
+            if (!(here < best)) break;
+            best = here;
+            angle = next;
+            better = true;
         }
-        best = here;
-        angle = next;
+        if (better) break;
     }
     // The modulus on the line is analytic too: on Im x = b it is at most the root of the product of those on the lines
     // a + b and b - a at ordinate 0. discretise() has made the step for a = b.
@@ -319,6 +394,16 @@ WindowedMoment WindowedLaw::rough_moment(double tilt) const {
     const double sum = windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, scratch_.data());
     const double mean = windowed::first_moment(scratch_.data(), loss_.data(), n) / sum;
     return {top + std::log(sum), 0.0, mean, 0.0, 0.0};
+}
+
+double WindowedLaw::fourth_cumulant() const noexcept {
+    double second = 0.0, fourth = 0.0;
+    for (std::size_t i = 0; i < d_.size(); ++i) {
+        const double square = d_[i] * d_[i];
+        second += weight_[i] * square;
+        fourth += weight_[i] * square * square;
+    }
+    return fourth - 3.0 * second * second;
 }
 
 }  // namespace renyi

@@ -37,14 +37,18 @@ public:
     // Nodes for searches, without certificate, for real tilts between 0 and the farthest.
     void discretise_roughly(double farthest);
     WindowedMoment rough_moment(double tilt) const;
+    // Fourth cumulant of the tilted law, after tilt().
+    double fourth_cumulant() const noexcept;
 
     // Needs nodes. With `left_out` the moment comes from E[e^{t L}] - 1, whose error is small against 1/count where the
     // loss hardly differs from 0: with phi(v) = e^v - 1 - v and E[e^-L - 1] = 0,
     //     E[W e^{t L}] = 1 + E[W (phi(t L) + t phi(-L))] - E[1 - W] - t E[(1 - W)(1 - e^-L)].
     WindowedMoment moment(double tilt, const LeftOut* left_out) const;
 
-    // Sets the tilt of the transform; the mean that the phase refers to is that of the moment returned.
-    WindowedMoment tilt(double tilt, const LeftOut* left_out);
+    // Sets the tilt of the transform; the mean that the phase refers to is that of the moment returned. Nodes that turn by
+    // less than 1 up to y are summed as a Taylor series; with `turning` the others are turned from ordinate to ordinate,
+    // which is faster and has an absolute error.
+    WindowedMoment tilt(double tilt, const LeftOut* left_out, double y = 0.0, bool turning = true);
 
     // At y = (first + j) step, with the tilted expectation E and d = loss - mean:
     //     E[e^{i y d}] - 1 - i y E[d]    (excess)   or   E[e^{i y d}]    (whole).
@@ -59,6 +63,7 @@ public:
     // from cells for a single factor, from the nodes for one that is raised to a large power.
     double log_decay_by_cells(double y, double log_moment) const noexcept;
     double log_decay_by_nodes(double y) const noexcept;
+    void prepare_decay();
 
     // log of a bound of the quadrature error, relative to the moment at that tilt, for real z.
     double log_node_error(double tilt, double log_moment) const noexcept;
@@ -78,14 +83,25 @@ private:
     void fill(double first, double last);
     void merge_flat(double tolerance);
     double decay_angle() const noexcept;
+    void separate(double y, bool turning);
+    void add_still(double y, double& re, double& im) const noexcept;
 
     SampledLoss law_;
     LossWindow window_;
     double step_ = 0.0, angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
     std::vector<double> x_, v_, loss_, log_weight_, rounding_;  // rounding: relative error of the weight, in u, at tilt 0
     std::vector<double> weight_, d_;
+    std::vector<double> moving_weight_, moving_;  // the nodes outside the Taylor series
+    double moments_[windowed::kMoments] = {};
+    bool turning_ = true;
+    // For decay by nodes: the posterior, the weights where the window is 1, and the other nodes.
+    std::vector<double> posterior_, open_weight_;
+    std::vector<std::size_t> edge_;
+    double mean_posterior_ = 0.0;
     mutable std::vector<double> scratch_;
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
+    double first_absolute_ = 0.0, moving_share_ = 0.0;        // E |d| and weight of the moving nodes
+    double still_mass_ = 0.0, still_mean_ = 0.0;
     double flat_error_ = 0.0;                                 // of merged and dropped nodes
 };
 
