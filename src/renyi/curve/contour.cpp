@@ -13,7 +13,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
-constexpr double kMostWork = 2e6;      // terms of the transforms for one question, a few milliseconds
+constexpr double kMostWork = 2e5;      // terms of the transforms for one question: beyond, the split sum is faster
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
 
 }  // namespace
@@ -50,18 +50,7 @@ bool Contour::place_for_epsilon(double epsilon) {
 bool Contour::place_at_epsilon(double epsilon) {
     const std::vector<SampledStep> all = repeated_steps();
     const Saddle whole = saddle_at_epsilon({all, direction_, kInfinity}, epsilon);
-    // The limit is moved out until what lies beyond is negligible against delta.
-    double log_delta = kFirstGuess;
-    for (int turn = 0; turn < kMostPlacements; ++turn) {
-        limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
-        if (!reaches(whole, limit_)) break;
-        if (!place(saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon)) break;
-        const double found = sum(epsilon).log_value;
-        if (found >= log_delta) return true;
-        log_delta = std::isnan(found) ? 2.0 * log_delta : found - 1.0;
-    }
-    limit_ = kInfinity;
-    return place(whole, epsilon);
+    return !reaches(whole, limit_for(all, kFirstGuess - effort_.depth)) && place(whole, epsilon);
 }
 
 bool Contour::place_for_delta(double delta) {
@@ -69,14 +58,9 @@ bool Contour::place_for_delta(double delta) {
     const std::vector<SampledStep> all = repeated_steps();
     const double log_delta = std::log(delta);
     const Saddle whole = saddle_at_delta({all, direction_, kInfinity}, log_delta);
-    limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
-    if (reaches(whole, limit_)) {
-        const Saddle saddle = saddle_at_delta({all, direction_, limit_}, log_delta);
-        if (saddle.tilt > 0.0 && place(saddle, saddle.epsilon())) return true;
-    }
-    limit_ = kInfinity;
+    if (reaches(whole, limit_for(all, log_delta - effort_.depth - 1.0))) return false;
     if (whole.tilt > 0.0 && place(whole, whole.epsilon())) return true;
-    return place_by_epsilon(all, delta);
+    return work_ < kMostWork && place_by_epsilon(all, delta);
 }
 
 // Contours for epsilons nearer and nearer, from that of the Gaussian with the same mean and variance.

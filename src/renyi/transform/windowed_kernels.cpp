@@ -2,6 +2,7 @@
 
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/special/circular.hpp"
+#include "renyi/transform/loss_window.hpp"
 
 namespace renyi::windowed {
 
@@ -156,18 +157,30 @@ void sum_moments(const double* weight, const double* d, std::size_t n, double* m
 }
 
 RENYI_MULTIVERSION
-double sum_decay(const double* weight, const double* posterior, std::size_t n, double a, double order, double y,
-                 double versine, double sine) noexcept {
+double sum_decay(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
+                 const DecayStep* steps, int count) noexcept {
+    const DecayLine k = at;
     double sum[kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
+        double exponent[kLanes], re[kLanes], im[kLanes];
         for (int i = 0; i < kLanes; ++i) {
-            const double p = posterior[block + i];
-            const double re = 1.0 - p * versine, im = p * sine;
-            const double norm_excess = 2.0 * p * versine * (p - 1.0);  // m^2 - 1
-            const double argument = 3.0 * im / (re + 2.0 * __builtin_sqrt(1.0 + norm_excess));
-            const double exponent = 0.5 * (a * a + order * lane_log1p(norm_excess)) - y * argument;
-            sum[i] += weight[block + i] * lane_expm1(exponent < 700.0 ? exponent : 700.0);
+            const double p = above[block + i], r = below[block + i];
+            const double up = 0.5 * lane_log1p(2.0 * p * k.versine * (p - 1.0));
+            const double down = 0.5 * lane_log1p(2.0 * r * k.versine * (r - 1.0));
+            re[i] = up - down;
+            im[i] = lane_argument(p * k.sine, 1.0 - p * k.versine) + lane_argument(r * k.sine, 1.0 - r * k.versine);
+            exponent[i] = 0.5 * k.a * k.a + k.weighted * up + k.slope * re[i] - k.y * im[i];
         }
+        for (int s = 0; s < count; ++s) {
+            const DecayStep step = steps[s];
+            const double scale = 1.0 / step.width;
+            for (int i = 0; i < kLanes; ++i) {
+                const double v = im[i] * scale, u = step.argument[block + i] + step.sign * (re[i] * scale);
+                exponent[i] += 0.5 * (v * v) + (log_normal_cdf(u) - step.log_cdf[block + i]);
+            }
+        }
+        for (int i = 0; i < kLanes; ++i)
+            sum[i] += weight[block + i] * lane_expm1(exponent[i] < 700.0 ? exponent[i] : 700.0);
     }
     return total(sum);
 }

@@ -39,10 +39,20 @@ void turn_whole(const double* weight, const double* d, std::size_t n, double fir
 constexpr int kMoments = 18;
 void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept;
 
-// Sum of weight (e^E - 1) with the exponent E of the decay bound at nodes where the window is 1 (windowed_law.cpp):
-// E = a^2/2 + order log m - y arg, m and arg those of 1 + p (e^{i theta} - 1), p the posterior of the sampled component,
-// and atan s >= 3 s/(1 + 2 sqrt(1 + s^2)) (Shafer 1966).
-double sum_decay(const double* weight, const double* posterior, std::size_t n, double a, double order, double y,
-                 double versine, double sine) noexcept;
+// Sum of weight (e^E - 1), E the logarithm of what the modulus of the integrand is on the line Im x = a against that on
+// the axis, for all ordinates beyond y. With p the posteriors of the sampled components in e^{L+} and e^{L-},
+// m and arg the modulus and argument of 1 + p (e^{i theta} - 1):
+//     E = a^2/2 + weighted log m_+ + slope (log m_+ - log m_-) - y (arg_+ + arg_-) + windows,
+// and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
+struct DecayLine {
+    double a, sine, versine;
+    double weighted, slope, y;
+};
+struct DecayStep {
+    double sign, width;
+    const double *argument, *log_cdf;  // u_0 and log Phi(u_0) at the nodes
+};
+double sum_decay(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& line,
+                 const DecayStep* steps, int count) noexcept;
 
 }  // namespace renyi::windowed

@@ -24,6 +24,8 @@ double log_add(double a, double b) noexcept {
     return top + std::log1p(std::exp(-std::fabs(a - b)));
 }
 
+void pad(std::vector<double>& a) { a.resize((a.size() + kLanes - 1) / kLanes * kLanes, 0.0); }
+
 // How much the logarithm of Phi(u) changes with u: phi/Phi.
 double hazard(double u) noexcept { return u < 0.0 ? 1.0 - u : std::exp(-0.5 * u * u); }
 
@@ -225,7 +227,7 @@ void WindowedLaw::separate(double y, bool turning) {
             moving_share_ += weight_[i];
         }
     }
-    for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) a->resize((a->size() + kLanes - 1) / kLanes * kLanes, 0.0);
+    for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) pad(*a);
     still_mass_ = 0.0;
     still_mean_ = 0.0;
     for (std::size_t i = 0; i < still.size(); ++i) {
@@ -295,44 +297,52 @@ double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexce
 }
 
 void WindowedLaw::prepare_decay() {
-    const std::size_t n = x_.size();
-    const double half = 0.5 * law_.c * law_.c, log_q = std::log(law_.q);
-    posterior_.assign(n, 0.0);
-    open_weight_ = weight_;
-    edge_.clear();
+    const double half = 0.5 * law_.c * law_.c, log_odds = std::log(law_.q) - std::log1p(-law_.q);
+    const auto posterior = [&](double x) {
+        const double odds = std::exp(std::min(log_odds + law_.c * x - half, 700.0));
+        return odds / (1.0 + odds);
+    };
+    open_ = edge_ = {};
+    edge_argument_.assign(static_cast<std::size_t>(window_.end() - window_.begin()), {});
+    edge_log_cdf_ = edge_argument_;
     mean_posterior_ = 0.0;
-    for (std::size_t i = 1; i < n; ++i) {
+    for (std::size_t i = 0; i < x_.size(); ++i) {
         if (weight_[i] == 0.0) continue;
-        bool open = !law_.two_sided();
-        for (const LossStep& step : window_) open = open && step.argument(v_[i]) > kOpen;
-        if (open) {
-            posterior_[i] = std::min(std::exp(log_q + law_.c * x_[i] - half - v_[i]), 1.0);
-            mean_posterior_ += weight_[i] * posterior_[i];
-        } else {
-            edge_.push_back(i);
-            open_weight_[i] = 0.0;
+        const bool is_open = std::all_of(window_.begin(), window_.end(),
+                                         [&](const LossStep& s) { return s.argument(v_[i]) > kOpen; });
+        const double above = i == 0 ? 0.0 : posterior(x_[i]);  // the merged nodes are the first
+        DecayNodes& nodes = is_open ? open_ : edge_;
+        nodes.weight.push_back(weight_[i]);
+        nodes.above.push_back(above);
+        nodes.below.push_back(law_.two_sided() && i > 0 ? posterior(-x_[i]) : 0.0);
+        mean_posterior_ += weight_[i] * above;
+        if (is_open) continue;
+        for (std::size_t s = 0; s < edge_argument_.size(); ++s) {
+            edge_argument_[s].push_back(window_.begin()[s].argument(v_[i]));
+            edge_log_cdf_[s].push_back(log_normal_cdf(edge_argument_[s].back()));
         }
     }
+    for (DecayNodes* nodes : {&open_, &edge_})
+        for (std::vector<double>* a : {&nodes->weight, &nodes->above, &nodes->below}) pad(*a);
+    for (auto* arrays : {&edge_argument_, &edge_log_cdf_})
+        for (std::vector<double>& a : *arrays) pad(a);
 }
 
 double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
+    windowed::DecayStep steps[LossWindow::kMost];
+    int count = 0;
+    for (const LossStep& s : window_) {
+        steps[count] = {s.sign, s.width, edge_argument_[count].data(), edge_log_cdf_[count].data()};
+        ++count;
+    }
     const auto mean_decay = [&](double angle) {
-        const Rotation line = rotation(law_, angle), none = rotation(law_, 0.0);
-        const double order = (law_.weighted() ? 1.0 : 0.0) + law_.sign() * tilt_;
-        double sum = windowed::sum_decay(open_weight_.data(), posterior_.data(), x_.size(), line.a, order, y,
-                                         line.versine, line.sine);
-        for (const std::size_t i : edge_) {
-            const OnLine at = on_line(law_, line, x_[i]);
-            const double im = at.rising + at.falling, raised = at.re - v_[i];
-            const double factor = law_.two_sided() ? at.log_factor - on_line(law_, none, x_[i]).log_factor : raised;
-            double e = 0.5 * line.a * line.a + (law_.weighted() ? factor : 0.0) + law_.sign() * tilt_ * raised - y * im;
-            for (const LossStep& step : window_) {
-                const double v = im / step.width;
-                e += 0.5 * v * v + log_normal_cdf(step.argument(at.re)) - log_normal_cdf(step.argument(v_[i]));
-            }
-            sum += weight_[i] * std::expm1(std::min(e, 700.0));
-        }
-        return sum;
+        const Rotation r = rotation(law_, angle);
+        const windowed::DecayLine line{r.a, r.sine, r.versine, law_.weighted() ? 1.0 : 0.0, law_.sign() * tilt_, y};
+        const auto sum = [&](const DecayNodes& nodes, int n) {
+            return windowed::sum_decay(nodes.weight.data(), nodes.above.data(), nodes.below.data(),
+                                       nodes.weight.size(), line, steps, n);
+        };
+        return sum(open_, 0) + sum(edge_, count);
     };
     // The best shift is near y E[p]/sigma while that is small.
     const double highest = decay_angle();

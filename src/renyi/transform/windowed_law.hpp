@@ -94,9 +94,12 @@ private:
     std::vector<double> moving_weight_, moving_;  // the nodes outside the Taylor series
     double moments_[windowed::kMoments] = {};
     bool turning_ = true;
-    // For decay by nodes: the posterior, the weights where the window is 1, and the other nodes.
-    std::vector<double> posterior_, open_weight_;
-    std::vector<std::size_t> edge_;
+    // For decay by nodes: those where the window is 1, and the others with the arguments of its steps.
+    struct DecayNodes {
+        std::vector<double> weight, above, below;
+    };
+    DecayNodes open_, edge_;
+    std::vector<std::vector<double>> edge_argument_, edge_log_cdf_;
     double mean_posterior_ = 0.0;
     mutable std::vector<double> scratch_;
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
