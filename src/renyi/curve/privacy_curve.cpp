@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -202,7 +200,7 @@ Bracket CurveSolver::split_epsilon(double delta) {
             split_->place(epsilon);
             split_at_ = epsilon;
         }
-        if (getenv("DBG")) fprintf(stderr, "place %d at %.9g\n", turn, epsilon);
+
         const Bracket found = split_->epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);

@@ -3,10 +3,12 @@
 // y > 0 bounds what the transform has decayed to at every ordinate beyond y (the loss moves to the side where it
 // decays); y < 0 what it may have grown to up to |y|, for the error of quadrature nodes.
 //
-// The line is cut into cells short enough that the exponent changes by about a nat, each bounded by its ends, since all
-// factors are monotone; the ends of the line by the normal tail times what the monotone factors are there. A few nats
-// are lost, which cost nothing. The logarithm is rounded up by 1e-6.
+// The line is cut into cells short enough that the exponent changes by a few nats where it matters, each bounded by its
+// ends, since all factors are monotone; the ends of the line by the normal tail times what the monotone factors are
+// there. A few nats are lost, which cost nothing. The logarithm is rounded up by 1e-6.
 #pragma once
+
+#include <vector>
 
 #include "renyi/transform/loss_window.hpp"
 #include "renyi/transform/sampled_loss.hpp"
@@ -17,12 +19,25 @@ constexpr double kLargestAngle = 0.7;  // tan^2 < 1, see line_integral.cpp
 
 struct LineRange {
     double first = -kInfinity, last = kInfinity;
-    double spacing = 0.0;           // bounds the sum over nodes so far apart as well as the integral
-    double log_scale = -kInfinity;  // what lies e^-8 below it is bounded by wider cells
+    double spacing = 0.0;  // bounds the sum over nodes so far apart as well as the integral
 };
 
-// tilt > 0 needs a window that falls (or SampledPair::add, whose loss is bounded above).
-double log_line_integral(const SampledLoss& law, const LossWindow& window, double angle, double tilt, double y,
-                         const LineRange& range = {}) noexcept;
+class LineIntegral {
+public:
+    LineIntegral(const SampledLoss& law, const LossWindow& window);
+
+    // The logarithm; infinite where the cells do not reach far enough: tilt > 0 needs a window that falls (or
+    // SampledPair::add, whose loss is bounded above), and so does y < 0.
+    double log_bound(double angle, double tilt, double y, const LineRange& range = {}) const noexcept;
+
+private:
+    void add_points();
+
+    SampledLoss law_;
+    LossWindow window_;
+    // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}.
+    std::vector<double> x_, v_, log_factor_, above_, below_;
+    std::vector<double> log_cell_;  // the largest normal density of a cell times its width
+};
 
 }  // namespace renyi

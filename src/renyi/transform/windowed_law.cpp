@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 namespace renyi {
 
@@ -12,6 +10,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kMostNodes = 400000.0;
+constexpr double kLooseScale = 4.0;    // nats
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr double kOverflow = 600.0;
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
@@ -32,14 +31,20 @@ double hazard(double u) noexcept { return u < 0.0 ? 1.0 - u : std::exp(-0.5 * u 
 }  // namespace
 
 bool WindowedLaw::discretise(double tilt, double y, double target, double farthest, bool decay) {
+    const double scale = line_.log_bound(0.0, tilt, 0.0);
+    if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
+    // The bound of the moment may be far above it where the tilt is large.
+    const double excess = scale - rough_moment(tilt).value;
+    return excess < kLooseScale || discretise_from(scale - excess, tilt, y, target, farthest, decay);
+}
+
+bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
     const double c = law_.c, sigma = 1.0 / c;
-    const LineRange rough{-kInfinity, kInfinity, 0.0, -1e300};
-    const double scale = log_line_integral(law_, window_, 0.0, tilt, 0.0, rough);
     if (!(scale > -1e290 && scale < 1e290)) { if (getenv("DBG")) fprintf(stderr,"scale %g\n",scale); return false; }
     // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
     const double highest = std::min(kLargestAngle, kLargestShift / sigma);
     const auto step_at = [&](double angle) {
-        const double grown = log_line_integral(law_, window_, angle, tilt, -y, {-kInfinity, kInfinity, 0.0, scale});
+        const double grown = line_.log_bound(angle, tilt, -y);
         return 2.0 * kPi * (angle * sigma) / (target + std::max(grown - scale, 0.0) + 1.0);
     };
     const LossStep* falling = window_.falling();
@@ -59,7 +64,7 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     }
     if (decay) {  // see log_decay_by_nodes
         const double edge = std::min(2.0 * decay_angle(), highest);
-        const double grown = log_line_integral(law_, window_, edge, tilt, 0.0, {-kInfinity, kInfinity, 0.0, scale});
+        const double grown = line_.log_bound(edge, tilt, 0.0);
         step_ = std::min(step_, 2.0 * kPi * 0.5 * edge * sigma / (target + std::max(grown - scale, 0.0) + 1.0));
     }
     const double reach = std::sqrt(2.0 * (target + 6.0)), positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
@@ -68,7 +73,7 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
     const auto outside = [&](double from, double to) {
-        return log_line_integral(law_, window_, 0.0, tilt, 0.0, {from, to, step_, scale}) - scale;
+        return line_.log_bound(0.0, tilt, 0.0, {from, to, step_}) - scale;
     };
     for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
     for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
@@ -281,8 +286,7 @@ double WindowedLaw::decay_angle() const noexcept {
 double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexcept {
     const double highest = std::min(kLargestAngle, 1.5 * kLargestShift * law_.c);
     const auto at = [&](double angle) {
-        const LineRange range{-kInfinity, kInfinity, 0.0, log_moment - 30.0};
-        return log_line_integral(law_, window_, angle, tilt_, y, range) - log_moment;
+        return line_.log_bound(angle, tilt_, y) - log_moment;
     };
     // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
     const LossStep& step = *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
@@ -367,7 +371,7 @@ double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
 
 double WindowedLaw::log_node_error(double tilt, double log_moment) const noexcept {
     const double a = angle_ / law_.c;
-    const double at = log_line_integral(law_, window_, angle_, tilt, 0.0, {-kInfinity, kInfinity, 0.0, log_moment});
+    const double at = line_.log_bound(angle_, tilt, 0.0);
     return log_add(at - log_moment + 0.7 - 2.0 * kPi * a / step_, std::log(flat_error_));
 }
 

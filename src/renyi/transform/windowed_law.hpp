@@ -28,7 +28,7 @@ struct LeftOut {
 
 class WindowedLaw {
 public:
-    WindowedLaw(const SampledLoss& law, const LossWindow& window) noexcept : law_(law), window_(window) {}
+    WindowedLaw(const SampledLoss& law, const LossWindow& window) : law_(law), window_(window), line_(law, window) {}
 
     // Nodes good to e^-target of the moment at the tilt, for |Im z| <= y, and reaching far enough for real tilts up to
     // the farthest; with `decay` for log_decay_by_nodes at the tilt as well. False where that takes too many.
@@ -80,6 +80,7 @@ public:
     const LossWindow& window() const noexcept { return window_; }
 
 private:
+    bool discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay);
     void fill(double first, double last);
     void merge_flat(double tolerance);
     double decay_angle() const noexcept;
@@ -88,6 +89,7 @@ private:
 
     SampledLoss law_;
     LossWindow window_;
+    LineIntegral line_;
     double step_ = 0.0, angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
     std::vector<double> x_, v_, loss_, log_weight_, rounding_;  // rounding: relative error of the weight, in u, at tilt 0
     std::vector<double> weight_, d_;
