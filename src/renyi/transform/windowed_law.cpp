@@ -40,7 +40,7 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
 
 bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
     const double c = law_.c, sigma = 1.0 / c;
-    if (!(scale > -1e290 && scale < 1e290)) { if (getenv("DBG")) fprintf(stderr,"scale %g\n",scale); return false; }
+    if (!(scale > -1e290 && scale < 1e290)) return false;
     // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
     const double highest = std::min(kLargestAngle, kLargestShift / sigma);
     const auto step_at = [&](double angle) {
@@ -77,7 +77,7 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     };
     for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
     for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
-    if (!((last - first) / step_ < kMostNodes)) { if (getenv("DBG")) fprintf(stderr,"first %g last %g step %g\n",first,last,step_); return false; }
+    if (!((last - first) / step_ < kMostNodes)) return false;
     fill(first, last);
     flat_error_ = std::exp(outside(-kInfinity, first)) + std::exp(outside(last, kInfinity));
     merge_flat(std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y));
