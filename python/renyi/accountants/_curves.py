@@ -97,8 +97,11 @@ class PrivacyCurves:
         if deltas.size == 1 and self.is_enough(float(known[0]), float(deltas[0]), remove):
             return np.zeros(1)
         result = self._fast_epsilons(deltas, remove)
+        missing = np.isnan(result).nonzero()[0]
+        if not missing.size:
+            return result
         lattice = self._lattice(remove, self._plain_rtol())
-        for i in np.flatnonzero(np.isnan(result)):
+        for i in missing:
             delta = float(deltas[i])
             if self.is_enough(float(known[i]), delta, remove):
                 result[i] = 0.0
@@ -138,24 +141,25 @@ class PrivacyCurves:
         return self._delta_bracket(epsilon, remove, rtol, self._lattice(remove, rtol))
 
     def _fast_epsilons(self, deltas: Array, remove: bool) -> Array:
+        if self._only_steps and not self._steps:
+            return np.zeros(deltas.shape)
+        if self._only_steps and _is_inside(deltas):
+            return _answer(self._curve.epsilon_into, deltas, remove)
         result = np.full(deltas.shape, math.nan)
         result[deltas == 1.0] = 0.0
-        if not self._only_steps:
-            return result
-        if not self._steps:
-            return np.zeros(deltas.shape)
-        inside = np.flatnonzero((deltas > 0.0) & (deltas < 1.0))
-        _answer(self._curve.epsilon_into, deltas, inside, remove, result)
-        if remove:
-            result[deltas == 0.0] = math.inf
+        if self._only_steps:
+            inside = (deltas > 0.0) & (deltas < 1.0)
+            result[inside] = _answer(self._curve.epsilon_into, deltas[inside], remove)
+            if remove:
+                result[deltas == 0.0] = math.inf
         return result
 
     def _fast_deltas(self, epsilons: Array, remove: bool) -> Array:
-        result = np.full(epsilons.shape, math.nan)
-        if self._only_steps:
-            finite = np.flatnonzero(epsilons < math.inf)
-            _answer(self._curve.delta_into, epsilons, finite, remove, result)
-            result[epsilons == math.inf] = 0.0
+        if not self._only_steps:
+            return np.full(epsilons.shape, math.nan)
+        result = np.zeros(epsilons.shape)
+        finite = epsilons < math.inf
+        result[finite] = _answer(self._curve.delta_into, epsilons[finite], remove)
         return result
 
     def _epsilon_bracket(
@@ -217,19 +221,18 @@ class PrivacyCurves:
         return step_loss(step.rate, noise, remove)
 
 
-def _answer(
-    query: Callable[[Array, bool, Array], None],
-    values: Array,
-    chosen: npt.NDArray[np.intp],
-    remove: bool,
-    result: Array,
-) -> None:
-    """Fill in the upper ends of the chosen values, in ascending order: neighbours share work."""
-    if chosen.size:
-        order = chosen[np.argsort(values[chosen], kind="stable")]
-        out: Array = np.empty((3, order.size))
-        query(np.ascontiguousarray(values[order]), remove, out)
-        result[order] = out[1]
+def _is_inside(deltas: Array) -> bool:
+    return all(0.0 < delta < 1.0 for delta in deltas.tolist())
+
+
+def _answer(query: Callable[[Array, bool, Array], None], values: Array, remove: bool) -> Array:
+    """Return the upper ends for the values, asked for in ascending order: neighbours share work."""
+    order = np.argsort(values, kind="stable") if values.size > 1 else slice(None)
+    out: Array = np.empty((3, values.size))
+    query(values[order], remove, out)
+    result: Array = np.empty(values.shape)
+    result[order] = out[1]
+    return result
 
 
 def _common(a: Bracket, b: Bracket) -> Bracket:
