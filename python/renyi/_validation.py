@@ -95,6 +95,8 @@ def numbers_of(
     values: Any, name: str, low: float, high: float, allowed: str
 ) -> tuple[npt.NDArray[np.float64], tuple[int, ...]]:
     """Return an array-like of real numbers in [low, high] as a flat array, and its shape."""
+    if type(values) is float and low <= values <= high:
+        return np.array([values]), ()
     given = np.asarray(values)
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
         raise TypeError(f"{name} must be {allowed}, got {values!r}")

@@ -1,5 +1,7 @@
 // The kernels return the same bits whatever instruction set they run with, wherever a block begins and however many
 // blocks are done at once. The other instruction set is the baseline without vectorisation (kernels_baseline.cpp).
+#include "renyi/fp/multiversion.hpp"  // first: clones must not depend on what was included before
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +17,11 @@
 #include "renyi/loss/sampled_gaussian_far.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_law.hpp"
+
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(RENYI_HAS_CLONES)
+#error "kernels are compiled for one instruction set only"
+#endif
 
 using namespace renyi;
 

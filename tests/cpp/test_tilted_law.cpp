@@ -1,5 +1,5 @@
 // The characteristic function of the tilted loss against a plain fine rule in long double, with the limit of the losses
-// anywhere: beyond all peaks, between two, on the flank of one.
+// anywhere: beyond all peaks, between two, on the flank of one; and the bound of what it is further on.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -46,18 +46,39 @@ std::vector<Loss> losses_of(double q, double sigma, double alpha, double limit) 
     return losses;
 }
 
+// The largest modulus of the characteristic function from y on must be below the bound there.
+void decays(const TiltedLaw& law, const std::vector<Loss>& losses) {
+    TiltedLine line;
+    for (const double y : {0.5, 5.0}) {
+        law.lay(y, y / kLanes, line);
+        const double bound = law.log_decay(line, y);
+        CHECK_THAT(bound, <=, 0.0);
+        for (const double further : {1.0, 2.3}) {
+            Real re = 0, im = 0;
+            for (const Loss& loss : losses) {
+                re += loss.weight * std::cos(further * y * loss.value);
+                im += loss.weight * std::sin(further * y * loss.value);
+            }
+            CHECK_THAT(static_cast<double>(std::log(std::hypot(re, im))), <=, bound + 1e-15);
+        }
+    }
+}
+
 void agrees(double q, double sigma, Direction direction, double alpha, double limit) {
     const std::vector<Loss> losses = losses_of(q, sigma, alpha, limit);
     Real mean = 0, variance = 0;
     for (const Loss& loss : losses) mean += loss.weight * loss.value;
     for (const Loss& loss : losses) variance += loss.weight * (loss.value - mean) * (loss.value - mean);
     TiltedLaw law(q, sigma, direction, alpha, static_cast<double>(mean), 0.0, limit);
-    CHECK_THAT(std::fabs(law.recentre() - static_cast<double>(mean)), <=, 1e-13 * (1.0 + std::fabs(alpha)));
+    TiltedLine line;
+    CHECK_THAT(std::fabs(law.recentre(line) - static_cast<double>(mean)), <=, 1e-13 * (1.0 + std::fabs(alpha)));
+    decays(law, losses);
     const double sign = direction == Direction::remove ? 1.0 : -1.0;
-    const Real centre = law.recentre();
+    const Real centre = law.recentre(line);
     for (const double step : {0.01, 0.3, 2.0}) {
         double modulus[kLanes] = {}, phase[kLanes] = {};
-        law.add_log_characteristic(1.0, step, 1.0, modulus, phase);
+        law.lay(kLanes * step, step, line);
+        law.add_log_characteristic(line, 1.0, 1.0, modulus, phase);
         for (int j = 0; j < kLanes; j += 5) {
             const Real y = (1 + j) * static_cast<Real>(step);
             Real re = 0, im = 0;

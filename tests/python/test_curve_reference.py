@@ -141,14 +141,16 @@ def test_epsilon_is_the_inverse():
         point = POINTS[i]
         if not 1e-300 < point.hi < 1 or point.epsilon == 0:
             continue
-        # Any delta at most the stored one needs an epsilon at least the stored one.
+        # Any delta at most the stored one needs an epsilon at least the stored one, and conversely.
         delta = point.hi if point.lo >= 0 else float(np.nextafter(point.hi, 0))
-        remove, out = point.direction == "remove", np.empty((3, 1))
-        curve(point).epsilon_into(np.array([delta]), remove, out)
-        lower, upper = out[:2, 0]
+        above = point.hi if point.lo <= 0 else float(np.nextafter(point.hi, 1))
+        remove, out = point.direction == "remove", np.empty((3, 2))
+        curve(point).epsilon_into(np.array([delta, above]), remove, out)
+        lower, upper = out[0, 1], out[1, 0]
         if not np.isfinite(upper):
             continue
         assert lower <= point.epsilon <= upper, name(point)
+        out = np.empty((3, 1))
         curve(point).delta_into(np.array([upper]), remove, out)
         if np.isfinite(out[1, 0]):
             assert delta * (1 - 2e-6) <= out[1, 0] <= delta * (1 + 2e-6), name(point)

@@ -132,19 +132,21 @@ class PrivacyCurves:
 
     def _step_epsilons(self, deltas: Array, remove: bool) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
-        result = np.zeros((2, deltas.size))
         if not self._steps:
-            return result
-        inside = np.flatnonzero((deltas > 0.0) & (deltas < 1.0))
-        _answer(self._curve.epsilon_into, deltas, inside, remove, result)
+            return np.zeros((2, deltas.size))
+        if all(0.0 < delta < 1.0 for delta in deltas.tolist()):
+            return _answer(self._curve.epsilon_into, deltas, remove)
+        result = np.zeros((2, deltas.size))
+        inside = (deltas > 0.0) & (deltas < 1.0)
+        result[:, inside] = _answer(self._curve.epsilon_into, deltas[inside], remove)
         result[:, deltas == 0.0] = math.inf if remove else self._largest_loss()
         return result
 
     def _step_deltas(self, epsilons: Array, remove: bool) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         result = np.zeros((2, epsilons.size))
-        finite = np.flatnonzero(epsilons < math.inf)
-        _answer(self._curve.delta_into, epsilons, finite, remove, result)
+        finite = epsilons < math.inf
+        result[:, finite] = _answer(self._curve.delta_into, epsilons[finite], remove)
         return result
 
     def _epsilon_bracket(self, delta: float, lattice: Lattice) -> Bracket:
@@ -190,16 +192,11 @@ class PrivacyCurves:
         return step_loss(step.rate, noise, remove)
 
 
-def _answer(
-    query: Callable[[Array, bool, Array], None],
-    values: Array,
-    chosen: npt.NDArray[np.intp],
-    remove: bool,
-    result: Array,
-) -> None:
-    """Fill in the brackets of the chosen values, in ascending order: neighbours share work."""
-    if chosen.size:
-        order = chosen[np.argsort(values[chosen], kind="stable")]
-        out: Array = np.empty((2, order.size))
-        query(np.ascontiguousarray(values[order]), remove, out)
-        result[:, order] = out
+def _answer(query: Callable[[Array, bool, Array], None], values: Array, remove: bool) -> Array:
+    """Return the brackets of the values, asked for in ascending order: neighbours share work."""
+    order = np.argsort(values, kind="stable") if values.size > 1 else slice(None)
+    out: Array = np.empty((2, values.size))
+    query(values[order], remove, out)
+    result: Array = np.empty(out.shape)
+    result[:, order] = out
+    return result

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from renyi._validation import count_of, real_of
-from renyi.accountants import Adjacency, Conversion, PLDAccountant, RDPAccountant
-from renyi.calibration._search import Directions
+from renyi.accountants import (
+    Adjacency,
+    Conversion,
+    DirectionName,
+    PLDAccountant,
+    RDPAccountant,
+)
 from renyi.calibration._targets import Accountant, Target
 from renyi.mechanisms import Gaussian, PoissonSampled
 
@@ -25,14 +30,14 @@ class Accounting:
     ----------
     blank : callable
         A new accountant.
-    directions : tuple
-        What it has to be asked for.
+    direction : {"remove", "add"}, optional
+        The one that tends to be worse; None: there is only one, or neither.
     most_steps : int
         The largest number of steps that it is asked for.
     """
 
     blank: Callable[[], Accountant]
-    directions: Directions
+    direction: DirectionName | None
     most_steps: int
 
     def account(self, noise: float, rate: float, steps: float) -> Accountant:
@@ -61,9 +66,7 @@ def accounting_of(
                 raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
         PLDAccountant(adjacency)  # raises
         two_sided = adjacency != "replace_one" and target.name != "target_beta"
-        return Accounting(
-            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,), 10**9
-        )
+        return Accounting(lambda: PLDAccountant(adjacency), "remove" if two_sided else None, 10**9)
     if accountant != "rdp":
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
     if target.name != "target_epsilon":
@@ -76,7 +79,7 @@ def accounting_of(
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
     RDPAccountant(grid, rule, adjacency)  # raises
-    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), (None,), 10**15)
+    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), None, 10**15)
 
 
 def noise_of(value: Any) -> float:

@@ -92,5 +92,5 @@ def calibrate_noise_multiplier(
         unknown,
         target,
         lambda noise: accounting.account(noise, rate, count),
-        accounting.directions,
+        accounting.direction,
     )

@@ -74,5 +74,5 @@ def calibrate_sample_rate(
         unknown,
         target,
         lambda rate: accounting.account(noise, rate, count),
-        accounting.directions,
+        accounting.direction,
     )

@@ -13,9 +13,7 @@ from renyi.accountants import DirectionName
 from renyi.calibration._targets import Accountant, Target
 from renyi.calibration._unknowns import Unknown
 
-__all__ = ["Directions", "search"]
-
-Directions = tuple[DirectionName | None, ...]
+__all__ = ["search"]
 
 _MOST_SECANTS = 40
 _BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
@@ -26,7 +24,7 @@ def search(
     unknown: Unknown,
     target: Target,
     account: Callable[[float], Accountant],
-    directions: Directions,
+    direction: DirectionName | None,
 ) -> float:
     """Return the loosest value that meets the target, to one tolerance.
 
@@ -38,8 +36,8 @@ def search(
         What has to be met.
     account : callable
         The accountant of a run with a given value.
-    directions : tuple
-        All that have to meet the target, the one that tends to be worst first.
+    direction : {"remove", "add"}, optional
+        The one that tends to be worse, which the secants go by; None: both.
 
     Raises
     ------
@@ -48,11 +46,10 @@ def search(
     """
 
     def excess(value: float) -> float:
-        return target.excess(account(value), directions[0])
+        return target.excess(account(value), direction)
 
     def meets(value: float) -> bool:
-        accountant = account(value)
-        return all(target.is_met(accountant, direction) for direction in directions)
+        return target.is_met(account(value))
 
     root = _root(unknown, target.mu, excess)
     return _edge(unknown, target, meets, unknown.further(root, -unknown.margin))

@@ -70,6 +70,6 @@ def calibrate_steps(
         Steps(noise, rate, accounting.most_steps),
         target,
         lambda steps: accounting.account(noise, rate, steps),
-        accounting.directions,
+        accounting.direction,
     )
     return int(result)

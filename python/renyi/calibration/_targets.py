@@ -38,12 +38,8 @@ class _Epsilon:
         """The mu of the Gaussian mechanism that just meets the target."""
         return float(special.gaussian_mu(self.epsilon, self.delta))
 
-    def is_met(self, accountant: Accountant, direction: DirectionName | None) -> bool:
-        if isinstance(accountant, RDPAccountant):
-            return accountant.get_epsilon(self.delta) <= self.epsilon
-        if direction == "add" and accountant.get_delta(self.epsilon, direction=direction) == 0.0:
-            return True  # beyond the largest loss, where the exact epsilon may take long
-        return accountant.get_epsilon(self.delta, direction=direction) <= self.epsilon
+    def is_met(self, accountant: Accountant) -> bool:
+        return accountant.get_epsilon(self.delta) <= self.epsilon
 
     def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
         if isinstance(accountant, RDPAccountant):
@@ -76,9 +72,9 @@ class _TradeOff:
         """The mu of the Gaussian mechanism that just meets the target."""
         return math.exp(self._log_mu(self.beta))
 
-    def is_met(self, accountant: Accountant, direction: DirectionName | None) -> bool:
+    def is_met(self, accountant: Accountant) -> bool:
         assert isinstance(accountant, PLDAccountant)
-        return accountant.get_beta(self.alpha, direction=direction) >= self.beta
+        return accountant.get_beta(self.alpha) >= self.beta
 
     def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
         assert isinstance(accountant, PLDAccountant)
@@ -105,9 +101,9 @@ class _Advantage:
         """The mu of the Gaussian mechanism that just meets the target."""
         return float(special.gaussian_mu(0.0, self.advantage))
 
-    def is_met(self, accountant: Accountant, direction: DirectionName | None) -> bool:
+    def is_met(self, accountant: Accountant) -> bool:
         assert isinstance(accountant, PLDAccountant)
-        return accountant.get_delta(0.0, direction=direction) <= self.advantage
+        return accountant.get_delta(0.0) <= self.advantage
 
     def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
         assert isinstance(accountant, PLDAccountant)

@@ -83,6 +83,4 @@ def noise_for(
     to noises with a similar Rényi divergence of order 2; what decides is the accountant.
     """
     target = target_of(epsilon, delta, None, None, None)
-    return search(
-        NoiseMultiplier(rate, releases, tolerance_of(tolerance)), target, account, (None,)
-    )
+    return search(NoiseMultiplier(rate, releases, tolerance_of(tolerance)), target, account, None)

@@ -1,4 +1,4 @@
-// Placing a contour: the limit, the saddle point, the step and the nodes. See the header for the certificate.
+// Placing a contour: the limit, the saddle point and the step. See the header for the certificate.
 #include "renyi/curve/contour.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
-constexpr double kMostWork = 2e5;      // terms of the transforms for one question: beyond, the split sum is faster
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
+constexpr double kFirstReach = 0.6;    // in spreads, where a Gaussian transform loses an eighth and others gain
 
 }  // namespace
 
@@ -93,7 +93,7 @@ bool Contour::place(const Saddle& saddle, double epsilon) {
     if (saddle.tilt == 0.0) return false;
     t_ = saddle.tilt;
     guess_ = epsilon;
-    make_laws();
+    make_laws(saddle.at);
     double log_delta = saddle.log_estimate() + std::min(t_ * (saddle.epsilon() - epsilon), 0.0);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!discretise(log_delta, epsilon) || !sum_nodes(log_delta, epsilon)) {
@@ -113,123 +113,46 @@ TiltedMoment Contour::moment_of(const Group& g, double t) const noexcept {
 
 double Contour::log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
 
-double Contour::moment_at(double t) const noexcept {
-    return total([&](const Group& g) { return moment_of(g, t).value; });
+Contour::Bound Contour::bound_at(double t) const noexcept {
+    Bound bound{t};
+    for (int g = 0; g < kGroups; ++g) {
+        const TiltedMoment m = moment_of(groups_[g], t);
+        bound.value[g] = m.value + m.error;
+    }
+    return bound;
 }
 
 // The step from the aliasing bounds: the distance D = 2 pi/h at which both are e^-depth of delta.
 bool Contour::discretise(double log_delta, double epsilon) noexcept {
     const double spread = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; }));
-    const auto distance = [&](double s, double value) {
-        const double level = value - s * epsilon + log_kernel_peak(s) - log_delta + effort_.depth + 1.0;
+    const auto distance = [&](const Bound& bound) {
+        const double s = bound.tilt;
+        const double level = value_of(bound) - s * epsilon + log_kernel_peak(s) - log_delta + effort_.depth + 1.0;
         return level / std::fabs(t_ - s);
     };
-    below_ = 0.0;
-    double left = distance(0.0, 0.0);
-    if (const double s = exact_tilt(direction_, t_ - spread); t_ > 2.0 * spread) {
-        if (const double d = distance(s, moment_at(s)); d < left) {
+    below_ = {};
+    double left = distance(below_);
+    if (t_ > 2.0 * spread) {
+        const Bound bound = bound_at(exact_tilt(direction_, t_ - spread));
+        if (const double d = distance(bound); d < left) {
             left = d;
-            below_ = s;
+            below_ = bound;
         }
     }
     double right = kInfinity;
-    for (double reach = spread; reach > 1e-3 * spread; reach *= 0.5) {
-        const double s = exact_tilt(direction_, t_ + reach);
-        const double d = distance(s, moment_at(s));
+    for (double reach = kFirstReach * spread; reach > 1e-3 * spread; reach *= 0.5) {
+        const Bound bound = bound_at(exact_tilt(direction_, t_ + reach));
+        const double d = distance(bound);
         if (std::isnan(d)) continue;  // out of reach
         if (!(d < right)) break;
         right = d;
-        above_ = s;
+        above_ = bound;
         if (right < 1.3 * left) break;
     }
-    for (Group& g : groups_) {
-        const TiltedMoment below = below_ > 0.0 ? moment_of(g, below_) : TiltedMoment{}, above = moment_of(g, above_);
-        g.below_value = below.value + below.error;
-        g.above_value = above.value + above.error;
-        g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
-    }
+    for (Group& g : groups_) g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
     const double period = std::max(left, right);
     step_ = 2.0 * kPi / period;
     return period > 0.0 && period < kInfinity;
-}
-
-// K(t) and the tilted laws. The derivative of log A is right to a few u relatively while log A is small; from there on
-// the mean of the tilted law itself is the better one.
-void Contour::make_laws() {
-    const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
-    laws_.clear();
-    for (Group& g : groups_) {
-        g.at = {};
-        for (const SampledStep& s : steps_of(g)) {
-            const TiltedMoment m = tilted_moment({{&s, 1}, direction_, limit_}, t_);
-            double mean = sign * m.first / s.count;
-            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
-            if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre();
-            g.at.value += m.value;
-            g.at.error += m.error;
-            g.at.first += sign * s.count * mean;
-            g.at.second += m.second;
-        }
-        g.at.error += g.at.value * kUnitRoundoff * static_cast<double>(g.last - g.first);
-    }
-}
-
-bool Contour::sum_nodes(double log_delta, double epsilon) {
-    for (Group& g : groups_) {
-        g.log_modulus.clear();
-        g.phase.clear();
-    }
-    nodes_ = 0;
-    // The nodes beyond y add at most e^{K(t) - t eps} rho / (pi y).
-    const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
-    const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
-    std::size_t wanted = static_cast<std::size_t>(std::min(natural, static_cast<double>(effort_.most_nodes))) / kLanes;
-    for (std::size_t done = 0; done * kLanes < effort_.most_nodes;) {
-        for (wanted = std::max(wanted, done + 1); done < wanted; ++done) {
-            const double last = static_cast<double>((done + 1) * kLanes) * step_;
-            for (const TiltedLaw& law : laws_) work_ += kLanes * law.cost(last);
-            if (!(work_ < kMostWork)) return false;
-            add_block(done);
-        }
-        const double y = static_cast<double>(nodes_) * step_;
-        const double here =
-            total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
-        if (std::isnan(here)) return false;
-        const double weight = level - std::log(kPi * y);
-        if (here + weight < 0.0 && log_tail(y) + weight < 0.0) {
-            rounding_ = 0.0;
-            for (const TiltedLaw& law : laws_) rounding_ = std::max(rounding_, law.rounding(y));
-            return true;
-        }
-        wanted = done + 1 + done / 4;
-    }
-    return false;
-}
-
-void Contour::add_block(std::size_t block) {
-    const double first = static_cast<double>(block * kLanes + 1);
-    for (Group& g : groups_) {
-        double modulus[kLanes], phase[kLanes] = {};
-        for (int j = 0; j < kLanes; ++j) {
-            const double y = (first + j) * step_;
-            modulus[j] = -0.5 * g.gaussian * y * y;
-        }
-        for (std::size_t i = g.first; i < g.last; ++i)
-            if (steps_[i].q != 1.0) laws_[i].add_log_characteristic(first, step_, steps_[i].count, modulus, phase);
-        g.log_modulus.insert(g.log_modulus.end(), modulus, modulus + kLanes);
-        g.phase.insert(g.phase.end(), phase, phase + kLanes);
-    }
-    nodes_ += kLanes;
-}
-
-// Bound of sum over the steps of count log |phi| at every ordinate beyond y.
-double Contour::log_tail(double y) noexcept {
-    for (Group& g : groups_) {
-        g.log_tail = -0.5 * g.gaussian * y * y;
-        for (std::size_t i = g.first; i < g.last; ++i)
-            if (steps_[i].q != 1.0) g.log_tail += steps_[i].count * laws_[i].log_decay(y);
-    }
-    return total([](const Group& g) { return g.log_tail; });
 }
 
 }  // namespace renyi

@@ -31,6 +31,7 @@ struct Effort {
 };
 
 constexpr Effort kPlainEffort{37.0, 1 << 12};  // e^-37 < 2^-53
+constexpr double kMostWork = 2e5;  // terms of the transforms for one question: beyond, the split sum is faster
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each
@@ -59,10 +60,14 @@ private:
         double gaussian = 0.0;     // variance of the Gaussian steps
         double total_count = 0.0;  // of the others
         TiltedMoment at{};
-        double beyond = 0.0;                          // mass of the losses left out
-        double below_value = 0.0, above_value = 0.0;  // K at the tilts of the aliasing bounds, with its error
-        std::vector<double> log_modulus{}, phase{};   // of the tilted characteristic function at the nodes
-        double log_tail = 0.0;                        // bound of log_modulus beyond the last node
+        double beyond = 0.0;                         // mass of the losses left out
+        std::vector<double> log_modulus{}, phase{};  // of the tilted characteristic function at the nodes
+        double log_tail = 0.0;                       // bound of log_modulus beyond the last node
+    };
+    // A tilt of the aliasing bounds, and K there, with its error.
+    struct Bound {
+        double tilt = 0.0;
+        double value[kGroups] = {};
     };
     struct Sum {
         double log_value;  // of the trapezoidal sum
@@ -80,12 +85,13 @@ private:
     bool place(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
-    void make_laws();
-    void add_block(std::size_t block);
+    void make_laws(const TiltedMoment& at);
+    bool add_nodes(std::size_t count);
+    void add_law(std::size_t law, std::size_t first, Group& group);
     std::span<const SampledStep> steps_of(const Group& g) const noexcept;
     TiltedMoment moment_of(const Group& g, double t) const noexcept;
-    double moment_at(double t) const noexcept;
-    double log_tail(double y) noexcept;
+    Bound bound_at(double t) const noexcept;
+    double value_of(const Bound& bound) const noexcept { return bound.value[0] + groups_[1].times * bound.value[1]; }
     Sum sum(double epsilon) const noexcept;
     Bracket widened(double delta, Bracket around) const noexcept;
     double log_aliasing(double epsilon) const noexcept;
@@ -100,12 +106,13 @@ private:
     Effort effort_;
     double limit_ = kInfinity;  // of u: larger losses are left out, see LossSum
     double t_ = 0.0, step_ = 0.0;
-    double below_ = 0.0, above_ = 0.0;  // tilts of the aliasing bounds
-    double guess_ = 0.0;                // epsilon of the last placement
+    Bound below_, above_;
+    double guess_ = 0.0;  // epsilon of the last placement
     std::size_t nodes_ = 0;
     double work_ = 0.0;  // terms since the question was put
     std::vector<TiltedLaw> laws_;
-    double rounding_ = 0.0;  // of the worst of them
+    double rounding_ = 0.0, rounding_of_mean_ = 0.0;  // of the worst of them
+    TiltedLine line_;                                 // scratch
 };
 
 }  // namespace renyi

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "renyi/curve/contour.hpp"
+#include "renyi/curve/contour_sum.hpp"
 
 namespace renyi {
 
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kSlopeRounding = 0.5;  // of K', as a part of TiltedLaw::rounding
-constexpr double kStraight = 1e-7;      // width in log delta over which the slope does not change by a quarter
+constexpr double kStraight = 1e-7;  // width in log delta over which the slope does not change by a quarter
 constexpr int kMostWidenings = 24;
 
 }  // namespace
@@ -20,41 +20,37 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
     const double second = total([](const Group& g) { return g.at.second; });
     const double count = total([](const Group& g) { return g.total_count; });
     const double value_at = total([](const Group& g) { return g.at.value; });
-    const double drift = first - epsilon, unit = t_ * (t_ + 1.0), root = std::sqrt(count * second);
-    double value = 0.5, slope = -0.5 * t_, error = 0.0;
-    for (std::size_t j = 0; j < nodes_; ++j) {
-        const double y = static_cast<double>(j + 1) * step_;
-        const double angle = total([j](const Group& g) { return g.phase[j]; }) + y * drift;
-        // unit / (z (z+1)) with z = t + i y
-        const double re = unit - y * y, im = y * (2.0 * t_ + 1.0);
-        const double norm = re * re + im * im;
-        const double size = std::exp(total([j](const Group& g) { return g.log_modulus[j]; })) * unit / norm;
-        const double cosine = std::cos(angle), sine = std::sin(angle);
-        const double real = size * (re * cosine + im * sine), imaginary = size * (re * sine - im * cosine);
-        value += real;
-        slope -= t_ * real - y * imaginary;
-        // sum count E min(y^2 d^2/2, 2 + 2 |y d|), by Cauchy-Schwarz
-        const double size_of_log = std::min(0.5 * y * y * second, 2.0 * count + 2.0 * y * root);
-        const double exponent = 4.0 * std::fabs(angle) + kSlopeRounding * rounding_ * y * std::fabs(first);
-        error += size * std::sqrt(norm) * (16.0 + exponent + rounding_ * size_of_log);
-    }
+    const Group &fixed = groups_[0], &repeated = groups_[1];
+    const LineSums line = sum_line({{fixed.log_modulus.data(), repeated.log_modulus.data()},
+                                    {fixed.phase.data(), repeated.phase.data()},
+                                    nodes_,
+                                    repeated.times,
+                                    t_,
+                                    step_,
+                                    first - epsilon,
+                                    rounding_,
+                                    second,
+                                    2.0 * count,  // sum count E min(y^2 d^2/2, 2 + 2 |y d|), by Cauchy-Schwarz
+                                    2.0 * std::sqrt(count * second),
+                                    rounding_of_mean_ * std::fabs(first)});
+    const double value = 0.5 + line.value, unit = t_ * (t_ + 1.0);
     const double y = static_cast<double>(nodes_) * step_;
     const double tail = std::exp(total([](const Group& g) { return g.log_tail; })) * unit / (step_ * y);
     const double exponent = value_at - t_ * epsilon;
     const double absolute = total([](const Group& g) { return g.at.error; }) +
                             2.0 * kUnitRoundoff * (std::fabs(value_at) + t_ * std::fabs(epsilon));
-    return {exponent - std::log(t_) - std::log1p(t_) + std::log(step_ / kPi) + std::log(value), slope / value,
-            kUnitRoundoff * (error / value + 16.0 + std::fabs(exponent)) + absolute + tail / value};
+    return {exponent - std::log(t_) - std::log1p(t_) + std::log(step_ / kPi) + std::log(value),
+            (line.slope - 0.5 * t_) / value,
+            kUnitRoundoff * (line.error / value + 16.0 + std::fabs(exponent)) + absolute + tail / value};
 }
 
 double Contour::log_aliasing(double epsilon) const noexcept {
     const double period = 2.0 * kPi / step_;
-    const auto bound = [&](double s, double value) {
-        const double ratio = std::exp(-std::fabs(t_ - s) * period);
-        return value - s * epsilon + log_kernel_peak(s) + std::log(ratio / (1.0 - ratio));
+    const auto log_bound = [&](const Bound& bound) {
+        const double s = bound.tilt, ratio = std::exp(-std::fabs(t_ - s) * period);
+        return value_of(bound) - s * epsilon + log_kernel_peak(s) + std::log(ratio / (1.0 - ratio));
     };
-    const double a = bound(below_, total([](const Group& g) { return g.below_value; }));
-    const double b = bound(above_, total([](const Group& g) { return g.above_value; }));
+    const double a = log_bound(below_), b = log_bound(above_);
     return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))) + 1e-9;
 }
 

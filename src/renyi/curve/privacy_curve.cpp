@@ -17,7 +17,7 @@ namespace {
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr int kMostPlacements = 6;
-constexpr int kMostHalvings = 60;
+constexpr int kMostHalvings = 45;
 constexpr double kNear = 0.1;  // relative distance of an epsilon from that a split sum was placed for
 
 struct SortedSteps {
@@ -102,7 +102,16 @@ private:
     bool closed_epsilon(double delta, Bracket& answer) const noexcept;
     Bracket split_delta(double epsilon);
     Bracket split_epsilon(double delta);
-    Bracket plain_delta(double epsilon) const noexcept;
+    void place_split(double epsilon, double log_delta);
+    double guess_log_delta(double epsilon) const noexcept;
+    double plain_lower(double epsilon) const noexcept;
+    double plain_upper(double epsilon) const noexcept;
+    struct Outputs {
+        double log_with, log_without;
+    };
+    Outputs outputs_beyond(double part) const noexcept;
+    double composed_epsilon(double delta) const noexcept;
+    double composed_delta(double epsilon) const noexcept;
     Bracket plain_epsilon(double delta) const noexcept;
     double guess_epsilon(double delta) const noexcept;
     double chernoff(double epsilon) const noexcept {
@@ -145,27 +154,111 @@ bool CurveSolver::closed_epsilon(double delta, Bracket& answer) const noexcept {
     return true;
 }
 
-// Chernoff's bound; and a composition tells at least as much as any of its steps.
-Bracket CurveSolver::plain_delta(double epsilon) const noexcept {
+// A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
+// "some output beyond x" (remove) or "none" (add), for a few x. With normal tails right to 1e-13.
+double CurveSolver::plain_lower(double epsilon) const noexcept {
     double lower = 0.0;
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction_}, epsilon).lower);
-    return {lower, chernoff(epsilon)};
+    for (const double part : {0.25, 0.5, 0.75}) {
+        const Outputs o = outputs_beyond(part);
+        if (direction_ == Direction::remove) {
+            lower = std::max(lower, -std::expm1(o.log_with) * (1.0 - 1e-12) +
+                                        std::exp(std::min(epsilon, 700.0)) * std::expm1(o.log_without) * (1.0 + 1e-12));
+        } else {
+            lower = std::max(lower, std::exp(o.log_without) * (1.0 - 1e-12) -
+                                        std::exp(std::min(epsilon, 700.0) + o.log_with) * (1.0 + 1e-12));
+        }
+    }
+    return lower;
 }
 
+// log of the probability that no step's output lies beyond part/sigma, with the record and without.
+CurveSolver::Outputs CurveSolver::outputs_beyond(double part) const noexcept {
+    Outputs o{0.0, 0.0};
+    const auto tail = [](double x) { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); };
+    for (const SampledStep& s : c_.steps) {
+        if (s.q == 1.0) continue;
+        const double without = tail(part / s.sigma), shifted = tail((part - 1.0) / s.sigma);
+        o.log_without += s.count * std::log1p(-without);
+        o.log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
+    }
+    return o;
+}
+
+// Basic composition, and the chance that any loss is beyond eps/number, or for `add` the largest loss there is.
+double CurveSolver::plain_upper(double epsilon) const noexcept {
+    double upper = std::min(chernoff(epsilon), composed_delta(epsilon));
+    if (c_.gaussian > 0.0) return upper;
+    if (direction_ == Direction::add) return std::min(upper, -std::expm1(epsilon - c_.largest_loss) * (1.0 + 1e-12));
+    double number = 0.0, log_none = 0.0;
+    for (const SampledStep& s : c_.steps) number += s.count;
+    const auto tail = [](double x) { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); };
+    for (const SampledStep& s : c_.steps) {
+        const SampledLoss law{s.q, s.sigma, SampledPair::remove};
+        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
+        log_none += s.count * std::log1p(-((1.0 - s.q) * tail(x) + s.q * tail(x - law.c)));
+    }
+    return std::min(upper, -std::expm1(log_none) * (1.0 + 1e-11));
+}
+
+// Basic composition: every step at delta over their number, the Gaussian ones as one.
+double CurveSolver::composed_epsilon(double delta) const noexcept {
+    double number = c_.gaussian > 0.0 ? 1.0 : 0.0;
+    for (const SampledStep& s : c_.steps) number += s.q < 1.0 ? s.count : 0.0;
+    const double share = std::max(delta / number * (1.0 - 0x1p-50), 0.0);
+    double sum = c_.gaussian > 0.0 ? std::max(gaussian_bracket(c_, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0) : 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction_}, share).upper, 0.0);
+    return sum * (1.0 + 0x1p-48);
+}
+
+double CurveSolver::composed_delta(double epsilon) const noexcept {
+    double number = c_.gaussian > 0.0 ? 1.0 : 0.0;
+    for (const SampledStep& s : c_.steps) number += s.q < 1.0 ? s.count : 0.0;
+    const double share = epsilon / number * (1.0 - 0x1p-50);
+    double sum = c_.gaussian > 0.0 ? gaussian_bracket(c_, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction_}, share).upper;
+    return sum * (1.0 + 0x1p-48);
+}
+
+// By halving: where plain bounds of delta certainly are on one side.
 Bracket CurveSolver::plain_epsilon(double delta) const noexcept {
-    double lower = -kInfinity;
+    double lower = -kInfinity, upper = composed_epsilon(delta);
+    if (direction_ == Direction::add) upper = std::min(upper, c_.largest_loss);
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_epsilon({s.q, s.sigma, direction_}, delta).lower);
-    double low = 0.0, high = 1.0;
-    while (!(chernoff(high) <= delta) && high < 1e300) high *= 16.0;
-    if (!(high < 1e300)) return {lower, kInfinity};
-    for (int turn = 0; turn < kMostHalvings && high > low * (1.0 + 1e-9); ++turn) {
-        const double middle = low > 0.0 ? std::sqrt(low * high) : 1e-3 * high;
-        if (!(middle > 1e-300)) break;
-        (chernoff(middle) <= delta ? high : low) = middle;
+    if (plain_upper(0.0) <= delta) return {lower, std::min(upper, 0.0)};
+    double low = std::max(lower, upper * 1e-12), high = upper;
+    for (int turn = 0; turn < kMostHalvings && high > low * (1.0 + 1e-6) && low > 0.0; ++turn) {
+        const double middle = std::sqrt(low) * std::sqrt(high);
+        (plain_upper(middle) <= delta ? high : low) = middle;
     }
-    return {lower, high};
+    upper = high;
+    low = std::max(lower, upper * 1e-12);
+    for (int turn = 0; turn < kMostHalvings && high > low * (1.0 + 1e-6) && low > 0.0; ++turn) {
+        const double middle = std::sqrt(low) * std::sqrt(high);
+        if (plain_lower(middle) >= delta) {
+            low = lower = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return {lower, upper};
+}
+
+void CurveSolver::place_split(double epsilon, double log_delta) {
+    split_.emplace(c_.steps, pair_of(direction_));
+    split_->place(epsilon, log_delta);
+    split_at_ = epsilon;
+}
+
+// Roughly: one large loss, or many small ones that are nearly normal.
+double CurveSolver::guess_log_delta(double epsilon) const noexcept {
+    const double variance = tilted_moment({c_.steps, direction_, 6.0}, 0.0).second;
+    const double normal = -0.5 * epsilon * epsilon / variance - 5.0;
+    return std::max(std::log(std::max(plain_lower(epsilon), kSmallestNormal)), std::isfinite(normal) ? normal : -700.0);
 }
 
 Bracket CurveSolver::split_delta(double epsilon) {
@@ -173,9 +266,7 @@ Bracket CurveSolver::split_delta(double epsilon) {
         const Bracket here = split_->delta(epsilon);
         if (narrow(here, kNarrow)) return here;
     }
-    split_.emplace(c_.steps, pair_of(direction_));
-    split_->place(epsilon);
-    split_at_ = epsilon;
+    place_split(epsilon, guess_log_delta(epsilon));
     return split_->delta(epsilon);
 }
 
@@ -195,11 +286,7 @@ Bracket CurveSolver::split_epsilon(double delta) {
     double low = 0.0, high = kInfinity, epsilon = split_ ? split_at_ : guess_epsilon(delta);
     Bracket best{-kInfinity, kInfinity};
     for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
-        if (!split_ || split_at_ != epsilon) {
-            split_.emplace(c_.steps, pair_of(direction_));
-            split_->place(epsilon);
-            split_at_ = epsilon;
-        }
+        if (!split_ || split_at_ != epsilon) place_split(epsilon, std::log(delta));
 
         const Bracket found = split_->epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
@@ -227,7 +314,7 @@ Bracket CurveSolver::delta(double epsilon) {
     if (contour_.place_for_epsilon(epsilon)) answer = contour_.delta(epsilon);
     if (narrow(answer, kUseful)) return answer;
     answer = common(answer, split_delta(epsilon));
-    if (!narrow(answer, kUseful)) answer = common(answer, plain_delta(epsilon));
+    if (!narrow(answer, kUseful)) answer = common(answer, {plain_lower(epsilon), plain_upper(epsilon)});
     return {std::fmax(answer.lower, 0.0), std::fmin(answer.upper, 1.0)};
 }
 
@@ -238,9 +325,9 @@ Bracket CurveSolver::epsilon(double delta) {
     if (narrow(answer, kNarrow)) return answer;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
-    answer = common(answer, split_epsilon(delta));
-    if (!narrow(answer, kUseful)) answer = common(answer, plain_epsilon(delta));
-    return answer;
+    const Bracket plain = plain_epsilon(delta);
+    if (narrow(plain, kUseful)) return plain;
+    return common(common(answer, split_epsilon(delta)), plain);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kTwoPi = 0x1.921fb54442d18p2;
 constexpr int kMostTurns = 80;
+constexpr double kSmallestStart = 1e-12;
+constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
 constexpr double kReached = 1.01, kShortOf = 0.85;
 constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to die down before it
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
@@ -26,18 +28,32 @@ LogADerivatives derivatives_of(const SampledStep& s, double order, double limit)
 
 bool is_integer_order(double order) noexcept { return order >= 2.0 && order <= 64.0 && order == std::floor(order); }
 
+bool is_known_well(const LossSum& loss, double tilt) noexcept {
+    return loss.direction == Direction::remove && is_integer_order(1.0 + tilt);
+}
+
 // At integer orders log A is known to a few u: they serve where one is near.
-Saddle at_integer_order(const LossSum& loss, const Saddle& saddle) noexcept {
-    const double t = std::nearbyint(saddle.tilt);
-    const bool near = std::fabs(t - saddle.tilt) * std::sqrt(saddle.curvature()) < 0.7;
-    if (loss.direction == Direction::add || !near || !is_integer_order(1.0 + t)) return saddle;
-    return {t, tilted_moment(loss, t)};
+double near_integer(const LossSum& loss, double tilt, double curvature) noexcept {
+    const double t = std::nearbyint(tilt);
+    const bool near = std::fabs(t - tilt) * std::sqrt(curvature) < kNearInteger;
+    return near && is_known_well(loss, t) ? t : tilt;
 }
 
 // Halves the bracket in the logarithm where Newton's step leaves it, or where the moment could not be had.
 double next_tilt(double newton, double low, double high) noexcept {
     if (newton > low && newton < high) return newton;
     return high < kInfinity ? std::sqrt(std::max(low, 1e-3 * high) * high) : 4.0 * low;
+}
+
+// Variance of the loss at t = 0 where it is small, and something like it where it is not: a search has to start
+// somewhere.
+double rough_variance(const LossSum& loss) noexcept {
+    double sum = 0.0;
+    for (const SampledStep& s : loss.steps) {
+        const double square = 1.0 / (s.sigma * s.sigma);
+        sum += s.count * s.q * std::min(s.q * std::expm1(square), square * (1.0 + 0.25 * square));
+    }
+    return sum;
 }
 
 }  // namespace
@@ -99,30 +115,49 @@ Saddle short_of(const LossSum& loss, double reach) noexcept {
     return s;
 }
 
-}  // namespace
-
-// Newton on F' = 0, kept within a bracket.
-Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
-    const TiltedMoment origin = tilted_moment(loss, 0.0);
-    const double gap = epsilon - origin.first, variance = origin.second;
-    if (!(variance > 0.0)) return {};
-    // The Gaussian of the same mean and variance; both signs without cancellation.
-    const double root = std::sqrt(gap * gap + 4.0 * variance);
-    Saddle s{std::min(gap > 0.0 ? (gap + root) / (2.0 * variance) : 2.0 / (root - gap), kLargestTilt)};
+// Newton's steps, kept within a bracket, until they are short against the width of the peak of e^-F.
+template <class Step>
+Saddle search(const LossSum& loss, double start, Step newton_step) noexcept {
+    Saddle s{std::clamp(start, kSmallestStart, kLargestTilt)};
     double low = 0.0, high = kInfinity;
     for (int turn = 0; turn < kMostTurns; ++turn) {
         s.tilt = exact_tilt(loss.direction, s.tilt);
         s.at = tilted_moment(loss, s.tilt);
-        const double residual = s.epsilon() - epsilon, curvature = s.curvature();
-        if (std::fabs(residual) < 0.1 * std::sqrt(curvature)) return at_integer_order(loss, s);
-        (residual < 0.0 ? low : high) = s.tilt;  // out of reach counts as too far
+        const double curvature = s.curvature(), step = newton_step(s);
+        const double away = std::fabs(step) * std::sqrt(curvature);
+        if (away < kNearInteger && is_known_well(loss, s.tilt)) return s;
+        if (away < kNear) {
+            const double better = near_integer(loss, s.tilt, curvature);
+            return better == s.tilt ? s : Saddle{better, tilted_moment(loss, better)};
+        }
+        (step > 0.0 ? low : high) = s.tilt;  // out of reach counts as too far
         if (low >= kLargestTilt) return {};
         if (high <= low * kReached) return short_of(loss, low);
-        s.tilt = std::min(
-            next_tilt(s.tilt - residual / curvature, std::max(low, 0.05 * s.tilt), std::min(high, 20.0 * s.tilt)),
-            kLargestTilt);
+        const double next = next_tilt(s.tilt + step, std::max(low, 0.05 * s.tilt), std::min(high, 20.0 * s.tilt));
+        const double integer = near_integer(loss, next, curvature);
+        s.tilt = std::min(integer > low && integer < high ? integer : next, kLargestTilt);
     }
     return {};
+}
+
+}  // namespace
+
+// F' = 0, from the Gaussian of the same mean and variance; both signs without cancellation.
+Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
+    const double variance = rough_variance(loss), gap = epsilon - 0.5 * variance;
+    const double root = std::sqrt(gap * gap + 4.0 * variance);
+    const double start = gap > 0.0 ? (gap + root) / (2.0 * variance) : 2.0 / (root - gap);
+    return search(loss, start, [&](const Saddle& s) { return (epsilon - s.epsilon()) / s.curvature(); });
+}
+
+// log_estimate() = log delta, whose derivative is -t F''; on the logarithm of both, as K may grow exponentially.
+Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
+    const double start = std::sqrt(std::max(-2.0 * log_delta, 0.5) / rough_variance(loss));
+    return search(loss, start, [&](const Saddle& s) {
+        const double here = s.log_estimate(), slope = s.tilt * s.curvature();
+        const double ratio = here / log_delta;
+        return (ratio > 0.0 ? here * std::log(ratio) : here - log_delta) / slope;
+    });
 }
 
 double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
@@ -133,27 +168,6 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
         saddle.at.error +
         16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + 3.0 * t * (1.0 + std::fabs(epsilon)));
     return std::isnan(exponent) ? 1.0 : std::min(std::exp(exponent + error) * (1.0 + 0x1p-50), 1.0);
-}
-
-// Newton in t for log_estimate() = log delta, whose derivative is -t F''.
-Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
-    const TiltedMoment origin = tilted_moment(loss, 0.0);
-    if (!(origin.second > 0.0)) return {};
-    Saddle s{std::min(std::sqrt(std::max(-2.0 * log_delta, 0.5) / origin.second), kLargestTilt)};
-    double low = 0.0, high = kInfinity;
-    for (int turn = 0; turn < kMostTurns; ++turn) {
-        s.tilt = exact_tilt(loss.direction, s.tilt);
-        s.at = tilted_moment(loss, s.tilt);
-        const double residual = s.log_estimate() - log_delta;
-        if (std::fabs(residual) < 0.1) return at_integer_order(loss, s);
-        (residual > 0.0 ? low : high) = s.tilt;
-        if (low >= kLargestTilt) return {};
-        if (high <= low * kReached) return short_of(loss, low);
-        s.tilt = std::min(next_tilt(s.tilt + residual / (s.tilt * s.curvature()), std::max(low, 0.05 * s.tilt),
-                                    std::min(high, 20.0 * s.tilt)),
-                          kLargestTilt);
-    }
-    return {};
 }
 
 }  // namespace renyi

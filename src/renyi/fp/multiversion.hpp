@@ -4,6 +4,8 @@
 // RENYI_INLINE forces helpers into each clone: a call left over would run the baseline code in all of them.
 #pragma once
 
+#include <cstddef>  // tells of glibc: without a header of its library no compiler does
+
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define RENYI_HAS_CLONES  // for a kernel that needs a body of its own for each instruction set

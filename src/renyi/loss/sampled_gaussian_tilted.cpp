@@ -1,5 +1,5 @@
 // See the header. Rounding, in units of u = 2^-53: t to 11u + what the argument v/sigma costs, relatively; the weights
-// to (40 + their exponents) u; a term of R to 40u; so that the sums R and I are right to about 100 u y^2 Var.
+// to (40 + their exponents) u; the sums of exponentials as in exponential_sums.hpp, and u for every block of nodes.
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/loss/sampled_gaussian_far.hpp"
-#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
 namespace renyi {
@@ -18,13 +17,13 @@ using namespace tilted;
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kTarget = 41.0;       // e^-41 = 1.6e-18
-constexpr double kLargestShift = 2.0;  // of u, in widths of the tilted law: what is summed there is up to e^2 larger
-constexpr double kPanel = 0.4;         // largest half-width of a panel, see sampled_gaussian_below.cpp
-constexpr double kFlank = 4.0;         // and S times that, where the integrand rises to the limit like e^{S u}
-constexpr double kPanelPerStep = 1.0;  // and its part of the step of the trapezoidal rule, which falls with y
-constexpr double kMostPairs = 400.0;   // of panels: with more, every sum is 0 and the transform NaN
-constexpr double kShiftPays = 0.5;     // a node there costs twice as much
+constexpr double kTarget = 41.0;        // e^-41 = 1.6e-18
+constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: what is summed there is up to e^2 larger
+constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_below.cpp
+constexpr double kFlank = 4.0;          // and S times that, where the integrand rises to the limit like e^{S u}
+constexpr double kPanelPerStep = 1.0;   // and its part of the step of the trapezoidal rule, which falls with y
+constexpr double kMostNodes = 65536.0;  // with more there are none, and the transform is NaN
+constexpr double kShiftPays = 0.4;      // its rounding is larger
 
 }  // namespace
 
@@ -105,84 +104,108 @@ double TiltedLaw::step_for(double y) const noexcept {
     return 2.0 * kPi * a / (target_ + 0.7 + growth(a) + y * a * law_.c);
 }
 
-template <class Visit>
-void TiltedLaw::for_each_chunk(double h, Visit visit) const noexcept {
-    if (edge_) return for_each_panel(h, visit);
-    const Node node{alpha_, law_.c, mode_, p_, one_minus_p_};
-    Chunk chunk;
-    for (int k = 0; k < window_count_; ++k) {
-        const double end = std::floor(windows_[k].last / h);
-        for (double j = std::ceil(windows_[k].first / h); j <= end; j += kChunk) {
-            for (int i = 0; i < kChunk; ++i) {
-                chunk.v[i] = (j + i) * h;
-                chunk.weight[i] = j + i <= end ? 1.0 : 0.0;
-            }
-            fill(node, chunk);
-            visit(chunk);
-        }
-    }
-}
-
-// Two panels of Gauss-Legendre nodes to a chunk, the last one ending at the limit, for the trapezoidal step h.
-template <class Visit>
-void TiltedLaw::for_each_panel(double h, Visit visit) const noexcept {
-    const Node node{alpha_, law_.c, mode_, p_, one_minus_p_};
-    const double first = windows_[0].first, length = windows_[0].last - first;
-    const double pairs = std::ceil(length / (4.0 * std::min(panel_, kPanelPerStep * h)));
-    if (pairs > kMostPairs) return;
-    const double half_width = length / (4.0 * pairs);
-    Chunk chunk;
-    for (double j = 0.0; j < pairs; ++j) {
-        for (int i = 0; i < kChunk; ++i) {
-            const int half = i / 16, n = i % 8;
-            const double middle = first + (4.0 * j + 2.0 * half + 1.0) * half_width;
-            chunk.v[i] = middle + (i % 16 < 8 ? -half_width : half_width) * kLegendreNode[n];
-            chunk.weight[i] = kLegendreWeight[n] * half_width;
-        }
-        fill(node, chunk);
-        visit(chunk);
-    }
-}
-
 bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) < kShiftPays * shifted_step_; }
+
+double TiltedLaw::spacing_for(double y) const noexcept {
+    if (shifts(y)) return shifted_step_;
+    // An edge leaves it to the panels to serve the bound of the decay, which has half of the strip.
+    return edge_ ? std::min(step_for(y), 0.5 * step_for(0.0)) : step_for(y);
+}
 
 double TiltedLaw::cost(double y) const noexcept {
     double length = 0.0;
     for (int k = 0; k < window_count_; ++k) length += windows_[k].last - windows_[k].first;
-    return length / (shifts(y) ? shifted_step_ : step_for(y));
+    const double h = spacing_for(y);
+    return edge_ ? kLegendreHalf * length / std::min(panel_, kPanelPerStep * h) : length / h;
+}
+
+double TiltedLaw::far() const noexcept {
+    const double end = std::max(windows_[window_count_ - 1].last, -windows_[0].first);
+    return std::fabs(mode_) + std::max(end - 10.0, 0.0);
 }
 
 double TiltedLaw::rounding(double y) const noexcept {
-    const double end = std::max(windows_[window_count_ - 1].last, -windows_[0].first);
-    const double far = std::fabs(mode_) + std::max(end - 10.0, 0.0);
-    return (48.0 + 48.0 * far) * (shifts(y) ? std::exp(std::max(growth(shift_), 0.0)) : 1.0);
+    return (48.0 + 48.0 * far() + kPowerRounding + cost(y) / kLanes) *
+           (shifts(y) ? std::exp(std::max(growth(shift_), 0.0)) : 1.0);
 }
 
-double TiltedLaw::recentre() noexcept {
-    double weight = 0.0, moment = 0.0;
-    for_each_chunk(step_for(0.0), [&](const Chunk& chunk) {
-        weight += sum_weights(chunk);
-        moment += sum_losses(chunk);
-    });
-    centre_ = -moment / weight;
+double TiltedLaw::rounding_of_mean() const noexcept { return 24.0 + 24.0 * far(); }
+
+void TiltedLaw::lay_nodes(double h, TiltedLine& line) const {
+    if (edge_) {
+        lay_panels(h, line.nodes);
+    } else {
+        lay_grid(h, line.nodes);
+    }
+    fill({alpha_, law_.c, mode_, p_, one_minus_p_}, line.nodes);
+    line.spacing = h;
+    line.weight = sum_weights(line.nodes);
+}
+
+void TiltedLaw::lay_grid(double h, Nodes& nodes) const {
+    double count = 0.0;
+    for (int k = 0; k < window_count_; ++k)
+        count += std::floor(windows_[k].last / h) - std::ceil(windows_[k].first / h) + 1.0;
+    if (!(count <= kMostNodes)) return nodes.resize(0);
+    nodes.resize(static_cast<std::size_t>(std::ceil(count / kLanes)) * kLanes);
+    std::size_t n = 0;
+    for (int k = 0; k < window_count_; ++k) {
+        const double last = std::floor(windows_[k].last / h);
+        for (double j = std::ceil(windows_[k].first / h); j <= last; ++j, ++n) {
+            nodes.v[n] = j * h;
+            nodes.weight[n] = 1.0;
+        }
+    }
+    for (; n < nodes.count(); ++n) nodes.v[n] = nodes.weight[n] = 0.0;
+}
+
+// Pairs of panels of Gauss-Legendre nodes, the last one ending at the limit, for the trapezoidal step h.
+void TiltedLaw::lay_panels(double h, Nodes& nodes) const {
+    const double first = windows_[0].first, length = windows_[0].last - first;
+    const double pairs = std::ceil(length / (4.0 * std::min(panel_, kPanelPerStep * h)));
+    if (!(2.0 * pairs * kLanes <= kMostNodes)) return nodes.resize(0);
+    const std::size_t panels = 2 * static_cast<std::size_t>(pairs);
+    const double half_width = 0.5 * length / static_cast<double>(panels);
+    nodes.resize(panels * kLanes);
+    for (std::size_t k = 0; k < nodes.count(); ++k) {
+        const std::size_t i = k % kLanes;
+        const double middle = first + static_cast<double>(2 * (k / kLanes) + 1) * half_width;
+        nodes.v[k] = middle + (i < kLegendreHalf ? -half_width : half_width) * kLegendreNode[i % kLegendreHalf];
+        nodes.weight[k] = kLegendreWeight[i % kLegendreHalf] * half_width;
+    }
+}
+
+double TiltedLaw::recentre(TiltedLine& line) {
+    lay_nodes(step_for(0.0), line);
+    centre_ = -sum_losses(line.nodes) / line.weight;
     return loss_ - centre_;
 }
 
-void TiltedLaw::add_log_characteristic(double first, double step, double count, double* log_modulus,
-                                       double* phase) const noexcept {
-    const double last = (first + kLanes - 1.0) * step, h = step_for(last);
-    double cosine[kLanes] = {}, sine[kLanes] = {}, weight = 0.0;
-    if (shifts(last)) {
-        weight = add_on_shifted_line(first, step, cosine, sine);
+// On the line Im u = b, E d = 0 as well. Between the real axis and Im u = 2b, at y >= 0, the modulus is bounded by
+// growth(0) = 0 and growth(2b), whatever y: one step serves them all.
+void TiltedLaw::lay(double y, double step, TiltedLine& line) const {
+    const bool shifted = shifts(y);
+    lay_nodes(spacing_for(y), line);
+    ExponentialSums& sums = line.sums;
+    sums.resize(line.nodes.count(), shifted);
+    if (shifted) {
+        shift(line.nodes, alpha_, mode_, Line(shift_, law_.c),
+              {sums.weight.data(), sums.weight_im.data(), sums.damping.data(), sums.frequency.data()});
     } else {
-        for_each_chunk(h, [&](const Chunk& chunk) {
-            weight += sum_weights(chunk);
-            add_circular(chunk, centre_, first, step, cosine, sine);
-        });
+        sums.weight = line.nodes.weight;
+        sums.frequency = line.nodes.t;
     }
+    for (double& f : sums.frequency) f += centre_;
+    sums.set_step(step);
+}
+
+void TiltedLaw::add_log_characteristic(TiltedLine& line, double first, double count, double* log_modulus,
+                                       double* phase) const noexcept {
+    double cosine[kLanes], sine[kLanes];
+    line.sums.at(first, cosine, sine);
     const double sign = direction_ == Direction::remove ? 1.0 : -1.0;
     for (int j = 0; j < kLanes; ++j) {
-        const double re = cosine[j] / weight, im = sine[j] / weight;
+        const double re = cosine[j] / line.weight, im = sine[j] / line.weight;
         // Near 1 the sums count by themselves, near 0 what they leave of 1.
         log_modulus[j] +=
             count * (re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im)));
@@ -190,57 +213,35 @@ void TiltedLaw::add_log_characteristic(double first, double step, double count, 
     }
 }
 
-// The same sums on the line Im u = b, where E d = 0 as well, between the real axis and Im u = 2b: at y >= 0 the modulus
-// on these is bounded by growth(0) = 0 and growth(2b), whatever y. Returns the sum of the weights on the real axis, for
-// which the step is small enough as well.
-double TiltedLaw::add_on_shifted_line(double first, double step, double* cosine, double* sine) const noexcept {
-    const double half_sine = std::sin(0.5 * shift_ * law_.c), sine_b = std::sin(shift_ * law_.c);
-    Shifted nodes;
-    double weight = 0.0;
-    for_each_chunk(shifted_step_, [&](const Chunk& chunk) {
-        weight += sum_weights(chunk);
-        shift_nodes(chunk, alpha_, mode_, shift_, 2.0 * half_sine * half_sine, sine_b, nodes);
-        add_shifted(nodes, centre_, first, step, cosine, sine);
-    });
-    return weight;
-}
-
-// The integrand at the limit, in units of the weights of for_each_panel.
+// The integrand at the limit, in units of the weights of lay_panels.
 double TiltedLaw::edge_weight() const noexcept {
     const double v = windows_[0].last;
     const double t = lane_log1p(p_ * lane_expm1(std::min(v * law_.c, 700.0)));
     return lane_exp(alpha_ * t - mode_ * v - 0.5 * v * v);
 }
 
-double TiltedLaw::log_decay(double y) const noexcept {
-    // Half of the strip for the shift, half for the rule.
-    const double a = 0.5 * strip();
-    const double h = 2.0 * kPi * a / (target_ + 0.7 + growth(2.0 * a));
-    double weight = 0.0, posterior = 0.0;
-    for_each_chunk(h, [&](const Chunk& chunk) {
-        weight += sum_weights(chunk);
-        posterior += sum_posterior(chunk);
-    });
-    const auto mean_decay = [&](double shift) {
-        const double half_sine = std::sin(0.5 * shift * law_.c), sine = std::sin(shift * law_.c);
-        double sum = 0.0;
-        for_each_chunk(h, [&](const Chunk& chunk) {
-            sum += sum_decay(chunk, alpha_, y, shift, 2.0 * half_sine * half_sine, sine);
-        });
+double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
+    const Nodes& nodes = line.nodes;
+    const auto decay = [&](double shift) {
+        // The rule has what the shift leaves of the strip.
+        const double exponent = growth(strip()) - 2.0 * kPi * (strip() - shift) / line.spacing;
+        const double aliasing = edge_ ? 0.0 : 2.0 * lane_exp(std::min(exponent, 700.0));
         // The shifted line ends above the limit, to which a segment of height b leads down.
         const double rise = edge_ ? shift * lane_exp(0.5 * shift * shift) * edge_weight() : 0.0;
-        return (sum + rise) / weight;
+        return (sum_decay(nodes, alpha_, y, Line(shift, law_.c)) + rise) / line.weight + aliasing;
     };
     // The best shift is near y E[r]/sigma while that is small.
-    double shift = std::min(a, y * law_.c * posterior / weight);
-    double best = mean_decay(shift);
-    for (double factor : {2.0, 0.5}) {
-        for (double next = shift * factor; next <= a; next *= factor) {
-            const double here = mean_decay(next);
+    double shift = std::min(0.5 * strip(), y * law_.c * sum_posterior(nodes) / line.weight);
+    double best = decay(shift);
+    for (const double factor : {2.0, 0.5}) {
+        const double start = shift;
+        for (double next = shift * factor; next <= 0.5 * strip(); next *= factor) {
+            const double here = decay(next);
             if (!(here < best)) break;
             best = here;
             shift = next;
         }
+        if (shift != start) break;
     }
     return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
 }

@@ -14,13 +14,24 @@
 //
 // Decay: the same integral on the line Im u = b has modulus at most
 //     J_b(y) = E[ e^{b^2/2} |(1+x)_b/(1+x)|^alpha e^{-y arg (1+x)_b} ],
-// decreasing in y because 0 <= arg (1+x)_b: one value bounds |A(alpha + i y')| for every y' >= y.
+// decreasing in y because 0 <= arg (1+x)_b: one value bounds |A(alpha + i y')| for every y' >= y. Its integrand is
+// analytic where the lines b above and b below it are within the strip, and bounded there by growth(strip).
 #pragma once
 
+#include "renyi/loss/exponential_sums.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_law.hpp"
+#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 
 namespace renyi {
+
+// The nodes of one law for a stretch of ordinates: scratch space, laid anew for every law.
+struct TiltedLine {
+    tilted::Nodes nodes;
+    ExponentialSums sums;
+    double spacing = 0.0;
+    double weight = 0.0;  // of all nodes
+};
 
 class TiltedLaw {
 public:
@@ -30,38 +41,44 @@ public:
               double limit) noexcept;
 
     // E l from the nodes, right to 32u of l, and from now on the mean that d refers to.
-    double recentre() noexcept;
+    double recentre(TiltedLine& line);
+
+    // Lays the nodes that serve every ordinate up to y, multiples of a step.
+    void lay(double y, double step, TiltedLine& line) const;
 
     // Adds count times log (1 + R + i I) at y = (first + j) step, j = 0 ... kLanes - 1; the loss is -l for
     // Direction::add.
-    void add_log_characteristic(double first, double step, double count, double* log_modulus,
+    void add_log_characteristic(TiltedLine& line, double first, double count, double* log_modulus,
                                 double* phase) const noexcept;
+
+    // An upper bound of log |A(alpha + i y')/A(alpha)| for all y' >= y, <= 0.
+    double log_decay(const TiltedLine& line, double y) const noexcept;
 
     // Relative rounding error of R and I up to y against y^2 Var, in units of u: weights far from the origin are
     // exponentials of differences of large numbers, and on a shifted line they are larger.
     double rounding(double y) const noexcept;
 
-    // How many nodes an ordinate near y costs.
-    double cost(double y) const noexcept;
+    // The same of E l, relative to l.
+    double rounding_of_mean() const noexcept;
 
-    // An upper bound of log |A(alpha + i y')/A(alpha)| for all y' >= y, <= 0.
-    double log_decay(double y) const noexcept;
+    // How many nodes serve the ordinates up to y.
+    double cost(double y) const noexcept;
 
 private:
     struct Window {
         double first, last;  // of v
     };
 
+    double far() const noexcept;
     double edge_weight() const noexcept;
     double growth(double a) const noexcept;
     double strip() const noexcept;
     double step_for(double y) const noexcept;
     bool shifts(double y) const noexcept;
-    double add_on_shifted_line(double first, double step, double* cosine, double* sine) const noexcept;
-    template <class Visit>
-    void for_each_chunk(double h, Visit visit) const noexcept;
-    template <class Visit>
-    void for_each_panel(double h, Visit visit) const noexcept;
+    double spacing_for(double y) const noexcept;
+    void lay_nodes(double h, TiltedLine& line) const;
+    void lay_grid(double h, tilted::Nodes& nodes) const;
+    void lay_panels(double h, tilted::Nodes& nodes) const;
 
     SampledGaussianLaw law_;
     Direction direction_;

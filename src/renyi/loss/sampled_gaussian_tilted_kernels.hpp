@@ -1,19 +1,23 @@
-// The hot loops of TiltedLaw: the nodes of its integrals, a chunk at a time, and what is summed over them.
+// The hot loops of TiltedLaw: the nodes of its integrals and what is summed over them.
 //
 // Bounds: see sampled_gaussian_tilted.cpp. Fixed summation order.
 #pragma once
+
+#include <cstddef>
+#include <vector>
 
 #include "renyi/fp/lanes.hpp"
 
 namespace renyi::tilted {
 
-constexpr int kChunk = 32;  // nodes made at a time
+// Nodes on the real axis, a multiple of kLanes of them, and their weights under the tilted law relative to the mode.
+struct Nodes {
+    std::vector<double> v, weight;  // u - mode
+    std::vector<double> t;          // l - l(mode)
+    std::vector<double> posterior;  // of the sampled component
 
-struct Chunk {
-    alignas(64) double v[kChunk];
-    alignas(64) double t[kChunk];          // l - l(mode)
-    alignas(64) double weight[kChunk];     // of the tilted law, relative to the mode
-    alignas(64) double posterior[kChunk];  // of the sampled component
+    std::size_t count() const noexcept { return v.size(); }
+    void resize(std::size_t count);
 };
 
 // What the kernels need of a TiltedLaw.
@@ -21,33 +25,29 @@ struct Node {
     double alpha, c, mode, p, one_minus_p;
 };
 
-// The nodes of a chunk on the line Im u = b.
-struct Shifted {
-    alignas(64) double re[kChunk], im[kChunk];          // weights
-    alignas(64) double loss[kChunk], argument[kChunk];  // l - l(mode)
+// A line Im u = b = height, and versine and sine of b/sigma.
+struct Line {
+    double height, versine, sine;
+
+    Line(double b, double c) noexcept;
 };
 
-// Fills a chunk at the nodes out.v with quadrature weights out.weight.
-void fill(const Node& at, Chunk& out) noexcept;
+// Turns weights of quadrature at the nodes v into those under the law, and fills in the rest.
+void fill(const Node& at, Nodes& nodes) noexcept;
 
-// Adds the nodes of a chunk to R and I at y = (first + j) step, j = 0 ... kLanes - 1.
-void add_circular(const Chunk& chunk, double centre, double first, double step, double* cosine, double* sine) noexcept;
+// The same nodes on a line: complex weights, the argument of 1+x, and l - l(mode).
+struct Shifted {
+    double *re, *im, *argument, *loss;
+};
+void shift(const Nodes& nodes, double alpha, double mode, const Line& line, Shifted out) noexcept;
 
-// The same nodes on the line Im u = shift; versine and sine of shift/sigma.
-void shift_nodes(const Chunk& chunk, double alpha, double mode, double shift, double versine, double sine,
-                 Shifted& out) noexcept;
+double sum_weights(const Nodes& nodes) noexcept;
+double sum_losses(const Nodes& nodes) noexcept;
+double sum_posterior(const Nodes& nodes) noexcept;
 
-// Adds the nodes to E[e^{i y d} - 1 - i y d] at kLanes ordinates.
-void add_shifted(const Shifted& nodes, double centre, double first, double step, double* cosine, double* sine) noexcept;
-
-double sum_weights(const Chunk& chunk) noexcept;
-double sum_losses(const Chunk& chunk) noexcept;
-double sum_posterior(const Chunk& chunk) noexcept;
-
-// E[e^E - 1] of the decay bound on Im u = b = shift: E = b^2/2 + alpha log m - y a with m and a the modulus and
-// argument of
+// E[e^E - 1] of the decay bound on a line: E = b^2/2 + alpha log m - y a with m and a the modulus and argument of
 //     (1+x)_b / (1+x) = 1 + r (e^{i theta} - 1),   r the posterior at the node, theta = b/sigma <= pi/2,
 // and atan s >= 3 s / (1 + 2 sqrt(1 + s^2)) (Shafer 1966) for a.
-double sum_decay(const Chunk& chunk, double alpha, double y, double shift, double versine, double sine) noexcept;
+double sum_decay(const Nodes& nodes, double alpha, double y, const Line& line) noexcept;
 
 }  // namespace renyi::tilted

@@ -126,7 +126,7 @@ void LineIntegral::add_points() {
         }
         x += width;
         x_.push_back(x);
-        if (x > 0.5 && ((closes && size > end) || x > enough)) break;
+        if (x > 0.5 && (closes ? size > end || x > enough : x > enough && (size > 1.5 * highest || x > 39.0 + c))) break;
     }
     const std::size_t points = x_.size(), n = (points + kLanes - 1) / kLanes * kLanes;
     x_.resize(n, x_.back());
@@ -161,14 +161,13 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
 
     // Where the right tail may begin. The exponent of the lowest falling step falls in Re V, whose rise carries Im V
     // along by at most tan(theta) times it: d Im L+/d Re L+ = Im p/Re p <= tan(theta) for the complex posterior p, and
-    // Im V <= tan(theta) (Re V + 2 |least|). A rising step is below 3/2 from where u >= v on.
+    // Im V <= tan(theta) (Re V + 2 |least|).
     const LossStep* closing = window_.falling();
     const double t2 = line.tangent * line.tangent, least = std::log1p(-law_.q);
     const auto is_beyond = [&](int i) {
         if (x_[i] < 0.5) return false;
-        const double im = rising[i] + falling[i], reached = (1.0 - t2) * re[i] + 2.0 * t2 * least;
+        const double reached = (1.0 - t2) * re[i] + 2.0 * t2 * least;
         for (const LossStep& s : window_) {
-            if (s.sign > 0.0 && (re[i] - s.level) < im) return false;
             if (s.sign < 0.0 && !(reached > s.level)) return false;
         }
         if (closing == nullptr) return y >= 0.0 && slope <= 0.0;
@@ -203,10 +202,14 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
         // All factors but the normal density are largest here; without a falling step the density itself has the
         // factor 1 - q + q e^w at most.
         double e = slope * re[last] - y * (rising[last] + falling[last]) + kHalfOverDensity;
-        for (int s = 0; s < count; ++s)
-            e += steps[s].sign > 0.0 ? kLogThreeHalves
-                                     : log_cdf_bound(-(re[last] - steps[s].level) * steps[s].scale,
-                                                     (rising[last] + falling[last]) * steps[s].scale);
+        for (int s = 0; s < count; ++s) {
+            const double above = re[last] - steps[s].level, im = rising[last] + falling[last];
+            // A rising step: 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m).
+            const double m = (std::fabs(steps[s].level) - 2.0 * least) * steps[s].scale;
+            const double largest = above >= im ? 0.0 : 0.5 * t2 * m * m / (1.0 - t2);
+            e += steps[s].sign > 0.0 ? largest + kLogThreeHalves
+                                     : log_cdf_bound(-above * steps[s].scale, im * steps[s].scale);
+        }
         const double moved = closing == nullptr && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
         keep(base + e + (closing == nullptr ? 0.0 : weighted * factor[last]) - 0.5 * moved * moved);
     }

@@ -376,7 +376,6 @@ Reading MeasureInversion::read(double epsilon) const noexcept {
         return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
     };
     const double sum = scale * value;
-    dbg[0]=scale*error;dbg[1]=scale*quadrature_*kernel;dbg[2]=scale*tail;dbg[3]=scale*relative*std::fabs(value);dbg[4]=alias(below_);dbg[5]=alias(above_);dbg[6]=scale;dbg[7]=at_.error;
     return {sum, slope / value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)), sum + absolute};
 }
 

@@ -56,7 +56,6 @@ public:
 
     Reading read(double epsilon) const noexcept;
 
-    mutable double dbg[8];
     std::size_t nodes() const noexcept { return re_.size(); }
     std::size_t points() const noexcept;
     double tilt() const noexcept { return tilt_; }

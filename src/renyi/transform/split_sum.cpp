@@ -10,7 +10,8 @@ namespace renyi {
 namespace {
 
 constexpr double kDepth = 34.0;      // e^-34 of delta
-constexpr double kInnerSteep = 12.0, kOuterSteep = 17.0;  // level/width: skirts of 1e-33 and 1e-65 at no loss
+constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
+constexpr double kNothing = 40.0;    // e^-40 of delta
 constexpr double kFew = 8.0;         // steps
 constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
@@ -64,16 +65,24 @@ std::vector<double> SplitSum::levels(double epsilon) const {
 // The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
 double SplitSum::origin(const SplitStep& step) const noexcept { return is_few() ? step.law.least() : 0.0; }
 
-bool SplitSum::place(double epsilon) {
+bool SplitSum::place(double epsilon, double log_delta) {
+    placed_ = place_parts(epsilon, log_delta);
+    return placed_;
+}
+
+bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
+    log_delta_ = log_delta;
+    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards it.
+    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)), outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        s.jump = LossWindow{}.with(rising(level, outer[i] / kOuterSteep));
-        s.base = LossWindow{}.with(falling(level, outer[i] / kOuterSteep));
+        s.jump = LossWindow{}.with(rising(level, outer[i] / outer_steep));
+        s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
         steps.push_back(s);
     }
     const bool add = pair_ == SampledPair::add;
@@ -101,7 +110,7 @@ bool SplitSum::place(double epsilon) {
         for (std::size_t i = 0; i < steps.size(); ++i) {
             SplitStep& s = steps[i];
             outer[i] /= kRatio;
-            const double level = origin(s) + outer[i], width = outer[i] / kInnerSteep;
+            const double level = origin(s) + outer[i], width = outer[i] / inner_steep;
             s.jump = s.base.with(rising(level, width));
             s.base = s.base.with(falling(level, width));
             WindowedLaw piece(s.law, s.jump);
@@ -133,19 +142,33 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
     const bool add = pair_ == SampledPair::add;
     sure_ = {};
     std::vector<WindowedLaw> decisive, lost;
+    std::vector<double> decisive_counts, lost_counts;
     double margin = 0.0;
     for (SplitStep& s : steps) {
         WindowedLaw chosen(s.law, add ? s.base : s.jump);
-        WindowedLaw::Masses m{};
-        if (chosen.discretise(0.0, 0.0, target, 0.0)) m = chosen.masses();
+        const double log_mass = chosen.log_mass_bound();
+        if (!add && log_mass + std::log(s.count) < log_delta_ - kNothing) {
+            sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
+            s.left_out = {std::exp(log_mass), std::exp(log_mass), 1.0};
+            s.is_weighed = count_ > kMany;
+            continue;
+        }
+        if (!chosen.discretise(0.0, 0.0, target, 0.0)) return false;
+        const WindowedLaw::Masses m = chosen.masses();
         sure_.error = std::max(sure_.error, m.error + std::exp(-target));
         if (add) {
             sure_.log_kept += s.count * std::log(m.mass);
             sure_.grown += s.count * std::log1p(-m.fall / m.mass);
             const LossStep& top = *s.base.begin();
             WindowedLaw beyond(s.law, LossWindow{}.with(rising(top.level, top.width)));
-            if (!beyond.discretise(0.0, 0.0, target, 0.0)) return false;
-            lost.push_back(beyond);
+            const double log_lost = beyond.log_mass_bound();
+            if (log_lost + std::log(s.count) < log_delta_ - kNothing) {
+                sure_.ignored += s.count * std::exp(log_lost) * (1.0 + 1e-9);
+            } else {
+                if (!beyond.discretise(0.0, 0.0, target, 0.0)) return false;
+                lost.push_back(beyond);
+                lost_counts.push_back(s.count);
+            }
             margin = std::max(margin, top.level - origin(s));
         } else {
             sure_.log_kept += s.count * std::log1p(-m.mass);
@@ -156,48 +179,80 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
             margin = std::max(margin, s.jump.begin()->level - epsilon);
         }
         decisive.push_back(chosen);
+        decisive_counts.push_back(s.count);
     }
-    // Chernoff: e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[decisive e^{-(1+s) S}].
-    const auto log_moment = [&](double s) {  // log E_Q[e^{-s L}] (remove) or E_P[e^{s L}] (add)
-        double k = 0.5 * gaussian_ * s * (s + 1.0);
-        for (const SplitStep& step : steps) {
-            const Certified a = log_a(step.law.q, 1.0 / step.law.c, -s);
-            k += step.count * a.value * (1.0 + a.relative_error);
-        }
-        return k;
-    };
-    const auto bound_of = [](const WindowedLaw& law, double tilt) {
-        const double m = law.moment(tilt, nullptr).value + 1e-12;
-        return m + std::log1p(std::exp(law.log_node_error(tilt, m)));
-    };
-    // One step of the kind and others of any: E of the others is at least 1.
-    const auto log_one = [&](const std::vector<WindowedLaw>& laws, double tilt) {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < laws.size(); ++i) sum += steps[i].count * std::exp(bound_of(laws[i], tilt));
-        return std::log(sum);
-    };
-    double best_gap = kInfinity, best_lost = kInfinity;
-    for (const double factor : {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0}) {
+    if (!decisive.empty()) bound_gap(steps, decisive, decisive_counts, margin, epsilon);
+    if (!lost.empty()) bound_lost(steps, lost, lost_counts, margin, epsilon);
+    return true;
+}
+
+namespace {
+
+constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};
+
+// log E[W e^{tilt loss}], rounded up.
+double log_moment_above(const WindowedLaw& law, double tilt) {
+    const WindowedMoment m = law.moment(tilt, nullptr);
+    return m.value + m.error + std::log1p(std::exp(law.log_node_error(tilt, m.value))) + 1e-12;
+}
+
+// The same for one step of the kind and others of any, whose expectations are at least 1.
+double log_one_above(const std::vector<double>& counts, const std::vector<WindowedLaw>& laws, double tilt) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < laws.size(); ++i) sum += counts[i] * std::exp(log_moment_above(laws[i], tilt));
+    return std::log(sum) + 1e-12;
+}
+
+}  // namespace
+
+// log E_Q[e^{-s S}] (remove) or log E_P[e^{s S}] (add) of the whole sum, rounded up: log A at order -s.
+double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) const {
+    double k = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
+    for (const SplitStep& step : steps) {
+        const Certified a = log_a(step.law.q, 1.0 / step.law.c, -s);
+        k += step.count * a.value * (1.0 + a.relative_error + 0x1p-50);
+    }
+    return k;
+}
+
+// E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s) S}], s >= 0.
+void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
+                         const std::vector<double>& counts, double margin, double epsilon) {
+    const bool add = pair_ == SampledPair::add;
+    sure_.gap_tilt = 1.0;
+    sure_.log_gap = add ? sure_.log_kept + sure_.grown : std::log(-std::expm1(sure_.reverse));
+    sure_.log_gap += 1e-9;
+    const double known = std::log(std::max(sure(epsilon).value, 0.0));
+    for (const double factor : kGapTilts) {
+        if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
         double gap = 0.0;
         if (add) {
-            for (std::size_t i = 0; i < decisive.size(); ++i) gap += steps[i].count * bound_of(decisive[i], -1.0 - s);
-            const double l = log_moment(s) + log_one(lost, s) - s * std::log1p(1.0 / s) - std::log1p(s);
-            if (l - s * epsilon < best_lost) {
-                best_lost = l - s * epsilon;
-                sure_.lost_tilt = s;
-                sure_.log_lost = l + 1e-9;
-            }
+            for (std::size_t i = 0; i < decisive.size(); ++i)
+                gap += counts[i] * log_moment_above(decisive[i], -1.0 - s);
         } else {
-            gap = log_moment(s) + log_one(decisive, -1.0 - s);
+            gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
         }
-        if (gap + (1.0 + s) * epsilon < best_gap) {
-            best_gap = gap + (1.0 + s) * epsilon;
+        if (gap + (1.0 + s) * epsilon < sure_.log_gap + sure_.gap_tilt * epsilon) {
             sure_.gap_tilt = 1.0 + s;
-            sure_.log_gap = gap + 1e-9;
+            sure_.log_gap = gap;
         }
     }
-    return true;
+}
+
+// add: E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level, by Chernoff's bound.
+void SplitSum::bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
+                          const std::vector<double>& counts, double margin, double epsilon) {
+    sure_.log_lost = log_one_above(counts, lost, 0.0);
+    for (const double factor : kGapTilts) {
+        const double s = factor / margin;
+        const double here = log_whole_moment(steps, s) + log_one_above(counts, lost, s) - s * std::log1p(1.0 / s) -
+                            std::log1p(s) + 1e-12;
+        if (here - s * epsilon < sure_.log_lost - sure_.lost_tilt * epsilon) {
+            sure_.lost_tilt = s;
+            sure_.log_lost = here;
+        }
+    }
 }
 
 SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
@@ -215,10 +270,10 @@ SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
         positive = std::fabs(gained) + std::fabs(grown) * reverse;
         slope = -(grown + 1.0) * reverse;
     }
-    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff) * (1.0 + count_ * 0.0);
+    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff);
     const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);
     const double lost = std::exp(sure_.log_lost - sure_.lost_tilt * epsilon);
-    return {value, slope, value - error, value + error + gap + lost};
+    return {value, slope, value - error, value + error + gap + lost + sure_.ignored};
 }
 
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
@@ -234,6 +289,7 @@ SplitSum::Value SplitSum::value(double epsilon) const noexcept {
 }
 
 Bracket SplitSum::delta(double epsilon) const noexcept {
+    if (!placed_) return {0.0, 1.0};
     const Value v = value(epsilon);
     const double upper = v.upper * (1.0 + 8.0 * kUnitRoundoff), lower = v.lower * (1.0 - 8.0 * kUnitRoundoff);
     return {std::max(lower, 0.0), std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
@@ -241,7 +297,7 @@ Bracket SplitSum::delta(double epsilon) const noexcept {
 
 Bracket SplitSum::epsilon(double delta, double start) const noexcept {
     double epsilon = start;
-    for (int turn = 0; turn < 30; ++turn) {
+    for (int turn = 0; placed_ && turn < 30; ++turn) {
         const Value v = value(epsilon);
         const double residual = std::log(v.value / delta), slope = v.slope / v.value;
         if (!(slope < 0.0) || !std::isfinite(residual)) return kNoBracket;
@@ -258,16 +314,4 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
     return {epsilon - down, epsilon + up};
 }
 
-#include <cstdio>
-void SplitSum::debug(double e) const {
-    const Value s = sure(e), v = value(e);
-    std::printf("sure %.3g -%.2g +%.2g  total %.15g\n", s.value, s.value - s.lower, s.upper - s.value, v.value);
-    for (const auto& p : parts_) {
-        const auto* part = &p;
-        const Reading r = part->read(e);
-        std::printf("part %.15g -%.2g +%.2g nodes %zu points %zu tilt %g fail %d\n", r.value, r.value-r.lower, r.upper-r.value, part->nodes(), part->points(), part->tilt(), part->failed());
-        for (double d : part->dbg) std::printf(" %.2g", d / v.value);
-        std::printf("\n");
-    }
-}
 }  // namespace renyi

@@ -22,12 +22,11 @@ namespace renyi {
 
 class SplitSum {
 public:
-    void debug(double e) const;
     // Steps with 0 < q <= 1 and finite sigma; q = 1 are Gaussian steps.
     SplitSum(std::span<const SampledStep> steps, SampledPair pair);
 
-    // Places windows and lines for eps; false where no placement tried gave a bracket.
-    bool place(double epsilon);
+    // Places windows and lines for eps, where delta is roughly e^log_delta or above.
+    bool place(double epsilon, double log_delta);
 
     Bracket delta(double epsilon) const noexcept;
     // Newton's method on the nodes, then outward until delta is certainly on the right side.
@@ -39,22 +38,30 @@ private:
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
+        double ignored = 0.0;  // mass of steps that are nothing against delta
     };
     struct Value {
         double value, slope, lower, upper;  // slope: of the value itself
     };
 
+    bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
     double origin(const SplitStep& step) const noexcept;
     bool is_few() const noexcept { return count_ <= 8.0 && gaussian_ == 0.0; }
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
+    double log_whole_moment(std::span<const SplitStep> steps, double s) const;
+    void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
+                   const std::vector<double>& counts, double margin, double epsilon);
+    void bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
+                    const std::vector<double>& counts, double margin, double epsilon);
     Value sure(double epsilon) const noexcept;
     Value value(double epsilon) const noexcept;
     double spread() const;
 
     SampledPair pair_;
     std::vector<SampledStep> steps_;
-    double gaussian_ = 0.0, count_ = 0.0;
+    double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
+    bool placed_ = false;
     Sure sure_;
     std::vector<MeasureInversion> parts_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
-constexpr double kMostNodes = 400000.0;
+constexpr double kMostNodes = 16000.0;
 constexpr double kLooseScale = 4.0;    // nats
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr double kOverflow = 600.0;
@@ -72,12 +72,15 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     if (falling != nullptr)
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
+    // Where a rising step is closed there is nothing either.
+    for (const LossStep& step : window_)
+        if (step.sign > 0.0) first = std::max(first, std::min(output_at(law_, step.level - reach * step.width), last - 1.0));
     const auto outside = [&](double from, double to) {
         return line_.log_bound(0.0, tilt, 0.0, {from, to, step_}) - scale;
     };
     for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
     for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
-    if (!((last - first) / step_ < kMostNodes)) return false;
+    if (!(step_ > 0.0 && last > first && (last - first) / step_ < kMostNodes)) return false;
     fill(first, last);
     flat_error_ = std::exp(outside(-kInfinity, first)) + std::exp(outside(last, kInfinity));
     merge_flat(std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y));
@@ -396,6 +399,7 @@ void WindowedLaw::discretise_roughly(double farthest) {
     double last = law_.c + kRoughReach + positive * law_.c;
     if (const LossStep* f = window_.falling())
         last = std::min(last, output_at(law_, f->level + positive * f->width * f->width + kRoughReach * f->width));
+    last = std::max(last, -kRoughReach + 1.0);
     step_ = std::max(step_, (last + kRoughReach) / kMostRough);
     fill(-kRoughReach, last);
     merge_flat(1e-9 / (1.0 + farthest));

@@ -74,6 +74,9 @@ public:
     };
     Masses masses() const noexcept;
 
+    // log of a bound of E[W], without nodes.
+    double log_mass_bound() const noexcept { return line_.log_bound(0.0, 0.0, 0.0); }
+
     std::size_t size() const noexcept { return loss_.size(); }
     double step() const noexcept { return step_; }
     const SampledLoss& law() const noexcept { return law_; }

@@ -1,0 +1,134 @@
+// The sums on a line of the transform: e^{yz} - 1 - yz against long double within the bound that is claimed, however
+// small yz is; the kernels of a line return the same bits without vectors.
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "line_baseline.hpp"
+#include "renyi/curve/contour_sum.hpp"
+#include "renyi/loss/exponential_sums.hpp"
+#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
+
+using namespace renyi;
+
+namespace {
+
+using Real = long double;
+using Complex = std::complex<Real>;
+
+constexpr double kU = 0x1p-53;
+constexpr std::size_t kCount = 5 * kLanes;
+
+std::mt19937_64 generator(11);
+
+double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(generator); }
+
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+Complex excess(Complex z) {
+    if (std::abs(z) > 0.5L) return std::exp(z) - Complex(1) - z;
+    Complex term = z, sum = 0;
+    for (int k = 2; k < 24; ++k) sum += term *= z / static_cast<Real>(k);
+    return sum;
+}
+
+ExponentialSums nodes(bool damped, double size) {
+    ExponentialSums sums;
+    sums.resize(kCount, damped);
+    for (std::size_t k = 0; k < kCount; ++k) {
+        sums.weight[k] = std::exp(-uniform(0.0, 30.0));
+        sums.frequency[k] = size * uniform(-1.0, 1.0);
+        if (!damped) continue;
+        sums.weight_im[k] = sums.weight[k] * uniform(-1.0, 1.0);
+        sums.damping[k] = size * uniform(0.0, 1.5);
+    }
+    return sums;
+}
+
+void sums_are_right(bool damped, double size, double step, double first) {
+    ExponentialSums sums = nodes(damped, size);
+    double re[kLanes], im[kLanes], plain_re[kLanes], plain_im[kLanes];
+    sums.set_step(step);
+    sums.at(first, re, im);
+    for (int j = 0; j < kLanes; ++j) {
+        const Real y = (static_cast<Real>(first) + j) * step;
+        Complex truth = 0;
+        Real scale = 0;
+        for (std::size_t k = 0; k < kCount; ++k) {
+            const Complex w(sums.weight[k], damped ? sums.weight_im[k] : 0.0);
+            const Complex z(damped ? -sums.damping[k] : 0.0, sums.frequency[k]);
+            const Real x = std::abs(y * z);
+            truth += w * excess(y * z);
+            scale += std::abs(w) * std::min(x * x / 2, 2 + 2 * x);
+        }
+        const double bound = (kPowerRounding + kCount / kLanes) * kU * static_cast<double>(scale);
+        CHECK_THAT(std::fabs(re[j] - static_cast<double>(truth.real())), <=, bound);
+        CHECK_THAT(std::fabs(im[j] - static_cast<double>(truth.imag())), <=, bound);
+    }
+    baseline::exponential_sums({sums.weight.data(), sums.frequency.data(), damped ? sums.weight_im.data() : nullptr,
+                                damped ? sums.damping.data() : nullptr},
+                               kCount, step, first, plain_re, plain_im);
+    for (int j = 0; j < kLanes; ++j) CHECK(same_bits(re[j], plain_re[j]) && same_bits(im[j], plain_im[j]));
+}
+
+void line_has_the_same_bits() {
+    std::vector<double> modulus[2], phase[2];
+    for (int g = 0; g < 2; ++g)
+        for (std::size_t k = 0; k < kCount; ++k) {
+            modulus[g].push_back(-uniform(0.0, 400.0));
+            phase[g].push_back(uniform(-9.0, 9.0));
+        }
+    const double terms[9] = {3.0, uniform(1.0, 5.0), 0.3, uniform(-1.0, 1.0), 200.0, 2.0, 1e4, 200.0, 50.0};
+    const LineSums found = sum_line({{modulus[0].data(), modulus[1].data()},
+                                     {phase[0].data(), phase[1].data()},
+                                     kCount,
+                                     terms[0],
+                                     terms[1],
+                                     terms[2],
+                                     terms[3],
+                                     terms[4],
+                                     terms[5],
+                                     terms[6],
+                                     terms[7],
+                                     terms[8]});
+    double plain[3];
+    baseline::sum_line({modulus[0].data(), modulus[1].data(), phase[0].data(), phase[1].data()}, kCount, terms, plain);
+    CHECK(same_bits(found.value, plain[0]) && same_bits(found.slope, plain[1]) && same_bits(found.error, plain[2]));
+}
+
+void nodes_have_the_same_bits() {
+    tilted::Nodes nodes;
+    nodes.resize(kCount);
+    std::vector<double> weight(kCount, 1.0), t(kCount), posterior(kCount);
+    for (std::size_t k = 0; k < kCount; ++k) {
+        nodes.v[k] = uniform(-12.0, 12.0);
+        nodes.weight[k] = 1.0;
+    }
+    const double p = uniform(0.0, 1.0), law[5] = {uniform(1.0, 9.0), uniform(0.2, 2.0), uniform(0.0, 3.0), p, 1.0 - p};
+    tilted::fill({law[0], law[1], law[2], law[3], law[4]}, nodes);
+    const double height = uniform(0.1, 0.7), y = uniform(0.0, 9.0);
+    const double decay = tilted::sum_decay(nodes, law[0], y, tilted::Line(height, law[1]));
+    const double plain =
+        baseline::tilted_nodes(law, nodes.v.data(), weight.data(), t.data(), posterior.data(), kCount, y, height);
+    CHECK(same_bits(decay, plain));
+    for (std::size_t k = 0; k < kCount; ++k)
+        CHECK(same_bits(nodes.weight[k], weight[k]) && same_bits(nodes.t[k], t[k]) &&
+              same_bits(nodes.posterior[k], posterior[k]));
+}
+
+}  // namespace
+
+int main() {
+    for (int i = 0; i < 40; ++i) {
+        for (const double size : {1e-9, 1e-3, 0.05, 1.0, 30.0})
+            for (const double first : {1.0, 17.0, 801.0})
+                for (const bool damped : {false, true}) sums_are_right(damped, size, uniform(0.001, 0.6), first);
+        line_has_the_same_bits();
+        nodes_have_the_same_bits();
+    }
+    return check::finish();
+}
