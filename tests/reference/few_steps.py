@@ -31,7 +31,7 @@ from panels import Array, Interpolant, Panelling, Real, log_integral, real
 
 FLOOR = -640  # least log of a density or a delta that matters
 MARGIN = 40  # more for every convolution still to come
-LONGEST, MOST = 8, 12  # steps that are taken one by one, and blocks
+LONGEST, MOST = 5, 8  # up to so many steps one by one, more in at most so many blocks
 STANDARD, OTHER = Panelling(), Panelling(scan=52, gauss=23, panels=4, nodes=25)
 Steps = Sequence[tuple[float, float, int]]
 
@@ -57,7 +57,7 @@ def convolved(first: Curve, second: Curve, s: Array, panelling: Panelling) -> Ar
 
 
 def expectation(
-    law: Curve, log_g: Callable[[Array], Array], low: Array, high: Array, panelling: Panelling
+    law: Curve, log_g: Callable[..., Array], low: Array, high: Array, panelling: Panelling
 ) -> Array:
     """Log of the integral over t from low to high of law(t) exp(log_g(t, row))."""
     low, high = np.maximum(low, law.least), np.minimum(high, law.most)

@@ -18,7 +18,7 @@ from flint import arb, ctx
 Array = np.ndarray[Any, Any]
 Real = np.longdouble
 DEPTH = 50  # e^-50 is 2e-22
-ROWS = 256  # rows of an integral that are taken together
+ROWS, CHUNK = 256, 8192  # rows of an integral, and points, that are taken together
 
 
 class Panelling(NamedTuple):
@@ -95,9 +95,7 @@ def log_integral(
                 now = top + np.log(np.exp(size - top[:, None]) @ share * (right - left))
             result[rows] = now
             with np.errstate(invalid="ignore"):
-                settled = (
-                    abs(now - before) < 1e-14
-                )  # now is better by 2^(2 gauss), far beyond digits
+                settled = abs(now - before) < 1e-14  # now is better by 2^(2 gauss)
                 open_ = ~(settled | (np.isneginf(now) & np.isneginf(before)))
             if panels == panelling.panels:
                 open_[:] = True
@@ -138,13 +136,25 @@ class Interpolant:
             raise ArithmeticError("an interpolant does not converge")
         done.sort(key=lambda part: part[0][0])
         self.edges = np.array([part[0][0] for part in done] + [high])
-        self.coefficients = np.array([part[1] for part in done]).T.copy()
+        coefficients = np.array([part[1] for part in done]).T.copy()
+        large = max(1, np.flatnonzero(abs(coefficients).max(axis=1) > 0.002)[-1] + 1)
+        self.large, self.small = coefficients[:large], coefficients[large:].astype(float)
 
     def __call__(self, v: Array) -> Array:
+        flat = np.ravel(v)
+        parts = [self._values(flat[i : i + CHUNK]) for i in range(0, max(flat.size, 1), CHUNK)]
+        return np.concatenate(parts).reshape(np.shape(v))
+
+    def _values(self, v: Array) -> Array:
+        """Clenshaw's sums, in doubles while the coefficients are small."""
         panel = np.clip(np.searchsorted(self.edges, v) - 1, 0, len(self.edges) - 2)
         low, high = self.edges[panel], self.edges[panel + 1]
         x = ((v - low) - (high - v)) / (high - low)
-        first, second = np.zeros_like(x), np.zeros_like(x)
-        for row in self.coefficients[:0:-1]:
-            first, second = row[panel] + 2 * x * first - second, first
-        return self.coefficients[0][panel] + x * first - second
+        twice = 2 * x.astype(float)
+        first, second = np.zeros(len(v)), np.zeros(len(v))
+        for row in self.small[::-1]:
+            first, second = row[panel] + twice * first - second, first
+        twice = 2 * x
+        for row in self.large[:0:-1]:
+            first, second = row[panel] + twice * first - second, first
+        return self.large[0][panel] + x * first - second
