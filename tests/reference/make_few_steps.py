@@ -58,6 +58,10 @@ LISTED = (
 )
 
 
+# more compositions: rates near 1
+NEAR_ONE = ((0.7, 0.6, 2), (0.9, 1.5, 3), (0.99, 3.0, 5), (0.999, 0.5, 2), (0.9999, 8.0, 12))
+
+
 def random_step(rng: random.Random) -> tuple[float, float]:
     """Sampling rate and noise multiplier; a few rates near 1."""
     q = 10 ** rng.uniform(-9, math.log10(0.5))
@@ -81,6 +85,8 @@ def compositions(rng: random.Random) -> Iterator[tuple[str, Steps]]:
         else:
             more = round(10 ** rng.uniform(math.log10(4), math.log10(50)))
             yield "few", [(*random_step(rng), (2, 2, 3, more, more)[number % 7])]
+    for step in NEAR_ONE:
+        yield "few", [step]
 
 
 def aimed(steps: Steps, direction: str, rng: random.Random) -> Iterator[float]:
