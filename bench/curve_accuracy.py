@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import multiprocessing
-import resource
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +22,16 @@ import numpy as np
 from tqdm import tqdm
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi._peers import Training, installed_curves, quiet
+from renyi._peers import CurvePeer, Training, installed_curves
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "reference"), str(ROOT / "bench")]
 from accuracy import machine, markdown  # noqa: E402
+from guarded import MEMORY, answers  # noqa: E402
 from make_curve import Point, load  # noqa: E402
 
 OUTPUT = ROOT / "bench" / "results" / "curve_accuracy.md"
 SECONDS = 20
-MEMORY = 6 << 30
 
 
 def accountant(point: Point) -> Any:
@@ -96,31 +94,9 @@ def engine_rows(points: Sequence[Point]) -> Iterator[list[str]]:
         ]
 
 
-def guarded(call: Callable[[], float]) -> tuple[float, str]:
-    """Value of a call in a child process with bounded time and memory, and why it failed."""
-    fork = multiprocessing.get_context("fork")
-    ours, theirs = fork.Pipe(duplex=False)
-
-    def work() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        signal.alarm(SECONDS)
-        try:
-            with quiet(), np.errstate(all="ignore"):
-                theirs.send((float(call()), ""))
-        except MemoryError:
-            theirs.send((math.nan, "memory"))
-        except Exception as problem:
-            theirs.send((math.nan, type(problem).__name__))
-
-    child = fork.Process(target=work)
-    child.start()
-    theirs.close()
-    try:
-        return ours.recv()
-    except EOFError:  # the alarm ends the process
-        return math.nan, "time"
-    finally:
-        child.join()
+def theirs(peer: CurvePeer, point: Point) -> float:
+    steps = [Training(*step) for step in point.steps]
+    return float(peer.delta(steps, point.epsilon, max(point.hi, 1e-300)))
 
 
 def peer_rows(points: Sequence[Point]) -> Iterator[list[str]]:
@@ -128,14 +104,13 @@ def peer_rows(points: Sequence[Point]) -> Iterator[list[str]]:
     peers, _ = installed_curves()
     for peer in peers:
         errors, below, failed, reasons = [], 0, 0, dict[str, int]()
-        for point in tqdm(points, peer.name, disable=None):
-            steps = [Training(*step) for step in point.steps]
-            call = lambda p=peer, s=steps, x=point: p.delta(s, x.epsilon, max(x.hi, 1e-300))  # noqa: E731
-            value, reason = guarded(call)
+        turn = answers(partial(theirs, peer), points, SECONDS)
+        for point, answer in zip(tqdm(points, peer.name, disable=None), turn, strict=True):
+            value = math.nan if answer.value is None else answer.value
             bad = not (math.isfinite(value) and value >= 0)
             failed += bad
             if bad:
-                reason = reason or "not a probability"
+                reason = answer.reason or "not a probability"
                 reasons[reason] = reasons.get(reason, 0) + 1
             errors.append(math.inf if bad else error(value, point))
             below += not bad and value < point.hi * (1 - 1e-6)
