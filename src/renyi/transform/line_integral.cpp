@@ -16,6 +16,7 @@ constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kNormalCell = 0.4;    // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;  // of the loss
+constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
 constexpr double kSteep = 12.0;         // level/width, at least
 constexpr double kStill = 1.0 / 200.0;  // of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;
@@ -112,21 +113,22 @@ void LineIntegral::add_points() {
     }
     const double end = (highest - 2.5 * least + 3.0 * std::min(lowest, highest)) / 0.28;
     const bool closes = window_.falling() != nullptr;
-    const double enough = (closes ? 39.0 : 14.0) + c;
     double x = x_.back();
     for (int i = 0; i < kMostPoints - 16; ++i) {
         const double log_here = log_odds + c * x - 0.5 * c * c;
         double width = kNormalCell, size = 0.0;
         const double other = law_.two_sided() ? std::exp(std::min(log_odds - c * x - 0.5 * c * c, 700.0)) : 0.0;
         const double odds = std::exp(std::min(log_here, 700.0));
+        const bool dead = x > kDead + c;
+        if (dead) width = kDeadCell * x;
         if (odds + other > kStill * lowest) {
             size = log_here > 690.0 ? log_here : std::log1p(odds) + std::log1p(other);
             const double slope = c * (odds / (1.0 + odds) + other / (1.0 + other));
-            width = std::min(width, (size > 2.0 * highest ? 4.0 : 1.0) * kRelativeCell * size / slope);
+            width = std::min(width, (dead || size > 2.0 * highest ? 4.0 : 1.0) * kRelativeCell * size / slope);
         }
         x += width;
         x_.push_back(x);
-        if (x > 0.5 && (closes ? size > end || x > enough : x > enough && (size > 1.5 * highest || x > 39.0 + c))) break;
+        if (x > 0.5 && (closes ? size > end : x > 14.0 + c && (size > 1.5 * highest || x > kDead + c))) break;
     }
     const std::size_t points = x_.size(), n = (points + kLanes - 1) / kLanes * kLanes;
     x_.resize(n, x_.back());

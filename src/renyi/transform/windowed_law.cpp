@@ -62,10 +62,16 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
         }
         if (better) break;
     }
-    if (decay) {  // see log_decay_by_nodes
-        const double edge = std::min(2.0 * decay_angle(), highest);
-        const double grown = line_.log_bound(edge, tilt, 0.0);
-        step_ = std::min(step_, 2.0 * kPi * 0.5 * edge * sigma / (target + std::max(grown - scale, 0.0) + 1.0));
+    if (decay) {  // half of the strip for the shift, half for the rule: see log_decay_by_nodes
+        double best = 0.0;
+        for (double edge = highest; edge > 0.2 * highest; edge *= 0.7) {
+            const double grown = std::max(line_.log_bound(edge, tilt, 0.0) - scale, 0.0);
+            const double h = kPi * edge * sigma / (target + grown + 1.0);
+            if (!(h > best)) break;
+            best = h;
+            decay_angle_ = 0.5 * edge;
+        }
+        step_ = std::min(step_, best);
     }
     const double reach = std::sqrt(2.0 * (target + 6.0)), positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
     double first = -reach, last = c + reach + positive * c;
@@ -282,10 +288,6 @@ double WindowedLaw::whole_error(double y) const noexcept {
     return kUnitRoundoff * (2.0 * constant_ + 8.0 + 2.0 * kTurned + y * linear_);
 }
 
-double WindowedLaw::decay_angle() const noexcept {
-    return 0.5 * std::min(kLargestAngle, kLargestShift * law_.c);
-}
-
 double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexcept {
     const double highest = std::min(kLargestAngle, 1.5 * kLargestShift * law_.c);
     const auto at = [&](double angle) {
@@ -352,7 +354,7 @@ double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
         return sum(open_, 0) + sum(edge_, count);
     };
     // The best shift is near y E[p]/sigma while that is small.
-    const double highest = decay_angle();
+    const double highest = decay_angle_;
     double angle = std::min(highest, y * law_.c * law_.c * mean_posterior_ + 1e-6);
     double best = mean_decay(angle);
     for (const double factor : {1.7, 0.6}) {
@@ -395,6 +397,7 @@ WindowedLaw::Masses WindowedLaw::masses() const noexcept {
 void WindowedLaw::discretise_roughly(double farthest) {
     angle_ = std::min(0.5, 4.0 * law_.c);
     step_ = std::min(0.12 / law_.c, 0.3);
+    decay_angle_ = 0.5 * std::min(kLargestAngle, kLargestShift * law_.c);
     const double positive = std::max(law_.sign() * farthest, 0.0);
     double last = law_.c + kRoughReach + positive * law_.c;
     if (const LossStep* f = window_.falling())

@@ -86,14 +86,13 @@ private:
     bool discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay);
     void fill(double first, double last);
     void merge_flat(double tolerance);
-    double decay_angle() const noexcept;
     void separate(double y, bool turning);
     void add_still(double y, double& re, double& im) const noexcept;
 
     SampledLoss law_;
     LossWindow window_;
     LineIntegral line_;
-    double step_ = 0.0, angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
+    double step_ = 0.0, angle_ = 0.0, decay_angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
     std::vector<double> x_, v_, loss_, log_weight_, rounding_;  // rounding: relative error of the weight, in u, at tilt 0
     std::vector<double> weight_, d_;
     std::vector<double> moving_weight_, moving_;  // the nodes outside the Taylor series
