@@ -99,6 +99,7 @@ cdef extern from * nogil:
     #include "renyi/mechanism/sampled_gaussian_curve.hpp"
     #include "renyi/mechanism/sampled_loss_pair.hpp"
     #include "renyi/mechanism/smaller_curve.hpp"
+    #include "renyi/mechanism/unbounded_curve.hpp"
 
     namespace {
 
@@ -136,6 +137,7 @@ cdef extern from * nogil:
         Snapshot(const vector[SampledStep]&, const vector[CountedCurve]&) except +
         Composition view()
     CurvePointer make_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
+    CurvePointer make_unbounded "make_curve<renyi::UnboundedCurve>"() except +
     CurvePointer make_pair "make_curve<renyi::LossPair>"(LossPair) except +
     CurvePointer make_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
     CurvePointer make_gumbel "make_curve<renyi::GumbelCurve>"(double) except +

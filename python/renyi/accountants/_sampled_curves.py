@@ -9,7 +9,6 @@ from renyi.accountants._base import Adjacency
 from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
     SMALLEST_SHIFT,
-    UNPROTECTED,
     curve_of,
     distance,
 )
@@ -71,7 +70,7 @@ def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
     if isinstance(base, Gaussian) and base.noise_multiplier < math.inf:
         step = settled(SampledStep(rate, base.noise_multiplier / distance(adjacency)))
         if step is None or step.noise == 0.0:
-            raise UnsupportedMechanismError(base, UNPROTECTED)
+            return RenyiCurve.unbounded()
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
     if needs_no_factor(base):
         return curve.sampled(rate) or curve.poisson_bound(rate, "tight")

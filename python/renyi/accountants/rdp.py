@@ -107,6 +107,8 @@ class RDPAccountant(Accountant[Part]):
                 self._steps.add(part.rate, part.noise, float_above(count))
         elif isinstance(part, Failure):
             self._failures.add(part.probability, float_above(count))
+        elif part.curve.is_unbounded:
+            self._unprotected = True
         else:
             self._steps.add_curve(part.mechanism, part.curve, float_above(count))
 
@@ -125,7 +127,7 @@ class RDPAccountant(Accountant[Part]):
         -------
         float
             At least 0; 0 if nothing was composed; infinity for ``delta = 0`` unless nothing depends
-            on the data, and where a mechanism adds no noise.
+            on the data, and where a mechanism protects nothing, or nothing that a double can hold.
 
         Raises
         ------

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kChunk = 512;  // points sorted at a time, a multiple of kLanes
 constexpr std::size_t kKeys = 256;   // routes times numbers of terms
+constexpr std::size_t kFew = 4;      // that many are done faster one by one
 
 struct Points {
     const double *q, *sigma, *alpha;
@@ -87,6 +88,10 @@ void expand(const Points& p, Expansion expansion, std::size_t first, std::size_t
 }  // namespace
 
 void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept {
+    if (size <= kFew) {
+        for (std::size_t i = 0; i < size; ++i) out[i] = log_a(q[i], sigma[i], alpha[i]);
+        return;
+    }
     Chunk c;
     for (std::size_t done = 0; done < size; done += kChunk) {
         const Points p{q + done, sigma + done, alpha + done};
