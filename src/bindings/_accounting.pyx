@@ -6,9 +6,10 @@ compose and ask at will. Arguments are checked by the callers; what is refused h
 engine could not represent.
 """
 
+from cpython.float cimport PyFloat_CheckExact
 from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport is_sorted, sort
 from libcpp.memory cimport shared_ptr
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
