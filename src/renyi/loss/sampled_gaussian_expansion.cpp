@@ -30,10 +30,10 @@ namespace {
 using Mask = std::uint64_t;  // all ones or none
 
 constexpr double kMostTerms = 72.0;  // k (k-1) < 2^13
-constexpr double kLeftOut = 0x1p-58;
+constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // of the sum
 constexpr double kLargestExponent = 700.0;
-constexpr double kLogDominance = 42.0;  // e^-42 < 2^-60
-constexpr double kFall = 26.0;
+constexpr double kLogDominance = 36.0;  // e^-36 < 2.1u
+constexpr double kFall = 20.0;
 
 RENYI_INLINE Mask mask_of(bool condition) noexcept { return Mask{0} - static_cast<Mask>(condition); }
 RENYI_INLINE double masked(Mask mask, double a) noexcept { return std::bit_cast<double>(std::bit_cast<Mask>(a) & mask); }
@@ -121,11 +121,13 @@ RENYI_INLINE void sum_left(const double* q, const double* sigma, const double* a
             const double growth = magnitude(step) * reach[i];
             const double rest = size * (growth * margin);
             const bool last = next >= alpha[i];
-            const Mask negligible = mask_of(2.0 * rest <= kLeftOut * sum[i]) & (mask_of(last) | mask_of(growth * margin <= 0.5));
+            const bool turns = k >= alpha[i] && growth >= 1.0;
+            const Mask enough = (mask_of(rest <= kNegligible * sum[i]) & (mask_of(last) | mask_of(growth * margin <= 0.5))) |
+                                (mask_of(rest <= kMostLeftOut * sum[i]) & mask_of(turns));
             const Mask lost = mask_of(e_hi > kLargestExponent) | mask_of(!(magnitude(b[i]) > 1e-290)) |
-                              mask_of(term < sum[i] * -0x1p-10) | (mask_of(k >= alpha[i]) & mask_of(growth >= 1.0) & ~negligible);
-            error[i] += masked(alive[i] & lost, kInfinity);
-            alive[i] &= ~(negligible | lost);
+                              mask_of(term < sum[i] * -0x1p-10) | (mask_of(turns) & ~enough);
+            error[i] += masked(alive[i] & enough, rest * 0x1p54) + masked(alive[i] & lost, kInfinity);
+            alive[i] &= ~(enough | lost);
             any |= alive[i];
             b[i] *= step;
             reach[i] *= root[i] * select(last, root[i], 1.0);
@@ -134,7 +136,7 @@ RENYI_INLINE void sum_left(const double* q, const double* sigma, const double* a
     for (int i = 0; i < N; ++i) {
         const double s = sum[i];
         const double value = lane_log1p(s);
-        const double relative = kUnitRoundoff * (error[i] / s + 1.15 * count[i] + 1.0);
+        const double relative = kUnitRoundoff * (error[i] / s + 1.15 * count[i]);
         const double e = relative * (s / ((1.0 + s) * value)) + 4.0 * kUnitRoundoff;
         const bool good = alive[i] == 0 && e < 0x1p-20;
         out[i] = {select(good, value, kNaN), select(good, e, 0.0)};
@@ -173,8 +175,8 @@ RENYI_INLINE void sum_right(const double* q, const double* sigma, const double* 
             count[i] += masked(alive[i], 1.0);
             const double factor = (alpha[i] - k) * inverse_odds[i] / next;
             const double growth = 1.01 * (factor * y[i]);
-            const Mask negligible = mask_of(growth <= 0.5) & mask_of(2.0 * t[i] * growth <= kLeftOut * sum[i]);
-            alive[i] &= ~(negligible | mask_of(next >= alpha[i]));
+            const Mask enough = mask_of(growth <= 0.5) & mask_of(t[i] * growth <= kNegligible * sum[i]);
+            alive[i] &= ~(enough | mask_of(next >= alpha[i]));
             any |= alive[i];
             t[i] *= factor * (y[i] * y[i]);
             y[i] *= root[i];
@@ -183,7 +185,7 @@ RENYI_INLINE void sum_right(const double* q, const double* sigma, const double* 
     for (int i = 0; i < N; ++i) {
         const double log_sum = lane_log(sum[i]);
         const double value = head_hi[i] + (head_lo[i] + log_sum);
-        const double absolute = 0.5 * alpha[i] + 3.0 * magnitude(log_sum) + error[i] / sum[i] + count[i] + 2.0;
+        const double absolute = 0.5 * alpha[i] + 3.0 * magnitude(log_sum) + error[i] / sum[i] + count[i] + 5.0;
         out[i] = {value, kUnitRoundoff * (absolute / value + 3.0)};
     }
 }
