@@ -97,10 +97,12 @@ void baseline_bits(const Points& p) {
         }
         for (const Expansion route : {Expansion::left, Expansion::right}) {
             double q[kLanes], sigma[kLanes], alpha[kLanes];
-            for (int k = 0; k < kLanes; ++k) {  // points of that route, among others' sums of other lengths
-                const std::size_t from = routes[k] == route ? i + static_cast<std::size_t>(k) : i;
+            for (int k = 0; k < kLanes; ++k) {  // points of that route, in between others
+                const std::size_t from = i + static_cast<std::size_t>(k);
                 const bool fits = routes[k] == route;
-                q[k] = fits ? p.q[from] : 0.01, sigma[k] = fits ? p.sigma[from] : 4.0, alpha[k] = fits ? p.alpha[from] : 3.0;
+                q[k] = fits ? p.q[from] : 0.01;
+                sigma[k] = fits ? p.sigma[from] : 4.0;
+                alpha[k] = fits ? p.alpha[from] : 3.0;
             }
             Certified lanes[kLanes];
             log_a_expanded(route, q, sigma, alpha, lanes);

@@ -9,6 +9,7 @@ from renyi import RDPAccountant
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
+    Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -104,6 +105,12 @@ def test_failures_of_probability_0_change_nothing():
             if mechanism == ApproxDP(1.0, 0.0):
                 pure = RDPAccountant().compose(PoissonSampled(PureDP(1.0), rate), 3)
                 assert (found == pure.get_rdp(ORDERS[:3])).all()
+
+
+def test_nothing_on_a_sample_is_nothing():
+    nothing = FixedSizeSampled(Composed(), 1, 2)
+    assert RDPAccountant(adjacency="replace_one").compose(nothing).get_epsilon(1e-5) == 0.0
+    assert RDPAccountant().compose(PoissonSampled(Composed(), 0.5)).get_epsilon(1e-5) == 0.0
 
 
 def test_no_sample_no_loss():

@@ -34,10 +34,10 @@ def test_brackets_hold_the_truth(points):
     lower, upper = special.log_a_lower(*points), special.log_a_upper(*points)
     value = special.log_a(*points)
     with mp.workdps(40):
-        for low, here, high, point in zip(lower, value, upper, zip(*points, strict=True), strict=True):
+        for i, point in enumerate(zip(*points, strict=True)):
             truth = reference.log_a(*map(float, point), digits=20)
-            assert mp.mpf(low) <= truth <= mp.mpf(high), point
-            assert abs(here / truth - 1) < 1e-13, point
+            assert mp.mpf(lower[i]) <= truth <= mp.mpf(upper[i]), point
+            assert abs(value[i] / truth - 1) < 1e-13, point
     assert ((upper - lower) <= 1e-12 * value).all()
 
 

@@ -100,7 +100,7 @@ def needs_no_factor(mechanism: Mechanism) -> bool:
     rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
     all. Of two releases on one sample the second D may depend on the first output: no involution.
     """
-    if isinstance(mechanism, Composed) and mechanism.parts[0][1] == len(mechanism.parts) == 1:
+    if isinstance(mechanism, Composed) and [count for _, count in mechanism.parts] == [1]:
         return needs_no_factor(mechanism.parts[0][0])
     return isinstance(mechanism, MultivariateDiscreteGaussian) or is_symmetric(mechanism)
 

@@ -96,7 +96,8 @@ LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept
 namespace {
 
 Certified divergence_of(Certified log_a, double alpha) noexcept {  // alpha > 1
-    return {log_a.value / (alpha - 1.0), log_a.relative_error == 0.0 ? 0.0 : log_a.relative_error + 3.0 * kUnitRoundoff};
+    const double error = log_a.relative_error;
+    return {log_a.value / (alpha - 1.0), error == 0.0 ? 0.0 : error + 3.0 * kUnitRoundoff};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 //     A = sum_{0 <= k < K} C(alpha, k) (1-q)^k q^(alpha-k) e^{(alpha-k)(alpha-k-1)c^2/2} + rho,
 //     |rho| <= q^-t e^{t(t+1)c^2/2},  t = K - alpha,
 //   all terms positive: the remainder of Taylor is at most |C(alpha,K)| v^-K, and |C(alpha,K)| <= 1. It is taken where
-//   the first term, and hence A, is above e^42 times that.
+//   the first term, and hence A, is above e^36 times that.
 // All the rest is for the quadrature: no route, or no convergence. Points go one by one or kLanes at once, with the
 // same bits.
 #pragma once
