@@ -70,10 +70,7 @@ RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const bool left =
         pairs <= kLargestExponent && (alpha + 4.0) * h <= 600.0 && (t == 0.0 || fall <= 2.0 * log_q - kFall);
     // Once their bounds fall by half or more, the terms are followed for 40 nats, else to the end.
-    const double near = right ? 3.0 : 8.0;
-    const double ratio = alpha > near + 1.0 ? (alpha - near) / (near + 1.0) : 1.0;
-    const double fallen = right ? (alpha - near - 1.0) * h + log_q : -log_q - (alpha + near) * h;
-    const double steepness = fallen - lane_log(ratio);
+    const double steepness = right ? (alpha - 1.0) * h + log_q - 3.0 : -log_q - (alpha + 8.0) * h - 1.3;
     const double terms = steepness > 0.7 ? 40.0 / (steepness + (right ? (alpha - 1.0) * h : 0.0)) : alpha;
     return {!known ? Expansion::none : right ? Expansion::right : left ? Expansion::left : Expansion::none,
             known ? static_cast<int>(terms < kMostTerms ? terms : kMostTerms) : 0};
