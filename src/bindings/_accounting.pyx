@@ -6,6 +6,7 @@ compose and ask at will. Arguments are checked by the callers; what is refused h
 engine could not represent.
 """
 
+cimport cython
 from cpython.float cimport PyFloat_CheckExact
 from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool

@@ -20,13 +20,17 @@ cdef class SampledSteps(CountedSteps):
         if orders is not None:
             self.set_orders(orders)
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     cdef set_orders(self, tuple orders):
         cdef bint valid = True
-        cdef Py_ssize_t i
-        self.orders.resize(len(orders))
-        for i in range(len(orders)):
-            self.orders[i] = orders[i]
-            valid = valid and 1.0 < self.orders[i] <= 1e6
+        cdef Py_ssize_t i, count = len(orders)
+        cdef double order
+        self.orders.resize(count)
+        for i in range(count):
+            order = orders[i]
+            self.orders[i] = order
+            valid = valid and 1.0 < order <= 1e6
         if not valid or self.orders.empty():
             raise ValueError("orders outside (1, 1e6]")
         if not is_sorted(self.orders.begin(), self.orders.end()):
