@@ -5,7 +5,9 @@
 //   |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums is therefore right to (60 + 12 max(s l, 0)) u.
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/special/elementary.hpp"
@@ -19,9 +21,8 @@ using Lanes = double[kLanes];
 }  // namespace
 
 double round_step(double h) noexcept {
-    int exponent;
-    const double mantissa = std::frexp(h, &exponent);
-    return std::ldexp(std::floor(std::ldexp(mantissa, 12)), exponent - 12);
+    constexpr std::uint64_t kKept = ~std::uint64_t{0} << 41;  // sign, exponent and 11 bits behind the leading one
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(h) & kKept);
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
