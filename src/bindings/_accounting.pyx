@@ -6,9 +6,11 @@ compose and ask at will. Arguments are checked by the callers; what is refused h
 engine could not represent.
 """
 
+cimport cython
+from cpython.float cimport PyFloat_CheckExact
 from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport is_sorted, sort
 from libcpp.memory cimport shared_ptr
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
@@ -99,6 +101,7 @@ cdef extern from * nogil:
     #include "renyi/mechanism/sampled_gaussian_curve.hpp"
     #include "renyi/mechanism/sampled_loss_pair.hpp"
     #include "renyi/mechanism/smaller_curve.hpp"
+    #include "renyi/mechanism/unbounded_curve.hpp"
 
     namespace {
 
@@ -136,6 +139,7 @@ cdef extern from * nogil:
         Snapshot(const vector[SampledStep]&, const vector[CountedCurve]&) except +
         Composition view()
     CurvePointer make_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
+    CurvePointer make_unbounded "make_curve<renyi::UnboundedCurve>"() except +
     CurvePointer make_pair "make_curve<renyi::LossPair>"(LossPair) except +
     CurvePointer make_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
     CurvePointer make_gumbel "make_curve<renyi::GumbelCurve>"(double) except +

@@ -9,9 +9,11 @@
 #include <numpy/ndarraytypes.h>
 #include <numpy/ufuncobject.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/curve/single_step.hpp"
@@ -88,8 +90,30 @@ void ternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
+// The same for a kernel that does many points together: they are gathered from their strides.
+template <auto Kernel, auto Project>
+void array_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+    constexpr npy_intp kChunk = 512;
+    {
+        GilRelease gil;
+        double arguments[3][kChunk];
+        Certified results[kChunk];
+        for (npy_intp done = 0; done < dimensions[0]; done += kChunk) {
+            const npy_intp count = std::min(kChunk, dimensions[0] - done);
+            for (int k = 0; k < 3; ++k) {
+                for (npy_intp i = 0; i < count; ++i) arguments[k][i] = at<double>(args[k], done + i, steps[k]);
+            }
+            Kernel(arguments[0], arguments[1], arguments[2], static_cast<std::size_t>(count), results);
+            for (npy_intp i = 0; i < count; ++i) at<double>(args[3], done + i, steps[3]) = Project(results[i]);
+        }
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+using Kernel = void(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out);
+constexpr Kernel* kLogA = log_a;
+constexpr Kernel* kRdp = rdp_sampled_gaussian;
 using Complex = std::complex<double>;
-inline Certified real_log_a(double q, double sigma, double alpha) noexcept { return log_a(q, sigma, alpha); }
 inline Complex complex_log_a(double q, double sigma, Complex alpha) noexcept { return log_a(q, sigma, alpha); }
 inline Complex as_complex(Complex z) noexcept { return z; }
 
@@ -107,6 +131,11 @@ constexpr char Z = NPY_CDOUBLE;
 template <auto Kernel, auto Project, typename Gil = GilRelease>
 constexpr Ufunc ternary(const char* name) noexcept {
     return {name, 3, 1, {ternary_loop<Kernel, Project, Gil>, nullptr}, {D, D, D, D}};
+}
+
+template <auto Kernel, auto Project>
+constexpr Ufunc together(const char* name) noexcept {
+    return {name, 3, 1, {array_loop<Kernel, Project>, nullptr}, {D, D, D, D}};
 }
 
 template <auto Kernel>
@@ -139,10 +168,10 @@ inline Ufunc ufuncs[] = {
     {"log_a",
      3,
      2,
-     {ternary_loop<real_log_a, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
+     {array_loop<kLogA, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
      {D, D, D, D, D, D, Z, Z}},
-    ternary<real_log_a, lower>("log_a_lower"),
-    ternary<real_log_a, upper>("log_a_upper"),
+    together<kLogA, lower>("log_a_lower"),
+    together<kLogA, upper>("log_a_upper"),
     ternary<log_a_binomial, nearest>("log_a_binomial"),
     ternary<log_a_binomial, lower>("log_a_binomial_lower"),
     ternary<log_a_binomial, upper>("log_a_binomial_upper"),
@@ -154,9 +183,9 @@ inline Ufunc ufuncs[] = {
     ternary<log_a_quadrature, upper>("log_a_quadrature_upper"),
     ternary<log_a_derivatives, first>("log_a_derivative"),
     ternary<log_a_derivatives, second>("log_a_second_derivative"),
-    ternary<rdp_sampled_gaussian, nearest>("rdp_sampled_gaussian"),
-    ternary<rdp_sampled_gaussian, lower>("rdp_sampled_gaussian_lower"),
-    ternary<rdp_sampled_gaussian, upper>("rdp_sampled_gaussian_upper"),
+    together<kRdp, nearest>("rdp_sampled_gaussian"),
+    together<kRdp, lower>("rdp_sampled_gaussian_lower"),
+    together<kRdp, upper>("rdp_sampled_gaussian_upper"),
     rdp_of_gaussian<rdp_gaussian_nearest>("rdp_gaussian"),
     rdp_of_gaussian<rdp_gaussian_lower>("rdp_gaussian_lower"),
     rdp_of_gaussian<rdp_gaussian_upper>("rdp_gaussian_upper"),

@@ -23,6 +23,11 @@ cdef class RenyiCurve:
         return wrapped(make_linear(rho, xi))
 
     @staticmethod
+    def unbounded():
+        """Infinite divergences of every order."""
+        return wrapped(make_unbounded())
+
+    @staticmethod
     def laplace(double scale):
         """Laplace noise of the given scale on a query of sensitivity 1."""
         return wrapped(make_pair(LossPair.laplace(scale)))
@@ -85,7 +90,7 @@ cdef class RenyiCurve:
         """Gaussian noise in every step, each record in one of them."""
         return wrapped(make_random_allocation(sigma, steps))
 
-    # What is done to it.
+    # What is done to it. That is unbounded too where this curve is and anything is done.
 
     def sampled(self, double q):
         """Poisson sampling of a pair, exactly; None where the curve is not that of a pair."""
@@ -94,22 +99,32 @@ cdef class RenyiCurve:
 
     def poisson_bound(self, double q, str kind):
         """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"."""
+        if self.is_unbounded and q > 0.0:
+            return self
         return wrapped(make_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind]))
 
     def fixed_size_bound(self, double gamma, bint tight):
         """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan."""
+        if self.is_unbounded and gamma > 0.0:
+            return self
         return wrapped(make_fixed_size(self.curve, gamma, tight))
 
     def mixture_bound(self, double r):
         """Any sampling that lets the record in with probability r, by convexity."""
+        if self.is_unbounded and r > 0.0:
+            return self
         return wrapped(make_mixture(self.curve, r))
 
     def repeat_and_select(self, double mean, double shape):
         """The best output of a random number of runs (Papernot, Steinke 2022)."""
+        if self.is_unbounded and mean > 0.0:
+            return self
         return wrapped(make_selection(self.curve, mean, shape))
 
     def smaller(self, RenyiCurve other not None):
         """The smaller of two bounds of one mechanism."""
+        if self.is_unbounded:
+            return other
         return wrapped(make_smaller(self.curve, other.curve))
 
     # What is known of it.
@@ -118,6 +133,12 @@ cdef class RenyiCurve:
     def largest_order(self):
         """K is infinite above."""
         return self.curve.get().largest_order()
+
+    @property
+    def is_unbounded(self):
+        """Whether the divergences of all orders are infinite, that of order 1 among them."""
+        cdef const Curve* curve = self.curve.get()
+        return curve.largest_order() == 1.0 and curve.divergence(1.0).value == INFINITY
 
     @property
     def largest_loss(self):

@@ -1,3 +1,11 @@
+def all_floats(tuple values):
+    """Whether all are of type float itself."""
+    for value in values:
+        if not PyFloat_CheckExact(value):
+            return False
+    return True
+
+
 cdef class SampledSteps(CountedSteps):
     """A composition: Poisson-sampled Gaussian steps and Rényi curves with counts; equal ones merge."""
 
@@ -7,17 +15,25 @@ cdef class SampledSteps(CountedSteps):
     cdef Conversion conversion
 
     def __init__(self, orders, str conversion):
-        cdef double order
-        cdef bint valid = True
         self.curve_positions = {}
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
-            for value in orders:
-                order = value
-                valid = valid and 1.0 < order <= 1e6
-                self.orders.push_back(order)
-            if not valid or self.orders.empty():
-                raise ValueError("orders outside (1, 1e6]")
+            self.set_orders(orders)
+
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
+    cdef set_orders(self, tuple orders):
+        cdef bint valid = True
+        cdef Py_ssize_t i, count = len(orders)
+        cdef double order
+        self.orders.resize(count)
+        for i in range(count):
+            order = orders[i]
+            self.orders[i] = order
+            valid = valid and 1.0 < order <= 1e6
+        if not valid or self.orders.empty():
+            raise ValueError("orders outside (1, 1e6]")
+        if not is_sorted(self.orders.begin(), self.orders.end()):
             sort(self.orders.begin(), self.orders.end())
 
     def add_curve(self, key, RenyiCurve curve not None, double count):

@@ -7,6 +7,7 @@
 #undef RENYI_MULTIVERSION
 #define RENYI_MULTIVERSION
 #define renyi renyi_baseline
+#include "renyi/loss/sampled_gaussian_expansion.cpp"
 #include "renyi/loss/sampled_gaussian_kernels.cpp"
 #undef renyi
 
@@ -45,6 +46,15 @@ void sum_far(const double (&peak)[12], bool extreme, bool remove, double i0, dou
     const auto sums = renyi_baseline::sum_far(p, direction_of(remove), i0, step, count);
     out[0] = sums.value, out[1] = sums.slope, out[2] = sums.first, out[3] = sums.second, out[4] = sums.exponent,
     out[5] = sums.last;
+}
+
+int expansion_of(double q, double sigma, double alpha) {
+    return static_cast<int>(renyi_baseline::expansion_of(q, sigma, alpha));
+}
+
+void log_a_expanded(int expansion, double q, double sigma, double alpha, double (&out)[2]) {
+    const auto c = renyi_baseline::log_a_expanded(static_cast<renyi_baseline::Expansion>(expansion), q, sigma, alpha);
+    out[0] = c.value, out[1] = c.relative_error;
 }
 
 }  // namespace baseline

@@ -14,4 +14,7 @@ double sum_plain(const double* g, std::size_t blocks);
 // peak: alpha, beta, tilt, c, h, u, drift, p, one_minus_p, logit, l, center
 void sum_far(const double (&peak)[12], bool extreme, bool remove, double i0, double step, int count, double (&out)[6]);
 
+int expansion_of(double q, double sigma, double alpha);
+void log_a_expanded(int expansion, double q, double sigma, double alpha, double (&out)[2]);  // value, relative error
+
 }  // namespace baseline

@@ -142,8 +142,6 @@ def test_what_is_refused():
                 PLDAccountant(adjacency).compose(mechanism)
     with pytest.raises(UnsupportedMechanismError, match="where one record is replaced"):
         RDPAccountant(adjacency="replace_one").compose(PoissonSampled(base, 0.1))
-    with pytest.raises(UnsupportedMechanismError, match="beyond every number"):
-        RDPAccountant().compose(MultivariateDiscreteGaussian(1e-200))
     with pytest.raises(ValueError, match=r"noise_multiplier must be a number in \(0, inf\], got 0"):
         MultivariateDiscreteGaussian(0.0)
 

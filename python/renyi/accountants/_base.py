@@ -72,7 +72,10 @@ class Accountant(ABC, Generic[Part]):
         with self._lock:
             for part, times in parts:
                 self._record(part, times * number)
-            self._ledger[mechanism] = self._ledger.get(mechanism, 0) + number
+            known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
+            before = self._ledger.setdefault(mechanism, number)
+            if len(self._ledger) == known:
+                self._ledger[mechanism] = before + number
         return self
 
     def supports(self, mechanism: Mechanism) -> bool:

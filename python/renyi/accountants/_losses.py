@@ -6,7 +6,7 @@ Single releases are those of `_releases`; here is what is done with them: compos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from renyi import pld
@@ -48,12 +48,9 @@ NOT_REMOVAL = (
 )
 
 
-def leaves(mechanism: Mechanism) -> Iterator[tuple[Mechanism, int]]:
-    """Yield the parts of a mechanism that are not compositions, with their counts."""
-    if isinstance(mechanism, Composed):
-        yield from mechanism.parts
-    else:
-        yield mechanism, 1
+def leaves(mechanism: Mechanism) -> tuple[tuple[Mechanism, int], ...]:
+    """Return the parts of a mechanism that are not compositions, with their counts."""
+    return mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
 
 
 @lru_cache(maxsize=256)

@@ -65,9 +65,9 @@ def _parts_of_leaf(leaf: Mechanism, adjacency: Adjacency) -> list[tuple[Part, in
     if isinstance(leaf, PoissonSampled):
         base, rate = collapsed(leaf)
     pure, failing = _without_failures(base)
+    safe = leaf if pure is base else pure if rate == 1.0 else PoissonSampled(pure, rate)
     if failing == 0.0:
-        return [(RenyiPart(leaf, curve_of(leaf, adjacency)), 1)]
-    safe = pure if rate == 1.0 else PoissonSampled(pure, rate)
+        return [(RenyiPart(leaf, curve_of(safe, adjacency)), 1)]
     failure = Failure(min(rate * failing * (1.0 + 2.0**-50), failing))
     return [(failure, 1), *renyi_parts(safe, adjacency)]
 
@@ -92,7 +92,8 @@ def _without_failures(mechanism: Mechanism) -> tuple[Mechanism, float]:
         elif failing:
             log_safe += float_above(count) * math.log1p(-failing)
     failing = min(-math.expm1(log_safe) * (1.0 + len(parts) * 2.0**-50), 1.0)
-    return (Composed(*parts), failing) if failing else (mechanism, 0.0)
+    same = all(pure is part for (pure, _), (part, _) in zip(parts, mechanism.parts, strict=True))
+    return mechanism if same else Composed(*parts), failing
 
 
 def _step_parts(

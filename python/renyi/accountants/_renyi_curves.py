@@ -36,7 +36,6 @@ from renyi.mechanisms import (
 __all__ = [
     "LARGEST_LOSS",
     "SMALLEST_SHIFT",
-    "UNPROTECTED",
     "curve_of",
     "distance",
 ]
@@ -44,8 +43,7 @@ __all__ = [
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only the bound is
 SMALLEST_SHIFT = 1e-12  # smaller ones, relative to the noise, are accounted as this one
 MOST_ATOMS = 2**16
-LARGEST = 1e290  # of a divergence over its order
-UNPROTECTED = "its Rényi divergences are beyond every number"
+LARGEST = 1e290  # of a divergence over its order; above, it is accounted as infinite
 
 
 @singledispatch
@@ -67,46 +65,44 @@ def distance(adjacency: Adjacency) -> int:
     return 2 if adjacency == "replace_one" else 1
 
 
-def _gaussian(mechanism: Mechanism, noise: float, adjacency: Adjacency) -> RenyiCurve:
+def _gaussian(noise: float, adjacency: Adjacency) -> RenyiCurve:
     if math.isinf(noise):
         return RenyiCurve.linear(0.0)
     shift = distance(adjacency) / noise if noise > 0.0 else math.inf
-    return _linear(mechanism, 0.5 * shift * shift * (1.0 + 2.0**-50))
+    return _linear(0.5 * shift * shift * (1.0 + 2.0**-50))
 
 
-def _linear(mechanism: Mechanism, rho: float, xi: float = 0.0) -> RenyiCurve:
-    if not (rho <= LARGEST and xi <= LARGEST):
-        raise UnsupportedMechanismError(mechanism, UNPROTECTED)
-    return RenyiCurve.linear(rho, xi)
+def _linear(rho: float, xi: float = 0.0) -> RenyiCurve:
+    return RenyiCurve.linear(rho, xi) if max(rho, xi) <= LARGEST else RenyiCurve.unbounded()
 
 
-def _bounded(mechanism: Mechanism, loss: float) -> RenyiCurve:
+def _bounded(loss: float) -> RenyiCurve:
     """Return the curve of pure differential privacy."""
     if loss <= LARGEST_LOSS:
         return RenyiCurve.pure_dp(max(loss, SMALLEST_SHIFT) if loss else 0.0)
-    return _linear(mechanism, 0.0, loss * (1.0 + 2.0**-50))
+    return _linear(0.0, loss * (1.0 + 2.0**-50))
 
 
 @curve_of.register
 def _(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
-    return _gaussian(mechanism, mechanism.noise_multiplier, adjacency)
+    return _gaussian(mechanism.noise_multiplier, adjacency)
 
 
 @curve_of.register
 def _(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
-    return _gaussian(mechanism, mechanism.effective_noise_multiplier, adjacency)
+    return _gaussian(mechanism.effective_noise_multiplier, adjacency)
 
 
 @curve_of.register
 def _(mechanism: DiscreteGaussian, adjacency: Adjacency) -> RenyiCurve:
     # Canonne, Kamath, Steinke 2020, Proposition 5: no more than continuous noise.
-    return _gaussian(mechanism, mechanism.sigma / mechanism.sensitivity, adjacency)
+    return _gaussian(mechanism.sigma / mechanism.sensitivity, adjacency)
 
 
 @curve_of.register
 def _(mechanism: MultivariateDiscreteGaussian, adjacency: Adjacency) -> RenyiCurve:
     # Each entry by the same Proposition; the squares of its shifts add up.
-    return _gaussian(mechanism, mechanism.noise_multiplier, adjacency)
+    return _gaussian(mechanism.noise_multiplier, adjacency)
 
 
 @curve_of.register
@@ -115,7 +111,7 @@ def _(mechanism: Laplace, adjacency: Adjacency) -> RenyiCurve:
         return RenyiCurve.linear(0.0)
     loss = distance(adjacency) / mechanism.noise_multiplier
     if loss > LARGEST_LOSS:
-        return _bounded(mechanism, loss)
+        return _bounded(loss)
     return RenyiCurve.laplace(1.0 / max(loss, SMALLEST_SHIFT) * (1.0 - 2.0**-51))
 
 
@@ -124,7 +120,7 @@ def _(mechanism: DiscreteLaplace, adjacency: Adjacency) -> RenyiCurve:
     shift = mechanism.sensitivity * distance(adjacency)
     loss = shift / mechanism.scale
     if shift > MOST_ATOMS or loss > LARGEST_LOSS:
-        return _bounded(mechanism, loss)
+        return _bounded(loss)
     return RenyiCurve.discrete_laplace(min(mechanism.scale, shift / SMALLEST_SHIFT), shift)
 
 
@@ -143,18 +139,18 @@ def _(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
 @curve_of.register
 def _(mechanism: Exponential, adjacency: Adjacency) -> RenyiCurve:
     if mechanism.epsilon > LARGEST_LOSS:
-        return _bounded(mechanism, mechanism.epsilon)
+        return _bounded(mechanism.epsilon)
     return RenyiCurve.bounded_range(max(mechanism.epsilon, SMALLEST_SHIFT))
 
 
 @curve_of.register
 def _(mechanism: PureDP, adjacency: Adjacency) -> RenyiCurve:
-    return _bounded(mechanism, mechanism.epsilon)
+    return _bounded(mechanism.epsilon)
 
 
 @curve_of.register
 def _(mechanism: ZCDP, adjacency: Adjacency) -> RenyiCurve:
-    return _linear(mechanism, mechanism.rho, mechanism.xi)
+    return _linear(mechanism.rho, mechanism.xi)
 
 
 @curve_of.register
@@ -166,7 +162,7 @@ def _(mechanism: RDPCurve, adjacency: Adjacency) -> RenyiCurve:
         moments = (orders - 1.0) * rdp * (1.0 + 2.0**-50)
     finite = np.isfinite(moments)
     if not finite.any():
-        raise UnsupportedMechanismError(mechanism, UNPROTECTED)
+        return RenyiCurve.unbounded()
     return RenyiCurve.polygon(orders[finite].tolist(), moments[finite].tolist())
 
 

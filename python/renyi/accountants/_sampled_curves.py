@@ -9,7 +9,6 @@ from renyi.accountants._base import Adjacency
 from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
     SMALLEST_SHIFT,
-    UNPROTECTED,
     curve_of,
     distance,
 )
@@ -71,7 +70,7 @@ def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
     if isinstance(base, Gaussian) and base.noise_multiplier < math.inf:
         step = settled(SampledStep(rate, base.noise_multiplier / distance(adjacency)))
         if step is None or step.noise == 0.0:
-            raise UnsupportedMechanismError(base, UNPROTECTED)
+            return RenyiCurve.unbounded()
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
     if needs_no_factor(base):
         return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
@@ -101,7 +100,7 @@ def needs_no_factor(mechanism: Mechanism) -> bool:
     rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
     all. Of two releases on one sample the second D may depend on the first output: no involution.
     """
-    if isinstance(mechanism, Composed) and mechanism.parts[0][1] == len(mechanism.parts) == 1:
+    if isinstance(mechanism, Composed) and [count for _, count in mechanism.parts] == [1]:
         return needs_no_factor(mechanism.parts[0][0])
     return isinstance(mechanism, MultivariateDiscreteGaussian) or is_symmetric(mechanism)
 

@@ -25,10 +25,10 @@ SMALLEST_SAMPLED = 1e-4  # noise on a sample below is accounted as none
 
 def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
     """Return the independent steps that a mechanism consists of; None: not of such steps."""
-    if isinstance(mechanism, Gaussian):
-        return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
     if isinstance(mechanism, PoissonSampled):
         return _sampled_steps(mechanism)
+    if isinstance(mechanism, Gaussian):
+        return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
     if isinstance(mechanism, TreeAggregation):
         return [(SampledStep(1.0, mechanism.effective_noise_multiplier), 1)]
     if not isinstance(mechanism, Composed):
@@ -44,10 +44,13 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
 
 def settled(step: SampledStep) -> SampledStep | None:
     """Return a step within the domain of the engine that is no more private; None: no release."""
-    if step.rate == 0.0 or math.isinf(step.noise):
+    rate, noise = step
+    if rate == 0.0 or noise == math.inf:
         return None
-    least = SMALLEST if step.rate == 1.0 else SMALLEST_SAMPLED
-    return SampledStep(max(step.rate, SMALLEST), step.noise if step.noise >= least else 0.0)
+    least = SMALLEST if rate == 1.0 else SMALLEST_SAMPLED
+    if rate >= SMALLEST and noise >= least:
+        return step
+    return SampledStep(max(rate, SMALLEST), noise if noise >= least else 0.0)
 
 
 def collapsed(sampled: PoissonSampled) -> tuple[Mechanism, float]:

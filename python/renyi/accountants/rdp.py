@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import CONVERSIONS, SampledSteps
+from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, float_above, one_of, real_of
 from renyi.accountants._base import Accountant, Adjacency
 from renyi.accountants._failures import Failures
@@ -107,6 +107,8 @@ class RDPAccountant(Accountant[Part]):
                 self._steps.add(part.rate, part.noise, float_above(count))
         elif isinstance(part, Failure):
             self._failures.add(part.probability, float_above(count))
+        elif part.curve.is_unbounded:
+            self._unprotected = True
         else:
             self._steps.add_curve(part.mechanism, part.curve, float_above(count))
 
@@ -125,7 +127,7 @@ class RDPAccountant(Accountant[Part]):
         -------
         float
             At least 0; 0 if nothing was composed; infinity for ``delta = 0`` unless nothing depends
-            on the data, and where a mechanism adds no noise.
+            on the data, and where a mechanism protects nothing, or nothing that a double can hold.
 
         Raises
         ------
@@ -280,7 +282,7 @@ _ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"
 def _orders_of(orders: Any) -> tuple[float, ...]:
     try:
         values = tuple(orders)
-        if not all(type(order) is float for order in values):
+        if not all_floats(values):
             values = tuple(real_of(order, "orders", _ALLOWED_ORDERS) for order in values)
     except TypeError as error:
         raise TypeError(f"orders must be {_ALLOWED_ORDERS}, got {orders!r}") from error

@@ -51,7 +51,8 @@ class Gaussian(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, noise_multiplier=NON_NEGATIVE)
+        noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
+        object.__setattr__(self, "noise_multiplier", noise)
 
     def _headline(self) -> str:
         return f"Gaussian noise, multiplier {read(self.noise_multiplier)}"

@@ -104,10 +104,11 @@ struct Tangent {
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
 // Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
-// best. For the other conversions an order can only win if its `floor` does, and that is bounded below through the
-// tangent of K at the last order looked at on the way outward.
+// best; a rough root is enough, for the walk from there ends where the sign changes. For the other conversions an order
+// can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
+// the way outward.
 double best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
-    const double root = query.order_at(rising_root(query, first_guess(query), 1e-2, Slope::exact,
+    const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
                                                    [&](double alpha) { return closed_form(query, alpha); }));
     double best = orders[0], best_value = kInfinity;
     const auto consider = [&](double alpha, double k_upper) {

@@ -7,13 +7,15 @@
 //   terms are below 1e-33
 //   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
-//   6. integer alpha <= 4, sigma >= 1e-3                          binomial expansion: two or three terms
-//   7. everything else                                           quadrature
+//   6. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
+//   7. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
+//   8. everything else                                           quadrature
 // The series route is never picked: it is the slower of two independent ways and exists to check the other.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <cmath>
 
+#include "renyi/loss/sampled_gaussian_expansion.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/elementary.hpp"
 
@@ -69,6 +71,15 @@ Certified log_a_quadrature(double q, double sigma, double alpha) noexcept {
 }
 
 Certified log_a(double q, double sigma, double alpha) noexcept {
+    const Expansion expansion = expansion_of(q, sigma, alpha);
+    if (expansion != Expansion::none) {
+        const Certified c = log_a_expanded(expansion, q, sigma, alpha);
+        if (!std::isnan(c.value)) return c;
+    }
+    return log_a_unexpanded(q, sigma, alpha);
+}
+
+Certified log_a_unexpanded(double q, double sigma, double alpha) noexcept {
     const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha) && sigma >= kSmallestBinomialSigma;
     return few_terms ? log_a_binomial(q, sigma, alpha) : log_a_quadrature(q, sigma, alpha);
 }
@@ -82,6 +93,22 @@ LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept
     return answer;
 }
 
+namespace {
+
+Certified divergence_of(Certified log_a, double alpha) noexcept {  // alpha > 1
+    const double error = log_a.relative_error;
+    return {log_a.value / (alpha - 1.0), error == 0.0 ? 0.0 : error + 3.0 * kUnitRoundoff};
+}
+
+}  // namespace
+
+void rdp_sampled_gaussian(const double* q, const double* sigma, const double* alpha, std::size_t size,
+                          Certified* out) noexcept {
+    log_a(q, sigma, alpha, size, out);
+    for (std::size_t i = 0; i < size; ++i)
+        out[i] = alpha[i] > 1.0 ? divergence_of(out[i], alpha[i]) : rdp_sampled_gaussian(q[i], sigma[i], alpha[i]);
+}
+
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
     if (!(alpha >= 1.0)) return kOutsideDomain;
     if (alpha == 1.0) {
@@ -91,8 +118,7 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
                    ? kOutsideDomain
                    : Certified{answer.first, answer.first == 0.0 ? 0.0 : 8.0 * kUnitRoundoff};
     }
-    const Certified c = log_a(q, sigma, alpha);
-    return {c.value / (alpha - 1.0), c.relative_error == 0.0 ? 0.0 : c.relative_error + 3.0 * kUnitRoundoff};
+    return divergence_of(log_a(q, sigma, alpha), alpha);
 }
 
 }  // namespace renyi

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 
 #include "renyi/fp/certified.hpp"
 
@@ -20,15 +21,19 @@ struct LogADerivatives {
     double second;  // d2/dalpha2 log A, >= 0
 };
 
-// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the binomial expansion for
-// small integers, the quadrature for everything else.
+// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), an expansion where one
+// converges, the quadrature for everything else. Many points are done faster together, with the same bits.
 Certified log_a(double q, double sigma, double alpha) noexcept;
+void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept;
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
 
 // Three independent routes to the same number.
 Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // integer alpha >= 1, sigma >= 1e-3
 Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
+
+// What log_a does where no expansion converges.
+Certified log_a_unexpanded(double q, double sigma, double alpha) noexcept;
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
 
@@ -37,5 +42,7 @@ LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) 
 
 // Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;
+void rdp_sampled_gaussian(const double* q, const double* sigma, const double* alpha, std::size_t size,
+                          Certified* out) noexcept;
 
 }  // namespace renyi

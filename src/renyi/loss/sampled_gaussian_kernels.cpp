@@ -5,7 +5,9 @@
 //   |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums is therefore right to (60 + 12 max(s l, 0)) u.
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/special/elementary.hpp"
@@ -19,9 +21,8 @@ using Lanes = double[kLanes];
 }  // namespace
 
 double round_step(double h) noexcept {
-    int exponent;
-    const double mantissa = std::frexp(h, &exponent);
-    return std::ldexp(std::floor(std::ldexp(mantissa, 12)), exponent - 12);
+    constexpr std::uint64_t kKept = ~std::uint64_t{0} << 41;  // sign, exponent and 11 bits behind the leading one
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(h) & kKept);
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
@@ -36,12 +37,17 @@ Grid make_grid(double q, double sigma, double h) noexcept {
 
 namespace {
 
+// In short loops over a block, which processors overlap better than a single long one.
 template <Direction direction>
-RENYI_INLINE void fill_nodes_of(const Grid& grid, double j0, int count, double* __restrict out_l,
-                                double* __restrict out_g, double* __restrict out_m) noexcept {
-    const Grid k = grid;
+RENYI_INLINE void fill_block(const Grid& k, double j0, double* __restrict out_l, double* __restrict out_g,
+                             double* __restrict out_m) noexcept {
     constexpr bool remove = direction == Direction::remove;
-    for (int i = 0; i < count; ++i) {
+    Lanes density, x, y;
+    for (int i = 0; i < kLanes; ++i) {
+        const double u = (j0 + static_cast<double>(i)) * k.h;
+        density[i] = lane_exp(-0.5 * (u * u));
+    }
+    for (int i = 0; i < kLanes; ++i) {
         const double u = (j0 + static_cast<double>(i)) * k.h;
         const DoubleDouble w0 = two_sum(u * k.c1, -k.half_c_squared.hi);
         const double w_lo0 = w0.lo + (u * k.c2 + (u * k.c3 - k.half_c_squared.lo));
@@ -50,15 +56,25 @@ RENYI_INLINE void fill_nodes_of(const Grid& grid, double j0, int count, double* 
         const double raised = w > -708.0 ? w : -708.0;
         const ExpReduction e = reduce_exp(raised < 700.0 ? raised : 700.0);
         const double exp_w = exp_of(e);
-        const double x = k.q * (expm1_of(e) + exp_w * w_lo);
-        const double y = k.one_minus_q + k.q * (exp_w + exp_w * w_lo);
-        const LogReduction log = reduce_log(y, x);
+        x[i] = k.q * (expm1_of(e) + exp_w * w_lo);
+        y[i] = k.one_minus_q + k.q * (exp_w + exp_w * w_lo);
+    }
+    for (int i = 0; i < kLanes; ++i) {
+        const LogReduction log = reduce_log(y[i], x[i]);
         const double l = log_of(log);
-        const double l_minus_x = log1pmx_of(log, x);
-        const double n = lane_exp(-0.5 * (u * u));
+        const double l_minus_x = log1pmx_of(log, x[i]);
         out_l[i] = l;
-        out_g[i] = n * (remove ? x * l + l_minus_x : -l_minus_x);
-        out_m[i] = remove ? n * y : n;
+        out_g[i] = density[i] * (remove ? x[i] * l + l_minus_x : -l_minus_x);
+        out_m[i] = remove ? density[i] * y[i] : density[i];
+    }
+}
+
+template <Direction direction>
+RENYI_INLINE void fill_blocks(const Grid& grid, double j0, std::size_t blocks, NodeArrays out) noexcept {
+    const Grid k = grid;
+    for (std::size_t b = 0; b < blocks; ++b, j0 += kLanes) {
+        const std::size_t first = b * kLanes;
+        fill_block<direction>(k, j0, out.l + first, out.g + first, out.m + first);
     }
 }
 
@@ -66,11 +82,10 @@ RENYI_INLINE void fill_nodes_of(const Grid& grid, double j0, int count, double* 
 
 RENYI_MULTIVERSION
 void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t blocks, NodeArrays out) noexcept {
-    const int count = static_cast<int>(blocks) * kLanes;
     if (direction == Direction::remove) {
-        fill_nodes_of<Direction::remove>(grid, j0, count, out.l, out.g, out.m);
+        fill_blocks<Direction::remove>(grid, j0, blocks, out);
     } else {
-        fill_nodes_of<Direction::add>(grid, j0, count, out.l, out.g, out.m);
+        fill_blocks<Direction::add>(grid, j0, blocks, out);
     }
 }
 
@@ -138,10 +153,9 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
     const double offset_left = offset > 0.0 ? -offset : 0.0;
     const double own_left = k.extreme ? 1.0 : k.p;
     const double own_right = k.extreme ? 1.0 : k.one_minus_p;
-    Lanes value, slope = {}, first = {}, second = {}, exponent;
+    Lanes change, weight, magnitude, l, value, slope = {}, first = {}, second = {}, exponent;
     for (int i = 0; i < kLanes; ++i) {
-        const double d = (i0 + step * i) * k.h;
-        const double dc = d * k.c;
+        const double dc = (i0 + step * i) * k.h * k.c;
         const bool right = k.logit + dc >= 0.0;
         const double mine = select(right, own_right, own_left);
         const double other = select(right, own_left, own_right);
@@ -151,39 +165,44 @@ RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, 
         const ExpReduction e = reduce_exp(t);
         const double bent =
             log_of(reduce_log(other + mine * exp_of(e), mine * select(k.extreme, exp_of(e), expm1_of(e))));
-        const double change = bent + select(right, offset_right, offset_left);
-        const double drift = d * select(right, k.drift, k.u);
-        const double bend = k.tilt * change;
+        change[i] = bent + select(right, offset_right, offset_left);
+        l[i] = k.l + (select(right, dc, 0.0) + change[i]);
+    }
+    for (int i = 0; i < kLanes; ++i) {
+        const double d = (i0 + step * i) * k.h;
+        const double drift = d * select(k.logit + d * k.c >= 0.0, k.drift, k.u);
+        const double bend = k.tilt * change[i];
         const double half_square = 0.5 * (d * d);
-        const double l = k.l + (select(right, dc, 0.0) + change);
-        const double weight = select(i < count, lane_exp((bend - drift) - half_square), 0.0);
-
-        double factor = 1.0, factor1 = l, tilted = weight, power_exponent = 0.0;
+        weight[i] = select(i < count, lane_exp((bend - drift) - half_square), 0.0);
+        magnitude[i] = std::fabs(drift) + half_square + std::fabs(bend);
+    }
+    for (int i = 0; i < kLanes; ++i) {
+        double factor = 1.0, factor1 = l[i], tilted = weight[i], power_exponent = 0.0;
         if constexpr (form != FarForm::plain) {
-            const double decay = lane_exp(-l);
-            double bl = unit_tilt ? k.beta * l : -(k.beta * l);
+            const double decay = lane_exp(-l[i]);
+            double bl = unit_tilt ? k.beta * l[i] : -(k.beta * l[i]);
             bl = bl > -708.0 ? bl : -708.0;
             bl = bl < 708.0 ? bl : 708.0;
             const ExpReduction power = reduce_exp(bl);
             if constexpr (unit_tilt) {
-                const double h = l - (1.0 - decay);
+                const double h = l[i] - (1.0 - decay);
                 factor = k.beta * h + phi_of(power);
-                factor1 = h + l * expm1_of(power);
-                tilted = weight * exp_of(power);
+                factor1 = h + l[i] * expm1_of(power);
+                tilted = weight[i] * exp_of(power);
                 power_exponent = 4.0 * std::fabs(bl);
             } else {
                 factor = 1.0 - exp_of(power) * (k.alpha - k.beta * decay);
-                factor1 = l - exp_of(power) * (1.0 - decay);
+                factor1 = l[i] - exp_of(power) * (1.0 - decay);
             }
         }
-        const double away = l - k.center;
-        value[i] = weight * factor;
+        const double away = l[i] - k.center;
+        value[i] = weight[i] * factor;
         if constexpr (derivatives) {
-            slope[i] = weight * factor1;
+            slope[i] = weight[i] * factor1;
             first[i] = tilted * away;
             second[i] = tilted * away * away;
         }
-        exponent[i] = value[i] * (std::fabs(drift) + half_square + std::fabs(bend) + power_exponent);
+        exponent[i] = value[i] * (magnitude[i] + power_exponent);
     }
     return {total(value), total(slope), total(first), total(second), total(exponent), value[kLanes - 1]};
 }
@@ -200,6 +219,7 @@ FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step
     if (plain && !peak.derivatives) return sum_far_block<FarForm::plain, false>(peak, i0, step, count);
     if (plain) return sum_far_block<FarForm::plain, true>(peak, i0, step, count);
     if (peak.tilt == 1.0) return sum_far_block<FarForm::unit_tilt, true>(peak, i0, step, count);
+    if (!peak.derivatives) return sum_far_block<FarForm::own_tilt, false>(peak, i0, step, count);
     return sum_far_block<FarForm::own_tilt, true>(peak, i0, step, count);
 }
 

@@ -25,7 +25,7 @@ struct Grid {
 };
 
 Grid make_grid(double q, double sigma, double h) noexcept;
-double round_step(double h) noexcept;  // down to 12 significant bits
+double round_step(double h) noexcept;  // down to 12 significant bits; h > 0 and normal
 
 struct NodeArrays {
     double *l, *g, *m;
