@@ -132,7 +132,9 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
     const double error =
         saddle.at.error +
         16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + 3.0 * t * (1.0 + std::fabs(epsilon)));
-    return std::isnan(exponent) ? 1.0 : std::min(std::exp(exponent + error) * (1.0 + 0x1p-50), 1.0);
+    if (std::isnan(exponent + error)) return 1.0;
+    const double bound = std::exp(exponent + error) * (1.0 + 0x1p-50);
+    return std::clamp(bound, std::numeric_limits<double>::denorm_min(), 1.0);  // not 0, however small
 }
 
 // Newton in t for log_estimate() = log delta, whose derivative is -t F''.
