@@ -155,12 +155,11 @@ def test_nothing_composed_and_nothing_protected():
 
 
 @pytest.mark.parametrize("delta", [1e-300, 1e-100, 0.5, 1 - 1e-12])
-@pytest.mark.parametrize("steps", [1, 10**9, 10**30])
+@pytest.mark.parametrize("steps", [1, 10**9])
 def test_extreme_delta_and_count(delta, steps):
     epsilon = sampled(0.01, 1.0, steps).get_epsilon(delta)
     assert 0.0 <= epsilon < math.inf
-    if steps <= 10**9:  # beyond, delta moves by more than itself within one ulp of epsilon
-        assert sampled(0.01, 1.0, steps).get_delta(epsilon + 1e-9) <= delta * (1 + 1e-6)
+    assert sampled(0.01, 1.0, steps).get_delta(epsilon + 1e-9) <= delta * (1 + 1e-6)
 
 
 def test_get_rdp_is_rounded_up_and_keeps_the_shape():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from renyi._validation import count_of, real_of
+from renyi._validation import real_of
 from renyi.accountants import Adjacency, Conversion, PLDAccountant, RDPAccountant
 from renyi.calibration._search import Directions
 from renyi.calibration._targets import Accountant, Target
@@ -27,24 +27,13 @@ class Accounting:
         A new accountant.
     directions : tuple
         What it has to be asked for.
-    most_steps : int
-        The largest number of steps that it is asked for.
     """
 
     blank: Callable[[], Accountant]
     directions: Directions
-    most_steps: int
 
     def account(self, noise: float, rate: float, steps: float) -> Accountant:
         return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
-
-    def steps_of(self, value: Any) -> int:
-        steps = count_of(value, "steps")
-        if steps > self.most_steps:
-            raise ValueError(
-                f"steps must be an integer in [0, {self.most_steps:.0e}], got {value!r}"
-            )
-        return steps
 
 
 def accounting_of(
@@ -62,7 +51,7 @@ def accounting_of(
         PLDAccountant(adjacency)  # raises
         two_sided = adjacency != "replace_one" and target.name != "target_beta"
         return Accounting(
-            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,), 10**9
+            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,)
         )
     if accountant != "rdp":
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
@@ -76,7 +65,7 @@ def accounting_of(
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
     RDPAccountant(grid, rule, adjacency)  # raises
-    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), (None,), 10**15)
+    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), (None,))
 
 
 def noise_of(value: Any) -> float:
