@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, Conversion, PLDAccountant, RDPAccountant
-from renyi.calibration._search import Directions
-from renyi.calibration._targets import Accountant, Target
+from renyi.calibration._scales import RenyiScale
+from renyi.calibration._search import Directions, search
+from renyi.calibration._targets import Accountant, EpsilonTarget, Target
+from renyi.calibration._unknowns import Unknown
 from renyi.mechanisms import Gaussian, PoissonSampled
 
 __all__ = ["AccountantName", "Accounting", "accounting_of", "noise_of", "tolerance_of"]
 
 AccountantName = Literal["pld", "rdp"]
+
+
+Run = tuple[float, float, float]
+"""Noise multiplier, sample rate, number of steps."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +34,36 @@ class Accounting:
         A new accountant.
     directions : tuple
         What it has to be asked for.
+    guide : callable or None
+        A new accountant that answers at once, and nearly the same.
     """
 
     blank: Callable[[], Accountant]
     directions: Directions
+    guide: Callable[[], RDPAccountant] | None = None
 
-    def account(self, noise: float, rate: float, steps: float) -> Accountant:
-        return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
+    def search(self, unknown: Unknown, target: Target, run: Callable[[float], Run]) -> float:
+        """Return the loosest value of the unknown that meets the target, to one tolerance."""
+        scale, start = None, None
+        guide = self.guide
+        if guide is not None and isinstance(target, EpsilonTarget) and target.by_epsilon:
+            guided = RenyiScale(
+                unknown,
+                lambda value: target.log_mu(
+                    float(_composed(guide(), run(value)).get_epsilon(target.delta))
+                ),
+            )
+            reached = target.log_mu(target.epsilon)
+            if math.isfinite(guided.level(guided.at(reached))):
+                scale, start = guided, reached
+        return search(
+            unknown,
+            target,
+            lambda value: _composed(self.blank(), run(value)),
+            self.directions,
+            scale,
+            start,
+        )
 
 
 def accounting_of(
@@ -49,9 +79,10 @@ def accounting_of(
             if value is not None:
                 raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
         PLDAccountant(adjacency)  # raises
+        guide = None if adjacency == "replace_one" else lambda: RDPAccountant(adjacency=adjacency)
         two_sided = adjacency != "replace_one" and target.name != "target_beta"
         return Accounting(
-            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,)
+            lambda: PLDAccountant(adjacency), ("remove", "add") if two_sided else (None,), guide
         )
     if accountant != "rdp":
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
@@ -66,6 +97,11 @@ def accounting_of(
     rule: Conversion = "optimal" if conversion is None else conversion
     RDPAccountant(grid, rule, adjacency)  # raises
     return Accounting(lambda: RDPAccountant(grid, rule, adjacency), (None,))
+
+
+def _composed(accountant: Accountant, run: Run) -> Accountant:
+    noise, rate, steps = run
+    return accountant.compose(PoissonSampled(Gaussian(noise), rate), int(steps))
 
 
 def noise_of(value: Any) -> float:

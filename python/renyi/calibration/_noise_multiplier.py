@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, tolerance_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import NoiseMultiplier
 
@@ -70,8 +69,9 @@ def calibrate_noise_multiplier(
 
     Notes
     -----
-    Takes five to ten queries of the accountant: secants over the noise of the Gaussian mechanism
-    with the same Rényi divergence of order 2, then one query on either side of the result.
+    Takes five to ten queries of the accountant: secants over the epsilon by Rényi-DP, or over the
+    noise of the Gaussian mechanism with the same Rényi divergence of order 2, then one query on
+    either side of the result. On a terminal, searches of several seconds show how they go on.
 
     Examples
     --------
@@ -88,9 +88,4 @@ def calibrate_noise_multiplier(
     unknown = NoiseMultiplier(rate, count, tolerance_of(tolerance))
     if rate == 0.0 or count == 0:
         return 0.0
-    return search(
-        unknown,
-        target,
-        lambda noise: accounting.account(noise, rate, count),
-        accounting.directions,
-    )
+    return accounting.search(unknown, target, lambda noise: (noise, rate, count))

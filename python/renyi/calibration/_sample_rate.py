@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from renyi._validation import uses_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, noise_of, tolerance_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import SampleRate
 
@@ -71,9 +70,4 @@ def calibrate_sample_rate(
     unknown = SampleRate(noise, count, tolerance_of(tolerance))
     if math.isinf(noise) or count == 0:
         return 1.0
-    return search(
-        unknown,
-        target,
-        lambda rate: accounting.account(noise, rate, count),
-        accounting.directions,
-    )
+    return accounting.search(unknown, target, lambda rate: (noise, rate, count))

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from renyi._validation import LARGEST_COUNT, probability_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, noise_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import Steps
 
@@ -66,10 +65,5 @@ def calibrate_steps(
     noise, rate = noise_of(noise_multiplier), probability_of(sample_rate, "sample_rate")
     if rate == 0.0 or math.isinf(noise):
         return LARGEST_COUNT
-    result = search(
-        Steps(noise, rate, LARGEST_COUNT),
-        target,
-        lambda steps: accounting.account(noise, rate, steps),
-        accounting.directions,
-    )
-    return int(result)
+    unknown = Steps(noise, rate, LARGEST_COUNT)
+    return int(accounting.search(unknown, target, lambda steps: (noise, rate, steps)))
