@@ -52,3 +52,17 @@ def test_a_loss_that_ends_leaves_nothing_beyond():
     assert accountant.get_delta_bounds(3.1) == (0.0, 0.0)
     step = PoissonSampled(Gaussian(1.0), 0.5)
     assert PLDAccountant().compose(step, 3).get_delta(2.1, direction="add") == 0.0
+
+
+def test_as_many_uses_as_there_may_be():
+    """By the central limit 0.126937, to the digits that lattices of so many uses have left."""
+    for count in (10**8, 10**9):
+        accountant = PLDAccountant().compose(Laplace(math.sqrt(count)), count)
+        low, high = accountant.get_delta_bounds(1.0)
+        assert low <= 0.126937 <= high <= low * 1.1
+
+
+def test_losses_next_to_none():
+    accountant = PLDAccountant().compose(PoissonSampled(Gaussian(1e-5), 1e-300), 1000)
+    assert accountant.get_epsilon(1e-300) == math.inf  # a record shows with probability 1e-97
+    assert accountant.get_delta(1.0) >= 1e-97

@@ -28,12 +28,12 @@ def saddle(parts: list[Law], epsilon: float, near: float | None = None) -> float
     elif not too_large(high):
         return high
     while high > 1.02 * low:
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)  # the product may overflow
         if too_large(middle):
             high = middle
         else:
             low = middle
-    return math.sqrt(low * high)
+    return math.sqrt(low) * math.sqrt(high)
 
 
 def largest_slope(parts: list[Law]) -> float:
