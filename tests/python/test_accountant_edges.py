@@ -35,6 +35,8 @@ def test_an_unbounded_loss_beside_anything(adjacency, beside):
         (Gaussian(1000.0), 3, 1e308),
         (PoissonSampled(Gaussian(10.0), 0.5), 1, 1e308),
         (PoissonSampled(Gaussian(1.0), 0.01), 10, 120.0),
+        (PoissonSampled(Gaussian(1.0), 0.01), 10, 1e10),
+        (PoissonSampled(Gaussian(10.0), 0.5), 10, 1e308),
     ],
 )
 def test_an_upper_bound_of_a_positive_number_is_not_zero(mechanism, steps, epsilon):
@@ -42,8 +44,10 @@ def test_an_upper_bound_of_a_positive_number_is_not_zero(mechanism, steps, epsil
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         low, high = accountant.get_delta_bounds(epsilon)
+        single = accountant.get_delta(epsilon)
     assert low == 0.0
     assert 0.0 < high <= 2.0**-1022
+    assert 0.0 < single <= 2.0**-1022
 
 
 def test_a_loss_that_ends_leaves_nothing_beyond():
@@ -55,11 +59,12 @@ def test_a_loss_that_ends_leaves_nothing_beyond():
 
 
 def test_as_many_uses_as_there_may_be():
-    """By the central limit 0.126937, to the digits that lattices of so many uses have left."""
+    """By the central limit 0.126937, to terms of 0.06/sqrt(count)."""
     for count in (10**8, 10**9):
         accountant = PLDAccountant().compose(Laplace(math.sqrt(count)), count)
         low, high = accountant.get_delta_bounds(1.0)
-        assert low <= 0.126937 <= high <= low * 1.1
+        assert low < high < low * 1.1
+        assert low * (1 - 1e-4) <= 0.126937 <= high * (1 + 1e-4)
 
 
 def test_losses_next_to_none():
