@@ -33,6 +33,7 @@ Lattice = Callable[[], pld.Composition]
 STEPS_RTOL = 1e-6  # of a single number that only lattices can give: of Gaussian steps
 LOSSES_RTOL = 1e-5  # of anything else
 GOOD_ENOUGH = 1e-5  # relative width of a certified bracket that lattices are not asked to narrow
+TINIEST = 2.0**-1022  # deltas below are bounded, not computed
 LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 
@@ -109,6 +110,8 @@ class PrivacyCurves:
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
         """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
         result = self._fast_deltas(epsilons, remove)
+        for i in np.flatnonzero(result <= TINIEST):  # an estimate of 0 is no bound
+            result[i] = self._curve.rough_delta(float(epsilons[i]), remove)
         lattice = self._lattice(remove, self._plain_rtol())
         for i in np.flatnonzero(np.isnan(result)):
             epsilon = float(epsilons[i])
@@ -185,8 +188,10 @@ class PrivacyCurves:
         if self._only_steps:
             if epsilon == math.inf or not self._steps:
                 return 0.0, 0.0
-            certified = self._curve.certified_delta(epsilon, remove, rtol)
             rough = (0.0, self._curve.rough_delta(epsilon, remove))
+            if rough[1] <= TINIEST:
+                return rough
+            certified = self._curve.certified_delta(epsilon, remove, rtol)
             bracket = _common(rough, certified)
             if _is_narrow(bracket, rtol):
                 return bracket
