@@ -67,7 +67,9 @@ class CurveAccountant(Accountant[Part]):
         Returns
         -------
         float or ndarray of float64
-            In [0, 1 - alpha], of the shape of ``alpha``.
+            In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
+            little more than some. Where beta is not tiny it is within 1e-8 of the truth,
+            relatively; within 1e-5 where lattices answer.
 
         Raises
         ------

@@ -34,6 +34,7 @@ Curve = Callable[[Array], Array]
 
 SAMPLE = 65  # alphas that are searched for; epsilons for those between are interpolated
 HALVINGS = 8  # between two of these, where interpolation falls short
+MOST_LINES = 2048  # beyond which no more alphas are searched for
 TURNS = 16
 PLAIN_TURNS = 4  # of interpolation before kinks are sought everywhere
 APART = 1e-4  # in units of mu: lines that show a kink, or none
@@ -80,7 +81,7 @@ def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
     for _ in range(HALVINGS):
         far = right - left > 1
         left, right = left[far], right[far]
-        if not left.size:
+        if not left.size or lines.epsilon.size > MOST_LINES:
             break
         middle = np.searchsorted(-z, -0.5 * (z[left] + z[right]))
         middle = np.clip(middle, left + 1, right - 1)
@@ -174,9 +175,9 @@ def _shared(lines: Lines, alpha: Array, z: Array, known: Array, rtol: float) -> 
 def _gain(z: Array, other_z: Array, epsilon: Array, other: Array) -> Array:
     """Return about what a line at epsilon gains over another one: a triangle under the slope."""
     density = normal_density(np.minimum(np.abs(z), np.abs(other_z)))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # the same line of unknown z: NaN, no gain
         step = np.exp(np.minimum(epsilon, other)) * np.expm1(np.abs(epsilon - other))
-    return np.asarray(0.5 * density * np.abs(z - other_z) * step)
+        return np.asarray(0.5 * density * np.abs(z - other_z) * step)
 
 
 def _noise(epsilon: Array) -> Array:
