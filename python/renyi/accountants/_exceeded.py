@@ -61,10 +61,11 @@ class _Side:
 
     def __init__(self, epsilon: Array, mu: Array) -> None:
         self._epsilon, self._ends = epsilon, (mu[0], mu[-1])
+        self._kept = _apart(epsilon, mu)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             w = np.clip(epsilon / mu + 0.5 * mu, -38.0, 38.0)
             sign = np.copysign(1.0, w)
-            moved = sign * normal_density(w) * _slope(epsilon, mu)
+            moved = sign * normal_density(w) * _slope(epsilon, mu, self._kept)
             tail = upper_tail(np.abs(w)) - np.where(np.isfinite(moved), moved, 0.0)
         possible = (tail > 0.0) & (tail < 1.0)
         tail = np.where(possible, tail, 0.5)
@@ -73,8 +74,9 @@ class _Side:
 
     def epsilons(self, z: Array) -> Array:
         """Interpolate by cubics within the neighbouring epsilons; straight on beyond the last."""
-        kept = np.concatenate([[True], np.diff(self.z) > 0.0])
-        x, y = self.z[kept], self._epsilon[kept]
+        x, y = self.z[self._kept], self._epsilon[self._kept]
+        rises = np.concatenate([[True], np.diff(x) > 0.0])
+        x, y = x[rises], y[rises]
         below = y[0] + self._ends[0] * np.minimum(z - x[0], 0.0)
         beyond = self._ends[1] * np.maximum(z - x[-1], 0.0)
         inside = _hermite(z, x, y) if x.size > 1 else y[0]
@@ -82,12 +84,17 @@ class _Side:
         return np.asarray(np.clip(found, -LARGEST_EPSILON, LARGEST_EPSILON))
 
 
-def _slope(epsilon: Array, mu: Array) -> Array:
-    """Return d mu/d epsilon, by differences over distances at which rounding does not show."""
+def _apart(epsilon: Array, mu: Array) -> npt.NDArray[np.intp]:
+    """Return some of the epsilons, at distances at which rounding does not show."""
     kept = [0]
     for i, (e, least) in enumerate(zip(epsilon.tolist(), (SMOOTH * mu).tolist(), strict=True)):
         if e - epsilon[kept[-1]] > least:
             kept.append(i)
+    return np.array(kept)
+
+
+def _slope(epsilon: Array, mu: Array, kept: npt.NDArray[np.intp]) -> Array:
+    """Return d mu/d epsilon."""
     if len(kept) == 1:
         return np.zeros(epsilon.shape)
     x = epsilon[kept]

@@ -30,12 +30,13 @@ __all__ = ["beta_from_curves"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
+Truths = npt.NDArray[np.bool_]
 Curve = Callable[[Array], Array]
 
-SAMPLE = 65  # alphas that are searched for; epsilons for those between are interpolated
-HALVINGS = 8  # between two of these, where interpolation falls short
+SAMPLE = 129  # alphas that are searched for; epsilons for those between are interpolated
+HALVINGS = 12  # between two of these, where interpolation falls short
 MOST_LINES = 2048  # beyond which no more alphas are searched for
-TURNS = 16
+TURNS = 48
 PLAIN_TURNS = 4  # of interpolation before kinks are sought everywhere
 APART = 1e-4  # in units of mu: lines that show a kink, or none
 
@@ -91,11 +92,21 @@ def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
         reached = lines.best(alpha[middle])[0]
         chosen = np.union1d(chosen, middle)
         short = reached - guessed > 0.5 * rtol * reached
-        left, right = (
-            np.concatenate([left[short], middle[short]]),
-            np.concatenate([middle[short], right[short]]),
-        )
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        more = np.concatenate([short, short]) | _bends(lines, z[left], z[right], alpha[left], rtol)
+        left, right = left[more], right[more]
     return chosen
+
+
+def _bends(lines: Lines, left: Array, right: Array, alpha: Array, rtol: float) -> Truths:
+    """Whether between deviates interpolation by cubics gains much over that by straight lines."""
+    model, z = Exceeded(lines), 0.5 * (left + right)
+    first, middle, last = (model.epsilons(at) for at in (left, z, right))
+    straight = 0.5 * (first + last)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = (middle - straight) * (right - left) / (last - first)
+    gain = _gain(z, z + np.where(np.isfinite(moved), moved, 0.0), middle, straight)
+    return np.asarray(gain > rtol * lines.best(alpha)[0])
 
 
 def _spread(z: Array) -> Indices:
