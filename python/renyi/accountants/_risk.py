@@ -68,8 +68,8 @@ class CurveAccountant(Accountant[Part]):
         -------
         float or ndarray of float64
             In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
-            little more than some. Where beta is not tiny it is within 1e-8 of the truth,
-            relatively; within 1e-5 where lattices answer.
+            little more than some. Where f is smooth and beta not tiny it is within 1e-8 of the
+            truth, relatively; within about 1e-5 at corners, and where lattices answer.
 
         Raises
         ------

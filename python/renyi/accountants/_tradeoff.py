@@ -35,7 +35,7 @@ Curve = Callable[[Array], Array]
 
 SAMPLE = 129  # alphas that are searched for; epsilons for those between are interpolated
 HALVINGS = 12  # between two of these, where interpolation falls short
-MOST_LINES = 2048  # beyond which no more alphas are searched for
+MOST_LINES = 4096  # beyond which no more alphas are searched for
 TURNS = 48
 PLAIN_TURNS = 4  # of interpolation before kinks are sought everywhere
 APART = 1e-4  # in units of mu: lines that show a kink, or none
