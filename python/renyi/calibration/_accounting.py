@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -54,7 +53,8 @@ class Accounting:
                 ),
             )
             reached = target.log_mu(target.epsilon)
-            if math.isfinite(guided.level(guided.at(reached))):
+            # Where no value within limits reaches it, Rényi-DP is too far off to guide.
+            if abs(guided.level(guided.at(reached)) - reached) < 1e-3:
                 scale, start = guided, reached
         return search(
             unknown,
