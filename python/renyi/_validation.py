@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "LARGEST_COUNT",
     "count_of",
     "delta_of",
     "epsilon_of",
@@ -21,7 +22,11 @@ __all__ = [
     "one_of",
     "probability_of",
     "real_of",
+    "uses_of",
 ]
+
+LARGEST_COUNT = 10**9
+"""Of equal uses of a mechanism; the error bounds of the curves hold up to it."""
 
 Choice = TypeVar("Choice")
 
@@ -76,6 +81,21 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
 def count_of(value: Any, name: str = "count") -> int:
     """Return an integer >= 0: Python's, NumPy's or a 0-d integer array."""
     return integer_of(value, name, 0)
+
+
+def uses_of(value: Any, name: str = "count", least: int = 0) -> int:
+    """Return a number of uses that can be accounted for."""
+    allowed = f"an integer in [{least}, 10^9]"
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)
+        except TypeError:
+            pass
+        else:
+            if least <= number <= LARGEST_COUNT:
+                return number
+            raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    raise TypeError(f"{name} must be {allowed}, got {value!r}")
 
 
 def integer_of(value: Any, name: str, least: int) -> int:

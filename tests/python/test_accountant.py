@@ -155,12 +155,11 @@ def test_nothing_composed_and_nothing_protected():
 
 
 @pytest.mark.parametrize("delta", [1e-300, 1e-100, 0.5, 1 - 1e-12])
-@pytest.mark.parametrize("steps", [1, 10**9, 10**30])
+@pytest.mark.parametrize("steps", [1, 10**9])
 def test_extreme_delta_and_count(delta, steps):
     epsilon = sampled(0.01, 1.0, steps).get_epsilon(delta)
     assert 0.0 <= epsilon < math.inf
-    if steps <= 10**9:  # beyond, delta moves by more than itself within one ulp of epsilon
-        assert sampled(0.01, 1.0, steps).get_delta(epsilon + 1e-9) <= delta * (1 + 1e-6)
+    assert sampled(0.01, 1.0, steps).get_delta(epsilon + 1e-9) <= delta * (1 + 1e-6)
 
 
 def test_get_rdp_is_rounded_up_and_keeps_the_shape():
@@ -193,10 +192,10 @@ def test_epsilon_outside_its_range(bad):
 def test_negative_counts_leave_the_state_alone(bad):
     acc = sampled(0.01, 1.0, 10)
     before = acc.get_epsilon(1e-5), acc.mechanisms
-    with pytest.raises(ValueError, match="count must be an integer >= 0"):
+    with pytest.raises(ValueError, match=r"count must be an integer in \[0, 10\^9\]"):
         acc.compose(Gaussian(1.0), bad)
     for wrong in (1.5, "1", None, np.array([1, 2])):
-        with pytest.raises(TypeError, match="count must be an integer >= 0"):
+        with pytest.raises(TypeError, match=r"count must be an integer in \[0, 10\^9\]"):
             acc.compose(Gaussian(1.0), wrong)
     with pytest.raises(TypeError, match="mechanism must be a renyi mechanism"):
         acc.compose(1.0)

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import io
 import math
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from renyi import (
     calibrate_steps,
     reference,
 )
+from renyi.calibration import _search
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 SIGMA = {"sample_rate": 0.01, "steps": 1000}
@@ -197,8 +199,37 @@ def test_exact_accounting_takes_less_noise_and_few_queries(q, steps, target, mon
     monkeypatch.setattr(PLDAccountant, "get_epsilon", counted)
     run = private(target, 1e-5) | {"sample_rate": q, "steps": steps}
     exact = calibrate_noise_multiplier(**run)
-    assert len(queries) <= 12
+    assert len(queries) <= 8
     assert exact < calibrate_noise_multiplier(**run, accountant="rdp")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "q", "steps"),
+    [(2.57, 2.5e-7, 8e-4, 2), (12.0, 1e-6, 0.02, 40), (0.3, 1e-9, 1e-3, 10_000)],
+)
+def test_few_steps_with_rare_large_losses_take_few_queries(epsilon, delta, q, steps, monkeypatch):
+    queries = []
+    plain = PLDAccountant.get_epsilon
+    counted = lambda self, *args, **kw: queries.append(1) or plain(self, *args, **kw)  # noqa: E731
+    monkeypatch.setattr(PLDAccountant, "get_epsilon", counted)
+    sigma = calibrate_noise_multiplier(**private(epsilon, delta), sample_rate=q, steps=steps)
+    assert len(queries) <= 9
+    assert epsilon_of(q, sigma, steps, delta) <= epsilon
+    assert epsilon_of(q, sigma * (1 - 1e-6), steps, delta) > epsilon
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_long_searches_show_that_they_go_on_terminals(stream, monkeypatch):
+    shown = stream()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(_search, "_SHORT", 1e-9)
+    calibrate_noise_multiplier(**private(1.0, 1e-6), sample_rate=0.01, steps=100)
+    assert ("searching" in shown.getvalue()) == shown.isatty()
 
 
 def test_edges():

@@ -81,7 +81,7 @@ def test_edges():
     assert calibrate_noise_multiplier(**target, sample_rate=0.0, steps=10) == 0.0
     assert calibrate_noise_multiplier(**target, sample_rate=0.1, steps=0) == 0.0
     assert calibrate_sample_rate(**target, noise_multiplier=math.inf, steps=10) == 1.0
-    assert calibrate_steps(**target, noise_multiplier=math.inf, sample_rate=0.1) == 10**15
+    assert calibrate_steps(**target, noise_multiplier=math.inf, sample_rate=0.1) == 10**9
     assert calibrate_steps(**target, noise_multiplier=0.01, sample_rate=1.0) == 0
     assert calibrate_steps(**target, noise_multiplier=np.float64(2), sample_rate=np.float32(1e-3))
 

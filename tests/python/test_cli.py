@@ -297,13 +297,13 @@ def test_limits_of_the_search_are_said(capsys):
     )
     assert out.startswith("noise multiplier = 0.01000,")
     assert "Note: noise multipliers below 0.01 are not considered" in out
-    for method, limit in (("pld", "1e9"), ("rdp", "1e15")):
+    for method in ("pld", "rdp"):
         _, out, _ = run(
             capsys,
             *["steps", "--epsilon", 9, "--delta", 1e-5, "--sample-rate", 1e-9],
             *["--noise-multiplier", 1000, "--accountant", method],
         )
-        assert f"Note: numbers of steps above {limit} are not considered" in out
+        assert "Note: numbers of steps above 1e9 are not considered" in out
 
 
 # Sweeps.

@@ -95,9 +95,9 @@ def test_arguments():
     for bad in ("exact", 3):
         with pytest.raises(TypeError, match=allowed):
             compare(1.0, 0.1, 10, delta=1e-5, methods=bad)
-    with pytest.raises(ValueError, match="steps must be an integer from 1 to"):
+    with pytest.raises(ValueError, match=r"steps must be an integer in \[1, 10\^9\]"):
         compare(1.0, 0.1, 10**400, delta=1e-5)
-    with pytest.raises(ValueError, match="last must be an integer from 1 to"):
+    with pytest.raises(ValueError, match=r"last must be an integer in \[1, 10\^9\]"):
         steps_grid(10**400)
     for row in compare(4.0, 0.1, 10, epsilon=math.inf):
         assert row.delta == 0.0
@@ -203,7 +203,10 @@ def test_batches_and_epochs(capsys):
         ([*RUN, "--delta", "1e-5", "--plot", "x.pdf"], "ending in .png or .svg"),
         ([*RUN, "--delta", "1e-5,1e-6", "--plot", "x.png"], "must have one setting"),
         ([*RUN[:4], "--steps", "1", "--delta", "1e-5", "--plot", "x.png"], "--steps must be above"),
-        ([*RUN[:4], "--steps", "2e9", "--delta", "1e-5"], "--steps must be at most 10^9"),
+        (
+            [*RUN[:4], "--steps", "2e9", "--delta", "1e-5"],
+            "--steps must be a whole number from 1 to 1e9",
+        ),
     ],
 )
 def test_bad_input_takes_one_line(capsys, arguments, message):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._locks import lock_freed_by_fork
-from renyi._validation import count_of, float_above, one_of
+from renyi._validation import LARGEST_COUNT, one_of, uses_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
@@ -28,6 +28,7 @@ class Accountant(ABC, Generic[Part]):
         self._adjacency: Adjacency = adjacency_of(adjacency)
         self._lock = lock_freed_by_fork()
         self._ledger: dict[Mechanism, int] = {}
+        self._uses: dict[Hashable, int] = {}  # of equal parts
 
     @property
     def adjacency(self) -> Adjacency:
@@ -47,7 +48,7 @@ class Accountant(ABC, Generic[Part]):
         mechanism : Mechanism
             What was released. It may depend on what was released before.
         count : int
-            How often, at least 0.
+            How often, in [0, 10^9], also together with what is recorded of the same steps.
 
         Raises
         ------
@@ -55,7 +56,7 @@ class Accountant(ABC, Generic[Part]):
             If this accountant cannot account for the mechanism under its adjacency; the message
             says why. Nothing is recorded then, nor after the errors below.
         TypeError, ValueError
-            If ``mechanism`` is not a mechanism or ``count`` not an integer >= 0.
+            If ``mechanism`` is not a mechanism or ``count`` not an integer in that range.
 
         Examples
         --------
@@ -63,13 +64,12 @@ class Accountant(ABC, Generic[Part]):
         >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
         ((Gaussian(noise_multiplier=2.0), 3),)
         """
-        number = count if type(count) is int and count >= 0 else count_of(count)
+        number = uses_of(count)
         parts = self._parts_of(_mechanism(mechanism))
         if number == 0:
             return self
-        for _, times in parts:
-            float_above(times * number)  # raises before anything is recorded
         with self._lock:
+            self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
             for part, times in parts:
                 self._record(part, times * number)
             known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
@@ -105,6 +105,23 @@ class Accountant(ABC, Generic[Part]):
     @abstractmethod
     def _record(self, part: Part, count: int) -> None:
         """Add ``count`` uses of a part; cannot fail."""
+
+    def _kind(self, part: Part) -> Hashable:
+        """Return what equal parts have in common."""
+        return part
+
+    def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
+        """Return how often each of these parts is used after ``number`` more uses of all."""
+        uses: dict[Hashable, int] = {}
+        for part, times in parts:
+            kind = self._kind(part)
+            uses[kind] = uses.get(kind, self._uses.get(kind, 0)) + times * number
+            if uses[kind] > LARGEST_COUNT:
+                raise ValueError(
+                    "count must be an integer in [0, 10^9], with all that is composed of the same "
+                    f"steps, got {number} where that makes {uses[kind]}"
+                )
+        return uses
 
     def _settings(self) -> tuple[Any, ...]:
         """Return the arguments of a new accountant of the same kind."""

@@ -94,14 +94,16 @@ class PrivacyCurves:
         if deltas.size == 1 and self.is_enough(float(known[0]), float(deltas[0]), remove):
             return np.zeros(1)
         if self._only_steps:
-            return self._step_epsilons(deltas, remove)[1]
+            result: Array = self._step_epsilons(deltas, remove)[1]
+            return result
         lattice = self._lattice(remove, LOSSES_RTOL)
         return np.array([self._epsilon_bracket(float(delta), lattice)[1] for delta in deltas])
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
         """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
         if self._only_steps:
-            return self._step_deltas(epsilons, remove)[1]
+            result: Array = self._step_deltas(epsilons, remove)[1]
+            return result
         lattice = self._lattice(remove, LOSSES_RTOL)
         return np.array([self._delta_bracket(float(epsilon), lattice)[1] for epsilon in epsilons])
 

@@ -67,7 +67,9 @@ class CurveAccountant(Accountant[Part]):
         Returns
         -------
         float or ndarray of float64
-            In [0, 1 - alpha], of the shape of ``alpha``.
+            In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
+            little more than some. Where f is smooth and beta not tiny it is within 1e-8 of the
+            truth, relatively; within about 1e-5 at corners, and where lattices answer.
 
         Raises
         ------
@@ -96,13 +98,14 @@ class CurveAccountant(Accountant[Part]):
             found: Array = np.max([curve(remove)(epsilons) for remove in directions], axis=0)
             return found
 
-        ends = np.minimum(flat, 1.0 - flat)
-        smallest = max(float(ends[ends > 0.0].min(initial=1e-10)), 1e-250)
-        largest = min(-math.log(smallest) + 1.0, float(self.get_epsilon(1e-6 * smallest)))
-        if direction is None:
-            result = beta_from_curves(flat, worse, worse, largest)
-        else:
-            result = beta_from_curves(flat, curve(directions[0]), curve(not directions[0]), largest)
+        tested, other = (
+            (worse, worse)
+            if direction is None
+            else (curve(directions[0]), curve(not directions[0]))
+        )
+        half = float(self.get_epsilon(0.5))
+        rtol = 1e-5 if self._curves.contents()[1] else 1e-8  # lattices are no more accurate
+        result = beta_from_curves(flat, tested, other, half, rtol)
         return result.reshape(shape) if shape else float(result[0])
 
     def get_advantage(self) -> float:

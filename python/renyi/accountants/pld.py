@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import count_of, float_above, numbers_of, real_of
+from renyi._validation import numbers_of, real_of, uses_of
 from renyi.accountants._base import Adjacency
 from renyi.accountants._curves import Array, PrivacyCurves
 from renyi.accountants._losses import leaves, loss_of
 from renyi.accountants._risk import CurveAccountant, DirectionName, Part
-from renyi.accountants._steps import SampledStep, gaussian_steps
+from renyi.accountants._steps import SampledStep, gaussian_steps, settled
 from renyi.accountants._support import check_adjacency
 from renyi.mechanisms import Mechanism, ShuffledBatches
 
@@ -86,6 +86,9 @@ class PLDAccountant(CurveAccountant):
                 loss_of(leaf, self._adjacency, True)  # raises
                 parts.append((leaf, count))
         return parts
+
+    def _kind(self, part: Part) -> Hashable:
+        return settled(part) if isinstance(part, SampledStep) else part
 
     def _record(self, part: Part, count: int) -> None:
         if isinstance(part, SampledStep):
@@ -250,8 +253,8 @@ class PLDAccountant(CurveAccountant):
         mechanism : Mechanism
             What a run would go on with.
         counts : array_like of int
-            Numbers of uses, each at least 0. They share the work: in ascending order a thousand
-            checkpoints cost little more than a dozen.
+            Numbers of uses, each in [0, 10^9] as for `compose`. They share the work: in ascending
+            order a thousand checkpoints cost little more than a dozen.
         direction : {"remove", "add"}, optional
             By default the worse of both.
 
@@ -275,9 +278,10 @@ class PLDAccountant(CurveAccountant):
         flat, _ = numbers_of(delta, "delta", 0.0, 1.0, "a number in [0, 1]")
         target = _one(flat, "delta", delta)
         given = np.asarray(counts)
-        times = [count_of(count, "counts") for count in given.reshape(-1)]
+        times = [uses_of(count, "counts") for count in given.reshape(-1)]
+        self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
         repeated = PLDAccountant(self._adjacency).compose(mechanism)
-        floats = np.array([float_above(count) for count in times])
+        floats = np.array(times, dtype=np.float64)
         result = np.zeros(len(times))
         for remove in {*self._directions(direction), *repeated._directions(direction)}:
             found = self._curves.epsilons_after(repeated._curves, floats, target, remove)

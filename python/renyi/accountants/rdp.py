@@ -7,17 +7,17 @@ guarantee they stand for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
-from renyi._validation import delta_of, epsilon_of, float_above, one_of, real_of
+from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._base import Accountant, Adjacency
 from renyi.accountants._failures import Failures
-from renyi.accountants._renyi import Failure, Part, renyi_parts
+from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
 from renyi.accountants._steps import SampledStep
 from renyi.mechanisms import Mechanism
 
@@ -99,18 +99,21 @@ class RDPAccountant(Accountant[Part]):
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         return renyi_parts(mechanism, self._adjacency)
 
+    def _kind(self, part: Part) -> Hashable:
+        return part.mechanism if isinstance(part, RenyiPart) else part
+
     def _record(self, part: Part, count: int) -> None:
         if isinstance(part, SampledStep):
             if part.noise == 0.0:
                 self._unprotected = True
             else:
-                self._steps.add(part.rate, part.noise, float_above(count))
+                self._steps.add(part.rate, part.noise, float(count))
         elif isinstance(part, Failure):
-            self._failures.add(part.probability, float_above(count))
+            self._failures.add(part.probability, float(count))
         elif part.curve.is_unbounded:
             self._unprotected = True
         else:
-            self._steps.add_curve(part.mechanism, part.curve, float_above(count))
+            self._steps.add_curve(part.mechanism, part.curve, float(count))
 
     def _settings(self) -> tuple[Any, ...]:
         return self._orders, self._conversion, self._adjacency

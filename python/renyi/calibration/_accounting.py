@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from renyi._validation import count_of, real_of
+from renyi._validation import real_of
 from renyi.accountants import (
     Adjacency,
     Conversion,
@@ -14,12 +14,19 @@ from renyi.accountants import (
     PLDAccountant,
     RDPAccountant,
 )
-from renyi.calibration._targets import Accountant, Target
+from renyi.calibration._scales import RenyiScale
+from renyi.calibration._search import search
+from renyi.calibration._targets import Accountant, EpsilonTarget, Target
+from renyi.calibration._unknowns import Unknown
 from renyi.mechanisms import Gaussian, PoissonSampled
 
 __all__ = ["AccountantName", "Accounting", "accounting_of", "noise_of", "tolerance_of"]
 
 AccountantName = Literal["pld", "rdp"]
+
+
+Run = tuple[float, float, float]
+"""Noise multiplier, sample rate, number of steps."""
 
 
 @dataclass(frozen=True)
@@ -32,24 +39,37 @@ class Accounting:
         A new accountant.
     direction : {"remove", "add"}, optional
         The one that tends to be worse; None: there is only one, or neither.
-    most_steps : int
-        The largest number of steps that it is asked for.
+    guide : callable or None
+        A new accountant that answers at once, and nearly the same.
     """
 
     blank: Callable[[], Accountant]
     direction: DirectionName | None
-    most_steps: int
+    guide: Callable[[], RDPAccountant] | None = None
 
-    def account(self, noise: float, rate: float, steps: float) -> Accountant:
-        return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
-
-    def steps_of(self, value: Any) -> int:
-        steps = count_of(value, "steps")
-        if steps > self.most_steps:
-            raise ValueError(
-                f"steps must be an integer in [0, {self.most_steps:.0e}], got {value!r}"
+    def search(self, unknown: Unknown, target: Target, run: Callable[[float], Run]) -> float:
+        """Return the loosest value of the unknown that meets the target, to one tolerance."""
+        scale, start = None, None
+        guide = self.guide
+        if guide is not None and isinstance(target, EpsilonTarget) and target.by_epsilon:
+            guided = RenyiScale(
+                unknown,
+                lambda value: target.log_mu(
+                    float(_composed(guide(), run(value)).get_epsilon(target.delta))
+                ),
             )
-        return steps
+            reached = target.log_mu(target.epsilon)
+            # Where no value within limits reaches it, Rényi-DP is too far off to guide.
+            if abs(guided.level(guided.at(reached)) - reached) < 1e-3:
+                scale, start = guided, reached
+        return search(
+            unknown,
+            target,
+            lambda value: _composed(self.blank(), run(value)),
+            self.direction,
+            scale,
+            start,
+        )
 
 
 def accounting_of(
@@ -65,8 +85,9 @@ def accounting_of(
             if value is not None:
                 raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
         PLDAccountant(adjacency)  # raises
+        guide = None if adjacency == "replace_one" else lambda: RDPAccountant(adjacency=adjacency)
         two_sided = adjacency != "replace_one" and target.name != "target_beta"
-        return Accounting(lambda: PLDAccountant(adjacency), "remove" if two_sided else None, 10**9)
+        return Accounting(lambda: PLDAccountant(adjacency), "remove" if two_sided else None, guide)
     if accountant != "rdp":
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
     if target.name != "target_epsilon":
@@ -79,7 +100,12 @@ def accounting_of(
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
     RDPAccountant(grid, rule, adjacency)  # raises
-    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), None, 10**15)
+    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), None)
+
+
+def _composed(accountant: Accountant, run: Run) -> Accountant:
+    noise, rate, steps = run
+    return accountant.compose(PoissonSampled(Gaussian(noise), rate), int(steps))
 
 
 def noise_of(value: Any) -> float:

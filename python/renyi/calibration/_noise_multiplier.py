@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from renyi._validation import probability_of
+from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, tolerance_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import NoiseMultiplier
 
@@ -44,7 +43,7 @@ def calibrate_noise_multiplier(
     sample_rate : float
         In [0, 1].
     steps : int
-        In [0, 1e9] with accountant "pld", in [0, 1e15] with "rdp".
+        In [0, 10^9].
     tolerance : float
         Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the target.
     accountant : {"pld", "rdp"}
@@ -70,8 +69,9 @@ def calibrate_noise_multiplier(
 
     Notes
     -----
-    Takes five to ten queries of the accountant: secants over the noise of the Gaussian mechanism
-    with the same Rényi divergence of order 2, then one query on either side of the result.
+    Takes five to ten queries of the accountant: secants over the epsilon by Rényi-DP, or over the
+    noise of the Gaussian mechanism with the same Rényi divergence of order 2, then one query on
+    either side of the result. On a terminal, searches of several seconds show how they go on.
 
     Examples
     --------
@@ -84,13 +84,8 @@ def calibrate_noise_multiplier(
     """
     target = target_of(target_epsilon, target_delta, target_alpha, target_beta, target_advantage)
     accounting = accounting_of(target, accountant, adjacency, orders, conversion)
-    rate, count = probability_of(sample_rate, "sample_rate"), accounting.steps_of(steps)
+    rate, count = probability_of(sample_rate, "sample_rate"), uses_of(steps, "steps")
     unknown = NoiseMultiplier(rate, count, tolerance_of(tolerance))
     if rate == 0.0 or count == 0:
         return 0.0
-    return search(
-        unknown,
-        target,
-        lambda noise: accounting.account(noise, rate, count),
-        accounting.direction,
-    )
+    return accounting.search(unknown, target, lambda noise: (noise, rate, count))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from renyi._validation import uses_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, noise_of, tolerance_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import SampleRate
 
@@ -38,7 +38,7 @@ def calibrate_sample_rate(
     noise_multiplier : float
         In (0, inf].
     steps : int
-        In [0, 1e9] with accountant "pld", in [0, 1e15] with "rdp".
+        In [0, 10^9].
     tolerance : float
         Relative, in [1e-12, 0.1]: ``(1 + tolerance)`` times the result misses the target, unless
         the result is 1.
@@ -66,13 +66,8 @@ def calibrate_sample_rate(
     """
     target = target_of(target_epsilon, target_delta, target_alpha, target_beta, target_advantage)
     accounting = accounting_of(target, accountant, adjacency, orders, conversion)
-    noise, count = noise_of(noise_multiplier), accounting.steps_of(steps)
+    noise, count = noise_of(noise_multiplier), uses_of(steps, "steps")
     unknown = SampleRate(noise, count, tolerance_of(tolerance))
     if math.isinf(noise) or count == 0:
         return 1.0
-    return search(
-        unknown,
-        target,
-        lambda rate: accounting.account(noise, rate, count),
-        accounting.direction,
-    )
+    return accounting.search(unknown, target, lambda rate: (noise, rate, count))

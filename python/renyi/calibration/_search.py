@@ -1,4 +1,4 @@
-"""The search: secants along the level of a run, then the edge between what meets and what misses.
+"""The search: secants along a level of runs, then the edge between what meets and what misses.
 
 Only the edge carries the promise: it asks the accountant in full on both sides of the result, and
 walks from wherever the secants have led.
@@ -7,9 +7,11 @@ walks from wherever the secants have led.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 from renyi.accountants import DirectionName
+from renyi.calibration._scales import Scale
 from renyi.calibration._targets import Accountant, Target
 from renyi.calibration._unknowns import Unknown
 
@@ -18,6 +20,7 @@ __all__ = ["search"]
 _MOST_SECANTS = 40
 _BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
 _STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise
+_SHORT = 2.0  # seconds that a search may take in silence
 
 
 def search(
@@ -25,6 +28,8 @@ def search(
     target: Target,
     account: Callable[[float], Accountant],
     direction: DirectionName | None,
+    scale: Scale | None = None,
+    start: float | None = None,
 ) -> float:
     """Return the loosest value that meets the target, to one tolerance.
 
@@ -38,30 +43,42 @@ def search(
         The accountant of a run with a given value.
     direction : {"remove", "add"}, optional
         The one that tends to be worse, which the secants go by; None: both.
+    scale : Scale
+        On which what a run reveals is about a straight line of slope 1; by default the unknown's.
+    start : float
+        The level to begin at; by default that of Gaussian noise that just meets the target.
 
     Raises
     ------
     ValueError
         If not even the strictest value meets the target.
     """
+    from tqdm import tqdm
 
     def excess(value: float) -> float:
+        bar.update()
         return target.excess(account(value), direction)
 
     def meets(value: float) -> bool:
+        bar.update()
         return target.is_met(account(value))
 
-    root = _root(unknown, target.mu, excess)
-    return _edge(unknown, target, meets, unknown.further(root, -unknown.margin))
+    with tqdm(
+        desc="searching", unit=" runs", delay=_SHORT, disable=None, leave=False, file=sys.stderr
+    ) as bar:
+        if start is None:
+            start = math.log(target.mu) if target.mu > 0.0 else -math.inf
+        root = _root(unknown, scale or unknown, start, excess)
+        return _edge(unknown, target, meets, unknown.further(root, -unknown.margin))
 
 
-def _root(unknown: Unknown, mu: float, excess: Callable[[float], float]) -> float:
+def _root(unknown: Unknown, scale: Scale, start: float, excess: Callable[[float], float]) -> float:
     """Return about where the excess is 0, by secants over the level."""
-    value: float = unknown.at(math.log(mu) if mu > 0.0 else -math.inf)
+    value = scale.at(start)
     low, high, slope, last_step = -math.inf, math.inf, 1.0, math.inf
     seen: tuple[float, float] | None = None
     for _ in range(_MOST_SECANTS):
-        here, off = unknown.level(value), excess(value)
+        here, off = scale.level(value), excess(value)
         if off == 0.0:
             break
         low, high = (here, high) if off < 0.0 else (low, here)
@@ -75,7 +92,9 @@ def _root(unknown: Unknown, mu: float, excess: Callable[[float], float]) -> floa
             aim = here - math.copysign(_BLIND_STEP, off)
         if not low < aim < high:
             aim = 0.5 * (low + high)
-        following, step = unknown.at(aim), aim - here
+        if not math.isfinite(aim):
+            break
+        following, step = scale.at(aim), aim - here
         done = following == value or abs(step * last_step) < 0.1 * unknown.tick(value)
         value, last_step = following, step
         if done:  # the error of a secant's point is about the product of the last two errors

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from renyi._validation import probability_of
+from renyi._validation import LARGEST_COUNT, probability_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, noise_of
-from renyi.calibration._search import search
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import Steps
 
@@ -45,8 +44,8 @@ def calibrate_steps(
     Returns
     -------
     int
-        At least 0; one step more misses the target. Larger counts than 1e9 (accountant "pld") or
-        1e15 ("rdp") are not looked at: where these still meet the target, they are returned.
+        At least 0; one step more misses the target. Larger counts than 10^9 are not looked
+        at: where that still meets the target, it is returned.
 
     Raises
     ------
@@ -65,11 +64,6 @@ def calibrate_steps(
     accounting = accounting_of(target, accountant, adjacency, orders, conversion)
     noise, rate = noise_of(noise_multiplier), probability_of(sample_rate, "sample_rate")
     if rate == 0.0 or math.isinf(noise):
-        return accounting.most_steps
-    result = search(
-        Steps(noise, rate, accounting.most_steps),
-        target,
-        lambda steps: accounting.account(noise, rate, steps),
-        accounting.direction,
-    )
-    return int(result)
+        return LARGEST_COUNT
+    unknown = Steps(noise, rate, LARGEST_COUNT)
+    return int(accounting.search(unknown, target, lambda steps: (noise, rate, steps)))

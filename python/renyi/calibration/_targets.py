@@ -16,7 +16,7 @@ from renyi import special
 from renyi._validation import real_of
 from renyi.accountants import DirectionName, PLDAccountant, RDPAccountant
 
-__all__ = ["Accountant", "Target", "target_of"]
+__all__ = ["Accountant", "EpsilonTarget", "Target", "target_of"]
 
 Accountant = PLDAccountant | RDPAccountant
 
@@ -24,7 +24,9 @@ _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
-class _Epsilon:
+class EpsilonTarget:
+    """(epsilon, delta)-privacy."""
+
     epsilon: float
     delta: float
     name: ClassVar[str] = "target_epsilon"
@@ -43,16 +45,21 @@ class _Epsilon:
 
     def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
         if isinstance(accountant, RDPAccountant):
-            return self._log_mu(accountant.get_epsilon(self.delta)) - self._log_mu(self.epsilon)
-        if self.epsilon > self.mu:
+            return self.log_mu(accountant.get_epsilon(self.delta)) - self.log_mu(self.epsilon)
+        if self.by_epsilon:
             reached = accountant.get_epsilon(self.delta, direction=direction)
-            return self._log_mu(reached) - self._log_mu(self.epsilon)
+            return self.log_mu(reached) - self.log_mu(self.epsilon)
         # here epsilon is soon 0, and says nothing then
         reached = accountant.get_delta(self.epsilon, direction=direction)
         return _log_hazard(reached) - _log_hazard(self.delta)
 
-    def _log_mu(self, epsilon: float) -> float:
-        # of mu^2/2 + mu sqrt(2 log(1/delta)), the epsilon of Gaussian noise to first order
+    @property
+    def by_epsilon(self) -> bool:
+        """Whether epsilon says how far a run is from the target; near 0 it does not."""
+        return self.epsilon > self.mu
+
+    def log_mu(self, epsilon: float) -> float:
+        """Return log mu of Gaussian noise with epsilon = mu^2/2 + mu sqrt(2 log(1/delta))."""
         depth = -math.log(self.delta)
         return _log(epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth)))
 
@@ -111,7 +118,7 @@ class _Advantage:
         return _log_hazard(reached) - _log_hazard(self.advantage)
 
 
-Target = _Epsilon | _TradeOff | _Advantage
+Target = EpsilonTarget | _TradeOff | _Advantage
 
 
 def target_of(
@@ -142,7 +149,7 @@ def target_of(
     if alpha is not None:
         rate = _between(alpha, "target_alpha", 0.0, 1.0)
         return _TradeOff(rate, _type_two_error(beta, rate))
-    return _Epsilon(
+    return EpsilonTarget(
         _between(epsilon, "target_epsilon", 0.0, math.inf),
         _between(delta, "target_delta", 0.0, 1.0),
     )

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from renyi._validation import LARGEST_COUNT
 from renyi.cli import output, words
 from renyi.cli.guarantee import (
     data_facts,
@@ -243,9 +244,8 @@ def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[st
     """Say so where the search ended before the target was reached."""
     if wanted == "noise_multiplier" and record[wanted] <= 0.01:
         return ["noise multipliers below 0.01 are not considered; the target permits less noise"]
-    most = 9 if options.accountant == "pld" else 15
-    if wanted == "steps" and record[wanted] >= 10**most:
-        return [f"numbers of steps above 1e{most} are not considered; the target permits more"]
+    if wanted == "steps" and record[wanted] == LARGEST_COUNT:
+        return ["numbers of steps above 1e9 are not considered; the target permits more"]
     return []
 
 

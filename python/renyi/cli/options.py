@@ -47,7 +47,7 @@ OPTIONS = {
         "number of records; sampling rate = batch size / data set size",
         "N",
     ),
-    "steps": Option("--steps", values.COUNT, "number of noisy steps (a whole number >= 1)", "T"),
+    "steps": Option("--steps", values.USES, "number of noisy steps (a whole number >= 1)", "T"),
     "epochs": Option(
         "--epochs",
         values.POSITIVE,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from renyi._validation import LARGEST_COUNT
+
 MAX_VALUES = 1_000_000
 
 
@@ -33,6 +35,7 @@ ORDER = Domain("> 1 and <= 1e6", lambda x: 1 < x <= 10**6)
 ORDER_FROM_ONE = Domain(">= 1 and <= 1e6", lambda x: 1 <= x <= 10**6)
 COUNT = Domain("from 1 to 1e15", lambda x: 1 <= x <= 10**15, whole=True)
 COUNT_FROM_ZERO = Domain("from 0 to 1e15", lambda x: 0 <= x <= 10**15, whole=True)
+USES = Domain("from 1 to 1e9", lambda x: 1 <= x <= LARGEST_COUNT, whole=True)
 
 # The engine names arguments; the user typed options.
 _OPTION_OF_ARGUMENT = {

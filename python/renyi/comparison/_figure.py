@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from renyi._validation import integer_of
-from renyi.comparison._methods import LARGEST_STEPS, METHODS, Row
+from renyi._validation import integer_of, uses_of
+from renyi.comparison._methods import METHODS, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,5 @@ def steps_grid(last: int, points: int = POINTS) -> list[int]:
     >>> steps_grid(1000, 4)
     [1, 10, 100, 1000]
     """
-    if integer_of(last, "last", 1) > LARGEST_STEPS:
-        raise ValueError(f"last must be an integer from 1 to 10^15, got {last!r}")
-    grid = np.geomspace(1.0, last, integer_of(points, "points", 1))
+    grid = np.geomspace(1.0, uses_of(last, "last", 1), integer_of(points, "points", 1))
     return sorted({*np.round(grid).astype(int).tolist(), last})

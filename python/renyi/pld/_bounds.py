@@ -19,6 +19,7 @@ __all__ = ["MAX_POINTS", "Composition", "delta_bounds", "epsilon_bounds"]
 
 MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window; about 500 bytes each at the peak, 2 GB."""
+SMALLEST = 5e-324  # double
 
 
 class Composition:
@@ -91,9 +92,9 @@ class Composition:
             low, high = single_delta(self._parts[0][0], epsilon, self._drift)
         else:
             infinite = self._infinite()
-            if epsilon == math.inf:
-                return infinite
-            if epsilon > self._largest_loss():
+            if infinite[1] == 1.0:  # nothing is left to compose from above
+                return max(infinite[0], floor), 1.0
+            if epsilon == math.inf or epsilon > self._largest_loss():
                 return infinite
             for solved in self._solved:
                 low, high = solved.lower.delta(epsilon), solved.upper.delta(epsilon)
@@ -102,6 +103,8 @@ class Composition:
             else:
                 solved = self._solve(epsilon)
                 low, high = solved.lower.delta(epsilon), solved.upper.delta(epsilon)
+        if high == 0.0 and epsilon < self._largest_loss():  # too small to hold
+            high = SMALLEST
         return max(low, floor), high
 
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:

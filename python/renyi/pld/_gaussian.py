@@ -75,7 +75,8 @@ class Gaussian(PrivacyLossDistribution):
 
     def cells(self, edges: Array) -> Cells:
         mu = self.mu
-        centred = edges / mu - 0.5 * mu  # distance from the mean of P
+        with np.errstate(over="ignore"):
+            centred = edges / mu - 0.5 * mu  # distance from the mean of P
         clipped = np.clip(centred, -REACH - mu, REACH)
         losses = np.where(centred == clipped, edges, mu * (clipped + 0.5 * mu))
         reach = np.maximum(np.abs(clipped[:-1]), np.abs(clipped[1:]))
@@ -157,10 +158,11 @@ class ReplaceOneSampledGaussian(PrivacyLossDistribution):
             left = SCALE * np.exp(-0.5 * np.square(x + m))
 
             def moment(shift: Array) -> Array:
-                edge = (1.0 - q) + q * np.exp(m * (x + shift) - 0.5 * m * m)
-                body = left * -np.expm1(-m * shift) + right * np.expm1(m * shift)
-                square = 2.0 * q * q * math.exp(-m * m) * middle * np.sinh(m * shift)
-                return np.asarray(((1.0 - q) * q * body + square) / edge)
+                with np.errstate(over="ignore", invalid="ignore"):  # NaN bounds nothing
+                    edge = (1.0 - q) + q * np.exp(m * (x + shift) - 0.5 * m * m)
+                    body = left * -np.expm1(-m * shift) + right * np.expm1(m * shift)
+                    square = 2.0 * q * q * math.exp(-m * m) * middle * np.sinh(m * shift)
+                    return np.asarray(((1.0 - q) * q * body + square) / edge)
 
             p, other = (1.0 - q) * middle + q * left, (1.0 - q) * middle + q * right
             return p, other, moment(-lower), -moment(upper)

@@ -53,6 +53,15 @@ class Layout:
         pairs = _discretised(self.parts, ranges, step, self.anchors)
         return replace(self, ranges=ranges, step=step, pairs=pairs)
 
+    def coarsened(self, step: float) -> Layout:
+        """Return lattices of this step or a larger one."""
+        if not self.quantum:
+            return self.with_step(step, self.ranges)
+        parts = math.floor(self.quantum / step)
+        if parts == 0:
+            return replace(self, quantum=None).with_step(step, self.ranges)
+        return self.with_step(self.quantum / parts, self.ranges)
+
     def cropped(self, ranges: list[tuple[float, float]]) -> Layout:
         """Return the same lattices on shorter ranges, if they are much shorter."""
         old = sum(high - low for low, high in self.ranges)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from renyi._validation import count_of
+from renyi._validation import uses_of
 from renyi.pld._cells import ROUNDING
 from renyi.pld._distribution import Part, PrivacyLossDistribution
 from renyi.pld._gaussian import REACH, Gaussian
@@ -31,9 +31,7 @@ def merged_parts(parts: Iterable[Part]) -> tuple[list[Part], float]:
             and isinstance(pair[0], PrivacyLossDistribution)
         ):
             raise TypeError(f"parts must be {allowed}, got {item!r}")
-        count = count_of(item[1])
-        if count > 10**9:
-            raise ValueError(f"count must be an integer in [0, 10^9], got {item[1]!r}")
+        count = uses_of(item[1])
         if isinstance(item[0], Gaussian):
             squares += count * Fraction(item[0].mu) ** 2
             gaussians += count

@@ -28,12 +28,12 @@ def saddle(parts: list[Law], epsilon: float, near: float | None = None) -> float
     elif not too_large(high):
         return high
     while high > 1.02 * low:
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)  # the product may overflow
         if too_large(middle):
             high = middle
         else:
             low = middle
-    return math.sqrt(low * high)
+    return math.sqrt(low) * math.sqrt(high)
 
 
 def largest_slope(parts: list[Law]) -> float:
@@ -47,7 +47,7 @@ def log_delta(parts: list[Law], t: float, epsilon: float) -> float:
     k = moments(parts, t)
     curvature = k.variance + t**-2.0 + (1.0 + t) ** -2.0
     height = k.value - t * epsilon - math.log(t) - math.log1p(t)
-    return min(height - 0.5 * math.log(2.0 * math.pi * curvature), 0.0)
+    return min(height - 0.5 * math.log(2.0 * math.pi * max(curvature, 1e-300)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def composed(layout: Layout, choice: _plan.Choice, goal: Goal, drift: float) -> 
     if sums is None:
         if last - first >= cap and not layout.exact:
             coarser = step * 1.02 * (last - first + 1) / cap
-            return composed(layout.with_step(coarser, layout.ranges), choice, goal, drift)
+            return composed(layout.coarsened(coarser), choice, goal, drift)
         window = Window(first, min(window.size, cap))
         sums = {side: NodeMasses(first, *compose(parts[side], window, lowest)) for side in SIDES}
     sides = []

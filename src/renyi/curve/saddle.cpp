@@ -1,6 +1,8 @@
 #include "renyi/curve/saddle.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
@@ -167,7 +169,11 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
     const double error =
         saddle.at.error +
         16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + 3.0 * t * (1.0 + std::fabs(epsilon)));
-    return std::isnan(exponent) ? 1.0 : std::min(std::exp(exponent + error) * (1.0 + 0x1p-50), 1.0);
+    constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+    if (t * epsilon == kInfinity && saddle.at.value + saddle.at.error < 1e307) return kLeast;
+    if (std::isnan(exponent + error)) return 1.0;
+    const double bound = std::exp(exponent + error) * (1.0 + 0x1p-50);
+    return std::clamp(bound, kLeast, 1.0);  // not 0, however small
 }
 
 }  // namespace renyi

@@ -1,0 +1,96 @@
+"""One rule for numbers of uses: integers in [0, 10^9], equal steps taken together."""
+
+import math
+
+import numpy as np
+import pytest
+
+from renyi import (
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    RDPAccountant,
+    calibrate_noise_multiplier,
+    calibrate_sample_rate,
+    pld,
+)
+from renyi.cli import main
+from renyi.comparison import compare
+
+MOST = 10**9
+STEP = PoissonSampled(Gaussian(2e4), 0.01)
+RULE = r"must be an integer in \[0, 10\^9\]"
+MECHANISMS = [STEP, Gaussian(1e5), Laplace(1e6), ApproxDP(1e-6, 1e-12), DiscreteGaussian(1e3)]
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_counts_up_to_the_limit_are_taken_and_no_more(kind, mechanism):
+    accountant = kind().compose(mechanism, MOST - 1).compose(mechanism)
+    assert accountant.mechanisms == ((mechanism, MOST),)
+    for count in (1, MOST, 10**30):
+        with pytest.raises(ValueError, match=f"^count {RULE}"):
+            accountant.compose(mechanism, count)
+    for count in (MOST + 1, 10**400, -1):
+        with pytest.raises(ValueError, match=f"^count {RULE}, got {count}$"):
+            kind().compose(mechanism, count)
+    for count in (1.0, 1e9, True, "1", None):
+        with pytest.raises(TypeError, match=f"^count {RULE}, got {count!r}$"):
+            kind().compose(mechanism, count)
+    assert accountant.compose(mechanism, np.int64(0)).mechanisms == ((mechanism, MOST),)
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_equal_steps_are_counted_together_whatever_holds_them(kind):
+    half = Composed((STEP, MOST // 2), (Gaussian(1e6), 3))
+    accountant = kind().compose(STEP, MOST // 2).compose(half)
+    before = accountant.mechanisms, accountant.get_epsilon(1e-6)
+    for more in (half, STEP, Composed(Gaussian(1e6), (STEP, 1)), Composed((STEP, 10**12))):
+        with pytest.raises(ValueError, match=f"^count {RULE}"):
+            accountant.compose(more)
+    assert (accountant.mechanisms, accountant.get_epsilon(1e-6)) == before
+    accountant.compose(Gaussian(1e6), MOST - 3)  # others have room
+    assert math.isfinite(accountant.get_epsilon(1e-6))
+
+
+def test_checkpoints_follow_the_rule():
+    accountant = PLDAccountant().compose(STEP, MOST - 10)
+    assert np.isfinite(accountant.get_epsilon_after(1e-6, STEP, [0, 10])).all()
+    for counts in ([0, 11], [MOST + 1]):
+        with pytest.raises(ValueError, match=f"^counts? {RULE}"):
+            accountant.get_epsilon_after(1e-6, STEP, counts)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_calibration_follows_the_rule(accountant):
+    target = {"target_epsilon": 1.0, "target_delta": 1e-6, "accountant": accountant}
+    for call in (
+        lambda steps: calibrate_noise_multiplier(**target, sample_rate=0.1, steps=steps),
+        lambda steps: calibrate_sample_rate(**target, noise_multiplier=2.0, steps=steps),
+    ):
+        with pytest.raises(ValueError, match=f"^steps {RULE}, got {MOST + 1}$"):
+            call(MOST + 1)
+
+
+def test_lattices_and_comparisons_follow_the_rule():
+    with pytest.raises(ValueError, match=f"^count {RULE}"):
+        pld.Composition([(pld.Laplace(1.0), MOST + 1)])
+    with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
+        compare(4.0, 0.01, MOST + 1, epsilon=1.0)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_the_command_line_follows_the_rule(accountant, capsys):
+    run = ["epsilon", "--sample-rate", "1e-6", "--noise-multiplier", "10", "--delta", "1e-6"]
+    run += ["--accountant", accountant]
+    assert main([*run, "--steps", "1e9"]) == 0
+    capsys.readouterr()
+    for length in (["--steps", "1000000001"], ["--epochs", "1001"]):
+        assert main([*run, *length]) == 2
+        error = capsys.readouterr().err
+        assert length[0] in error or "--steps" in error
+        assert error.count("\n") == 1
