@@ -146,7 +146,7 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
     double margin = 0.0;
     for (SplitStep& s : steps) {
         WindowedLaw chosen(s.law, add ? s.base : s.jump);
-        const double log_mass = chosen.log_mass_bound();
+        const double log_mass = chosen.log_moment_bound(0.0);
         if (!add && log_mass + std::log(s.count) < log_delta_ - kNothing) {
             sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
             s.left_out = {std::exp(log_mass), std::exp(log_mass), 1.0};
@@ -161,7 +161,7 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
             sure_.grown += s.count * std::log1p(-m.fall / m.mass);
             const LossStep& top = *s.base.begin();
             WindowedLaw beyond(s.law, LossWindow{}.with(rising(top.level, top.width)));
-            const double log_lost = beyond.log_mass_bound();
+            const double log_lost = beyond.log_moment_bound(0.0);
             if (log_lost + std::log(s.count) < log_delta_ - kNothing) {
                 sure_.ignored += s.count * std::exp(log_lost) * (1.0 + 1e-9);
             } else {

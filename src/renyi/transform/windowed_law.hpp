@@ -74,8 +74,8 @@ public:
     };
     Masses masses() const noexcept;
 
-    // log of a bound of E[W], without nodes.
-    double log_mass_bound() const noexcept { return line_.log_bound(0.0, 0.0, 0.0); }
+    // log of a bound of E[W e^{tilt loss}], without nodes and a few nats too large.
+    double log_moment_bound(double tilt) const noexcept { return line_.log_bound(0.0, tilt, 0.0); }
 
     std::size_t size() const noexcept { return loss_.size(); }
     double step() const noexcept { return step_; }
