@@ -10,10 +10,11 @@ from libcpp.vector cimport vector
 include "counted_steps.pxi"
 
 
-cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
-    cdef enum class Direction:
+cdef extern from "renyi/transform/sampled_loss.hpp" namespace "renyi" nogil:
+    cdef enum class SampledPair:
         remove
         add
+        replace_one
 
 cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
     cdef struct Bracket:
@@ -21,14 +22,16 @@ cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
         double upper
 
 cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
-    void curve_delta(Steps, Direction, ConstDoubles, Bracket*) except +
-    void curve_epsilon(Steps, Direction, ConstDoubles, Bracket*) except +
-    void curve_epsilon_after(Steps, Steps, Direction, ConstDoubles times, double delta, Bracket*) except +
-    double rough_delta(Steps, Direction, double epsilon) except +
+    void curve_delta(Steps, SampledPair, ConstDoubles, Bracket*) except +
+    void curve_epsilon(Steps, SampledPair, ConstDoubles, Bracket*) except +
+    void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
+    double rough_delta(Steps, SampledPair, double epsilon) except +
 
 
-cdef inline Direction direction_of(bint remove) noexcept nogil:
-    return Direction.remove if remove else Direction.add
+cdef SampledPair pair_of(str name):
+    if name == "replace_one":
+        return SampledPair.replace_one
+    return SampledPair.remove if name == "remove" else SampledPair.add
 
 
 cdef unpack(vector[Bracket]& answers, double[:, ::1] out):
@@ -44,29 +47,31 @@ cdef class SampledGaussianCurve(CountedSteps):
     Certified brackets go into rows lower and upper of an array. Epsilons are of either sign.
     """
 
-    def delta_into(self, const double[::1] epsilons, bint remove, double[:, ::1] out):
+    def delta_into(self, const double[::1] epsilons, str pair, double[:, ::1] out):
         """Answer delta at every epsilon."""
         cdef vector[SampledStep] steps = self.steps
         cdef vector[Bracket] answers
         cdef size_t n = epsilons.shape[0]
         answers.resize(n)
+        cdef SampledPair which = pair_of(pair)
         with nogil:
-            curve_delta(Steps(steps.data(), steps.size()), direction_of(remove),
+            curve_delta(Steps(steps.data(), steps.size()), which,
                         ConstDoubles(&epsilons[0] if n else NULL, n), answers.data())
         unpack(answers, out)
 
-    def epsilon_into(self, const double[::1] deltas, bint remove, double[:, ::1] out):
+    def epsilon_into(self, const double[::1] deltas, str pair, double[:, ::1] out):
         """Answer epsilon at every delta in (0, 1)."""
         cdef vector[SampledStep] steps = self.steps
         cdef vector[Bracket] answers
         cdef size_t n = deltas.shape[0]
         answers.resize(n)
+        cdef SampledPair which = pair_of(pair)
         with nogil:
-            curve_epsilon(Steps(steps.data(), steps.size()), direction_of(remove),
+            curve_epsilon(Steps(steps.data(), steps.size()), which,
                           ConstDoubles(&deltas[0] if n else NULL, n), answers.data())
         unpack(answers, out)
 
-    def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, bint remove,
+    def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
                            double[:, ::1] out):
         """Answer epsilon after these steps and each number of repetitions of others."""
         cdef vector[SampledStep] steps = self.steps
@@ -74,15 +79,17 @@ cdef class SampledGaussianCurve(CountedSteps):
         cdef vector[Bracket] answers
         cdef size_t n = times.shape[0]
         answers.resize(n)
+        cdef SampledPair which = pair_of(pair)
         with nogil:
             curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
-                                direction_of(remove), ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
+                                which, ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
         unpack(answers, out)
 
-    def rough_delta(self, double epsilon, bint remove):
+    def rough_delta(self, double epsilon, str pair):
         """Return a certified upper bound of delta, quickly."""
         cdef vector[SampledStep] steps = self.steps
         cdef double value
+        cdef SampledPair which = pair_of(pair)
         with nogil:
-            value = rough_delta(Steps(steps.data(), steps.size()), direction_of(remove), epsilon)
+            value = rough_delta(Steps(steps.data(), steps.size()), which, epsilon)
         return value

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ __all__ = ["Array", "Bracket", "PrivacyCurves"]
 
 Array = npt.NDArray[np.float64]
 Bracket = tuple[float, float]
+PairName = Literal["remove", "add", "replace_one"]
 Lattice = Callable[[], pld.Composition]
 
 LOSSES_RTOL = 1e-5  # of a single number that only lattices can give
@@ -55,12 +57,11 @@ class PrivacyCurves:
         if key is None:
             return
         self._steps[key] = self._steps.get(key, 0) + count
-        replaces = self._adjacency == "replace_one"
-        if key.noise == 0.0 or (replaces and key.rate < 1.0):
+        if key.noise == 0.0:
             self._only_steps = False
-        else:
-            noise = 0.5 * key.noise if replaces else key.noise
-            self._curve.add(key.rate, noise, float_above(count))
+        else:  # replaced records are two units apart: samples have pairs of their own for that
+            halved = self._adjacency == "replace_one" and key.rate == 1.0
+            self._curve.add(key.rate, 0.5 * key.noise if halved else key.noise, float(count))
 
     def add_loss(self, mechanism: Mechanism, count: int) -> None:
         """Add ``count`` uses of a mechanism that is not made of Gaussian steps."""
@@ -83,7 +84,7 @@ class PrivacyCurves:
     def is_enough(self, epsilon: float, delta: float, remove: bool) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
         return (
-            self._only_steps and epsilon > 0.0 and self._curve.rough_delta(epsilon, remove) <= delta
+            self._only_steps and epsilon > 0.0 and self._curve.rough_delta(epsilon, self._pair(remove)) <= delta
         )
 
     def epsilons(self, deltas: Array, remove: bool, known: Array) -> Array:
@@ -101,6 +102,12 @@ class PrivacyCurves:
 
     def deltas(self, epsilons: Array, remove: bool, known: Array | None = None) -> Array:
         """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
+        if (
+            known is not None
+            and epsilons.size == 1
+            and self.is_enough(float(epsilons[0]), float(known[0]), remove)
+        ):
+            return np.zeros(1)
         if self._only_steps:
             result: Array = self._step_deltas(epsilons, remove)[1]
             return result
@@ -114,7 +121,7 @@ class PrivacyCurves:
         if not (self._only_steps and others._only_steps and 0.0 < delta < 1.0):
             return np.full(counts.shape, math.nan)
         out: Array = np.empty((2, counts.size))
-        self._curve.epsilon_after_into(others._curve, counts, delta, remove, out)
+        self._curve.epsilon_after_into(others._curve, counts, delta, self._pair(remove), out)
         upper: Array = out[1]
         return upper
 
@@ -137,19 +144,41 @@ class PrivacyCurves:
         if not self._steps:
             return np.zeros((2, deltas.size))
         if all(0.0 < delta < 1.0 for delta in deltas.tolist()):
-            return _answer(self._curve.epsilon_into, deltas, remove)
-        result = np.zeros((2, deltas.size))
-        inside = (deltas > 0.0) & (deltas < 1.0)
-        result[:, inside] = _answer(self._curve.epsilon_into, deltas[inside], remove)
-        result[:, deltas == 0.0] = math.inf if remove else self._largest_loss()
+            result = _answer(self._curve.epsilon_into, deltas, self._pair(remove))
+        else:
+            result = np.zeros((2, deltas.size))
+            inside = (deltas > 0.0) & (deltas < 1.0)
+            result[:, inside] = _answer(
+                self._curve.epsilon_into, deltas[inside], self._pair(remove)
+            )
+            result[:, deltas == 0.0] = math.inf if remove else self._largest_loss()
+        if self._adjacency == "replace_one":
+            self._narrow_by_lattice(result, deltas, self._epsilon_bracket)
         return result
 
     def _step_deltas(self, epsilons: Array, remove: bool) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         result = np.zeros((2, epsilons.size))
         finite = epsilons < math.inf
-        result[:, finite] = _answer(self._curve.delta_into, epsilons[finite], remove)
+        result[:, finite] = _answer(self._curve.delta_into, epsilons[finite], self._pair(remove))
+        if self._adjacency == "replace_one":
+            self._narrow_by_lattice(result, epsilons, self._delta_bracket)
         return result
+
+    def _narrow_by_lattice(
+        self, brackets: Array, values: Array, bracket: Callable[[float, Lattice], Bracket]
+    ) -> None:
+        """Intersect wide brackets with those of lattices."""
+        lattice = self._lattice(True, LOSSES_RTOL)
+        for i in np.flatnonzero(~(brackets[1] - brackets[0] <= LOSSES_RTOL * np.abs(brackets[1]))):
+            if brackets[0, i] < brackets[1, i]:
+                low, high = bracket(float(values[i]), lattice)
+                brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)
+
+    def _pair(self, remove: bool) -> PairName:
+        if self._adjacency == "replace_one":
+            return "replace_one"
+        return "remove" if remove else "add"
 
     def _epsilon_bracket(self, delta: float, lattice: Lattice) -> Bracket:
         if delta == 1.0:
@@ -194,11 +223,13 @@ class PrivacyCurves:
         return step_loss(step.rate, noise, remove)
 
 
-def _answer(query: Callable[[Array, bool, Array], None], values: Array, remove: bool) -> Array:
+def _answer(
+    query: Callable[[Array, PairName, Array], None], values: Array, pair: PairName
+) -> Array:
     """Return the brackets of the values, asked for in ascending order: neighbours share work."""
     order = np.argsort(values, kind="stable") if values.size > 1 else slice(None)
     out: Array = np.empty((2, values.size))
-    query(values[order], remove, out)
+    query(values[order], pair, out)
     result: Array = np.empty(out.shape)
     result[:, order] = out
     return result

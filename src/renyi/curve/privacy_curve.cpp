@@ -74,15 +74,16 @@ bool narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= widt
 // What two brackets of one number have in common; NaN is no bound.
 Bracket common(Bracket a, Bracket b) noexcept { return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)}; }
 
-SampledPair pair_of(Direction direction) noexcept {
-    return direction == Direction::remove ? SampledPair::remove : SampledPair::add;
+// Of the plain line, which knows nothing of replaced records.
+Direction direction_of(SampledPair pair) noexcept {
+    return pair == SampledPair::add ? Direction::add : Direction::remove;
 }
 
 // The contours of one composition, moved where they do not serve.
 class CurveSolver {
 public:
-    CurveSolver(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, Direction direction)
-        : contour_(fixed, repeated, direction, kPlainEffort), direction_(direction) {}
+    CurveSolver(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, SampledPair pair)
+        : contour_(fixed, repeated, direction_of(pair), kPlainEffort), pair_(pair), direction_(direction_of(pair)) {}
 
     void set(std::span<const SampledStep> all, double times) {
         c_ = sorted_steps(all);
@@ -94,10 +95,11 @@ public:
     Bracket epsilon(double delta);
     double rough_delta(double epsilon) const noexcept {
         Bracket answer;
-        return closed_delta(epsilon, answer) ? answer.upper : chernoff(epsilon);
+        return closed_delta(epsilon, answer) ? answer.upper : replaces() ? 1.0 : chernoff(epsilon);
     }
 
 private:
+    bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
     bool closed_delta(double epsilon, Bracket& answer) const noexcept;
     bool closed_epsilon(double delta, Bracket& answer) const noexcept;
     Bracket split_delta(double epsilon);
@@ -122,6 +124,7 @@ private:
     Contour contour_;
     std::optional<SplitSum> split_;
     double split_at_ = 0.0;
+    SampledPair pair_;
     Direction direction_;
 };
 
@@ -131,6 +134,8 @@ bool CurveSolver::closed_delta(double epsilon, Bracket& answer) const noexcept {
         answer = {value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
     } else if (c_.only_gaussian) {
         answer = gaussian_bracket(c_, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
+    } else if (replaces()) {
+        return false;
     } else if (is_single(c_)) {
         answer = single_step_delta_bounds({c_.steps[0].q, c_.steps[0].sigma, direction_}, epsilon);
     } else if (direction_ == Direction::add && epsilon >= c_.largest_loss) {
@@ -146,7 +151,7 @@ bool CurveSolver::closed_epsilon(double delta, Bracket& answer) const noexcept {
         answer = {0.0, 0.0};
     } else if (c_.only_gaussian) {
         answer = gaussian_bracket(c_, [&](double mu) { return gaussian_epsilon(mu, delta); });
-    } else if (is_single(c_)) {
+    } else if (!replaces() && is_single(c_)) {
         answer = single_step_epsilon({c_.steps[0].q, c_.steps[0].sigma, direction_}, delta);
     } else {
         return false;
@@ -249,7 +254,7 @@ Bracket CurveSolver::plain_epsilon(double delta) const noexcept {
 }
 
 void CurveSolver::place_split(double epsilon, double log_delta) {
-    split_.emplace(c_.steps, pair_of(direction_));
+    split_.emplace(c_.steps, pair_);
     split_->place(epsilon, log_delta);
     split_at_ = epsilon;
 }
@@ -278,7 +283,8 @@ double CurveSolver::guess_epsilon(double delta) const noexcept {
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0)
             large = std::max(large, single_step_epsilon({s.q, s.sigma, direction_}, std::min(delta / s.count, 0.5)).upper);
-    const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
+    const double near = replaces() ? 2.0 * normal : normal;
+    const double guess = std::isfinite(near) ? std::max(large, 0.8 * near) : large;
     return direction_ == Direction::add ? std::min(guess, 0.9 * c_.largest_loss) : guess;
 }
 
@@ -309,6 +315,7 @@ Bracket CurveSolver::split_epsilon(double delta) {
 Bracket CurveSolver::delta(double epsilon) {
     Bracket answer;
     if (closed_delta(epsilon, answer)) return answer;
+    if (replaces()) return split_delta(epsilon);
     answer = contour_.delta(epsilon);
     if (narrow(answer, kNarrow)) return answer;
     if (contour_.place_for_epsilon(epsilon)) answer = contour_.delta(epsilon);
@@ -321,6 +328,7 @@ Bracket CurveSolver::delta(double epsilon) {
 Bracket CurveSolver::epsilon(double delta) {
     Bracket answer;
     if (closed_epsilon(delta, answer)) return answer;
+    if (replaces()) return split_epsilon(delta);
     answer = contour_.epsilon(delta);
     if (narrow(answer, kNarrow)) return answer;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
@@ -332,23 +340,23 @@ Bracket CurveSolver::epsilon(double delta) {
 
 }  // namespace
 
-void curve_delta(std::span<const SampledStep> steps, Direction direction, std::span<const double> epsilons,
+void curve_delta(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> epsilons,
                  Bracket* answers) {
-    CurveSolver solver(sorted_steps(steps).steps, {}, direction);
+    CurveSolver solver(sorted_steps(steps).steps, {}, pair);
     solver.set(steps, 1.0);
     for (const double epsilon : epsilons) *answers++ = solver.delta(epsilon);
 }
 
-void curve_epsilon(std::span<const SampledStep> steps, Direction direction, std::span<const double> deltas,
+void curve_epsilon(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> deltas,
                    Bracket* answers) {
-    CurveSolver solver(sorted_steps(steps).steps, {}, direction);
+    CurveSolver solver(sorted_steps(steps).steps, {}, pair);
     solver.set(steps, 1.0);
     for (const double delta : deltas) *answers++ = solver.epsilon(delta);
 }
 
-void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, Direction direction,
+void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, SampledPair pair,
                          std::span<const double> times, double delta, Bracket* answers) {
-    CurveSolver solver(sorted_steps(steps).steps, sorted_steps(repeated).steps, direction);
+    CurveSolver solver(sorted_steps(steps).steps, sorted_steps(repeated).steps, pair);
     for (const double t : times) {
         std::vector<SampledStep> all(steps.begin(), steps.end());
         for (SampledStep s : repeated) {
@@ -360,8 +368,8 @@ void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const Sam
     }
 }
 
-double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon) {
-    CurveSolver solver({}, {}, direction);
+double rough_delta(std::span<const SampledStep> steps, SampledPair pair, double epsilon) {
+    CurveSolver solver({}, {}, pair);
     solver.set(steps, 1.0);
     return solver.rough_delta(epsilon);
 }

@@ -5,28 +5,30 @@
 //   the transform decays              one vertical line (contour.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
 // Every answer is a certificate, intersected with Chernoff's bound and with [0, 1]: wide where no route serves, never
-// wrong. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not matter, to the last bit.
+// wrong. Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance
+// between neighbours) and the split sum only. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not matter, to the last bit.
 #pragma once
 
 #include <span>
 
 #include "renyi/curve/contour.hpp"
+#include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
 
 // Many questions to one composition share contours.
-void curve_delta(std::span<const SampledStep> steps, Direction direction, std::span<const double> epsilons,
+void curve_delta(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> epsilons,
                  Bracket* answers);
 
 // 0 < delta < 1; epsilons of either sign.
-void curve_epsilon(std::span<const SampledStep> steps, Direction direction, std::span<const double> deltas,
+void curve_epsilon(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> deltas,
                    Bracket* answers);
 
 // epsilon after `steps` and each number of repetitions of `repeated`.
-void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, Direction direction,
+void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, SampledPair pair,
                          std::span<const double> times, double delta, Bracket* answers);
 
 // An upper bound of delta that is quickly had and usually within a factor of ten or so.
-double rough_delta(std::span<const SampledStep> steps, Direction direction, double epsilon);
+double rough_delta(std::span<const SampledStep> steps, SampledPair pair, double epsilon);
 
 }  // namespace renyi

@@ -16,7 +16,7 @@ constexpr double kFew = 8.0;         // steps
 constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
 constexpr double kRatio = 3.0;
-constexpr int kMostParts = 8;
+constexpr int kMostParts = 12;
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -57,9 +57,26 @@ double SplitSum::spread() const {
 std::vector<double> SplitSum::levels(double epsilon) const {
     double least = 0.0;
     for (const SampledStep& s : steps_) least -= s.count * std::log1p(-s.q);
+    if (pair_ == SampledPair::replace_one) return unseen_levels();
     const double reach = is_few() ? 2.0 * (pair_ == SampledPair::add ? least - epsilon : epsilon + least)
                                   : 2.0 * (epsilon + 10.0 * spread());
     return std::vector<double>(steps_.size(), reach);
+}
+
+// replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
+// delta is left.
+std::vector<double> SplitSum::unseen_levels() const {
+    std::vector<double> result;
+    for (const SampledStep& s : steps_) {
+        const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
+        const double x = std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
+        const SampledLoss law{s.q, s.sigma, pair_};
+        const double outputs[kLanes] = {x};
+        double v[kLanes], density[kLanes];
+        evaluate(law, outputs, v, density);
+        result.push_back(v[0] * 1.5);
+    }
+    return result;
 }
 
 // The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
@@ -91,7 +108,9 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
     const double lowest = is_few() ? 0.3 / count_ : 1e-3;
-    for (double part = 2.0; part > lowest && static_cast<int>(parts_.size()) < kMostParts; part /= kRatio) {
+    const double largest = *std::max_element(outer.begin(), outer.end());
+    const double first = pair_ == SampledPair::replace_one ? largest / epsilon : 2.0;
+    for (double part = first; part > lowest && static_cast<int>(parts_.size()) < kMostParts; part /= kRatio) {
         if (!add) {
             MeasureInversion base(Measure::base, steps, gaussian_);
             base.approach(epsilon);

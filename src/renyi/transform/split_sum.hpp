@@ -3,9 +3,10 @@
 //     base   every step below the inner level
 //     jump   at least one step between the levels, none beyond
 //     rest   at least one step beyond the outer level
-// remove, replace_one: a step beyond the outer level carries the sum beyond eps whatever the others do, so that the rest
-// is P(any) - e^eps Q(any) and a gap E[(e^{eps - S} - 1)_+] that Chernoff's bound makes nothing of; the base does not
+// remove: a step beyond the outer level carries the sum beyond eps whatever the others do, so that the rest is
+// P(any) - e^eps Q(any) and a gap E[(e^{eps - S} - 1)_+] that Chernoff's bound makes nothing of; the base does not
 // reach eps, or is inverted on a line of its own.
+// replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
 // add: it is the base that is beyond eps for sure, and the rest that does not reach it.
 // The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
 #pragma once
@@ -46,8 +47,9 @@ private:
 
     bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
+    std::vector<double> unseen_levels() const;
     double origin(const SplitStep& step) const noexcept;
-    bool is_few() const noexcept { return count_ <= 8.0 && gaussian_ == 0.0; }
+    bool is_few() const noexcept { return count_ <= 8.0 && gaussian_ == 0.0 && pair_ != SampledPair::replace_one; }
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,

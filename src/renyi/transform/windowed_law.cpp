@@ -25,6 +25,13 @@ double log_add(double a, double b) noexcept {
 
 void pad(std::vector<double>& a) { a.resize((a.size() + kLanes - 1) / kLanes * kLanes, 0.0); }
 
+// Bounds, in u, what a computed loss is off: L+ and L- to (6 + 2 |w|) u each, and |L-| <= |least| where L+ decides.
+double loss_error(const SampledLoss& law, double x, double v) noexcept {
+    const double half = 0.5 * law.c * law.c;
+    if (!law.two_sided()) return (6.0 + 2.0 * std::fabs(law.c * x - half)) * std::fabs(v);
+    return (7.0 + 2.0 * (std::fabs(law.c * x) + half)) * (std::fabs(v) - 2.0 * std::log1p(-law.q));
+}
+
 // How much the logarithm of Phi(u) changes with u: phi/Phi.
 double hazard(double u) noexcept { return u < 0.0 ? 1.0 - u : std::exp(-0.5 * u * u); }
 
@@ -101,16 +108,16 @@ void WindowedLaw::fill(double first, double last) {
     for (auto* a : {&x_, &v_, &loss_, &log_weight_, &rounding_}) a->resize(n);
     for (std::size_t i = 0; i < n; ++i) x_[i] = (start + static_cast<double>(i)) * step_;
     evaluate(law_, x_, v_.data(), log_weight_.data());
-    const double log_step = std::log(step_) - kLogRoot2Pi, half = 0.5 * law_.c * law_.c;
+    const double log_step = std::log(step_) - kLogRoot2Pi;
     for (std::size_t i = 0; i < n; ++i) {
-        const double relative = 6.0 + 2.0 * std::fabs(law_.c * x_[i] - half);
-        double rounding = kBasic + x_[i] * x_[i] + relative * std::fabs(v_[i]);
+        const double off = loss_error(law_, x_[i], v_[i]);
+        double rounding = kBasic + x_[i] * x_[i] + off;
         double window = 0.0;
         for (const LossStep& step : window_) {
             const double u = step.argument(v_[i]);
             if (u > kOpen) continue;
             window += log_normal_cdf(u);
-            rounding += 20.0 + hazard(u) * (relative * std::fabs(v_[i]) / step.width + 3.0 * std::fabs(u));
+            rounding += 20.0 + hazard(u) * (off / step.width + 3.0 * std::fabs(u));
         }
         loss_[i] = law_.sign() * v_[i];
         log_weight_[i] += window + log_step;
@@ -168,9 +175,9 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     m.mean = windowed::first_moment(weight.data(), loss_.data(), n) / sum;
     m.variance = windowed::second_moment(weight.data(), loss_.data(), n, m.mean) / sum;
     double error = 0.0, mean_error = 0.0;
-    const double half = 0.5 * law_.c * law_.c, additions = static_cast<double>(n / kLanes) + 8.0;
+    const double additions = static_cast<double>(n / kLanes) + 8.0;
     for (std::size_t i = 0; i < n; ++i) {
-        const double off = (6.0 + 2.0 * std::fabs(law_.c * x_[i] - half)) * std::fabs(loss_[i]);
+        const double off = loss_error(law_, x_[i], v_[i]);
         const double relative = rounding_[i] + additions + std::fabs(tilt) * off;
         error += weight[i] * relative;
         mean_error += weight[i] * (relative * std::fabs(loss_[i] - m.mean) + off);
@@ -210,11 +217,11 @@ WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out, double y,
     tilt_ = tilt;
     mean_ = m.mean;
     quadratic_ = linear_ = constant_ = 0.0;
-    const double half = 0.5 * law_.c * law_.c, additions = static_cast<double>(n / kLanes) + 16.0;
+    const double additions = static_cast<double>(n / kLanes) + 16.0;
     for (std::size_t i = 0; i < n; ++i) {
         weight_[i] /= sum;
         d_[i] = loss_[i] - mean_;
-        const double off = (7.0 + 2.0 * std::fabs(law_.c * x_[i] - half)) * std::fabs(loss_[i]) + std::fabs(mean_);
+        const double off = 1.2 * loss_error(law_, x_[i], v_[i]) + std::fabs(mean_);
         const double relative = rounding_[i] + additions + std::fabs(tilt) * off, size = std::fabs(d_[i]);
         quadratic_ += weight_[i] * (relative * size + off) * size;
         linear_ += weight_[i] * (2.0 * relative * size + off);
