@@ -227,7 +227,7 @@ class Terminal(io.StringIO):
 def test_long_searches_show_that_they_go_on_terminals(stream, monkeypatch):
     shown = stream()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(_search, "_SHORT", 1e-9)
+    monkeypatch.setattr(_search, "_SHORT", 0.0)
     calibrate_noise_multiplier(**private(1.0, 1e-6), sample_rate=0.01, steps=100)
     assert ("searching" in shown.getvalue()) == shown.isatty()
 

@@ -84,7 +84,9 @@ class PrivacyCurves:
     def is_enough(self, epsilon: float, delta: float, remove: bool) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
         return (
-            self._only_steps and epsilon > 0.0 and self._curve.rough_delta(epsilon, self._pair(remove)) <= delta
+            self._only_steps
+            and epsilon > 0.0
+            and self._curve.rough_delta(epsilon, self._pair(remove)) <= delta
         )
 
     def epsilons(self, deltas: Array, remove: bool, known: Array) -> Array:

@@ -60,7 +60,7 @@ bool Contour::place_for_delta(double delta) {
     const Saddle whole = saddle_at_delta({all, direction_, kInfinity}, log_delta);
     if (reaches(whole, limit_for(all, log_delta - effort_.depth - 1.0))) return false;
     if (whole.tilt > 0.0 && place(whole, whole.epsilon())) return true;
-    return work_ < kMostWork && place_by_epsilon(all, delta);
+    return work_ < most_work() && place_by_epsilon(all, delta);
 }
 
 // Contours for epsilons nearer and nearer, from that of the Gaussian with the same mean and variance.

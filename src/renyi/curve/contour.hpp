@@ -28,10 +28,11 @@ namespace renyi {
 struct Effort {
     double depth;
     std::size_t most_nodes;
+    double most_work;  // terms of the transforms, for each kind of step
 };
 
-constexpr Effort kPlainEffort{37.0, 1 << 12};  // e^-37 < 2^-53
-constexpr double kMostWork = 2e5;  // terms of the transforms for one question: beyond, the split sum is faster
+constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5};  // e^-37 < 2^-53; beyond, the split sum is faster
+constexpr Effort kLastEffort{37.0, 1 << 13, 2e7};   // where that has no answer: some ten milliseconds
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each
@@ -79,6 +80,7 @@ private:
     static double log_kernel_peak(double s) noexcept;
 
     std::vector<SampledStep> repeated_steps() const;
+    double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
     bool reaches(const Saddle& saddle, double limit) const noexcept;

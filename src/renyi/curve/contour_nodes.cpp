@@ -69,7 +69,7 @@ bool Contour::add_nodes(std::size_t count) {
         rounding_ = std::max(rounding_, law.rounding(last));
         rounding_of_mean_ = std::max(rounding_of_mean_, law.rounding_of_mean());
     }
-    if (!(work_ < kMostWork)) return false;
+    if (!(work_ < most_work())) return false;
     for (Group& g : groups_) {
         g.phase.resize(count, 0.0);
         for (std::size_t j = first; j < count; ++j) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
 constexpr double kUseful = 1e-9;   // and that which needs no second route
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 constexpr int kMostPlacements = 6;
 constexpr int kMostHalvings = 45;
 constexpr double kNear = 0.1;  // relative distance of an epsilon from that a split sum was placed for
@@ -108,10 +110,6 @@ private:
     double guess_log_delta(double epsilon) const noexcept;
     double plain_lower(double epsilon) const noexcept;
     double plain_upper(double epsilon) const noexcept;
-    struct Outputs {
-        double log_with, log_without;
-    };
-    Outputs outputs_beyond(double part) const noexcept;
     double composed_epsilon(double delta) const noexcept;
     double composed_delta(double epsilon) const noexcept;
     Bracket plain_epsilon(double delta) const noexcept;
@@ -159,52 +157,51 @@ bool CurveSolver::closed_epsilon(double delta, Bracket& answer) const noexcept {
     return true;
 }
 
+// Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
+double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
+double log_normal_tail_above(double x) noexcept {
+    const double tail = normal_tail_at(x);
+    return tail > 1e-290 ? std::log(tail) + 1e-13 : -0.5 * x * x;
+}
+
 // A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
-// "some output beyond x" (remove) or "none" (add), for a few x. With normal tails right to 1e-13.
+// "some output beyond part/sigma" (remove) or "none" (add), for a few parts.
 double CurveSolver::plain_lower(double epsilon) const noexcept {
     double lower = 0.0;
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction_}, epsilon).lower);
     for (const double part : {0.25, 0.5, 0.75}) {
-        const Outputs o = outputs_beyond(part);
-        if (direction_ == Direction::remove) {
-            lower = std::max(lower, -std::expm1(o.log_with) * (1.0 - 1e-12) +
-                                        std::exp(std::min(epsilon, 700.0)) * std::expm1(o.log_without) * (1.0 + 1e-12));
-        } else {
-            lower = std::max(lower, std::exp(o.log_without) * (1.0 - 1e-12) -
-                                        std::exp(std::min(epsilon, 700.0) + o.log_with) * (1.0 + 1e-12));
+        double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
+        for (const SampledStep& s : c_.steps) {
+            if (s.q == 1.0) continue;
+            const double x = part / s.sigma, without = normal_tail_at(x), shifted = normal_tail_at(x - 1.0 / s.sigma);
+            any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
+            log_without += s.count * std::log1p(-without);
+            log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
         }
+        const double slack = 1e-13 * (1.0 + std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
+        const double here = direction_ == Direction::remove
+                                ? -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12)
+                                : std::exp(log_without - slack) - std::exp(epsilon + log_with + slack);
+        if (here > lower) lower = here;  // false where it is no number
     }
     return lower;
 }
 
-// log of the probability that no step's output lies beyond part/sigma, with the record and without.
-CurveSolver::Outputs CurveSolver::outputs_beyond(double part) const noexcept {
-    Outputs o{0.0, 0.0};
-    const auto tail = [](double x) { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); };
-    for (const SampledStep& s : c_.steps) {
-        if (s.q == 1.0) continue;
-        const double without = tail(part / s.sigma), shifted = tail((part - 1.0) / s.sigma);
-        o.log_without += s.count * std::log1p(-without);
-        o.log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
-    }
-    return o;
-}
-
-// Basic composition, and the chance that any loss is beyond eps/number, or for `add` the largest loss there is.
+// Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
 double CurveSolver::plain_upper(double epsilon) const noexcept {
     double upper = std::min(chernoff(epsilon), composed_delta(epsilon));
     if (c_.gaussian > 0.0) return upper;
     if (direction_ == Direction::add) return std::min(upper, -std::expm1(epsilon - c_.largest_loss) * (1.0 + 1e-12));
-    double number = 0.0, log_none = 0.0;
+    double number = 0.0, sum = 0.0;
     for (const SampledStep& s : c_.steps) number += s.count;
-    const auto tail = [](double x) { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); };
     for (const SampledStep& s : c_.steps) {
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
         const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
-        log_none += s.count * std::log1p(-((1.0 - s.q) * tail(x) + s.q * tail(x - law.c)));
+        sum += s.count * ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) +
+                          s.q * std::exp(log_normal_tail_above(x - law.c)));
     }
-    return std::min(upper, -std::expm1(log_none) * (1.0 + 1e-11));
+    return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
 
 // Basic composition: every step at delta over their number, the Gaussian ones as one.
@@ -322,7 +319,11 @@ Bracket CurveSolver::delta(double epsilon) {
     if (narrow(answer, kUseful)) return answer;
     answer = common(answer, split_delta(epsilon));
     if (!narrow(answer, kUseful)) answer = common(answer, {plain_lower(epsilon), plain_upper(epsilon)});
-    return {std::fmax(answer.lower, 0.0), std::fmin(answer.upper, 1.0)};
+    if (!narrow(answer, kUseful)) {
+        Contour last(c_.steps, {}, direction_, kLastEffort);
+        if (last.place_for_epsilon(epsilon)) answer = common(answer, last.delta(epsilon));
+    }
+    return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
 Bracket CurveSolver::epsilon(double delta) {
@@ -335,7 +336,12 @@ Bracket CurveSolver::epsilon(double delta) {
     if (narrow(answer, kUseful)) return answer;
     const Bracket plain = plain_epsilon(delta);
     if (narrow(plain, kUseful)) return plain;
-    return common(common(answer, split_epsilon(delta)), plain);
+    answer = common(common(answer, split_epsilon(delta)), plain);
+    if (!narrow(answer, kUseful)) {
+        Contour last(c_.steps, {}, direction_, kLastEffort);
+        if (last.place_for_delta(delta)) answer = common(answer, last.epsilon(delta));
+    }
+    return answer;
 }
 
 }  // namespace
