@@ -1,7 +1,8 @@
 """The privacy curves of what was composed, one direction at a time.
 
-Gaussian and Poisson-sampled Gaussian steps are inverted from their moment generating function
-(`renyi._curve`); everything else goes through certified lattices (`renyi.pld`).
+Gaussian and Poisson-sampled Gaussian steps are inverted from their transforms (`renyi._curve`);
+everything else, samples where a record is replaced too, goes through lattices (`renyi.pld`). Both
+certify brackets, and every answer is an end of one.
 """
 
 from __future__ import annotations
