@@ -46,13 +46,14 @@ class PLDAccountant(CurveAccountant):
     curve of the dominating pairs, which for `Exponential` and sampling without Poisson's coins is
     above that of any one mechanism. Methods may be called from many threads.
 
-    Gaussian and Poisson-sampled Gaussian steps: a query takes typically a millisecond, at most a
-    few tens, and a bracket is about 1e-12 wide, relatively, for few steps as for many. Where no
-    route is that narrow, the tightest of several bounds remains.
+    Gaussian and Poisson-sampled Gaussian steps of training runs, few or many: a query takes
+    typically a millisecond, at most some tens, and a bracket is mostly below 1e-12 wide,
+    relatively. Far from these (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or 1)
+    no route may be narrow, and what several bounds leave is the answer.
 
     Other mechanisms, and Gaussian noise on samples where records are replaced, take lattices of at
-    most 2^20 nodes (half a gigabyte, seconds); where they reach this cap, a bracket may be much
-    wider than asked for, and a single number that much too large. It is never too small.
+    most 2^20 nodes (half a gigabyte, seconds), which may reach this cap. Wherever a bracket is
+    wide, a single number may be that much too large. It is never too small.
 
     References
     ----------
