@@ -115,10 +115,10 @@ DOCS = {
         "log_a", "Log moment generating function of the privacy loss of the sampled Gaussian.",
         _LOG_A, ("q", "sigma", "complex alpha"),
         _ERROR + "\n" + _ENCLOSED.format("log_a") + """
-The fastest of three routes is taken. Where ``q`` and ``sigma`` are scalars or broadcast, one call
-with an array of orders shares work between them. The GIL is free during the computation. At complex
-orders the principal branch is taken, and the absolute error of ``A(alpha)`` is a small multiple of
-``2**-53 * A(alpha.real)``, not certified.""",
+An expansion is taken where one converges, for orders up to 72, and mostly the quadrature elsewhere.
+One call with many points is faster than many calls, with the same bits. The GIL is free during the
+computation. At complex orders the principal branch is taken, and the absolute error of ``A(alpha)``
+is a small multiple of ``2**-53 * A(alpha.real)``, not certified.""",
         _SOURCE, _TWO, _VALUE_AT_TWO),
     **_family(
         "log_a_binomial", "`log_a` at whole orders, by the binomial expansion.",

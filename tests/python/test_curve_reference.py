@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import renyi
 from renyi import Gaussian, PoissonSampled

@@ -1,4 +1,4 @@
-"""Dependencies point down: python, bindings, curve and its like, mechanism, loss, special, fp."""
+"""Dependencies point down: python, bindings, curve, mechanism and their like, loss, special, fp."""
 
 import ast
 import re

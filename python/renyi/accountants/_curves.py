@@ -1,7 +1,8 @@
 """The privacy curves of what was composed, one direction at a time.
 
-Gaussian and Poisson-sampled Gaussian steps are inverted from their moment generating function
-(`renyi._curve`); everything else goes through certified lattices (`renyi.pld`).
+Gaussian and Poisson-sampled Gaussian steps are inverted from their transforms (`renyi._curve`);
+everything else, samples where a record is replaced too, goes through lattices (`renyi.pld`). Both
+certify brackets, and every answer is an end of one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy.typing as npt
 
 from renyi import pld
 from renyi._curve import SampledGaussianCurve
-from renyi._validation import float_above
 from renyi.accountants._base import Adjacency
 from renyi.accountants._losses import is_mirrored, loss_of
 from renyi.accountants._pairs import replace_one_loss_of, step_loss

@@ -41,18 +41,19 @@ class PLDAccountant(CurveAccountant):
 
     Notes
     -----
-    Equal steps merge: memory and time grow with the number of distinct steps only. Single numbers
-    are rounded up from a certified bracket about 1e-12 wide, or, with few effective steps, from an
-    estimate widened by ten times its estimated error (about 1e-10); the ``_bounds`` methods return
-    certified brackets only: of the curve of the dominating pairs, which for `Exponential` and
-    sampling without Poisson's coins is above that of any one mechanism. Methods may be called from
-    many threads.
+    Equal steps merge: memory and time grow with the number of distinct steps only. Every method
+    reads the same certified brackets, and single numbers and arrays are their upper ends: of the
+    curve of the dominating pairs, which for `Exponential` and sampling without Poisson's coins is
+    above that of any one mechanism. Methods may be called from many threads.
 
-    Time and memory of a query are bounded: at most 2^19 contour nodes (16 bytes each), after that
-    lattices of at most 2^20 nodes (half a gigabyte, seconds). Lattices are needed where the rare
-    large losses of few effective steps decide (``steps * sample_rate`` below about 1 and delta far
-    below 1e-10, direction "remove"); where they reach their cap, a bracket may be much wider than
-    asked for, and a single number that much too large. It is never too small.
+    Gaussian and Poisson-sampled Gaussian steps of training runs, few or many: a query takes
+    typically a millisecond, at most some tens, and a bracket is mostly below 1e-12 wide,
+    relatively. Far from these (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or 1)
+    no route may be narrow, and what several bounds leave is the answer.
+
+    Other mechanisms, and Gaussian noise on samples where records are replaced, take lattices of at
+    most 2^20 nodes (half a gigabyte, seconds), which may reach this cap. Wherever a bracket is
+    wide, a single number may be that much too large. It is never too small.
 
     References
     ----------
@@ -187,8 +188,8 @@ class PLDAccountant(CurveAccountant):
         delta : float
             In [0, 1].
         rtol : float
-            In [1e-8, 1e-1]: the width aimed at, as a relative width of delta. Wider where the
-            lattices reach their cap.
+            In [1e-8, 1e-1]: the width that lattices aim at, as a relative width of delta. Wider
+            where they reach their cap.
         direction : {"remove", "add"}, optional
             By default the worse of both.
 
@@ -217,7 +218,8 @@ class PLDAccountant(CurveAccountant):
         epsilon : float
             In [0, inf].
         rtol : float
-            In [1e-8, 1e-1]: the relative width aimed at. Wider where the lattices reach their cap.
+            In [1e-8, 1e-1]: the relative width that lattices aim at. Wider where they reach their
+            cap.
         direction : {"remove", "add"}, optional
             By default the worse of both.
 

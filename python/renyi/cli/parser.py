@@ -107,7 +107,7 @@ def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "verify",
         verification.verify,
         "check the engine against multi-precision arithmetic",
-        "Compares every route of the engine (binomial, series, quadrature, and the one it picks)\n"
+        "Compares the routes of the engine (binomial, series, quadrature, and the one it picks)\n"
         "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
         "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
         f"kind of mechanism. The exit code is 1 if any bracket does not.\n\n{SWEEP_NOTE}",

@@ -23,8 +23,7 @@ def price(
 ) -> dict[str, Any]:
     """Price one run: the number, the bracket of its exact value, and where it comes from.
 
-    Without ``certify`` the bracket of the exact curve is left out: where few steps count it takes
-    seconds, the number itself milliseconds.
+    Without ``certify`` the bracket of the exact curve is left out, which is a query of its own.
     """
     if options.accountant == "rdp":
         return _by_renyi(options, run, given, value)

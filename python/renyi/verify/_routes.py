@@ -1,6 +1,6 @@
 """The routes to log A of the sampled Gaussian mechanism against the reference, at one point.
 
-Binomial sum, series, quadrature, and the dispatcher that picks one of them.
+Binomial sum, series, quadrature, and the dispatcher, which takes one of them or an expansion.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Verification:
 def verify_point(
     sample_rate: float, noise_multiplier: float, order: float, *, digits: int = 50
 ) -> Verification:
-    """Compare every route of the engine with the reference at one point.
+    """Compare the routes of the engine with the reference at one point.
 
     Parameters
     ----------

@@ -44,7 +44,8 @@ public:
 
     void repeat(double times) noexcept;
 
-    // Evaluates the transform where it serves best; false where it decays too slowly or no saddle point is found.
+    // Evaluates the transform where it serves best; false where it decays too slowly or takes too much work, where no
+    // saddle point is found, or the tilted law has a peak beyond the losses that count.
     bool place_for_epsilon(double epsilon);
     bool place_for_delta(double delta);
 

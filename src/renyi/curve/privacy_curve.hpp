@@ -2,11 +2,13 @@
 //   nothing released                  delta = max(0, 1 - e^eps)
 //   only Gaussian steps               closed form (gaussian_curve.hpp)
 //   one step                          closed form (single_step.hpp)
-//   the transform decays              one vertical line (contour.hpp)
+//   the transform decays              one vertical line (contour.hpp), tried first of what follows
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
-// Every answer is a certificate, intersected with Chernoff's bound and with [0, 1]: wide where no route serves, never
-// wrong. Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance
-// between neighbours) and the split sum only. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not matter, to the last bit.
+//   none of these is narrow           Chernoff's bound, basic composition, single events
+// Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
+// Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between
+// neighbours) and the split sum only. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not
+// matter, to the last bit.
 #pragma once
 
 #include <span>

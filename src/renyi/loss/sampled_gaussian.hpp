@@ -21,8 +21,8 @@ struct LogADerivatives {
     double second;  // d2/dalpha2 log A, >= 0
 };
 
-// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), an expansion where one
-// converges, the quadrature for everything else. Many points are done faster together, with the same bits.
+// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the binomial expansion where
+// it converges (sampled_gaussian_expansion.hpp) or alpha is a small integer, the quadrature for everything else. Many points are done faster together, with the same bits.
 Certified log_a(double q, double sigma, double alpha) noexcept;
 void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept;
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
