@@ -226,7 +226,7 @@ void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<Win
     for (const double factor : kGapTilts) {
         if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
-        double gap = 0.0;
+        double gap = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
         if (add) {
             for (std::size_t i = 0; i < decisive.size(); ++i)
                 gap += counts[i] * log_moment_above(decisive[i], -1.0 - s);
