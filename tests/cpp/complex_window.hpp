@@ -15,8 +15,11 @@ using Complex = std::complex<Real>;
 
 constexpr Real kLogRoot2Pi = 0.918938533204672741780329736405617640L;
 
-// log Phi(z) to 1e-7: the Taylor series of Phi/phi at 0, else the asymptotic one of Mills' ratio.
+// log Phi(z) to 1e-7, on the axis to the last digits: the Taylor series of Phi/phi at 0, else the asymptotic one of Mills' ratio.
 inline Complex log_cdf(Complex z) {
+    if (z.imag() == 0 && z.real() > -140)
+        return z.real() > 0 ? std::log1p(-std::erfc(z.real() / std::sqrt(2.0L)) / 2)
+                            : std::log(std::erfc(-z.real() / std::sqrt(2.0L)) / 2);
     if (std::abs(z) < 6) {
         Complex term = z, sum = z;
         for (int k = 3; std::abs(term) > 1e-25L * std::abs(sum) && k < 400; k += 2) sum += term *= z * z / Real(k);

@@ -292,7 +292,7 @@ Bracket SplitSum::delta(double epsilon) const noexcept {
     if (!placed_) return {0.0, 1.0};
     const Value v = value(epsilon);
     const double upper = v.upper * (1.0 + 8.0 * kUnitRoundoff), lower = v.lower * (1.0 - 8.0 * kUnitRoundoff);
-    return {std::max(lower, 0.0), std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
+    return {lower > 0.0 ? lower : 0.0, std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
 }
 
 Bracket SplitSum::epsilon(double delta, double start) const noexcept {
