@@ -83,15 +83,14 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Law
 }
 
 // e of the certificate, over all laws, to the power.
-double MeasureInversion::node_error(const std::vector<Laws>& laws, double t) const {
+double MeasureInversion::node_error(const std::vector<Laws>& laws, double t, double y) const {
     double e = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const double b = laws[i].base.moment(t, nullptr).value;
-        double extra = laws[i].base.log_node_error(t, b);
-        e = std::max(e, std::exp(extra));
+        e = std::max(e, std::exp(laws[i].base.log_node_error(t, b, y)));
         if (has_jumps()) {
             const double f = laws[i].jump.moment(t, nullptr).value;
-            e = std::max(e, std::exp(laws[i].jump.log_node_error(t, f)));
+            e = std::max(e, std::exp(laws[i].jump.log_node_error(t, f, y)));
         }
     }
     return std::expm1(count_ * e);
@@ -99,7 +98,7 @@ double MeasureInversion::node_error(const std::vector<Laws>& laws, double t) con
 
 MeasureInversion::Bound MeasureInversion::certified(double t) const {
     const LogMeasure m = log_measure(fine_, t, false);
-    return {t, m.value + m.error + std::log1p(2.0 * node_error(fine_, t)) + 1e-12};
+    return {t, m.value + m.error + std::log1p(2.0 * node_error(fine_, t, 0.0)) + 1e-12};
 }
 
 double MeasureInversion::log_chernoff(const Bound& b, double epsilon) const noexcept {
@@ -209,10 +208,11 @@ double MeasureInversion::find_end(double epsilon, double log_value, double depth
 
 bool MeasureInversion::make_nodes(double y, double most_work) {
     const double target = 40.0 + std::log(count_);
+    const double last = y + kLanes * step_;  // nodes come in blocks
     double points = 0.0;
     for (Laws& l : fine_) {
-        if (!l.base.discretise(tilt_, y, target, above_.tilt, !has_jumps())) return false;
-        if (has_jumps() && !l.jump.discretise(tilt_, y, target, above_.tilt)) return false;
+        if (!l.base.discretise(tilt_, last, target, above_.tilt, !has_jumps())) return false;
+        if (has_jumps() && !l.jump.discretise(tilt_, last, target, above_.tilt)) return false;
         points += static_cast<double>(l.base.size() + l.jump.size());
     }
     if (!(points * y / step_ < most_work)) return false;
@@ -220,12 +220,12 @@ bool MeasureInversion::make_nodes(double y, double most_work) {
     jump_at_.clear();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const bool turning = steps_[i].count < kMostTurning;
-        base_at_.push_back(fine_[i].base.tilt(tilt_, left_out(i), y + kLanes * step_, turning));
+        base_at_.push_back(fine_[i].base.tilt(tilt_, left_out(i), last, turning));
         if (!has_jumps()) fine_[i].base.prepare_decay();
-        if (has_jumps()) jump_at_.push_back(fine_[i].jump.tilt(tilt_, nullptr, y + kLanes * step_));
+        if (has_jumps()) jump_at_.push_back(fine_[i].jump.tilt(tilt_, nullptr, last));
     }
     at_ = log_measure(fine_, tilt_, false);
-    quadrature_ = node_error(fine_, tilt_);
+    quadrature_ = node_error(fine_, tilt_, last);
     return true;
 }
 

@@ -75,7 +75,7 @@ private:
     const LeftOut* left_out(std::size_t i) const noexcept { return steps_[i].is_weighed ? &steps_[i].left_out : nullptr; }
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
     LogMeasure log_measure(const std::vector<Laws>& laws, double t, bool rough) const;
-    double node_error(const std::vector<Laws>& laws, double t) const;
+    double node_error(const std::vector<Laws>& laws, double t, double y) const;
     Bound certified(double t) const;
     bool bound_only(bool failed);
     double find_period(double epsilon, double log_value, double depth);

@@ -245,7 +245,7 @@ void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<Win
     for (const double factor : kGapTilts) {
         if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
-        double gap = 0.0;
+        double gap = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
         if (add) {
             for (std::size_t i = 0; i < decisive.size(); ++i)
                 gap += counts[i] * log_moment_above(decisive[i], -1.0 - s);
@@ -311,7 +311,7 @@ Bracket SplitSum::delta(double epsilon) const noexcept {
     if (!placed_) return {0.0, 1.0};
     const Value v = value(epsilon);
     const double upper = v.upper * (1.0 + 8.0 * kUnitRoundoff), lower = v.lower * (1.0 - 8.0 * kUnitRoundoff);
-    return {std::max(lower, 0.0), std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
+    return {lower > 0.0 ? lower : 0.0, std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
 }
 
 Bracket SplitSum::epsilon(double delta, double start) const noexcept {

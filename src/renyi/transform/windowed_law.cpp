@@ -42,7 +42,11 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
     // The bound of the moment may be far above it where the tilt is large.
     const double excess = scale - rough_moment(tilt).value;
-    return excess < kLooseScale || discretise_from(scale - excess, tilt, y, target, farthest, decay);
+    if (excess < kLooseScale) {
+        flat_error_ *= std::exp(std::max(excess, 0.0));
+        return true;
+    }
+    return discretise_from(scale - excess, tilt, y, target, farthest, decay);
 }
 
 bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
@@ -91,12 +95,25 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     const auto outside = [&](double from, double to) {
         return line_.log_bound(0.0, tilt, 0.0, {from, to, step_}) - scale;
     };
-    for (int turn = 0; turn < 8 && outside(-kInfinity, first) > -target; ++turn) first -= 1.0 + 0.2 * reach;
-    for (int turn = 0; turn < 8 && outside(last, kInfinity) > -target; ++turn) last += 1.0 + 0.1 * reach;
+    // At the other tilts, where the moments only bound something, half of the target will do.
+    const double others[] = {0.0, std::max(farthest, tilt)};
+    const double moments[] = {log_moment_bound(others[0]), log_moment_bound(others[1])};
+    const auto matters = [&](double from, double to) {
+        if (outside(from, to) > -target) return true;
+        for (int i = 0; i < 2; ++i)
+            if (others[i] != tilt &&
+                line_.log_bound(0.0, others[i], 0.0, {from, to, step_}) - moments[i] > -0.5 * target) return true;
+        return false;
+    };
+    for (int turn = 0; turn < 8 && matters(-kInfinity, first); ++turn) first -= 1.0 + 0.2 * reach;
+    for (int turn = 0; turn < 8 && matters(last, kInfinity); ++turn) last += 1.0 + 0.1 * reach;
     if (!(step_ > 0.0 && last > first && (last - first) / step_ < kMostNodes)) return false;
     fill(first, last);
-    flat_error_ = std::exp(outside(-kInfinity, first)) + std::exp(outside(last, kInfinity));
-    merge_flat(std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y));
+    first_ = x_.front() - step_;
+    last_ = x_.back() + step_;
+    flat_error_ = std::exp(outside(-kInfinity, first_)) + std::exp(outside(last_, kInfinity));
+    tolerance_ = std::exp(-target - 2.0) / (1.0 + std::fabs(tilt) + y);
+    merge_flat(tolerance_);
     flat_error_ += std::exp(-target);
     return true;
 }
@@ -381,10 +398,12 @@ double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
     return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
 }
 
-double WindowedLaw::log_node_error(double tilt, double log_moment) const noexcept {
-    const double a = angle_ / law_.c;
-    const double at = line_.log_bound(angle_, tilt, 0.0);
-    return log_add(at - log_moment + 0.7 - 2.0 * kPi * a / step_, std::log(flat_error_));
+double WindowedLaw::log_node_error(double tilt, double log_moment, double y) const noexcept {
+    const double rule = line_.log_bound(angle_, tilt, -y) + 0.7 - 2.0 * kPi * (angle_ / law_.c) / step_;
+    const double left = line_.log_bound(0.0, tilt, 0.0, {-kInfinity, first_, step_});
+    const double right = line_.log_bound(0.0, tilt, 0.0, {last_, kInfinity, step_});
+    const double merged = std::log(2.0 * (1.0 + std::fabs(tilt) + y) * tolerance_);
+    return log_add(log_add(rule, log_add(left, right)) - log_moment, merged);
 }
 
 WindowedLaw::Masses WindowedLaw::masses() const noexcept {

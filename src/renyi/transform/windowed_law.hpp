@@ -65,8 +65,9 @@ public:
     double log_decay_by_nodes(double y) const noexcept;
     void prepare_decay();
 
-    // log of a bound of the quadrature error, relative to the moment at that tilt, for real z.
-    double log_node_error(double tilt, double log_moment) const noexcept;
+    // log of a bound of the error of the nodes, relative to the moment at that tilt, for |Im z| <= y: of the rule, and of
+    // what is dropped or merged, which is small at the tilt that the nodes were made for and counted at any other.
+    double log_node_error(double tilt, double log_moment, double y = 0.0) const noexcept;
 
     // E[W], E[W (1 - e^-loss)] and E[W e^-loss] from nodes made for tilt 0, and their relative rounding error.
     struct Masses {
@@ -92,6 +93,7 @@ private:
     SampledLoss law_;
     LossWindow window_;
     LineIntegral line_;
+    double first_ = 0.0, last_ = 0.0, tolerance_ = 0.0;  // the nodes left out begin here; of losses merged
     double step_ = 0.0, angle_ = 0.0, decay_angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
     std::vector<double> x_, v_, loss_, log_weight_, rounding_;  // rounding: relative error of the weight, in u, at tilt 0
     std::vector<double> weight_, d_;
