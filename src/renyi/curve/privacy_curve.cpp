@@ -266,7 +266,7 @@ double CurveSolver::guess_log_delta(double epsilon) const noexcept {
 Bracket CurveSolver::split_delta(double epsilon) {
     if (split_) {
         const Bracket here = split_->delta(epsilon);
-        if (narrow(here, kNarrow)) return here;
+        if (narrow(here, kUseful)) return here;
     }
     place_split(epsilon, guess_log_delta(epsilon));
     return split_->delta(epsilon);
