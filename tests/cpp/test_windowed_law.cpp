@@ -197,7 +197,7 @@ void holds(const Case& k, Seen& seen) {
     check_moments(law, k, fine, farthest);
     check_transform(law, k, fine);
     check_decay(law, k, fine, seen);
-    if (!k.jump && k.law.pair != SampledPair::add) check_left_out(law, k, fine, seen);
+    if (!k.jump && k.law.pair == SampledPair::remove) check_left_out(law, k, fine, seen);
     if (check::failures > failures) show(k);
 }
 
