@@ -16,6 +16,7 @@ constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kNormalCell = 0.4;    // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;  // of the loss
+constexpr double kSkirtCell = 0.8;      // of a window's width
 constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
 constexpr double kSteep = 12.0;         // level/width, at least
 constexpr double kStill = 1.0 / 200.0;  // of the lowest level: such losses hardly differ from none
@@ -67,10 +68,12 @@ RENYI_INLINE void bound_cells(const CellArrays& at, int n, const LinePoint& line
     }
     for (int s = 0; s < count; ++s) {
         const StepLine step = steps[s];
-        const double* nearer = step.sign > 0.0 ? re + 1 : re;
+        // The bound e^{(v^2 - u^2)/2} is largest at the u nearest to 0.
         for (int i = 0; i + 1 < n; ++i) {
             const double v = (rising[i + 1] + falling[i]) * step.scale;
-            exponent[i] += lane_cdf_bound(step.sign * (nearer[i] - step.level) * step.scale, v);
+            const double low = (re[i] - step.level) * step.scale, high = (re[i + 1] - step.level) * step.scale;
+            const double u = select(low > 0.0, low, select(high < 0.0, high, 0.0));
+            exponent[i] += lane_cdf_bound(step.sign * u, v);
         }
     }
 }
@@ -125,6 +128,10 @@ void LineIntegral::add_points() {
             size = log_here > 690.0 ? log_here : std::log1p(odds) + std::log1p(other);
             const double slope = c * (odds / (1.0 + odds) + other / (1.0 + other));
             width = std::min(width, (dead || size > 2.0 * highest ? 4.0 : 1.0) * kRelativeCell * size / slope);
+            // And short against the skirts of the windows, which may be narrow against the least loss.
+            const double v = least + size - (law_.two_sided() ? least + 2.0 * std::log1p(other) : 0.0);
+            for (const LossStep& s : window_)
+                if (!dead) width = std::min(width, std::max(kSkirtCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
         }
         x += width;
         x_.push_back(x);
@@ -203,7 +210,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     if (takes_right) {
         // All factors but the normal density are largest here; without a falling step the density itself has the
         // factor 1 - q + q e^w at most.
-        double e = slope * re[last] - y * (rising[last] + falling[last]) + kHalfOverDensity;
+        double e = slope * re[last] - y * (rising[last] + (y > 0.0 ? 0.0 : falling[last])) + kHalfOverDensity;
         for (int s = 0; s < count; ++s) {
             const double above = re[last] - steps[s].level, im = rising[last] + falling[last];
             // A rising step: 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m).

@@ -202,7 +202,7 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     m.value = top + std::log(sum);
     m.error = kUnitRoundoff * (error / sum + 4.0 * std::fabs(top) + 4.0);
     m.mean_error = kUnitRoundoff * (mean_error / sum + additions * std::fabs(m.mean));
-    if (left_out != nullptr && top < kOverflow) {
+    if (left_out != nullptr && !law_.two_sided() && top < kOverflow) {
         const windowed::Excess e = windowed::sum_excess(log_weight_.data(), loss_.data(), n, tilt);
         const double lost = left_out->mass + std::fabs(tilt * left_out->fall);
         const double excess = e.value - left_out->mass - tilt * left_out->fall;

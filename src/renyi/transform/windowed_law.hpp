@@ -43,6 +43,7 @@ public:
     // Needs nodes. With `left_out` the moment comes from E[e^{t L}] - 1, whose error is small against 1/count where the
     // loss hardly differs from 0: with phi(v) = e^v - 1 - v and E[e^-L - 1] = 0,
     //     E[W e^{t L}] = 1 + E[W (phi(t L) + t phi(-L))] - E[1 - W] - t E[(1 - W)(1 - e^-L)].
+    // Not for replace_one, where e^-L is large at outputs that the nodes do not reach.
     WindowedMoment moment(double tilt, const LeftOut* left_out) const;
 
     // Sets the tilt of the transform; the mean that the phase refers to is that of the moment returned. Nodes that turn by
