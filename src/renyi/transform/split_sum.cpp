@@ -172,7 +172,8 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
             s.is_weighed = count_ > kMany;
             continue;
         }
-        if (!chosen.discretise(0.0, 0.0, target, 0.0)) return false;
+        // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
+        if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
         const WindowedLaw::Masses m = chosen.masses();
         sure_.error = std::max(sure_.error, m.error + std::exp(-target));
         if (add) {

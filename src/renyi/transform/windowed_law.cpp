@@ -394,7 +394,9 @@ double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
     }
     // The modulus on the line is analytic too: on Im x = b it is at most the root of the product of those on the lines
     // a + b and b - a at ordinate 0. discretise() has made the step for a = b.
-    best += 4.0 * flat_error_;
+    // The nodes left out weigh e^{a^2/2} times as much on the line.
+    const double a = angle / law_.c;
+    best += 4.0 * flat_error_ * std::exp(0.5 * a * a);
     return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
 }
 
