@@ -28,7 +28,8 @@ public:
             const reference::Point p = reference::at(k.law, k.window, {i * h_, a});
             x_.push_back(i * h_);
             exponent_.push_back(p.log_density.real() + p.log_window.real() +
-                                static_cast<Real>(k.law.sign() * k.tilt) * p.v.real() - static_cast<Real>(k.y) * p.v.imag());
+                                static_cast<Real>(k.law.sign() * k.tilt) * p.v.real() -
+                                static_cast<Real>(k.y) * p.v.imag());
             top_ = std::max(top_, exponent_.back());
         }
     }
@@ -59,7 +60,8 @@ public:
         const auto pair = static_cast<SampledPair>(std::uniform_int_distribution<>(0, 2)(random_));
         Case k{{q, sigma, pair}, {}, 0.0, 0.0, 0.0};
         const Real x = uniform(0.5, 9.0);
-        double level = static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real() - std::log1p(-static_cast<Real>(q)));
+        double level =
+            static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real() - std::log1p(-static_cast<Real>(q)));
         if (chance(0.2)) level = log_uniform(0.01, 20.0);
         const double steep = uniform(12.0, 22.0), origin = chance(0.5) ? std::log1p(-q) : 0.0;
         const bool rises = chance(0.6), falls = !rises || chance(0.7);
@@ -99,11 +101,14 @@ void holds(const Case& k, Cases& random, Seen& seen) {
     const double truth = line.log_sum(-kInfinity, kInfinity);
     CHECK_THAT(truth, <=, bound + 2e-7 * (1.0 + std::fabs(truth)));
     // A part of the line, and nodes as far apart as the rule may put them.
-    const double first = random.uniform(-6.0, 4.0), last = first + (random.chance(0.5) ? random.uniform(0.0, 6.0) : 0.1);
-    const std::size_t stride = random.chance(0.5) ? 1 : 1 + static_cast<std::size_t>(random.uniform(0.0, 0.3) / line.spacing(1));
+    const double first = random.uniform(-6.0, 4.0),
+                 last = first + (random.chance(0.5) ? random.uniform(0.0, 6.0) : 0.1);
+    const std::size_t stride =
+        random.chance(0.5) ? 1 : 1 + static_cast<std::size_t>(random.uniform(0.0, 0.3) / line.spacing(1));
     const auto offset = static_cast<std::size_t>(random.uniform(0.0, static_cast<double>(stride)));
-    for (const LineRange& range : {LineRange{-kInfinity, first, line.spacing(stride)}, LineRange{first, last, line.spacing(stride)},
-                                   LineRange{last, kInfinity, line.spacing(stride)}})
+    for (const LineRange& range :
+         {LineRange{-kInfinity, first, line.spacing(stride)}, LineRange{first, last, line.spacing(stride)},
+          LineRange{last, kInfinity, line.spacing(stride)}})
         CHECK_THAT(line.log_sum(range.first, range.last, stride, offset), <=,
                    integral.log_bound(k.angle, k.tilt, k.y, range) + 1e-6 * (1.0 + std::fabs(truth)));
     // The left tail of a loss without a least one is taken for nothing where the tilt is negative.

@@ -105,8 +105,8 @@ int agrees_with_line(const Steps& steps, Direction direction, double epsilon, in
     if (width(split) < 1e-8) ++narrow;
     if (check::failures > failures)
         for (const SampledStep& s : steps)
-            std::fprintf(stderr, "    q %.17g sigma %.17g count %g eps %g direction %d\n", s.q, s.sigma, s.count, epsilon,
-                         static_cast<int>(direction));
+            std::fprintf(stderr, "    q %.17g sigma %.17g count %g eps %g direction %d\n", s.q, s.sigma, s.count,
+                         epsilon, static_cast<int>(direction));
     return 1;
 }
 

@@ -74,7 +74,8 @@ Complex excess(const std::vector<Node>& tilted, Real y, Real centre) {
     Complex sum = 0;
     for (const Node& n : tilted) {
         const Real t = y * (n.loss - centre), half = std::sin(t / 2);
-        const Real odd = std::fabs(t) < 0.01L ? t * t * t * (-1 / 6.0L + t * t * (1 / 120.0L - t * t / 5040)) : std::sin(t) - t;
+        const Real odd =
+            std::fabs(t) < 0.01L ? t * t * t * (-1 / 6.0L + t * t * (1 / 120.0L - t * t / 5040)) : std::sin(t) - t;
         sum += n.weight * Complex{-2 * half * half, odd};
     }
     return sum;
@@ -204,7 +205,8 @@ void holds(const Case& k, Seen& seen) {
 // Bases and jumps as the split sum makes them.
 Case random_case(std::mt19937& random) {
     const auto uniform = [&](double a, double b) { return std::uniform_real_distribution<>(a, b)(random); };
-    const double q = std::exp(uniform(std::log(1e-6), std::log(0.9))), sigma = std::exp(uniform(std::log(0.3), std::log(20.0)));
+    const double q = std::exp(uniform(std::log(1e-6), std::log(0.9))),
+                 sigma = std::exp(uniform(std::log(0.3), std::log(20.0)));
     const auto pair = static_cast<SampledPair>(std::uniform_int_distribution<>(0, 2)(random));
     Case k{{q, sigma, pair}, {}, 0.0, 0.0, uniform(36.0, 46.0), uniform(0.0, 1.0) < 0.5};
     const Real x = uniform(1.0, 6.0);
@@ -229,7 +231,8 @@ int main(int argc, char** argv) {
     const int cases = argc > 2 ? std::atoi(argv[2]) : 100;
     Seen seen;
     for (int i = 0; i < cases; ++i) holds(random_case(random), seen);
-    std::fprintf(stderr, "%d of %d laws have nodes; %d bounds of the decay say something, %d moments by what is left out\n",
+    std::fprintf(stderr,
+                 "%d of %d laws have nodes; %d bounds of the decay say something, %d moments by what is left out\n",
                  seen.cases, cases, seen.decays, seen.left_out);
     CHECK(seen.cases > cases / 2 && seen.decays > cases / 4 && seen.left_out > 0);
     return check::finish();

@@ -198,8 +198,8 @@ double CurveSolver::plain_upper(double epsilon) const noexcept {
     for (const SampledStep& s : c_.steps) {
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
         const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
-        sum += s.count * ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) +
-                          s.q * std::exp(log_normal_tail_above(x - law.c)));
+        sum += s.count *
+               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
     }
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
@@ -209,7 +209,9 @@ double CurveSolver::composed_epsilon(double delta) const noexcept {
     double number = c_.gaussian > 0.0 ? 1.0 : 0.0;
     for (const SampledStep& s : c_.steps) number += s.q < 1.0 ? s.count : 0.0;
     const double share = std::max(delta / number * (1.0 - 0x1p-50), 0.0);
-    double sum = c_.gaussian > 0.0 ? std::max(gaussian_bracket(c_, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0) : 0.0;
+    double sum = c_.gaussian > 0.0
+                     ? std::max(gaussian_bracket(c_, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0)
+                     : 0.0;
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction_}, share).upper, 0.0);
     return sum * (1.0 + 0x1p-48);
@@ -219,7 +221,9 @@ double CurveSolver::composed_delta(double epsilon) const noexcept {
     double number = c_.gaussian > 0.0 ? 1.0 : 0.0;
     for (const SampledStep& s : c_.steps) number += s.q < 1.0 ? s.count : 0.0;
     const double share = epsilon / number * (1.0 - 0x1p-50);
-    double sum = c_.gaussian > 0.0 ? gaussian_bracket(c_, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
+    double sum = c_.gaussian > 0.0
+                     ? gaussian_bracket(c_, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper
+                     : 0.0;
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction_}, share).upper;
     return sum * (1.0 + 0x1p-48);
@@ -279,7 +283,8 @@ double CurveSolver::guess_epsilon(double delta) const noexcept {
     double large = 0.0;
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0)
-            large = std::max(large, single_step_epsilon({s.q, s.sigma, direction_}, std::min(delta / s.count, 0.5)).upper);
+            large =
+                std::max(large, single_step_epsilon({s.q, s.sigma, direction_}, std::min(delta / s.count, 0.5)).upper);
     const double near = replaces() ? 2.0 * normal : normal;
     const double guess = std::isfinite(near) ? std::max(large, 0.8 * near) : large;
     return direction_ == Direction::add ? std::min(guess, 0.9 * c_.largest_loss) : guess;

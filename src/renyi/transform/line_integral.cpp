@@ -14,12 +14,12 @@ constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1, kLogTwo = 0x1.62e42fefa39ef
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
-constexpr double kNormalCell = 0.4;    // where next to nothing is lost
-constexpr double kRelativeCell = 0.06;  // of the loss
-constexpr double kSkirtCell = 0.8;      // of a window's width
+constexpr double kNormalCell = 0.4;               // where next to nothing is lost
+constexpr double kRelativeCell = 0.06;            // of the loss
+constexpr double kSkirtCell = 0.8;                // of a window's width
 constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
-constexpr double kSteep = 12.0;         // level/width, at least
-constexpr double kStill = 1.0 / 200.0;  // of the lowest level: such losses hardly differ from none
+constexpr double kSteep = 12.0;                   // level/width, at least
+constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;
 
 struct LinePoint {
@@ -131,7 +131,8 @@ void LineIntegral::add_points() {
             // And short against the skirts of the windows, which may be narrow against the least loss.
             const double v = least + size - (law_.two_sided() ? least + 2.0 * std::log1p(other) : 0.0);
             for (const LossStep& s : window_)
-                if (!dead) width = std::min(width, std::max(kSkirtCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
+                if (!dead)
+                    width = std::min(width, std::max(kSkirtCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
         }
         x += width;
         x_.push_back(x);

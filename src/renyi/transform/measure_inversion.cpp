@@ -11,8 +11,8 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kBoundTarget = 12.0;   // nats, of the nodes of Chernoff's bound
-constexpr double kMostTurning = 1e4;  // steps: beyond, absolute errors would be seen
+constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
+constexpr double kMostTurning = 1e4;   // steps: beyond, absolute errors would be seen
 constexpr double kMostNodes = 4096.0, kFewNodes = 1024.0, kMostKurtosis = 2.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr int kMostEnds = 12;
@@ -26,7 +26,8 @@ double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(
 
 Complex log1p_complex(Complex r) noexcept {
     const double re = r.real(), im = r.imag();
-    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im));
+    const double half =
+        re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im));
     return {half, std::atan2(im, 1.0 + re)};
 }
 
@@ -52,15 +53,13 @@ std::size_t MeasureInversion::points() const noexcept {
     return n;
 }
 
-MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Laws>& laws, double t,
-                                                           bool rough) const {
+MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Laws>& laws, double t, bool rough) const {
     LogMeasure m{0.5 * gaussian_ * t * (t + 1.0), 0.0, 0.5 * gaussian_ * (2.0 * t + 1.0)};
     m.error = 4.0 * kUnitRoundoff * m.value;
     double grown = 0.0, grown_slope = 0.0, grown_error = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const double k = steps_[i].count;
-        const WindowedMoment b =
-            rough ? laws[i].base.rough_moment(t) : laws[i].base.moment(t, left_out(i));
+        const WindowedMoment b = rough ? laws[i].base.rough_moment(t) : laws[i].base.moment(t, left_out(i));
         m.value += k * b.value;
         m.error += k * b.error;
         m.mean += k * b.mean;
@@ -264,7 +263,8 @@ bool MeasureInversion::bound_only(bool failed) {
         }
         log_base += steps_[i].count * (above + 1e-15);
         if (has_jumps())  // 1 + f/b falls in b: where b is taken too large, f is in proportion
-            grown += steps_[i].count * std::log1p(std::exp(fine_[i].jump.log_moment_bound(tilt_) - b.value + b.error + 1.0));
+            grown +=
+                steps_[i].count * std::log1p(std::exp(fine_[i].jump.log_moment_bound(tilt_) - b.value + b.error + 1.0));
     }
     chernoff_ = {tilt_, log_base + (has_jumps() ? log_expm1(std::max(grown, 1e-300)) : 0.0) + 1e-9};
     return false;
@@ -322,10 +322,12 @@ void MeasureInversion::sum_block(std::size_t block) {
             log_base[j] += k * log_b;
             base_error[j] += k * (own / std::max(size, 1e-300) + kUnitRoundoff * (4.0 * std::abs(log_b)));
             if (!has_jumps()) continue;
-            const double ratio = std::exp(jump_at_[i].value - base_at_[i].value), turn = y * (jump_at_[i].mean - base_at_[i].mean);
+            const double ratio = std::exp(jump_at_[i].value - base_at_[i].value),
+                         turn = y * (jump_at_[i].mean - base_at_[i].mean);
             const Complex f = ratio * std::polar(1.0, turn) * Complex{fre[j], fim[j]};
-            const double f_error = ratio * (fine_[i].jump.whole_error(y) + kUnitRoundoff * (8.0 + 2.0 * std::fabs(turn)) +
-                                            jump_at_[i].error + base_at_[i].error);
+            const double f_error =
+                ratio * (fine_[i].jump.whole_error(y) + kUnitRoundoff * (8.0 + 2.0 * std::fabs(turn)) +
+                         jump_at_[i].error + base_at_[i].error);
             const Complex r = f / (1.0 + b), whole = 1.0 + b + f;
             const Complex log_r = std::abs(r) < 0.5 ? log1p_complex(r) : std::log(whole) - log_b;
             grown[j] += k * log_r;
@@ -349,7 +351,8 @@ void MeasureInversion::sum_block(std::size_t block) {
         }
         const double size = std::abs(value), full = std::exp(whole.real());
         const double phases = kUnitRoundoff * (16.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
-                                               2.0 * std::fabs(scale)) + y * phase_error;
+                                               2.0 * std::fabs(scale)) +
+                              y * phase_error;
         re_.push_back(value.real());
         im_.push_back(value.imag());
         error_.push_back(has_jumps() ? size * (base_error[j] + phases) + full * grown_error[j]
@@ -370,14 +373,17 @@ Reading MeasureInversion::read(double epsilon) const noexcept {
         slope -= (z * term).real();
         const double size = std::abs(factor);
         kernel += size;
-        error += size * (error_[j] + kUnitRoundoff * (4.0 * std::fabs(y) * (std::fabs(drift) + std::fabs(epsilon) * 0x1p-1) + 16.0) *
-                                         std::hypot(re_[j], im_[j]));
+        error +=
+            size * (error_[j] + kUnitRoundoff *
+                                    (4.0 * std::fabs(y) * (std::fabs(drift) + std::fabs(epsilon) * 0x1p-1) + 16.0) *
+                                    std::hypot(re_[j], im_[j]));
     }
     const double y = static_cast<double>(re_.size()) * step_;
     const double tail = std::exp(log_tail_) * unit / (step_ * y);
     const double exponent = at_.value - t * epsilon;
     const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
-    const double relative = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
+    const double relative =
+        at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
     const double absolute = scale * (error + quadrature_ * kernel + tail + relative * std::fabs(value));
     const double period = 2.0 * kPi / step_;
     const auto alias = [&](const Bound& b) {

@@ -22,7 +22,7 @@ struct SplitStep {
     double count;
     SampledLoss law;
     LossWindow base, jump;
-    LeftOut left_out;  // by the base window
+    LeftOut left_out;         // by the base window
     bool is_weighed = false;  // whether that is known
 };
 
@@ -72,7 +72,9 @@ private:
         double tilt, log_measure;  // log M(tilt), rounded up
     };
 
-    const LeftOut* left_out(std::size_t i) const noexcept { return steps_[i].is_weighed ? &steps_[i].left_out : nullptr; }
+    const LeftOut* left_out(std::size_t i) const noexcept {
+        return steps_[i].is_weighed ? &steps_[i].left_out : nullptr;
+    }
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
     LogMeasure log_measure(const std::vector<Laws>& laws, double t, bool rough) const;
     double node_error(const std::vector<Laws>& laws, double t, double y) const;

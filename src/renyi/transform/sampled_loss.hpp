@@ -5,8 +5,8 @@
 //     remove         phi(x) e^{L+(x)}       L+             loss  V
 //     add            phi(x)                 L+             loss -V
 //     replace_one    phi(x) e^{L+(x)}       L+ - L-        loss  V
-// V rises with x. On the line Im x = a, theta = c a in [0, pi/2], |e^{L+}|, Re V and arg e^{L+} >= 0 rise with Re x, and
-// arg e^{L-} falls, so that a cell of the line is bounded by its ends; Im V is the sum of both arguments' sizes.
+// V rises with x. On the line Im x = a, theta = c a in [0, pi/2], |e^{L+}|, Re V and arg e^{L+} >= 0 rise with Re x,
+// and arg e^{L-} falls, so that a cell of the line is bounded by its ends; Im V is the sum of both arguments' sizes.
 //
 // Errors: V to (6 + 2 |w|) u of itself where it is L+, w = c x - c^2/2; see the kernels of the tilted law.
 #pragma once

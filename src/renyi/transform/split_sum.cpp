@@ -9,11 +9,11 @@ namespace renyi {
 
 namespace {
 
-constexpr double kDepth = 34.0;      // e^-34 of delta
+constexpr double kDepth = 34.0;                            // e^-34 of delta
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kNothing = 40.0;    // e^-40 of delta
-constexpr double kFew = 8.0;         // steps
-constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
+constexpr double kNothing = 40.0;                          // e^-40 of delta
+constexpr double kFew = 8.0;                               // steps
+constexpr double kMany = 64.0;                             // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
 constexpr double kRatio = 3.0;
 constexpr int kMostParts = 12;
@@ -69,7 +69,8 @@ std::vector<double> SplitSum::unseen_levels() const {
     std::vector<double> result;
     for (const SampledStep& s : steps_) {
         const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
-        const double x = std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
+        const double x =
+            std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
         const SampledLoss law{s.q, s.sigma, pair_};
         const double outputs[kLanes] = {x};
         double v[kLanes], density[kLanes];
@@ -90,8 +91,10 @@ bool SplitSum::place(double epsilon, double log_delta) {
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     log_delta_ = log_delta;
-    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards it.
-    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)), outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
+    // it.
+    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
+                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -235,7 +238,8 @@ double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) co
     return k;
 }
 
-// E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s) S}], s >= 0.
+// E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s) S}], s >=
+// 0.
 void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                          const std::vector<double>& counts, double margin, double epsilon) {
     const bool add = pair_ == SampledPair::add;
@@ -281,7 +285,8 @@ SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
     if (pair_ == SampledPair::add) {
         const double exponent = epsilon + sure_.grown;
         value = -std::exp(sure_.log_kept) * std::expm1(exponent);
-        positive = std::exp(sure_.log_kept) * (std::fabs(std::expm1(exponent)) + std::exp(exponent) * (epsilon - sure_.grown));
+        positive =
+            std::exp(sure_.log_kept) * (std::fabs(std::expm1(exponent)) + std::exp(exponent) * (epsilon - sure_.grown));
         slope = -std::exp(sure_.log_kept + exponent);
     } else {
         const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);

@@ -28,8 +28,8 @@ Excess sum_excess(const double* log_weight, const double* loss, std::size_t n, d
 void add_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
                 double* sine) noexcept;
 
-// The same, or sum weight cos y d and sum weight sin y d, by turning e^{i y d} from one ordinate to the next: 15 products
-// of 3u each, whose error is absolute.
+// The same, or sum weight cos y d and sum weight sin y d, by turning e^{i y d} from one ordinate to the next: 15
+// products of 3u each, whose error is absolute.
 void turn_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
                  double* sine) noexcept;
 void turn_whole(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,

@@ -15,8 +15,8 @@ constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr double kOverflow = 600.0;
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 constexpr double kTurned = 64.0;  // u: 16 turns of at most 4u
-constexpr double kOpen = 9.0;  // 1 - Phi(9) < 2^-62: the window is 1
-constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products, in u
+constexpr double kOpen = 9.0;     // 1 - Phi(9) < 2^-62: the window is 1
+constexpr double kBasic = 24.0;   // rounding errors of exp, the log-density and products, in u
 
 double log_add(double a, double b) noexcept {
     const double top = std::max(a, b);
@@ -84,14 +84,16 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
         }
         step_ = std::min(step_, best);
     }
-    const double reach = std::sqrt(2.0 * (target + 6.0)), positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
+    const double reach = std::sqrt(2.0 * (target + 6.0)),
+                 positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
     double first = -reach, last = c + reach + positive * c;
     if (falling != nullptr)
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
     // Where a rising step is closed there is nothing either.
     for (const LossStep& step : window_)
-        if (step.sign > 0.0) first = std::max(first, std::min(output_at(law_, step.level - reach * step.width), last - 1.0));
+        if (step.sign > 0.0)
+            first = std::max(first, std::min(output_at(law_, step.level - reach * step.width), last - 1.0));
     const auto outside = [&](double from, double to) {
         return line_.log_bound(0.0, tilt, 0.0, {from, to, step_}) - scale;
     };
@@ -102,7 +104,8 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
         if (outside(from, to) > -target) return true;
         for (int i = 0; i < 2; ++i)
             if (others[i] != tilt &&
-                line_.log_bound(0.0, others[i], 0.0, {from, to, step_}) - moments[i] > -0.5 * target) return true;
+                line_.log_bound(0.0, others[i], 0.0, {from, to, step_}) - moments[i] > -0.5 * target)
+                return true;
         return false;
     };
     for (int turn = 0; turn < 8 && matters(-kInfinity, first); ++turn) first -= 1.0 + 0.2 * reach;
@@ -214,9 +217,10 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
                 m.value = std::log1p(excess);
                 m.error = off;
                 m.mean = (e.slope - left_out->fall) / (1.0 + excess);
-                m.mean_error = (relative * e.slope + (left_out->error + 4.0 * kUnitRoundoff) *
-                                                         std::fabs(left_out->fall)) / (1.0 + excess) +
-                               std::fabs(m.mean) * (off + 4.0 * kUnitRoundoff);
+                m.mean_error =
+                    (relative * e.slope + (left_out->error + 4.0 * kUnitRoundoff) * std::fabs(left_out->fall)) /
+                        (1.0 + excess) +
+                    std::fabs(m.mean) * (off + 4.0 * kUnitRoundoff);
             }
         }
     }
@@ -229,8 +233,7 @@ WindowedMoment WindowedLaw::tilt(double tilt, const LeftOut* left_out, double y,
     const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
     weight_.resize(n);
     d_.resize(n);
-    const double sum =
-        windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, weight_.data());
+    const double sum = windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, weight_.data());
     tilt_ = tilt;
     mean_ = m.mean;
     quadratic_ = linear_ = constant_ = 0.0;
@@ -303,7 +306,9 @@ void WindowedLaw::whole(double first, double step, double* re, double* im) const
 }
 
 double WindowedLaw::excess_error(double y) const noexcept {
-    const double turned = turning_ ? kTurned * std::min(2.0 * moving_share_ + y * first_absolute_ * 0.25, 3.0 * y * first_absolute_) : 0.0;
+    const double turned =
+        turning_ ? kTurned * std::min(2.0 * moving_share_ + y * first_absolute_ * 0.25, 3.0 * y * first_absolute_)
+                 : 0.0;
     const double direct = std::min(y * y * quadratic_, 4.0 * constant_ + y * linear_);
     return kUnitRoundoff * (direct + turned);
 }
@@ -314,11 +319,10 @@ double WindowedLaw::whole_error(double y) const noexcept {
 
 double WindowedLaw::log_decay_by_cells(double y, double log_moment) const noexcept {
     const double highest = std::min(kLargestAngle, 1.5 * kLargestShift * law_.c);
-    const auto at = [&](double angle) {
-        return line_.log_bound(angle, tilt_, y) - log_moment;
-    };
+    const auto at = [&](double angle) { return line_.log_bound(angle, tilt_, y) - log_moment; };
     // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
-    const LossStep& step = *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
+    const LossStep& step =
+        *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
     const double best = std::asin(std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 0.9));
     double result = 0.0;
     for (double angle = std::min(best, highest); angle > 0.1 * best; angle *= 0.8) {
@@ -341,8 +345,8 @@ void WindowedLaw::prepare_decay() {
     mean_posterior_ = 0.0;
     for (std::size_t i = 0; i < x_.size(); ++i) {
         if (weight_[i] == 0.0) continue;
-        const bool is_open = std::all_of(window_.begin(), window_.end(),
-                                         [&](const LossStep& s) { return s.argument(v_[i]) > kOpen; });
+        const bool is_open =
+            std::all_of(window_.begin(), window_.end(), [&](const LossStep& s) { return s.argument(v_[i]) > kOpen; });
         const double above = i == 0 ? 0.0 : posterior(x_[i]);  // the merged nodes are the first
         DecayNodes& nodes = is_open ? open_ : edge_;
         nodes.weight.push_back(weight_[i]);
@@ -372,8 +376,8 @@ double WindowedLaw::log_decay_by_nodes(double y) const noexcept {
         const Rotation r = rotation(law_, angle);
         const windowed::DecayLine line{r.a, r.sine, r.versine, law_.weighted() ? 1.0 : 0.0, law_.sign() * tilt_, y};
         const auto sum = [&](const DecayNodes& nodes, int n) {
-            return windowed::sum_decay(nodes.weight.data(), nodes.above.data(), nodes.below.data(),
-                                       nodes.weight.size(), line, steps, n);
+            return windowed::sum_decay(nodes.weight.data(), nodes.above.data(), nodes.below.data(), nodes.weight.size(),
+                                       line, steps, n);
         };
         return sum(open_, 0) + sum(edge_, count);
     };

@@ -1,10 +1,11 @@
-// The part of one step's law that a smooth window of the loss lets through, as weighted nodes: what the split sum reads.
+// The part of one step's law that a smooth window of the loss lets through, as weighted nodes: what the split sum
+// reads.
 //
 // The nodes are those of the trapezoidal rule in x. Quadrature error: the integrand density W e^{z loss} is analytic in
 // the strip |Im x| < a, so that sum and integral differ by at most 2 M/(e^{2 pi a/h} - 1), M the larger integral of the
-// modulus over the two edges (Trefethen, Weideman 2014, Theorem 5.1), for every |Im z| <= y at once (line_integral.hpp).
-// The step is chosen such that this is e^-target of the moment at the tilt. Nodes at next to no loss differ from the
-// least loss by less than the same and become one.
+// modulus over the two edges (Trefethen, Weideman 2014, Theorem 5.1), for every |Im z| <= y at once
+// (line_integral.hpp). The step is chosen such that this is e^-target of the moment at the tilt. Nodes at next to no
+// loss differ from the least loss by less than the same and become one.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,9 @@ public:
     // Not for replace_one, where e^-L is large at outputs that the nodes do not reach.
     WindowedMoment moment(double tilt, const LeftOut* left_out) const;
 
-    // Sets the tilt of the transform; the mean that the phase refers to is that of the moment returned. Nodes that turn by
-    // less than 1 up to y are summed as a Taylor series; with `turning` the others are turned from ordinate to ordinate,
-    // which is faster and has an absolute error.
+    // Sets the tilt of the transform; the mean that the phase refers to is that of the moment returned. Nodes that turn
+    // by less than 1 up to y are summed as a Taylor series; with `turning` the others are turned from ordinate to
+    // ordinate, which is faster and has an absolute error.
     WindowedMoment tilt(double tilt, const LeftOut* left_out, double y = 0.0, bool turning = true);
 
     // At y = (first + j) step, with the tilted expectation E and d = loss - mean:
@@ -60,14 +61,14 @@ public:
     double excess_error(double y) const noexcept;
     double whole_error(double y) const noexcept;
 
-    // log of a bound of |E[W e^{(t + i y') loss}]| / E[W e^{t loss}] for all y' >= y, by moving the line of integration:
-    // from cells for a single factor, from the nodes for one that is raised to a large power.
+    // log of a bound of |E[W e^{(t + i y') loss}]| / E[W e^{t loss}] for all y' >= y, by moving the line of
+    // integration: from cells for a single factor, from the nodes for one that is raised to a large power.
     double log_decay_by_cells(double y, double log_moment) const noexcept;
     double log_decay_by_nodes(double y) const noexcept;
     void prepare_decay();
 
-    // log of a bound of the error of the nodes, relative to the moment at that tilt, for |Im z| <= y: of the rule, and of
-    // what is dropped or merged, which is small at the tilt that the nodes were made for and counted at any other.
+    // log of a bound of the error of the nodes, relative to the moment at that tilt, for |Im z| <= y: of the rule, and
+    // of what is dropped or merged, which is small at the tilt that the nodes were made for and counted at any other.
     double log_node_error(double tilt, double log_moment, double y = 0.0) const noexcept;
 
     // E[W], E[W (1 - e^-loss)] and E[W e^-loss] from nodes made for tilt 0, and their relative rounding error.
@@ -96,7 +97,8 @@ private:
     LineIntegral line_;
     double first_ = 0.0, last_ = 0.0, tolerance_ = 0.0;  // the nodes left out begin here; of losses merged
     double step_ = 0.0, angle_ = 0.0, decay_angle_ = 0.0, tilt_ = 0.0, mean_ = 0.0;
-    std::vector<double> x_, v_, loss_, log_weight_, rounding_;  // rounding: relative error of the weight, in u, at tilt 0
+    std::vector<double> x_, v_, loss_, log_weight_,
+        rounding_;  // rounding: relative error of the weight, in u, at tilt 0
     std::vector<double> weight_, d_;
     std::vector<double> moving_weight_, moving_;  // the nodes outside the Taylor series
     double moments_[windowed::kMoments] = {};
@@ -112,7 +114,7 @@ private:
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
     double first_absolute_ = 0.0, moving_share_ = 0.0;        // E |d| and weight of the moving nodes
     double still_mass_ = 0.0, still_mean_ = 0.0;
-    double flat_error_ = 0.0;                                 // of merged and dropped nodes
+    double flat_error_ = 0.0;  // of merged and dropped nodes
 };
 
 }  // namespace renyi
