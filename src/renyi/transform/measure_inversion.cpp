@@ -123,7 +123,7 @@ void MeasureInversion::approach(double epsilon) {
     for (int turn = 0; at_low > 0.0 && turn < 8; ++turn) at_low = slope(low *= 1e-2);
     double t = high;
     if (at_low < 0.0 && at_high > 0.0) {
-        for (int turn = 0; turn < kMostTurns && high > low * 1.02; ++turn) {
+        for (int turn = 0; turn < kMostTurns && high > low * 1.03; ++turn) {
             const double secant = low + (high - low) * (-at_low / (at_high - at_low));
             const double middle = std::sqrt(low * high);
             t = turn % 3 == 2 || !(secant > low) ? middle : std::clamp(secant, low * 1.01, high / 1.01);
