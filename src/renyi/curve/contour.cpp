@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/transform/hockey_stick_kernel.hpp"
 
 namespace renyi {
 
@@ -110,8 +111,6 @@ bool Contour::place(const Saddle& saddle, double epsilon) {
 TiltedMoment Contour::moment_of(const Group& g, double t) const noexcept {
     return tilted_moment({steps_of(g), direction_, limit_}, t);
 }
-
-double Contour::log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
 
 Contour::Bound Contour::bound_at(double t) const noexcept {
     Bound bound{t};

@@ -77,9 +77,6 @@ private:
         double error;      // relative, rounding and truncation
     };
 
-    // log (s^s / (1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
-    static double log_kernel_peak(double s) noexcept;
-
     std::vector<SampledStep> repeated_steps() const;
     double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);

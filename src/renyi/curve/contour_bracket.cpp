@@ -4,6 +4,7 @@
 
 #include "renyi/curve/contour.hpp"
 #include "renyi/curve/contour_sum.hpp"
+#include "renyi/transform/hockey_stick_kernel.hpp"
 
 namespace renyi {
 

@@ -295,7 +295,6 @@ Bracket CurveSolver::split_epsilon(double delta) {
     Bracket best{-kInfinity, kInfinity};
     for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
         if (!split_ || split_at_ != epsilon) place_split(epsilon, std::log(delta));
-
         const Bracket found = split_->epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);

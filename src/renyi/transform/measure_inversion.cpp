@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 
+#include "renyi/transform/hockey_stick_kernel.hpp"
+
 namespace renyi {
 
 namespace {
@@ -17,9 +19,6 @@ constexpr double kMostNodes = 4096.0, kFewNodes = 1024.0, kMostKurtosis = 2.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr int kMostEnds = 12;
 constexpr int kMostTurns = 60, kMostPlacements = 5;
-
-// log (s^s/(1+s)^(1+s)), the largest value of e^{-s x} (1 - e^{-x}), x > 0.
-double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
 
 // log(e^d - 1)
 double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
@@ -45,12 +44,6 @@ MeasureInversion::MeasureInversion(Measure measure, std::vector<SplitStep> steps
         rough_.push_back({{s.law, s.base}, {s.law, s.jump}});
     }
     fine_ = rough_;
-}
-
-std::size_t MeasureInversion::points() const noexcept {
-    std::size_t n = 0;
-    for (const Laws& l : fine_) n += l.base.size() + l.jump.size();
-    return n;
 }
 
 MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Laws>& laws, double t, bool rough) const {
@@ -241,7 +234,6 @@ bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth)
         fourth += steps_[i].count * fine_[i].base.fourth_cumulant();
         fine_[i].base.prepare_decay();
     }
-
     if (!(fourth < kMostKurtosis * variance * variance)) return false;
     step_ = 2.0 * kPi / find_period(epsilon, log_scale, depth);
     return find_end(epsilon, log_scale, depth) < kFewNodes * step_;
@@ -282,7 +274,6 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
             if (has_jumps()) fine_[i].jump.tilt(tilt_, nullptr);
         }
         const double end = find_end(epsilon, goal, depth);
-
         if (!(end < kInfinity) || !make_nodes(end, most_work)) return bound_only(true);
         re_.clear();
         im_.clear();

@@ -56,10 +56,6 @@ public:
 
     Reading read(double epsilon) const noexcept;
 
-    std::size_t nodes() const noexcept { return re_.size(); }
-    std::size_t points() const noexcept;
-    double tilt() const noexcept { return tilt_; }
-
 private:
     struct Laws {
         WindowedLaw base, jump;

@@ -17,21 +17,6 @@ RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept 
     return log_of(reduce_log(y, q * expm1_of(e))) + (w > 700.0 ? w - 700.0 : 0.0);
 }
 
-struct LogComplex {
-    double re, im;
-};
-
-// log(1 + q (e^{w + i theta} - 1)), theta in [0, pi/2]: from the excess over 1 where that is small.
-LogComplex log_factor_at(const SampledLoss& law, double w, double sine, double versine) noexcept {
-    const double clamped = std::min(w, 300.0), rest = w - clamped;
-    const double grown = lane_expm1(clamped), e = lane_exp(clamped), q = law.q;
-    const double real_excess = grown * (1.0 - versine) - versine;  // e^w cos - 1
-    const double excess = 2.0 * q * real_excess + q * q * (grown * grown + 2.0 * e * versine);
-    const double re = law.one_minus_q + q * e * (1.0 - versine), im = q * e * sine;
-    const double half_log = excess > -0.5 ? 0.5 * std::log1p(excess) : std::log(std::hypot(re, im));
-    return {half_log + rest, std::atan2(im, re)};
-}
-
 }  // namespace
 
 double SampledLoss::least() const noexcept { return two_sided() ? -kInfinity : std::log1p(-q); }
@@ -69,14 +54,6 @@ void evaluate(const SampledLoss& law, std::span<const double> x, double* v, doub
 Rotation rotation(const SampledLoss& law, double angle) noexcept {
     const double half_sine = std::sin(0.5 * angle);
     return {angle / law.c, std::sin(angle), 2.0 * half_sine * half_sine, std::tan(angle)};
-}
-
-OnLine on_line(const SampledLoss& law, const Rotation& line, double x) noexcept {
-    const double half = 0.5 * law.c * law.c;
-    const LogComplex above = log_factor_at(law, law.c * x - half, line.sine, line.versine);
-    if (!law.two_sided()) return {above.re, above.re, above.im, 0.0};
-    const LogComplex below = log_factor_at(law, -law.c * x - half, line.sine, line.versine);
-    return {above.re, above.re - below.re, above.im, below.im};
 }
 
 double output_at(const SampledLoss& law, double loss) noexcept {

@@ -33,15 +33,11 @@ struct SampledLoss {
 // V and the logarithm of the density (without 1/sqrt(2 pi)) at the nodes; spans of one length, a multiple of kLanes.
 void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density) noexcept;
 
-// At x + i a: log |e^{L+}|, Re V and the two parts of Im V; sine, versine (1 - cos) and tangent of c a.
-struct OnLine {
-    double log_factor, re, rising, falling;
-};
+// The line Im x = a: sine, versine (1 - cos) and tangent of c a.
 struct Rotation {
     double a, sine, versine, tangent;
 };
 Rotation rotation(const SampledLoss& law, double angle) noexcept;
-OnLine on_line(const SampledLoss& law, const Rotation& line, double x) noexcept;
 
 // x with L+(x) = loss, near enough to place windows; -inf below the least loss.
 double output_at(const SampledLoss& law, double loss) noexcept;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/transform/hockey_stick_kernel.hpp"
 
 namespace renyi {
 
@@ -12,7 +13,6 @@ namespace {
 constexpr double kDepth = 34.0;                            // e^-34 of delta
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
 constexpr double kNothing = 40.0;                          // e^-40 of delta
-constexpr double kFew = 8.0;                               // steps
 constexpr double kMany = 64.0;                             // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
 constexpr double kRatio = 3.0;
@@ -270,8 +270,7 @@ void SplitSum::bound_lost(std::span<const SplitStep> steps, const std::vector<Wi
     sure_.log_lost = log_one_above(counts, lost, 0.0);
     for (const double factor : kGapTilts) {
         const double s = factor / margin;
-        const double here = log_whole_moment(steps, s) + log_one_above(counts, lost, s) - s * std::log1p(1.0 / s) -
-                            std::log1p(s) + 1e-12;
+        const double here = log_whole_moment(steps, s) + log_one_above(counts, lost, s) + log_kernel_peak(s) + 1e-12;
         if (here - s * epsilon < sure_.log_lost - sure_.lost_tilt * epsilon) {
             sure_.lost_tilt = s;
             sure_.log_lost = here;

@@ -34,6 +34,8 @@ public:
     Bracket epsilon(double delta, double start) const noexcept;
 
 private:
+    static constexpr double kFew = 8.0;  // steps
+
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
@@ -49,7 +51,7 @@ private:
     std::vector<double> levels(double epsilon) const;
     std::vector<double> unseen_levels() const;
     double origin(const SplitStep& step) const noexcept;
-    bool is_few() const noexcept { return count_ <= 8.0 && gaussian_ == 0.0 && pair_ != SampledPair::replace_one; }
+    bool is_few() const noexcept { return count_ <= kFew && gaussian_ == 0.0 && pair_ != SampledPair::replace_one; }
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,

@@ -81,9 +81,6 @@ public:
     double log_moment_bound(double tilt) const noexcept { return line_.log_bound(0.0, tilt, 0.0); }
 
     std::size_t size() const noexcept { return loss_.size(); }
-    double step() const noexcept { return step_; }
-    const SampledLoss& law() const noexcept { return law_; }
-    const LossWindow& window() const noexcept { return window_; }
 
 private:
     bool discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay);
