@@ -1,5 +1,6 @@
 #include "renyi/curve/privacy_curve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -16,17 +17,32 @@ namespace renyi {
 namespace {
 
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
+constexpr double kServes = 1e-10;  // the same of a split sum
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 constexpr int kMostPlacements = 6;
-constexpr double kNear = 0.1;  // relative distance of an epsilon from that a split sum was placed for
+constexpr std::size_t kMostKept = 64;  // split sums: about a megabyte each
+constexpr double kFar = 0.4;           // relative distance at which a line may serve where it did not serve before
+constexpr double kNear = 0.1;          // relative distance of an epsilon from that a split sum was placed for
 
 bool narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
 
 // What two brackets of one number have in common; NaN is no bound.
 Bracket common(Bracket a, Bracket b) noexcept { return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)}; }
 
-// The contours of one composition, moved where they do not serve.
+// Between 0 and 1, of numbers of one sign.
+double relative_distance(double a, double b) noexcept {
+    return a == b ? 0.0 : std::fabs(a - b) / (std::fabs(a) + std::fabs(b));
+}
+
+struct PlacedSplit {
+    double epsilon;
+    SplitSum sum;
+};
+
+}  // namespace
+
+// The contours and split sums of one composition: more of them where those placed before do not serve.
 class CurveSolver {
 public:
     CurveSolver(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, SampledPair pair)
@@ -35,47 +51,109 @@ public:
     void set(std::span<const SampledStep> all, double times) {
         c_ = sorted_steps(all);
         contour_.repeat(times);
-        split_.reset();
+        splits_.clear();
+        last_line_.reset();
+        mirror_.reset();
     }
 
-    Bracket delta(double epsilon);
-    Bracket epsilon(double delta);
+    // Where `known` certainly is enough, it is the upper end.
+    Bracket delta(double epsilon, double known);
+    Bracket epsilon(double delta, double known);
+    double rough_delta(double epsilon) const noexcept;
 
 private:
     bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
+    bool is_enough(double epsilon, double delta) const noexcept {
+        return epsilon > 0.0 && delta > 0.0 && rough_delta(epsilon) <= delta;
+    }
     Bracket split_delta(double epsilon);
     Bracket split_epsilon(double delta);
-    void place_split(double epsilon, double log_delta);
+    Bracket new_epsilon(double delta);
+    Bracket placed_delta(double epsilon) const noexcept;
+    Bracket mirrored_delta(double epsilon);
+    Bracket placed_epsilon(double delta) const noexcept;
+    const PlacedSplit* nearest_split(double epsilon) const noexcept;
+    const SplitSum& place_split(double epsilon, double log_delta);
+    void remember(Bracket found) noexcept {
+        if (found.lower > 0.0 && narrow(found, kNear)) last_ = 0.5 * (found.lower + found.upper);
+    }
 
     SortedSteps c_{};
     Contour contour_;
-    std::optional<SplitSum> split_;
-    double split_at_ = 0.0;
+    std::vector<PlacedSplit> splits_;
+    std::optional<Contour> last_line_;     // of kLastEffort
+    std::unique_ptr<CurveSolver> mirror_;  // of the other direction, at -epsilon
+    double last_ = 0.0;                    // about the epsilon that was answered last
     SampledPair pair_;
     Direction direction_;
 };
 
-void CurveSolver::place_split(double epsilon, double log_delta) {
-    split_.emplace(c_.steps, pair_);
-    split_->place(epsilon, log_delta);
-    split_at_ = epsilon;
+double CurveSolver::rough_delta(double epsilon) const noexcept {
+    if (const std::optional<Bracket> closed = closed_delta(c_, pair_, epsilon)) return closed->upper;
+    return replaces() ? 1.0 : chernoff_delta(c_, direction_, epsilon);
+}
+
+const PlacedSplit* CurveSolver::nearest_split(double epsilon) const noexcept {
+    const auto nearest =
+        std::min_element(splits_.begin(), splits_.end(), [&](const PlacedSplit& a, const PlacedSplit& b) {
+            return relative_distance(a.epsilon, epsilon) < relative_distance(b.epsilon, epsilon);
+        });
+    return nearest == splits_.end() ? nullptr : &*nearest;
+}
+
+const SplitSum& CurveSolver::place_split(double epsilon, double log_delta) {
+    if (splits_.size() == kMostKept) splits_.erase(splits_.begin());
+    splits_.push_back({epsilon, SplitSum(c_.steps, pair_)});
+    splits_.back().sum.place(epsilon, log_delta);
+    return splits_.back().sum;
+}
+
+// delta_1(eps) = 1 - e^eps + e^eps delta_2(-eps), of the two directions. Either term is right to 4 u.
+Bracket mirrored(double epsilon, Bracket other) noexcept {
+    const double grown = std::exp(epsilon), least = std::expm1(epsilon);
+    const auto error = [&](double d) { return 8.0 * kUnitRoundoff * (grown * d + std::fabs(least)); };
+    return {grown * other.lower - least - error(other.lower), grown * other.upper - least + error(other.upper)};
+}
+
+// By what is placed already; [0, 1] where that is nothing.
+Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
+    Bracket answer = common(contour_.delta(epsilon), {0.0, 1.0});
+    if (narrow(answer, kNarrow)) return answer;
+    if (const PlacedSplit* split = nearest_split(epsilon)) answer = common(answer, split->sum.delta(epsilon));
+    if (narrow(answer, kServes)) return answer;
+    if (last_line_) answer = common(answer, last_line_->delta(epsilon));
+    if (narrow(answer, kServes) || !mirror_) return answer;
+    return common(answer, mirrored(epsilon, mirror_->placed_delta(-epsilon)));
+}
+
+Bracket CurveSolver::mirrored_delta(double epsilon) {
+    if (!mirror_) {
+        mirror_ = std::make_unique<CurveSolver>(c_.steps, std::span<const SampledStep>{}, SampledPair::remove);
+        mirror_->set(c_.steps, 1.0);
+    }
+    return mirrored(epsilon, mirror_->split_delta(-epsilon));
+}
+
+// From the last answer on.
+Bracket CurveSolver::placed_epsilon(double delta) const noexcept {
+    const PlacedSplit* split = last_ > 0.0 ? nearest_split(last_) : nullptr;
+    return split ? split->sum.epsilon(delta, last_) : kNoBracket;
 }
 
 Bracket CurveSolver::split_delta(double epsilon) {
-    if (split_) {
-        const Bracket here = split_->delta(epsilon);
+    if (const PlacedSplit* split = nearest_split(epsilon)) {
+        const Bracket here = split->sum.delta(epsilon);
         if (narrow(here, kUseful)) return here;
     }
-    place_split(epsilon, guess_log_delta(c_, pair_, epsilon));
-    return split_->delta(epsilon);
+    return place_split(epsilon, guess_log_delta(c_, pair_, epsilon)).delta(epsilon);
 }
 
 Bracket CurveSolver::split_epsilon(double delta) {
-    double low = 0.0, high = kInfinity, epsilon = split_ ? split_at_ : guess_epsilon(c_, pair_, delta);
+    double low = 0.0, high = kInfinity, epsilon = last_ > 0.0 ? last_ : guess_epsilon(c_, pair_, delta);
     Bracket best{-kInfinity, kInfinity};
     for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
-        if (!split_ || split_at_ != epsilon) place_split(epsilon, std::log(delta));
-        const Bracket found = split_->epsilon(delta, epsilon);
+        const SplitSum& split = place_split(epsilon, std::log(delta));
+        const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
             const double middle = 0.5 * (found.lower + found.upper);
@@ -83,7 +161,7 @@ Bracket CurveSolver::split_epsilon(double delta) {
             epsilon = middle;
             continue;
         }
-        const Bracket here = split_->delta(epsilon);
+        const Bracket here = split.delta(epsilon);
         if (here.lower > delta) low = epsilon;
         if (here.upper < delta) high = epsilon;
         if (low != epsilon && high != epsilon) break;
@@ -93,28 +171,43 @@ Bracket CurveSolver::split_epsilon(double delta) {
     return best;
 }
 
-Bracket CurveSolver::delta(double epsilon) {
+Bracket CurveSolver::delta(double epsilon, double known) {
     if (const std::optional<Bracket> closed = closed_delta(c_, pair_, epsilon)) return *closed;
+    Bracket answer = placed_delta(epsilon);
+    if (narrow(answer, kServes)) return answer;
+    if (is_enough(epsilon, known)) return {0.0, known};
     if (replaces()) return split_delta(epsilon);
-    Bracket answer = contour_.delta(epsilon);
-    if (narrow(answer, kNarrow)) return answer;
-    if (contour_.place_for_epsilon(epsilon)) answer = contour_.delta(epsilon);
+    const PlacedSplit* near = nearest_split(epsilon);
+    const bool line_served = !near || relative_distance(near->epsilon, epsilon) > kFar;
+    if (line_served && contour_.place_for_epsilon(epsilon)) answer = common(answer, contour_.delta(epsilon));
     if (narrow(answer, kUseful)) return answer;
     answer = common(answer, split_delta(epsilon));
+    if (!narrow(answer, kUseful) && direction_ == Direction::add) answer = common(answer, mirrored_delta(epsilon));
     if (!narrow(answer, kUseful))
         answer = common(answer, {plain_lower(c_, direction_, epsilon), plain_upper(c_, direction_, epsilon)});
     if (!narrow(answer, kUseful)) {
-        Contour last(c_.steps, {}, direction_, kLastEffort);
-        if (last.place_for_epsilon(epsilon)) answer = common(answer, last.delta(epsilon));
+        last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
+        if (last_line_->place_for_epsilon(epsilon)) answer = common(answer, last_line_->delta(epsilon));
     }
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
-Bracket CurveSolver::epsilon(double delta) {
+Bracket CurveSolver::epsilon(double delta, double known) {
     if (const std::optional<Bracket> closed = closed_epsilon(c_, pair_, delta)) return *closed;
-    if (replaces()) return split_epsilon(delta);
     Bracket answer = contour_.epsilon(delta);
-    if (narrow(answer, kNarrow)) return answer;
+    if (!narrow(answer, kNarrow)) answer = placed_epsilon(delta);
+    if (!narrow(answer, kNarrow)) {
+        if (is_enough(known, delta)) return {-kInfinity, known};
+        remember(answer);
+        answer = new_epsilon(delta);
+    }
+    remember(answer);
+    return answer;
+}
+
+Bracket CurveSolver::new_epsilon(double delta) {
+    if (replaces()) return split_epsilon(delta);
+    Bracket answer = kNoBracket;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
     const Bracket plain = plain_epsilon(c_, direction_, delta);
@@ -127,21 +220,24 @@ Bracket CurveSolver::epsilon(double delta) {
     return answer;
 }
 
-}  // namespace
-
-void curve_delta(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> epsilons,
-                 Bracket* answers) {
-    CurveSolver solver(sorted_steps(steps).steps, {}, pair);
-    solver.set(steps, 1.0);
-    for (const double epsilon : epsilons) *answers++ = solver.delta(epsilon);
+PrivacyCurve::PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair)
+    : solver_(std::make_unique<CurveSolver>(sorted_steps(steps).steps, std::span<const SampledStep>{}, pair)) {
+    solver_->set(steps, 1.0);
 }
 
-void curve_epsilon(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> deltas,
-                   Bracket* answers) {
-    CurveSolver solver(sorted_steps(steps).steps, {}, pair);
-    solver.set(steps, 1.0);
-    for (const double delta : deltas) *answers++ = solver.epsilon(delta);
+PrivacyCurve::~PrivacyCurve() = default;
+
+void PrivacyCurve::delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers) {
+    for (std::size_t i = 0; i < epsilons.size(); ++i)
+        answers[i] = solver_->delta(epsilons[i], known.empty() ? 0.0 : known[i]);
 }
+
+void PrivacyCurve::epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers) {
+    for (std::size_t i = 0; i < deltas.size(); ++i)
+        answers[i] = solver_->epsilon(deltas[i], known.empty() ? 0.0 : known[i]);
+}
+
+double PrivacyCurve::rough_delta(double epsilon) const noexcept { return solver_->rough_delta(epsilon); }
 
 void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, SampledPair pair,
                          std::span<const double> times, double delta, Bracket* answers) {
@@ -153,14 +249,8 @@ void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const Sam
             all.push_back(s);
         }
         solver.set(all, t);
-        *answers++ = solver.epsilon(delta);
+        *answers++ = solver.epsilon(delta, 0.0);
     }
-}
-
-double rough_delta(std::span<const SampledStep> steps, SampledPair pair, double epsilon) {
-    const SortedSteps c = sorted_steps(steps);
-    if (const std::optional<Bracket> closed = closed_delta(c, pair, epsilon)) return closed->upper;
-    return pair == SampledPair::replace_one ? 1.0 : chernoff_delta(c, direction_of(pair), epsilon);
 }
 
 }  // namespace renyi
