@@ -23,6 +23,7 @@ constexpr double kPanel = 0.4;          // largest half-width of a panel, see sa
 constexpr double kFlank = 4.0;          // and S times that, where the integrand rises to the limit like e^{S u}
 constexpr double kPanelPerStep = 1.0;   // and its part of the step of the trapezoidal rule, which falls with y
 constexpr double kMostNodes = 65536.0;  // with more there are none, and the transform is NaN
+constexpr int kMostShifts = 12;         // of a bound that may tend to 1 from above
 constexpr double kShiftPays = 0.4;      // its rounding is larger
 
 }  // namespace
@@ -137,7 +138,7 @@ void TiltedLaw::lay_nodes(double h, TiltedLine& line) const {
     } else {
         lay_grid(h, line.nodes);
     }
-    fill({alpha_, law_.c, mode_, p_, one_minus_p_}, line.nodes);
+    fill({alpha_, law_.c, mode_, p_, one_minus_p_, law_.logit(mode_)}, line.nodes);
     line.spacing = h;
     line.weight = sum_weights(line.nodes);
 }
@@ -235,7 +236,8 @@ double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
     double best = decay(shift);
     for (const double factor : {2.0, 0.5}) {
         const double start = shift;
-        for (double next = shift * factor; next <= 0.5 * strip(); next *= factor) {
+        double next = shift * factor;
+        for (int turn = 0; turn < kMostShifts && next <= 0.5 * strip(); ++turn, next *= factor) {
             const double here = decay(next);
             if (!(here < best)) break;
             best = here;
