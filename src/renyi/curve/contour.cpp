@@ -50,16 +50,36 @@ bool Contour::place_for_epsilon(double epsilon) {
 
 bool Contour::place_at_epsilon(double epsilon) {
     const std::vector<SampledStep> all = repeated_steps();
-    const Saddle whole = saddle_at_epsilon({all, direction_, kInfinity}, epsilon);
-    return !reaches(whole, limit_for(all, kFirstGuess - effort_.depth)) && place(whole, epsilon);
+    limit_ = kInfinity;
+    const Saddle whole = saddle_at_epsilon({all, direction_, limit_}, epsilon);
+    const bool beyond = reaches(whole, limit_for(all, kFirstGuess - effort_.depth));
+    if (!beyond && !(whole.is_short && leaves_out())) return place(whole, epsilon);
+    if (!leaves_out()) return false;
+    // The limit is moved out until what lies beyond is negligible against delta.
+    double log_delta = kFirstGuess;
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
+        if (!place(saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon)) return false;
+        const double found = sum(epsilon).log_value;
+        if (found >= log_delta) return true;
+        log_delta = std::isnan(found) ? 2.0 * log_delta : found - 1.0;
+    }
+    return true;
 }
 
 bool Contour::place_for_delta(double delta) {
     work_ = 0.0;
     const std::vector<SampledStep> all = repeated_steps();
-    const double log_delta = std::log(delta);
-    const Saddle whole = saddle_at_delta({all, direction_, kInfinity}, log_delta);
-    if (reaches(whole, limit_for(all, log_delta - effort_.depth - 1.0))) return false;
+    const double log_delta = std::log(delta), limit = limit_for(all, log_delta - effort_.depth - 1.0);
+    limit_ = kInfinity;
+    const Saddle whole = saddle_at_delta({all, direction_, limit_}, log_delta);
+    const bool beyond = reaches(whole, limit);
+    if (beyond && !leaves_out()) return false;
+    if (beyond || (whole.is_short && leaves_out())) {
+        limit_ = limit;
+        const Saddle saddle = saddle_at_delta({all, direction_, limit_}, log_delta);
+        return saddle.tilt > 0.0 && place(saddle, saddle.epsilon());
+    }
     if (whole.tilt > 0.0 && place(whole, whole.epsilon())) return true;
     return work_ < most_work() && place_by_epsilon(all, delta);
 }

@@ -29,10 +29,11 @@ struct Effort {
     double depth;
     std::size_t most_nodes;
     double most_work;  // terms of the transforms, for each kind of step
+    bool leaves_out;   // losses too large to be seen, where the tilted law has its peak among them
 };
 
-constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5};  // e^-37 < 2^-53; beyond, the split sum is faster
-constexpr Effort kLastEffort{37.0, 1 << 13, 2e7};   // where that has no answer: some ten milliseconds
+constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5, false};  // e^-37 < 2^-53; beyond, the split sum is faster
+constexpr Effort kLastEffort{37.0, 1 << 13, 2e7, true};    // where that has no answer: some ten milliseconds
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each
@@ -81,12 +82,14 @@ private:
     double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
+    bool leaves_out() const noexcept { return effort_.leaves_out && direction_ == Direction::remove; }
     bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
     void make_laws(const TiltedMoment& at);
     bool add_nodes(std::size_t count);
+    void bound_tails();
     void add_law(std::size_t law, std::size_t first, Group& group);
     std::span<const SampledStep> steps_of(const Group& g) const noexcept;
     TiltedMoment moment_of(const Group& g, double t) const noexcept;

@@ -9,6 +9,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/curve_guess.hpp"
 #include "renyi/curve/plain_bounds.hpp"
+#include "renyi/curve/quick_bounds.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 #include "renyi/transform/split_sum.hpp"
 
@@ -54,6 +55,7 @@ public:
         splits_.clear();
         last_line_.reset();
         mirror_.reset();
+        quick_.emplace(c_, pair_);
     }
 
     // Where `known` certainly is enough, it is the upper end.
@@ -79,6 +81,7 @@ private:
     }
 
     SortedSteps c_{};
+    std::optional<QuickBounds> quick_;
     Contour contour_;
     std::vector<PlacedSplit> splits_;
     std::optional<Contour> last_line_;     // of kLastEffort
@@ -176,19 +179,27 @@ Bracket CurveSolver::delta(double epsilon, double known) {
     Bracket answer = placed_delta(epsilon);
     if (narrow(answer, kServes)) return answer;
     if (is_enough(epsilon, known)) return {0.0, known};
-    if (replaces()) return split_delta(epsilon);
+    const Bracket near_one = quick_->delta_near_one(epsilon);
+    if (narrow(near_one, kUseful)) return near_one;
+    if (replaces()) {
+        answer = split_delta(epsilon);
+        return narrow(answer, kUseful) ? answer : common(common(answer, near_one), quick_->delta(epsilon));
+    }
     const PlacedSplit* near = nearest_split(epsilon);
     const bool line_served = !near || relative_distance(near->epsilon, epsilon) > kFar;
     if (line_served && contour_.place_for_epsilon(epsilon)) answer = common(answer, contour_.delta(epsilon));
     if (narrow(answer, kUseful)) return answer;
-    answer = common(answer, split_delta(epsilon));
-    if (!narrow(answer, kUseful) && direction_ == Direction::add) answer = common(answer, mirrored_delta(epsilon));
-    if (!narrow(answer, kUseful))
-        answer = common(answer, {plain_lower(c_, direction_, epsilon), plain_upper(c_, direction_, epsilon)});
-    if (!narrow(answer, kUseful)) {
+    answer = common(common(answer, near_one), quick_->delta_of_seen(epsilon));
+    if (narrow(answer, kUseful)) return answer;
+    const auto place_last = [&] {
         last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
         if (last_line_->place_for_epsilon(epsilon)) answer = common(answer, last_line_->delta(epsilon));
-    }
+    };
+    if (quick_->has_many_seen()) place_last();
+    if (!narrow(answer, kUseful)) answer = common(answer, split_delta(epsilon));
+    if (!narrow(answer, kUseful) && direction_ == Direction::add) answer = common(answer, mirrored_delta(epsilon));
+    if (!narrow(answer, kUseful)) answer = common(answer, quick_->delta(epsilon));
+    if (!narrow(answer, kUseful) && !quick_->has_many_seen()) place_last();
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -198,6 +209,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
     if (!narrow(answer, kNarrow)) answer = placed_epsilon(delta);
     if (!narrow(answer, kNarrow)) {
         if (is_enough(known, delta)) return {-kInfinity, known};
+        if (quick_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
         remember(answer);
         answer = new_epsilon(delta);
     }
@@ -206,17 +218,22 @@ Bracket CurveSolver::epsilon(double delta, double known) {
 }
 
 Bracket CurveSolver::new_epsilon(double delta) {
-    if (replaces()) return split_epsilon(delta);
+    if (replaces()) {
+        const Bracket split = split_epsilon(delta);
+        return narrow(split, kUseful) ? split : common(split, quick_->epsilon(delta));
+    }
     Bracket answer = kNoBracket;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
-    const Bracket plain = plain_epsilon(c_, direction_, delta);
-    if (narrow(plain, kUseful)) return plain;
-    answer = common(common(answer, split_epsilon(delta)), plain);
-    if (!narrow(answer, kUseful)) {
-        Contour last(c_.steps, {}, direction_, kLastEffort);
-        if (last.place_for_delta(delta)) answer = common(answer, last.epsilon(delta));
-    }
+    answer = common(common(answer, quick_->epsilon(delta)), quick_->epsilon_of_seen(delta));
+    if (narrow(answer, kUseful)) return answer;
+    const auto place_last = [&] {
+        Contour line(c_.steps, {}, direction_, kLastEffort);
+        if (line.place_for_delta(delta)) answer = common(answer, line.epsilon(delta));
+    };
+    if (quick_->has_many_seen()) place_last();
+    if (!narrow(answer, kUseful)) answer = common(answer, split_epsilon(delta));
+    if (!narrow(answer, kUseful) && !quick_->has_many_seen()) place_last();
     return answer;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "renyi/fp/bracket.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 namespace renyi {
@@ -22,8 +23,9 @@ constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the lim
 // Where the tilted law ends well before the limit, the whole law is the same.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
-    const double far = order / s.sigma;
-    if (order <= 1.0 || s.q == 1.0 || limit - far > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0)))))
+    const double room = limit - order / s.sigma;
+    const bool ends = room > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0))));
+    if (order <= 1.0 || s.q == 1.0 || limit == kInfinity || (ends && order <= kLargestOrder))
         return log_a_derivatives(s.q, s.sigma, order);
     return log_a_below(s.q, s.sigma, order, limit);
 }
@@ -112,7 +114,7 @@ namespace {
 // The saddle point lies beyond the largest tilt in reach: a contour somewhat before that serves as well as it can.
 Saddle short_of(const LossSum& loss, double reach) noexcept {
     if (reach == 0.0) return {};
-    Saddle s{exact_tilt(loss.direction, kShortOf * reach)};
+    Saddle s{exact_tilt(loss.direction, kShortOf * reach), {}, true};
     s.at = tilted_moment(loss, s.tilt);
     return s;
 }
@@ -172,8 +174,18 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
     constexpr double kLeast = std::numeric_limits<double>::denorm_min();
     if (t * epsilon == kInfinity && saddle.at.value + saddle.at.error < 1e307) return kLeast;
     if (std::isnan(exponent + error)) return 1.0;
-    const double bound = std::exp(exponent + error) * (1.0 + 0x1p-50);
-    return std::clamp(bound, kLeast, 1.0);  // not 0, however small
+    const double bound = std::exp(exponent + error);  // below the normal numbers right to half of the smallest
+    return bound == 0.0 ? kLeast : std::min(bound * (1.0 + 0x1p-50) + (bound < kSmallestNormal ? kLeast : 0.0), 1.0);
+}
+
+double chernoff_epsilon(const Saddle& saddle, double delta) noexcept {
+    const double t = saddle.tilt, goal = std::log(delta);
+    if (!(t > 0.0)) return kInfinity;
+    const double peak = t * std::log1p(1.0 / t) + std::log1p(t);
+    const double error =
+        saddle.at.error + 16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + peak + std::fabs(goal));
+    const double bound = (saddle.at.value - peak - goal + error) / t;
+    return std::isnan(bound) ? kInfinity : bound + 4.0 * kUnitRoundoff * std::fabs(bound);
 }
 
 }  // namespace renyi

@@ -12,7 +12,7 @@
 
 namespace renyi {
 
-constexpr double kLargestTilt = 1e12;
+constexpr double kLargestTilt = 1e30;
 
 // The composition in one direction. Losses beyond u = limit are left out of it (Direction::remove): there the moment
 // generating function may grow without bound from outputs that will never be seen.
@@ -46,6 +46,7 @@ inline double order_of(Direction direction, double t) noexcept { return directio
 struct Saddle {
     double tilt = 0.0;  // 0: none within reach
     TiltedMoment at{};
+    bool is_short = false;  // the saddle point itself is out of reach
 
     // The epsilon of which it is the saddle point.
     double epsilon() const noexcept { return at.first - 1.0 / tilt - 1.0 / (1.0 + tilt); }
@@ -59,6 +60,8 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept;
 
 // Chernoff's bound of delta at a saddle point: e^{K(t) - t eps} t^t/(1+t)^(1+t), rounded up.
 double chernoff_delta(const Saddle& saddle, double epsilon) noexcept;
+// The epsilon at which the bound is delta, rounded up; of either sign, inf without a saddle point.
+double chernoff_epsilon(const Saddle& saddle, double delta) noexcept;
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept;
 
 }  // namespace renyi
