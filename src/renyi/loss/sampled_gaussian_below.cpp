@@ -19,7 +19,8 @@ namespace {
 
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kHalfWidth = 0.4;
-constexpr double kGrown = 50.0;  // of beta l: e^-50 alpha x is nothing
+constexpr double kLargestExponent = 690.0;  // beyond, A leaves the range of doubles
+constexpr double kGrown = 50.0;             // of beta l: e^-50 alpha x is nothing
 
 double upper_tail(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
 
@@ -27,6 +28,7 @@ struct Sums {
     double value = 0.0, first = 0.0;  // of (1+x)^alpha - 1 - alpha x and its derivative in alpha
     double mass = 0.0, second = 0.0;  // of (1+x)^alpha and (l - centre)^2 (1+x)^alpha
     double centred = 0.0;             // of (l - centre) (1+x)^alpha
+    double largest = 0.0;             // exponent
 };
 
 void add_node(const SampledGaussianLaw& law, double alpha, double centre, double u, double weight,
@@ -36,7 +38,9 @@ void add_node(const SampledGaussianLaw& law, double alpha, double centre, double
     const LogReduction log = reduce_log(y, x);
     const double l = w < 700.0 ? log_of(log) : law.log_ratio(u);
     const double t = beta * l;
-    const double grown = weight * lane_exp(std::min(alpha * l - 0.5 * u * u, 700.0));
+    const double exponent = alpha * l - 0.5 * u * u;
+    sums.largest = std::max(sums.largest, exponent);
+    const double grown = weight * lane_exp(std::min(exponent, kLargestExponent));
     sums.mass += grown;
     sums.centred += (l - centre) * grown;
     sums.second += (l - centre) * (l - centre) * grown;
@@ -70,6 +74,7 @@ LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) 
             add_node(law, alpha, centre, middle + away, weight, sums);
         }
     }
+    if (!(sums.largest < kLargestExponent)) return {kOutsideDomain, kNaN, kNaN};
     const double moved = upper_tail(limit - c), beyond = upper_tail(limit);
     const double value = kInverseSqrt2Pi * sums.value - ((1.0 - alpha * q) * beyond + alpha * q * moved);
     const double first = kInverseSqrt2Pi * sums.first - q * (moved - beyond);
