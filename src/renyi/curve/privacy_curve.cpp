@@ -112,6 +112,7 @@ private:
     double plain_upper(double epsilon) const noexcept;
     double composed_epsilon(double delta) const noexcept;
     double composed_delta(double epsilon) const noexcept;
+    Bracket closed_bounds(double delta) const noexcept;
     Bracket plain_epsilon(double delta) const noexcept;
     double guess_epsilon(double delta) const noexcept;
     double chernoff(double epsilon) const noexcept {
@@ -229,12 +230,18 @@ double CurveSolver::composed_delta(double epsilon) const noexcept {
     return sum * (1.0 + 0x1p-48);
 }
 
-// By halving: where plain bounds of delta certainly are on one side.
-Bracket CurveSolver::plain_epsilon(double delta) const noexcept {
+// What no search is needed for: basic composition, the largest loss, and that of a single step.
+Bracket CurveSolver::closed_bounds(double delta) const noexcept {
     double lower = -kInfinity, upper = composed_epsilon(delta);
     if (direction_ == Direction::add) upper = std::min(upper, c_.largest_loss);
     for (const SampledStep& s : c_.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_epsilon({s.q, s.sigma, direction_}, delta).lower);
+    return {lower, upper};
+}
+
+// By halving: where plain bounds of delta certainly are on one side.
+Bracket CurveSolver::plain_epsilon(double delta) const noexcept {
+    auto [lower, upper] = closed_bounds(delta);
     if (plain_upper(0.0) <= delta) return {lower, std::min(upper, 0.0)};
     double low = std::max(lower, upper * 1e-12), high = upper;
     for (int turn = 0; turn < kMostHalvings && high > low * (1.0 + 1e-6) && low > 0.0; ++turn) {
@@ -338,9 +345,10 @@ Bracket CurveSolver::epsilon(double delta) {
     if (narrow(answer, kNarrow)) return answer;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
-    const Bracket plain = plain_epsilon(delta);
-    if (narrow(plain, kUseful)) return plain;
-    answer = common(common(answer, split_epsilon(delta)), plain);
+    const Bracket closed = closed_bounds(delta);
+    if (narrow(closed, kUseful)) return closed;
+    answer = common(common(answer, split_epsilon(delta)), closed);
+    if (!narrow(answer, kUseful)) answer = common(answer, plain_epsilon(delta));
     if (!narrow(answer, kUseful)) {
         Contour last(c_.steps, {}, direction_, kLastEffort);
         if (last.place_for_delta(delta)) answer = common(answer, last.epsilon(delta));
