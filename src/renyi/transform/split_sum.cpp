@@ -13,13 +13,20 @@ namespace {
 constexpr double kDepth = 34.0;                            // e^-34 of delta
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
 constexpr double kNothing = 40.0;                          // e^-40 of delta
+constexpr double kMassDepth = 44.0;                        // e^-44 of a mass
 constexpr double kMany = 64.0;                             // whose moments are worth E[e^{t L}] - 1
 constexpr double kMostWork = 3e6;
-constexpr double kRatio = 3.0;
+constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
+
+void leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
+    to.mass += m.mass;
+    to.fall += m.fall;
+    to.error += m.error * (m.mass + m.size) + law.missed();
+}
 
 }  // namespace
 
@@ -110,10 +117,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
-    const double lowest = is_few() ? 0.3 / count_ : 1e-3;
+    const double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
     const double largest = *std::max_element(outer.begin(), outer.end());
     const double first = pair_ == SampledPair::replace_one ? largest / epsilon : 2.0;
-    for (double part = first; part > lowest && static_cast<int>(parts_.size()) < kMostParts; part /= kRatio) {
+    for (double part = first; part > lowest && static_cast<int>(parts_.size()) < kMostParts; part /= ratio) {
         if (!add) {
             MeasureInversion base(Measure::base, steps, gaussian_);
             base.approach(epsilon);
@@ -131,17 +138,13 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         }
         for (std::size_t i = 0; i < steps.size(); ++i) {
             SplitStep& s = steps[i];
-            outer[i] /= kRatio;
+            outer[i] /= ratio;
             const double level = origin(s) + outer[i], width = outer[i] / inner_steep;
             s.jump = s.base.with(rising(level, width));
             s.base = s.base.with(falling(level, width));
             WindowedLaw piece(s.law, s.jump);
-            if (!add && count_ > kMany && piece.discretise(0.0, 0.0, 44.0 + std::log(count_), 0.0)) {
-                const WindowedLaw::Masses m = piece.masses();
-                s.left_out.mass += m.mass;
-                s.left_out.fall += m.fall;
-                s.left_out.error = std::max(s.left_out.error, m.error);
-            }
+            s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
+            if (s.is_weighed) leave_out(piece, piece.nodes().masses(), s.left_out);
         }
         parts_.emplace_back(Measure::jumps, steps, gaussian_);
         parts_.back().approach(epsilon);
@@ -160,7 +163,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
 
 // What needs no transform: the steps whose window `jump` (remove) or `base` (add) decides alone.
 bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
-    const double target = 44.0 + std::log(count_);
+    const double target = kMassDepth + std::log(count_);
     const bool add = pair_ == SampledPair::add;
     sure_ = {};
     std::vector<WindowedLaw> decisive, lost;
@@ -171,15 +174,16 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
         const double log_mass = chosen.log_moment_bound(0.0);
         if (!add && log_mass + std::log(s.count) < log_delta_ - kNothing) {
             sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
-            s.left_out = {std::exp(log_mass), std::exp(log_mass), 1.0};
+            // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
+            s.left_out.error = std::exp(log_mass) * std::max(1.0, s.law.q / s.law.one_minus_q) * (1.0 + 1e-9);
             s.is_weighed = count_ > kMany;
             continue;
         }
         // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
         if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
-        const WindowedLaw::Masses m = chosen.masses();
-        sure_.error = std::max(sure_.error, m.error + std::exp(-target));
+        const WindowedNodes::Masses m = chosen.nodes().masses();
         if (add) {
+            sure_.error = std::max(sure_.error, m.error + std::exp(-target));
             sure_.log_kept += s.count * std::log(m.mass);
             sure_.grown += s.count * std::log1p(-m.fall / m.mass);
             const LossStep& top = *s.base.begin();
@@ -193,12 +197,13 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
                 lost_counts.push_back(s.count);
             }
             margin = std::max(margin, top.level - origin(s));
-        } else {
+        } else {  // of E[W (1 - e^-loss)], the smallest of them
+            sure_.error = std::max(sure_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
             sure_.log_kept += s.count * std::log1p(-m.mass);
             sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
             sure_.reverse += s.count * std::log1p(-m.reverse);
-            s.left_out = {m.mass, m.fall, m.error};
             s.is_weighed = count_ > kMany;
+            leave_out(chosen, m, s.left_out);
             margin = std::max(margin, s.jump.begin()->level - epsilon);
         }
         decisive.push_back(chosen);
@@ -215,7 +220,7 @@ constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0,
 
 // log E[W e^{tilt loss}], rounded up.
 double log_moment_above(const WindowedLaw& law, double tilt) {
-    const WindowedMoment m = law.moment(tilt, nullptr);
+    const WindowedMoment m = law.nodes().moment(tilt);
     return m.value + m.error + std::log1p(std::exp(law.log_node_error(tilt, m.value))) + 1e-12;
 }
 
