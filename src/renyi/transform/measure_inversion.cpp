@@ -178,7 +178,7 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
         step_ = line.step;
         if (!(line.end < kInfinity) || !make_nodes(line.end, most_work)) return bound_only(true);
         sum_nodes(line.end);
-        log_tail_ = log_tail(fine_, static_cast<double>(nodes_) * step_);
+        log_tail_ = log_tail(fine_, static_cast<double>(nodes_.size()) * step_);
         below_ = certified(below_.tilt);
         above_ = certified(above_.tilt);
         placed_ = true;
@@ -189,6 +189,15 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
         at_ = log_measure(moments_, tilt_);
     }
     return true;
+}
+
+void MeasureInversion::release() noexcept {
+    rough_.clear();
+    fine_.clear();
+    moments_.clear();
+    decay_.clear();
+    base_.clear();
+    jump_.clear();
 }
 
 }  // namespace renyi

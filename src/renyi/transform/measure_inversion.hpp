@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/windowed_decay.hpp"
 #include "renyi/transform/windowed_law.hpp"
 #include "renyi/transform/windowed_transform.hpp"
@@ -58,6 +59,9 @@ public:
     bool is_smooth(double epsilon, double log_scale, double depth);
 
     Reading read(double epsilon) const noexcept;
+
+    // Gives back the memory that only placing needs.
+    void release() noexcept;
 
 private:
     struct Part {
@@ -109,10 +113,7 @@ private:
     Bound below_{}, above_{}, chernoff_{};
     double log_tail_ = 0.0, quadrature_ = 0.0;  // relative to M(t)
     std::vector<WindowedTransform> base_, jump_;
-    // Of M(z_j)/M(t) e^{-i y centre} t(t+1)/(z(z+1)): the parts, padded with zeros; and sums over all nodes.
-    std::vector<double> re_, im_;
-    double kernel_ = 0.0, error_ = 0.0, size_ = 0.0, turned_size_ = 0.0;
-    std::size_t nodes_ = 0;
+    NodeSum nodes_;  // turned by centre
 };
 
 }  // namespace renyi

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <complex>
 
-#include "renyi/special/circular.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
@@ -12,7 +11,6 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kLargestTurn = 0x1p20;  // of circular_excess
 
 Complex log1p_complex(Complex r) noexcept {
     const double re = r.real(), im = r.imag();
@@ -30,36 +28,12 @@ double modulus(Complex z) noexcept { return std::sqrt(std::norm(z)); }
 
 Complex quotient(Complex a, Complex b) noexcept { return a * std::conj(b) / std::norm(b); }
 
-struct Sums {
-    double value, turned;
-};
-
-// sum Re node e^{i y drift} and sum y Im node e^{i y drift}, y = step, 2 step, ...
-RENYI_MULTIVERSION
-Sums sum_line(const double* re, const double* im, std::size_t n, double step, double drift) noexcept {
-    double value[kLanes] = {}, turned[kLanes] = {};
-    for (std::size_t block = 0; block < n; block += kLanes) {
-        for (int i = 0; i < kLanes; ++i) {
-            const double y = (static_cast<double>(block) + (i + 1)) * step, t = y * drift;
-            const CircularExcess e = circular_excess(t);
-            const double cosine = 1.0 + e.cosine, sine = t + e.sine;
-            value[i] += re[block + i] * cosine - im[block + i] * sine;
-            turned[i] += y * (re[block + i] * sine + im[block + i] * cosine);
-        }
-    }
-    return {total(value), total(turned)};
-}
-
 }  // namespace
 
 void MeasureInversion::sum_nodes(double end) {
-    re_.clear();
-    im_.clear();
-    kernel_ = 0.5;
-    error_ = size_ = turned_size_ = 0.0;
+    nodes_.begin(tilt_, step_);
     const auto blocks = static_cast<std::size_t>(std::ceil(end / step_ / kLanes));
     for (std::size_t block = 0; block < blocks; ++block) sum_block(block);
-    nodes_ = re_.size();
 }
 
 void MeasureInversion::sum_block(std::size_t block) {
@@ -99,7 +73,7 @@ void MeasureInversion::sum_block(std::size_t block) {
                                    kUnitRoundoff * (8.0 * modulus(log_r) + (ratio < 0.5 ? 0.0 : 8.0)));
         }
     }
-    const double scale = log_base_at - at_.value, unit = tilt_ * (tilt_ + 1.0);
+    const double scale = log_base_at - at_.value;
     for (int j = 0; j < kLanes; ++j) {
         const double y = (first + j) * step_;
         // The Gaussian steps: z (z+1)/2 at z = t + i y, whose phase is y (2t+1)/2.
@@ -117,41 +91,30 @@ void MeasureInversion::sum_block(std::size_t block) {
         const double phases = kUnitRoundoff * (16.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
                                                2.0 * std::fabs(scale)) +
                               y * phase_error;
-        const Complex z{tilt_, y}, factor = quotient(unit, z * (z + 1.0)), node = value * factor;
-        const double kernel = modulus(factor);
-        re_.push_back(node.real());
-        im_.push_back(node.imag());
-        kernel_ += kernel;
-        error_ += kernel * (size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0));
-        size_ += kernel * size;
-        turned_size_ += kernel * size * y;
+        const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0);
+        nodes_.add(value.real(), value.imag(), error);
     }
 }
 
 Reading MeasureInversion::read(double epsilon) const noexcept {
     if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon))};
-    const double t = tilt_, unit = t * (t + 1.0), drift = centre_ - epsilon;
-    const double y = static_cast<double>(nodes_) * step_;
-    if (!(y * std::fabs(drift) < kLargestTurn))  // far from where it was placed
-        return {0.0, 0.0, 0.0, std::exp(std::min(log_chernoff(below_, epsilon), log_chernoff(above_, epsilon)))};
-    const Sums s = sum_line(re_.data(), im_.data(), nodes_, step_, drift);
-    // With z = t + i y, the derivative of a node is -Re(z node).
-    const double value = 0.5 + s.value, slope = -t * value + s.turned;
-    // Angles: y, the drift and their product, and what circular_excess takes them for, 8u; products and sums.
-    const double error = error_ + kUnitRoundoff * (8.0 * (std::fabs(drift) + 0.5 * std::fabs(epsilon)) * turned_size_ +
-                                                   (32.0 + static_cast<double>(nodes_ / kLanes)) * size_);
-    const double tail = std::exp(log_tail_) * unit / (step_ * y);
+    const double t = tilt_;
+    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
+    const double y = static_cast<double>(nodes_.size()) * step_;
+    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
     const double exponent = at_.value - t * epsilon;
     const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
     const double relative =
         at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
-    const double absolute = scale * (error + quadrature_ * kernel_ + tail + relative * std::fabs(value));
+    const double absolute =
+        scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
     const double period = 2.0 * kPi / step_;
     const auto alias = [&](const Bound& b) {
         return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
     };
-    const double sum = scale * value;
-    return {sum, slope / value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)), sum + absolute};
+    const double sum = scale * nodes.value;
+    return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),
+            sum + absolute};
 }
 
 }  // namespace renyi
