@@ -113,7 +113,7 @@ void MeasureInversion::approach(double epsilon) {
         p.base.discretise_roughly(farthest);
         if (has_jumps()) p.jump->discretise_roughly(farthest);
     }
-    double low = 0.0, high = farthest, t = std::min(10.0 / epsilon, 0.5 * farthest);
+    double low = 0.0, high = farthest, t = std::min(10.0 / std::fabs(epsilon), 0.5 * farthest);
     for (int turn = 0; turn < kMostTurns; ++turn) {
         moments_ = rough_moments(t);
         at_ = log_measure(moments_, t);
