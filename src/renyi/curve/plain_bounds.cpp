@@ -62,7 +62,7 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 }  // namespace
 
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-    return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
+    return chernoff_delta(saddle_at_epsilon({c.steps, direction}, epsilon), epsilon);
 }
 
 // A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
