@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/fp/lanes.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/transform/line_cells.hpp"
 
 namespace renyi {
 
 namespace {
 
-constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1, kLogTwo = 0x1.62e42fefa39efp-1;
+constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
@@ -21,125 +20,6 @@ constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far o
 constexpr double kSteep = 12.0;                   // level/width, at least
 constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;
-
-struct StepLine {
-    double level, scale, sign;  // scale = 1/width
-};
-
-struct CellArrays {
-    const double *v, *log_factor, *above, *below, *log_cell;
-};
-
-struct FixedCells {
-    double *re, *high, *low, *fixed;
-    double *rising, *falling, *factor;  // scratch: Im L+, -Im L- and Re L+ at the points
-};
-
-// log of a bound of |Phi(u + i v)|, as in loss_window.hpp, by log(1 + e^E/2) <= e^min(E, 0)/2 + max(E, 0).
-RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
-    const double exponent = 0.5 * (v * v - u * u), positive = exponent > 0.0 ? exponent : 0.0;
-    const double near = (0.5 + 1e-12) * lane_exp(exponent - positive) + positive;
-    return select(u < 0.0, exponent - kLogTwo + 1e-12, near);
-}
-
-// Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
-template <bool kTwoSided>
-RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps,
-                            int count, const FixedCells& to) noexcept {
-    double *const rising = to.rising, *const falling = to.falling, *const factor = to.factor;
-    const double versine = turn.versine, sine = turn.sine;
-    for (int i = 0; i < n; ++i) {
-        const double p = at.above[i];
-        const double up = 0.5 * lane_log1p(2.0 * p * versine * (p - 1.0));
-        to.re[i] = at.v[i] + up;
-        factor[i] = at.log_factor[i] + up;
-        rising[i] = lane_argument(p * sine, 1.0 - p * versine);
-        falling[i] = 0.0;
-        if (kTwoSided) {
-            const double r = at.below[i];
-            to.re[i] -= 0.5 * lane_log1p(2.0 * r * versine * (r - 1.0));
-            falling[i] = lane_argument(r * sine, 1.0 - r * versine);
-        }
-    }
-    for (int i = 0; i + 1 < n; ++i) {
-        to.high[i] = rising[i + 1] + falling[i];
-        to.low[i] = rising[i] + falling[i + 1];
-        to.fixed[i] = at.log_cell[i] + weighted * factor[i + 1];
-    }
-    // The last entries are of the right end, where Im L- falls to 0.
-    to.high[n - 1] = rising[n - 1] + falling[n - 1];
-    to.low[n - 1] = rising[n - 1];
-    to.fixed[n - 1] = weighted * factor[n - 1];
-    for (int s = 0; s < count; ++s) {
-        const StepLine step = steps[s];
-        // The bound e^{(v^2 - u^2)/2} is largest at the u nearest to 0.
-        for (int i = 0; i + 1 < n; ++i) {
-            const double low = (to.re[i] - step.level) * step.scale, high = (to.re[i + 1] - step.level) * step.scale;
-            const double u = select(low > 0.0, low, select(high < 0.0, high, 0.0));
-            to.fixed[i] += lane_cdf_bound(step.sign * u, to.high[i] * step.scale);
-        }
-    }
-}
-
-RENYI_MULTIVERSION
-void fix_one_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-                   const FixedCells& to) noexcept {
-    fix_cells<false>(at, n, turn, weighted, steps, count, to);
-}
-
-RENYI_MULTIVERSION
-void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-                   const FixedCells& to) noexcept {
-    fix_cells<true>(at, n, turn, weighted, steps, count, to);
-}
-
-RENYI_MULTIVERSION
-void tilt_cells(const double* fixed, const double* re, const double* im, int n, double slope, double y,
-                double* exponent) noexcept {
-    for (int i = 0; i < n; ++i) exponent[i] = fixed[i] + slope * re[i] - y * im[i];
-}
-
-// sum e^{exponent - top} (1 + spacing/width), in whole blocks.
-RENYI_MULTIVERSION
-double sum_exponentials(const double* exponent, const double* per_width, int n, double spacing, double top) noexcept {
-    double sum[kLanes] = {};
-    for (int block = 0; block < n; block += kLanes)
-        for (int i = 0; i < kLanes; ++i)
-            sum[i] += lane_exp(exponent[block + i] - top) * (1.0 + spacing * per_width[block + i]);
-    return total(sum);
-}
-
-RENYI_MULTIVERSION
-double largest_of(const double* exponent, int n) noexcept {
-    double largest[kLanes];
-    for (int i = 0; i < kLanes; ++i) largest[i] = -1e300;
-    for (int block = 0; block < n; block += kLanes)
-        for (int i = 0; i < kLanes; ++i)
-            largest[i] = exponent[block + i] > largest[i] ? exponent[block + i] : largest[i];
-    double result = largest[0];
-    for (int i = 1; i < kLanes; ++i) result = largest[i] > result ? largest[i] : result;
-    return result;
-}
-
-// e^L+/(e^L+ - 1 + q) and the logarithm of the largest normal density of a cell times its width.
-RENYI_MULTIVERSION
-void weigh_points(const double* x, std::size_t n, double log_odds, double c, double* above, double* below,
-                  double* log_cell, double* per_width) noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-        const double up = lane_exp(-(log_odds + c * x[i] - 0.5 * c * c)),
-                     down = lane_exp(-(log_odds - c * x[i] - 0.5 * c * c));
-        above[i] = 1.0 / (1.0 + up);
-        below[i] = 1.0 / (1.0 + down);
-    }
-    for (std::size_t i = 0; i + 1 < n; ++i) {
-        const double width = x[i + 1] - x[i];
-        const double far = x[i] > 0.0 ? x[i] : (x[i + 1] < 0.0 ? x[i + 1] : 0.0);
-        log_cell[i] = width > 0.0 ? lane_log(width > 0.0 ? width : 1.0) - 0.5 * far * far : -1e4;
-        per_width[i] = width > 0.0 ? 1.0 / width : 0.0;
-    }
-    log_cell[n - 1] = -1e4;
-    per_width[n - 1] = 0.0;
-}
 
 }  // namespace
 
@@ -153,8 +33,8 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
     evaluate(law_, x_, v_.data(), log_factor_.data());
     for (std::size_t i = 0; i < n; ++i)
         log_factor_[i] = law_.two_sided() ? log_factor_[i] + 0.5 * x_[i] * x_[i] : v_[i];
-    weigh_points(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(), below_.data(),
-                 log_cell_.data(), per_width_.data());
+    cells::weigh_points(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(), below_.data(),
+                        log_cell_.data(), per_width_.data());
 }
 
 // From the left to where all windows have closed on every line, or the density is nothing. The odds of the sampled
@@ -207,10 +87,10 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
     line.turn = rotation(law_, angle);
     for (auto* a : {&line.re, &line.high, &line.low, &line.fixed}) a->resize(x_.size());
     double rising[kMostPoints], falling[kMostPoints], factor[kMostPoints];
-    StepLine steps[LossWindow::kMost];
+    cells::StepLine steps[LossWindow::kMost];
     int count = 0;
     for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
-    const auto fix = law_.two_sided() ? fix_two_sided : fix_one_sided;
+    const auto fix = law_.two_sided() ? cells::fix_two_sided : cells::fix_one_sided;
     fix({v_.data(), log_factor_.data(), above_.data(), below_.data(), log_cell_.data()}, n, line.turn,
         law_.weighted() ? 1.0 : 0.0, steps, count,
         {line.re.data(), line.high.data(), line.low.data(), line.fixed.data(), rising, falling, factor});
@@ -264,13 +144,13 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     const auto first_point = std::upper_bound(x_.begin(), x_.end(), range.first) - x_.begin();
     const auto last_point = std::lower_bound(x_.begin(), x_.end(), range.last) - x_.begin();
     const int from = std::max(static_cast<int>(first_point) - 1, 0),
-              to = std::min(static_cast<int>(last_point), static_cast<int>(last)), cells = std::max(to - from, 0);
+              to = std::min(static_cast<int>(last_point), static_cast<int>(last)), count = std::max(to - from, 0);
     double exponent[kMostPoints + 2 * kLanes], per_width[kMostPoints + 2 * kLanes];
     const std::vector<double>& im = y > 0.0 ? line.low : line.high;
-    tilt_cells(line.fixed.data() + from, line.re.data() + from + (slope > 0.0 ? 1 : 0), im.data() + from, cells, slope,
-               y, exponent);
-    std::copy_n(per_width_.data() + from, cells, per_width);
-    int terms = cells;
+    cells::tilt_cells(line.fixed.data() + from, line.re.data() + from + (slope > 0.0 ? 1 : 0), im.data() + from, count,
+                      slope, y, exponent);
+    std::copy_n(per_width_.data() + from, count, per_width);
+    int terms = count;
     const auto keep = [&](double log_term) {
         exponent[terms] = log_term;
         per_width[terms++] = 0.0;
@@ -289,8 +169,8 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
              range.spacing - 0.5 * moved * moved);
     }
     while (terms % kLanes != 0) keep(-1e300);
-    const double top = largest_of(exponent, terms);
-    return base + top + std::log(sum_exponentials(exponent, per_width, terms, range.spacing, top)) + 1e-6;
+    const double top = cells::largest_of(exponent, terms);
+    return base + top + std::log(cells::sum_exponentials(exponent, per_width, terms, range.spacing, top)) + 1e-6;
 }
 
 }  // namespace renyi

@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/transform/windowed_kernels.hpp"
+
 namespace renyi {
 
 namespace {
 
 void pad(std::vector<double>& a) { a.resize((a.size() + kLanes - 1) / kLanes * kLanes, 0.0); }
+
+double sum_of(const std::vector<double>& a) {
+    double sum[kLanes] = {};
+    for (std::size_t block = 0; block < a.size(); block += kLanes)
+        for (int i = 0; i < kLanes; ++i) sum[i] += a[block + i];
+    return total(sum);
+}
 
 }  // namespace
 
@@ -40,20 +49,17 @@ void WindowedTransform::separate(const std::vector<double>& weight, const std::v
     const double reach = 1.0 / last;
     for (std::size_t i = 0; i < d.size(); ++i) {
         if (weight[i] == 0.0) continue;
-        if (std::fabs(d[i]) <= reach) {
-            still_weight.push_back(weight[i]);
-            still.push_back(d[i]);
-            still_mass_ += weight[i];
-            still_mean_ += weight[i] * d[i];
-        } else {
-            moving_weight_.push_back(weight[i]);
-            moving_.push_back(d[i]);
-            moving_mass_ += weight[i];
-            moving_mean_ += weight[i] * d[i];
-            moving_absolute_ += weight[i] * std::fabs(d[i]);
-        }
+        const bool is_still = std::fabs(d[i]) <= reach;
+        (is_still ? still_weight : moving_weight_).push_back(weight[i]);
+        (is_still ? still : moving_).push_back(d[i]);
+        if (!is_still) moving_absolute_ += weight[i] * std::fabs(d[i]);
     }
     for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) pad(*a);
+    additions_ = static_cast<double>((still.size() + moving_.size()) / kLanes) + 8.0;
+    still_mass_ = sum_of(still_weight);
+    moving_mass_ = sum_of(moving_weight_);
+    still_mean_ = windowed::first_moment(still_weight.data(), still.data(), still.size());
+    moving_mean_ = windowed::first_moment(moving_weight_.data(), moving_.data(), moving_.size());
     windowed::sum_moments(still_weight.data(), still.data(), still.size(), moments_);
 }
 
@@ -102,20 +108,23 @@ void WindowedTransform::whole(double first, double* re, double* im) const {
 
 namespace {
 
-// u: of cos - 1 and sin at both angles 6 + 4|t|, of the angles 3|t|, of the products and sums 20; all in |t| where that
-// is small.
+// u: of cos - 1 and sin at both angles 6 + 4|t|, of the angles 3|t|, of the products 20; all in |t| where that is
+// small. To them come the additions of the block, of its rows, of their products and of the mean, each of parts below 2
+// and |t|.
 constexpr double kTurned = 32.0, kTurnedByAngle = 8.0, kTurnedSmall = 48.0;
 
 }  // namespace
 
 double WindowedTransform::excess_error(double y) const noexcept {
     const double angle = y * moving_absolute_;
-    const double turned = std::min(kTurned * moving_mass_ + kTurnedByAngle * angle, kTurnedSmall * angle);
+    const double turned = std::min((kTurned + 4.0 * additions_) * moving_mass_ + (kTurnedByAngle + additions_) * angle,
+                                   (kTurnedSmall + 4.0 * additions_) * angle);
     return kUnitRoundoff * (std::min(y * y * quadratic_, 4.0 * constant_ + y * linear_) + turned);
 }
 
 double WindowedTransform::whole_error(double y) const noexcept {
-    return kUnitRoundoff * (2.0 * constant_ + 8.0 + kTurned + y * (linear_ + kTurnedByAngle * moving_absolute_));
+    return kUnitRoundoff * (2.0 * constant_ + 8.0 + kTurned + 6.0 * additions_ +
+                            y * (linear_ + (kTurnedByAngle + additions_) * moving_absolute_));
 }
 
 }  // namespace renyi

@@ -40,7 +40,7 @@ private:
     mutable std::vector<double> block_cosine_, block_sine_;
     double moments_[windowed::kMoments];
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
-    double still_mass_ = 0.0, still_mean_ = 0.0;
+    double still_mass_ = 0.0, still_mean_ = 0.0, additions_ = 0.0;
     double moving_mass_ = 0.0, moving_mean_ = 0.0, moving_absolute_ = 0.0;  // weight, E d and E |d|
 };
 
