@@ -97,10 +97,13 @@ class CurveAccountant(Accountant[Part]):
         else:
             (remove,) = self._directions(direction)
             tested, other = [curves.get(remove, both[0])], [curves.get(not remove, both[0])]
-        half = float(worse_epsilons(both, np.array([0.5]))[0])
         rtol = 1e-5 if self._curves.contents()[1] else 1e-8  # lattices are no more accurate
         result = beta_from_curves(
-            flat, partial(worse_deltas, tested), partial(worse_deltas, other), half, rtol
+            flat,
+            partial(worse_deltas, tested),
+            partial(worse_deltas, other),
+            lambda: float(worse_epsilons(both, np.array([0.5]))[0]),
+            rtol,
         )
         return result.reshape(shape) if shape else float(result[0])
 

@@ -53,19 +53,28 @@ public:
         contour_.repeat(times);
         splits_.clear();
         last_line_.reset();
+        held_ = {};
         mirror_.reset();
     }
 
-    // Where `known` certainly is enough, it is the upper end.
+    // Where `known` is a number that certainly is enough, it is the upper end.
     Bracket delta(double epsilon, double known);
     Bracket epsilon(double delta, double known);
     double rough_delta(double epsilon) const noexcept;
 
 private:
     bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
+    // (epsilon, delta) holds, and with it all pairs of larger numbers.
+    struct Held {
+        double epsilon = kInfinity, delta = kInfinity;
+    };
+    bool is_held(double epsilon, double delta) const noexcept {
+        return epsilon >= held_.epsilon && delta >= held_.delta;
+    }
     bool is_enough(double epsilon, double delta) const noexcept {
         return epsilon > 0.0 && delta > 0.0 && rough_delta(epsilon) <= delta;
     }
+    Bracket new_delta(double epsilon, Bracket answer);
     Bracket split_delta(double epsilon);
     Bracket split_epsilon(double delta);
     Bracket new_epsilon(double delta);
@@ -74,9 +83,6 @@ private:
     Bracket placed_epsilon(double delta) const noexcept;
     const PlacedSplit* nearest_split(double epsilon) const noexcept;
     const SplitSum& place_split(double epsilon, double log_delta);
-    void remember(Bracket found) noexcept {
-        if (found.lower > 0.0 && narrow(found, kNear)) last_ = 0.5 * (found.lower + found.upper);
-    }
 
     SortedSteps c_{};
     Contour contour_;
@@ -84,6 +90,7 @@ private:
     std::optional<Contour> last_line_;     // of kLastEffort
     std::unique_ptr<CurveSolver> mirror_;  // of the other direction, at -epsilon
     double last_ = 0.0;                    // about the epsilon that was answered last
+    Held held_;                            // by the last answer
     SampledPair pair_;
     Direction direction_;
 };
@@ -134,10 +141,12 @@ Bracket CurveSolver::mirrored_delta(double epsilon) {
     return mirrored(epsilon, mirror_->split_delta(-epsilon));
 }
 
-// From the last answer on.
+// From the last answer on; no bracket where delta there is wide. Next to 0 epsilon itself is, relatively.
 Bracket CurveSolver::placed_epsilon(double delta) const noexcept {
     const PlacedSplit* split = last_ > 0.0 ? nearest_split(last_) : nullptr;
-    return split ? split->sum.epsilon(delta, last_) : kNoBracket;
+    if (!split) return kNoBracket;
+    const Bracket found = split->sum.epsilon(delta, last_);
+    return narrow(split->sum.delta(found.upper), kServes) ? found : kNoBracket;
 }
 
 Bracket CurveSolver::split_delta(double epsilon) {
@@ -173,16 +182,26 @@ Bracket CurveSolver::split_epsilon(double delta) {
 
 Bracket CurveSolver::delta(double epsilon, double known) {
     if (const std::optional<Bracket> closed = closed_delta(c_, pair_, epsilon)) return *closed;
+    if (is_held(epsilon, known)) return {0.0, known};
     Bracket answer = placed_delta(epsilon);
-    if (narrow(answer, kServes)) return answer;
-    if (is_enough(epsilon, known)) return {0.0, known};
+    if (!narrow(answer, kServes)) {
+        if (is_enough(epsilon, known)) return {0.0, known};
+        answer = new_delta(epsilon, answer);
+    }
+    held_ = {epsilon, answer.upper};
+    return answer;
+}
+
+Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     if (replaces()) return split_delta(epsilon);
     const PlacedSplit* near = nearest_split(epsilon);
-    const bool line_served = !near || relative_distance(near->epsilon, epsilon) > kFar;
-    if (line_served && contour_.place_for_epsilon(epsilon)) answer = common(answer, contour_.delta(epsilon));
+    const bool line_may_serve = !near || relative_distance(near->epsilon, epsilon) > kFar;
+    if (line_may_serve && contour_.place_for_epsilon(epsilon)) answer = common(answer, contour_.delta(epsilon));
+    if (mirror_) answer = common(answer, mirrored_delta(epsilon));
     if (narrow(answer, kUseful)) return answer;
     answer = common(answer, split_delta(epsilon));
-    if (!narrow(answer, kUseful) && direction_ == Direction::add) answer = common(answer, mirrored_delta(epsilon));
+    if (!narrow(answer, kUseful) && direction_ == Direction::add && !mirror_)
+        answer = common(answer, mirrored_delta(epsilon));
     if (!narrow(answer, kUseful))
         answer = common(answer, {plain_lower(c_, direction_, epsilon), plain_upper(c_, direction_, epsilon)});
     if (!narrow(answer, kUseful)) {
@@ -194,14 +213,15 @@ Bracket CurveSolver::delta(double epsilon, double known) {
 
 Bracket CurveSolver::epsilon(double delta, double known) {
     if (const std::optional<Bracket> closed = closed_epsilon(c_, pair_, delta)) return *closed;
+    if (is_held(known, delta)) return {-kInfinity, known};
     Bracket answer = contour_.epsilon(delta);
-    if (!narrow(answer, kNarrow)) answer = placed_epsilon(delta);
     if (!narrow(answer, kNarrow)) {
         if (is_enough(known, delta)) return {-kInfinity, known};
-        remember(answer);
-        answer = new_epsilon(delta);
+        answer = placed_epsilon(delta);
     }
-    remember(answer);
+    if (std::isnan(answer.lower)) answer = new_epsilon(delta);
+    if (answer.lower > 0.0 && narrow(answer, kNear)) last_ = 0.5 * (answer.lower + answer.upper);
+    held_ = {answer.upper, delta};
     return answer;
 }
 
@@ -230,12 +250,12 @@ PrivacyCurve::~PrivacyCurve() = default;
 
 void PrivacyCurve::delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers) {
     for (std::size_t i = 0; i < epsilons.size(); ++i)
-        answers[i] = solver_->delta(epsilons[i], known.empty() ? 0.0 : known[i]);
+        answers[i] = solver_->delta(epsilons[i], known.empty() ? -kInfinity : known[i]);
 }
 
 void PrivacyCurve::epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers) {
     for (std::size_t i = 0; i < deltas.size(); ++i)
-        answers[i] = solver_->epsilon(deltas[i], known.empty() ? 0.0 : known[i]);
+        answers[i] = solver_->epsilon(deltas[i], known.empty() ? -kInfinity : known[i]);
 }
 
 double PrivacyCurve::rough_delta(double epsilon) const noexcept { return solver_->rough_delta(epsilon); }
@@ -250,7 +270,7 @@ void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const Sam
             all.push_back(s);
         }
         solver.set(all, t);
-        *answers++ = solver.epsilon(delta, 0.0);
+        *answers++ = solver.epsilon(delta, -kInfinity);
     }
 }
 
