@@ -105,7 +105,7 @@ def test_next_to_one():
     """Chernoff's bound of 1 - delta: at most exp(epsilon / 2 - k mu^2 / 8) for Gaussian steps."""
     for adjacency in ("add_remove", "replace_one"):
         low, high = composed((0.99, 1.5, 10**9), adjacency=adjacency).get_delta_bounds(10.0)
-        assert (low, high) == (1.0, 1.0)
+        assert 1 - 2**-52 <= low < high == 1
 
 
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])

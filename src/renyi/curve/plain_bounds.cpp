@@ -149,13 +149,19 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     return bound * (1.0 + 0x1p-48) + kSmallestNormal;
 }
 
-// Ends at which the bounds of delta certainly are on one side.
-Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+// Basic composition, the largest loss, and that of a single step.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
     if (direction == Direction::add) answer.upper = std::min(answer.upper, c.largest_loss);
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0)
             answer.lower = std::max(answer.lower, single_step_epsilon({s.q, s.sigma, direction}, delta).lower);
+    return answer;
+}
+
+// Ends at which the bounds of delta certainly are on one side.
+Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_seen(c, delta));
     if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
     const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };

@@ -18,6 +18,8 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
 // An upper bound of delta(0), the total variation, which tells where epsilon is 0.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
+// Of epsilon: what takes no search, and what does.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 
 }  // namespace renyi

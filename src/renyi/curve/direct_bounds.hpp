@@ -11,9 +11,9 @@
 
 namespace renyi {
 
-class QuickBounds {
+class DirectBounds {
 public:
-    QuickBounds(const SortedSteps& c, SampledPair pair) : c_(c), pair_(pair) {}
+    DirectBounds(const SortedSteps& c, SampledPair pair) : c_(c), pair_(pair) {}
 
     // Of delta, [0, 1] where it may not be next to 1.
     Bracket delta_near_one(double epsilon);
