@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import real_of
-from renyi.pld._bounds import MAX_POINTS, Composition
-from renyi.pld._cells import ROUNDING, Array, summed
-from renyi.pld._distribution import Part
-from renyi.pld._layout import common_step
+from renyi.pld._composition import MAX_POINTS, Composition
+from renyi.pld._distribution import Array, Part
 
 __all__ = ["beta_lower", "discrete_tradeoff"]
 
