@@ -8,14 +8,20 @@
 
 namespace renyi {
 
+// Where a pair is known only by one that dominates it and one that it dominates, they are its sides.
+enum class Side { lower, upper };
+
 class Pair {
 public:
     virtual ~Pair() = default;
 
-    // Spans whose losses are as fine as asked for, in no particular order.
+    // Spans whose losses are as fine as asked for, in no particular order. What underflows counts as infinite or null.
     virtual Spans spans(Side side, const Fineness& fineness) const = 0;
 
-    // Whether (P, Q) and (Q, P) have one profile.
+    // Whether the sides differ.
+    virtual bool two_sided() const noexcept { return false; }
+
+    // Whether (P, Q) and (Q, P) are known to have one profile.
     virtual bool symmetric() const noexcept { return false; }
 
 protected:

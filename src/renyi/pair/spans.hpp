@@ -12,31 +12,36 @@
 // the signs, and a Poisson sample ((1-s) Q + s P, Q) moves all three losses by l -> log(1 + s (e^l - 1)).
 #pragma once
 
-#include <cstddef>
 #include <vector>
+
+#include "renyi/fp/bracket.hpp"
 
 namespace renyi {
 
-// Which bound the masses are rounded for: scaling p and q together up raises H, down lowers it.
-enum class Side { lower, upper };
-
-struct Spans {
-    std::vector<double> low, mean, high;  // of the loss
-    std::vector<double> p, q;             // masses, p = q e^mean, rounded to the side
-    double infinite = 0.0;                // P-mass where Q vanishes, rounded to the side
-    double null = 0.0;                    // Q-mass where P vanishes, rounded up; the lower side never reads it as mass
-    double drift = 0.0;                   // no loss is wrong by more, absolutely
-
-    std::size_t size() const noexcept { return p.size(); }
-    void add(double lowest, double middle, double highest, double p_mass, double q_mass);
-    void append(const Spans& other);
+struct Span {
+    double low, mean, high;  // losses, each wrong by loss_error at most
+    double p, q;             // masses; p = q e^mean
+    double mass_error;       // relative, of both masses together: p/q is as good as the mean
+    double loss_error;
 };
 
-// Whether a span of losses is narrow enough to stay undivided.
+struct Spans {
+    std::vector<Span> spans;
+    Bracket infinite{0.0, 0.0};  // P-mass where Q vanishes
+    Bracket null{0.0, 0.0};      // Q-mass where P vanishes
+};
+
+// Whether losses in [low, high] are close enough to stay in one span.
 class Fineness {
 public:
     virtual ~Fineness() = default;
     virtual bool is_fine(double low, double high) const noexcept = 0;
+};
+
+// Everything is: the fewest spans, whose masses are as good as those of the finest.
+class Coarse final : public Fineness {
+public:
+    bool is_fine(double, double) const noexcept override { return true; }
 };
 
 }  // namespace renyi
