@@ -35,7 +35,7 @@ double sum_of(const double* a, std::size_t n) noexcept;  // a >= 0
 // Sum of a[i] e^(slope (first + step i) - top), a >= 0. An exponent below -708 counts as that: the sum is not too small.
 double exponential_sum(const double* a, std::size_t n, double slope, double first, double step, double top) noexcept;
 
-// Sums of a[i] w[i] and a[i] v[i] for a, w, v >= 0 and n <= 256, without compensation.
+// Sums of a[i] w[i] and a[i] v[i] for n <= 256, to 22 u of the sums of the moduli.
 struct TwoSums {
     double first, second;
 };

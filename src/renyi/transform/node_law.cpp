@@ -60,9 +60,11 @@ void NodeLawArrays::reserve(std::size_t n) {
 }
 
 NodeLaw NodeLawArrays::law(double count) {
-    above_.resize(logs_.size());
-    double sum = 0.0;
-    for (std::size_t i = logs_.size(); i-- > 0;) above_[i] = sum += std::exp(logs_[i]);
+    if (above_.size() != logs_.size()) {
+        above_.resize(logs_.size());
+        double sum = 0.0;
+        for (std::size_t i = logs_.size(); i-- > 0;) above_[i] = sum += std::exp(logs_[i]);
+    }
     return {logs_, losses_, above_, count, 0};
 }
 
@@ -72,6 +74,8 @@ NodeLawArrays NodeLawArrays::of(const Lattice& lattice, std::span<const double> 
     for (std::size_t i = 0; i < masses.size(); ++i) {
         if (masses[i] > 0.0) found.add(masses[i], lattice.loss(i));
     }
+    found.above_ = found.logs_;
+    for (std::size_t i = found.above_.size(); i-- > 1;) found.above_[i - 1] += found.above_[i];
     log_masses(found.logs_.data(), found.logs_.size(), found.logs_.data());
     return found;
 }

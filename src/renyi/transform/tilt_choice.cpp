@@ -12,6 +12,7 @@ namespace {
 double largest_slope(const NodeLaws& laws) {
     double widest = 1e-300;
     for (const NodeLaw& law : laws) {
+        if (law.size() == 0) continue;
         widest = std::max({widest, std::fabs(law.losses.front()), std::fabs(law.losses.back())});
     }
     return 2000.0 / widest;
