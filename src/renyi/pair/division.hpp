@@ -58,29 +58,57 @@ Span integrated(double start, double end, const Rule& rule, const At& at, double
         gained -= large * fall;
     }
     double beyond = 0.0;  // |mean| - |near|
-    if (mass > 0.0) beyond = gained < 0.5 * mass ? -lane_log1p(-gained / mass) : lane_log(mass / std::max(kept, 1e-300));
+    if (mass > 0.0)
+        beyond = gained < 0.5 * mass ? -lane_log1p(-gained / mass) : lane_log(mass / std::max(kept, 1e-300));
     beyond = std::min(beyond, high - low);
     const double mean = positive ? near + beyond : near - beyond;
     const double large = mass * length, small = large * deep_exp(-std::fabs(mean));
     const double error = loss_error + kUnitRoundoff * (16.0 * beyond + 2.0 * std::fabs(mean));
-    return {low,   mean,
-            high,  positive ? large : small,
-            positive ? small : large, mass_error + (24.0 + 2.0 * std::fabs(mean)) * kUnitRoundoff, error};
+    return {low,
+            mean,
+            high,
+            positive ? large : small,
+            positive ? small : large,
+            mass_error + (24.0 + 2.0 * std::fabs(mean)) * kUnitRoundoff,
+            error};
 }
 
-// Halves [start, end] until the losses at the ends of every part are close enough; emit(part's start, part's end).
+// About where the loss, monotone on the part, takes a value inside it: a few steps of false position.
+struct Part {
+    double start, end, first, last;  // the losses at its ends
+};
+template <class Loss>
+double place_of(double value, const Part& part, const Loss& loss) {
+    double a = part.start, b = part.end, at_a = part.first - value, at_b = part.last - value, found = 0.5 * (a + b);
+    for (int turn = 0; turn < 8 && at_a != at_b; ++turn) {
+        found = a + (b - a) * (at_a / (at_a - at_b));
+        const double here = loss(found) - value;
+        if (std::fabs(here) <= 1e-9 * std::fabs(part.last - part.first)) break;
+        if ((here > 0.0) == (at_a > 0.0)) {
+            a = found;
+            at_a = here;
+            at_b *= 0.5;
+        } else {
+            b = found;
+            at_b = here;
+            at_a *= 0.5;
+        }
+    }
+    return found;
+}
+
+// Divides [start, end] where the losses are to be divided; emit(part's start, part's end).
 template <class Loss, class Emit>
 void divide(double start, double end, const Loss& loss, const Fineness& fineness, const Emit& emit) {
-    struct Part {
-        double start, end, first, last;
-    };
     std::vector<Part> waiting{{start, end, loss(start), loss(end)}};
     while (!waiting.empty()) {
         const Part part = waiting.back();
         waiting.pop_back();
-        const double middle = 0.5 * (part.start + part.end);
-        const bool divisible = part.start < middle && middle < part.end;
-        if (!divisible || fineness.is_fine(std::min(part.first, part.last), std::max(part.first, part.last))) {
+        const double cut = fineness.cut(std::min(part.first, part.last), std::max(part.first, part.last));
+        double middle = part.end;
+        if (cut == kAnywhere) middle = 0.5 * (part.start + part.end);
+        if (std::isfinite(cut)) middle = place_of(cut, part, loss);
+        if (!(part.start < middle && middle < part.end)) {
             emit(part.start, part.end);
             continue;
         }

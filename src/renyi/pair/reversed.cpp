@@ -1,5 +1,7 @@
 #include "renyi/pair/reversed.hpp"
 
+#include <cmath>
+
 namespace renyi {
 
 namespace {
@@ -7,7 +9,10 @@ namespace {
 class Mirrored final : public Fineness {
 public:
     explicit Mirrored(const Fineness& base) : base_(base) {}
-    bool is_fine(double low, double high) const noexcept override { return base_.is_fine(-high, -low); }
+    double cut(double low, double high) const noexcept override {
+        const double found = base_.cut(-high, -low);
+        return std::isfinite(found) ? -found : found;
+    }
 
 private:
     const Fineness& base_;

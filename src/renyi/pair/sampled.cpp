@@ -12,11 +12,18 @@ namespace {
 class Moved final : public Fineness {
 public:
     Moved(const Fineness& base, double rate) : base_(base), rate_(rate) {}
-    bool is_fine(double low, double high) const noexcept override {
-        return base_.is_fine(sampled_loss(rate_, low), sampled_loss(rate_, high));
+    double cut(double low, double high) const noexcept override {
+        const double found = base_.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
+        return std::isfinite(found) ? unsampled(found) : found;
     }
 
 private:
+    // The loss that is moved there, about.
+    double unsampled(double loss) const noexcept {
+        if (loss > 700.0) return loss - std::log(rate_);
+        return std::log1p(std::expm1(loss) / rate_);
+    }
+
     const Fineness& base_;
     double rate_;
 };

@@ -31,17 +31,20 @@ struct Spans {
     Bracket null{0.0, 0.0};      // Q-mass where P vanishes
 };
 
-// Whether losses in [low, high] are close enough to stay in one span.
+// Where a span of losses is to be divided.
 class Fineness {
 public:
     virtual ~Fineness() = default;
-    virtual bool is_fine(double low, double high) const noexcept = 0;
+    // A loss inside (low, high), nearly met where the loss can be inverted; kFine or kAnywhere.
+    virtual double cut(double low, double high) const noexcept = 0;
 };
 
-// Everything is: the fewest spans, whose masses are as good as those of the finest.
+constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
+
+// Everything is fine: the fewest spans, whose masses are as good as those of the finest.
 class Coarse final : public Fineness {
 public:
-    bool is_fine(double, double) const noexcept override { return true; }
+    double cut(double, double) const noexcept override { return kFine; }
 };
 
 }  // namespace renyi

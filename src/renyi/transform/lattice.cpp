@@ -20,18 +20,26 @@ namespace renyi {
 
 namespace {
 
-constexpr double kPartsOfStep = 4.0;
+constexpr double kOnEdge = 1e-6;  // of a half-cell: so much of it may lie beyond its edge
+constexpr double kFew = 6.0;      // half-cells, on which a loss is nearly linear
 
-class WithinSteps final : public Fineness {
+// Divides losses at the nodes and half-way between them.
+class AtHalfCells final : public Fineness {
 public:
-    explicit WithinSteps(const Lattice& lattice)
-        : width_(lattice.step / kPartsOfStep), first_(lattice.loss(0)), last_(lattice.loss(lattice.size() - 1)) {}
-    bool is_fine(double low, double high) const noexcept override {
-        return high - low <= width_ || high <= first_ || low >= last_;
+    explicit AtHalfCells(const Lattice& lattice)
+        : half_(0.5 * lattice.step),
+          offset_(lattice.offset),
+          first_(2.0 * static_cast<double>(lattice.first)),
+          last_(2.0 * static_cast<double>(lattice.last)) {}
+    double cut(double low, double high) const noexcept override {
+        const double start = std::max(std::floor((low - offset_) / half_ + kOnEdge) + 1.0, first_);
+        const double end = std::min(std::ceil((high - offset_) / half_ - kOnEdge) - 1.0, last_);
+        if (!(start <= end)) return kFine;
+        return end - start > kFew ? kAnywhere : offset_ + half_ * std::floor(0.5 * (start + end));
     }
 
 private:
-    double width_, first_, last_;
+    double half_, offset_, first_, last_;
 };
 
 // Where losses lie among the nodes, and the sums made there.
@@ -209,7 +217,7 @@ private:
 }  // namespace
 
 LatticePair discretise(const Pair& pair, const Lattice& lattice) {
-    const WithinSteps fineness(lattice);
+    const AtHalfCells fineness(lattice);
     Above above(lattice);
     Below below(lattice);
     const Spans over = pair.spans(Side::upper, fineness);
