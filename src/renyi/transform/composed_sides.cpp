@@ -23,9 +23,9 @@ struct Setting {
     const LossLayout& layout;
     Tilt tilt;
     TiltWindow reach;
-    std::int64_t lowest = 0, highest = 0;  // nodes of the composition
-    DoubleDouble offset{0.0, 0.0};
-    double offset_terms = 0.0;
+    std::int64_t lowest, highest;  // nodes of the composition
+    DoubleDouble offset;
+    double offset_terms;
     std::vector<std::size_t> bulks;
 };
 
@@ -42,7 +42,7 @@ Tilt tilt_for(double theta, std::int64_t longest) {
 }
 
 Setting setting_of(const LossLayout& layout, const TiltWindow& reach, double limit) {
-    Setting s{layout, tilt_for(reach.slope * layout.step(), layout.longest()), reach};
+    Setting s{layout, tilt_for(reach.slope * layout.step(), layout.longest()), reach, 0, 0, {0.0, 0.0}, 0.0, {}};
     for (std::size_t i = 0; i < layout.pairs().size(); ++i) {
         const Lattice& lattice = layout.pairs()[i].lattice;
         const std::int64_t count = layout.count(i);

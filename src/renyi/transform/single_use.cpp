@@ -10,12 +10,12 @@ namespace renyi {
 
 namespace {
 
-// Divides only the span around epsilon.
-class Around final : public Fineness {
+// Cuts at epsilon alone, unless it is as good as an end.
+class At final : public Fineness {
 public:
-    explicit Around(double epsilon) noexcept : epsilon_(epsilon), least_(4.0 * kUnitRoundoff * std::fabs(epsilon)) {}
-    bool is_fine(double low, double high) const noexcept override {
-        return epsilon_ <= low || high <= epsilon_ || high - low <= least_;
+    explicit At(double epsilon) noexcept : epsilon_(epsilon), least_(8.0 * kUnitRoundoff * std::fabs(epsilon)) {}
+    double cut(double low, double high) const noexcept override {
+        return low + least_ < epsilon_ && epsilon_ < high - least_ ? epsilon_ : kFine;
     }
 
 private:
@@ -23,19 +23,18 @@ private:
 };
 
 // A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
-// its mean's value, and from above by the share of p at its higher end.
+// its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end.
 double of_span(const Span& span, double epsilon, Side side) noexcept {
     if (epsilon >= span.high) return 0.0;
-    if (epsilon <= span.low || side == Side::lower) {
-        return epsilon < span.mean ? span.p * -std::expm1(epsilon - span.mean) : 0.0;
-    }
+    const auto from = [&](double start) { return start < span.mean ? span.p * -std::expm1(start - span.mean) : 0.0; };
+    if (epsilon <= span.low || side == Side::lower) return from(epsilon);
     const double share = std::min(std::expm1(span.low - span.mean) / std::expm1(span.low - span.high), 1.0);
-    return span.p * share * -std::expm1(epsilon - span.high);
+    return std::min(span.p * share * -std::expm1(epsilon - span.high), from(span.low));
 }
 
 double bound(const Pair& pair, double epsilon, double drift, Side side) {
     const double sign = side == Side::upper ? 1.0 : -1.0;
-    const Spans found = pair.spans(side, Around(epsilon));
+    const Spans found = pair.spans(side, At(epsilon));
     DoubleDouble sum{side == Side::upper ? found.infinite.upper : found.infinite.lower, 0.0};
     for (const Span& span : found.spans) {
         // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
