@@ -45,10 +45,7 @@ LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<Los
         step_ = std::min(widest / static_cast<double>(std::min(kCoarse, max_points / 2)), kWidestStep);
         step_ = std::max({step_, 1e-13 * farthest, 1e-280});
         const auto paired = std::ranges::find_if(outlines, [](const LossOutline& o) { return o.atoms.size() > 1; });
-        if (paired != outlines.end()) {
-            const double apart = std::fabs(paired->atoms[0].loss - paired->atoms[1].loss);
-            if (apart >= step_) quantum_ = apart;
-        }
+        if (paired != outlines.end()) quantum_ = std::fabs(paired->atoms[0].loss - paired->atoms[1].loss);
     }
     *this = with_step(step_, ranges_);
 }
@@ -76,20 +73,19 @@ OwnedLaws LossLayout::laws(Side side) const {
 }
 
 LossLayout LossLayout::with_step(double step, const std::vector<LossRange>& ranges) const {
-    LossLayout found = *this;
-    found.step_ = quantum_ ? *quantum_ / std::ceil(*quantum_ / step - 1e-9) : step;
-    found.ranges_ = ranges;
-    found.discretise_all();
-    return found;
+    return made(step <= quantum_ ? quantum_ / std::ceil(quantum_ / step - 1e-9) : step, ranges);
 }
 
 LossLayout LossLayout::coarsened(double step) const {
-    if (!quantum_) return with_step(step, ranges_);
-    const double parts = std::floor(*quantum_ / step);
-    if (parts > 0.0) return with_step(*quantum_ / parts, ranges_);
+    return made(step <= quantum_ ? quantum_ / std::floor(quantum_ / step) : step, ranges_);
+}
+
+LossLayout LossLayout::made(double step, const std::vector<LossRange>& ranges) const {
     LossLayout found = *this;
-    found.quantum_.reset();
-    return found.with_step(step, ranges_);
+    found.step_ = step;
+    found.ranges_ = ranges;
+    found.discretise_all();
+    return found;
 }
 
 LossLayout LossLayout::cropped(const std::vector<LossRange>& ranges) const {
