@@ -114,8 +114,9 @@ bool LossComposition::is_near(Bracket epsilons) const {
 }
 
 bool LossComposition::is_tight(Bracket epsilons, double delta) const {
+    // Between the ends delta falls by the gap of both sides, and as much again.
     return std::ranges::any_of(solved_, [&](const ComposedSides& sides) {
-        return sides.upper.delta(epsilons.upper) - sides.lower.delta(epsilons.lower) <= rtol_ * delta;
+        return sides.upper.delta(epsilons.lower) - sides.lower.delta(epsilons.upper) <= 2.0 * rtol_ * delta;
     });
 }
 
