@@ -160,3 +160,6 @@ cdef class Pair:
         cdef LatticePair found = cpp_discretise(self.pair.get()[0], Lattice(step, offset, first, last))
         upper, lower = np.array(found.upper), np.array(found.lower)
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
+
+
+include "loss_composition.pxi"
