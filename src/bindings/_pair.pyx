@@ -28,10 +28,6 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         vector[Span] spans
         Bracket infinite
         Bracket null
-    cdef cppclass CppPair "renyi::Pair":
-        cbool two_sided()
-        cbool symmetric()
-    ctypedef shared_ptr[const CppPair] PairPointer
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
@@ -96,8 +92,6 @@ cdef Pair wrapped(PairPointer pair):
 
 cdef class Pair:
     """A pair of distributions seen through its privacy loss; immutable, made by the static methods."""
-
-    cdef PairPointer pair
 
     def __init__(self):
         raise TypeError("made by the static methods of Pair")

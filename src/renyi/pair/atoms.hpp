@@ -9,7 +9,9 @@ namespace renyi {
 
 class AtomsPair final : public Pair {
 public:
-    AtomsPair(Spans atoms, bool symmetric) : atoms_(std::move(atoms)), symmetric_(symmetric) {}
+    AtomsPair(Spans atoms, bool symmetric) : atoms_(std::move(atoms)), symmetric_(symmetric) {
+        atoms_.unbounded_above = atoms_.unbounded_below = false;
+    }
 
     Spans spans(Side, const Fineness&) const override { return atoms_; }
     bool symmetric() const noexcept override { return symmetric_; }

@@ -12,6 +12,7 @@ ExponentialLoss ExponentialLoss::bounded_range(double epsilon) noexcept {
 // the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
 Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
     Spans found;
+    found.unbounded_above = found.unbounded_below = false;
     const double top = top_, loss_error = 2.0 * kUnitRoundoff * top, mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
     if (atoms_) {
         const double rest = 0.5 * deep_exp(-top);

@@ -25,6 +25,7 @@ Spans ReversedPair::spans(Side side, const Fineness& fineness) const {
     Spans found = base_->spans(side, Mirrored(fineness));
     for (Span& s : found.spans) s = {-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error};
     std::swap(found.infinite, found.null);
+    std::swap(found.unbounded_above, found.unbounded_below);
     return found;
 }
 

@@ -51,6 +51,7 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
     Spans found;
     if (rate_ == 0.0) {
         found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
+        found.unbounded_above = found.unbounded_below = false;
         return found;
     }
     found = base_->spans(side, Moved(fineness, rate_));
@@ -62,6 +63,7 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
                                4.0 * kUnitRoundoff * std::fabs(least)});
     }
     found.null = {0.0, 0.0};
+    found.unbounded_below = false;
     found.infinite = {rate_ * found.infinite.lower * (1.0 - 2.0 * kUnitRoundoff),
                       std::min(rate_ * found.infinite.upper * (1.0 + 2.0 * kUnitRoundoff) +
                                    (found.infinite.upper > 0.0 ? kNegligible : 0.0),

@@ -29,6 +29,8 @@ struct Spans {
     std::vector<Span> spans;
     Bracket infinite{0.0, 0.0};  // P-mass where Q vanishes
     Bracket null{0.0, 0.0};      // Q-mass where P vanishes
+    // Whether there may be losses beyond the spans, seen by neither P nor Q to speak of.
+    bool unbounded_above = true, unbounded_below = true;
 };
 
 // Where a span of losses is to be divided.
