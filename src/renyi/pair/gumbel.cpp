@@ -46,11 +46,11 @@ Spans GumbelPair::spans(Side, const Fineness& fineness) const {
     const auto loss = [top](double z) { return top - z; };
     divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
         const double a = part.start, w = part.end - part.start;
-        const double p = deep_exp(-(1.0 + r) * a) * -lane_expm1(-(1.0 + r) * w);
-        const double q = deep_exp(-r * a) * -lane_expm1(-r * w);
         const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
-        // The exponents are right to a few u, p's below kDeepest where it is seen.
-        const double mass_error = (32.0 + 8.0 * std::min((1.0 + r) * a, kDeepest)) * kUnitRoundoff;
+        const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
+        const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w), small = large * deep_exp(-std::fabs(mean));
+        const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;
+        const double mass_error = (32.0 + 8.0 * std::min(rate * a, kDeepest)) * kUnitRoundoff;
         const double loss_error = (4.0 * (top + std::fabs(mean)) + 64.0 * w) * kUnitRoundoff;
         found.spans.push_back({part.last, mean, part.first, p, q, mass_error, loss_error});
     });
