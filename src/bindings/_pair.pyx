@@ -30,10 +30,9 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         Bracket null
         cbool unbounded_above
         cbool unbounded_below
-    cdef cppclass CppPair "renyi::Pair":
-        cbool two_sided()
-        cbool symmetric()
-    ctypedef shared_ptr[const CppPair] PairPointer
+
+cdef extern from "renyi/pair/division.hpp" namespace "renyi" nogil:
+    Spans spans_at(const CppPair& pair, vector[double] losses)
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
@@ -59,6 +58,7 @@ cdef extern from * nogil:
     """
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/exponential_loss.hpp"
+    #include "renyi/pair/gaussian.hpp"
     #include "renyi/pair/generalised_gaussian.hpp"
     #include "renyi/pair/gumbel.hpp"
     #include "renyi/pair/mixed.hpp"
@@ -82,9 +82,6 @@ cdef extern from * nogil:
     renyi::PairPointer make_bounded_range(double epsilon) {
         return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::bounded_range(epsilon));
     }
-    renyi::PairPointer make_gaussian(double mu) {
-        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::gaussian(mu));
-    }
     renyi::PairPointer make_gaussian_mixture(const std::vector<double>& weights, const std::vector<double>& means,
                                              double sigma) {
         return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::mixture(weights, means, sigma));
@@ -97,7 +94,7 @@ cdef extern from * nogil:
     """
     PairPointer make_laplace(double scale)
     PairPointer make_bounded_range(double epsilon)
-    PairPointer make_gaussian(double mu)
+    PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
     PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
     PairPointer make_replaced_gaussian(double rate, double sigma)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
@@ -141,8 +138,6 @@ def _values(function, places):
 
 cdef class Pair:
     """A pair of distributions seen through its privacy loss; immutable, made by the static methods."""
-
-    cdef PairPointer pair
 
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
@@ -260,8 +255,18 @@ cdef class Pair:
         """Whether both orders are known to have one profile."""
         return self.pair.get().symmetric()
 
+    def spans(self, losses):
+        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
+        cdef Spans found = spans_at(self.pair.get()[0], losses)
+        rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
+        infinite, null = found.infinite, found.null
+        return np.array(rows), (infinite.lower, infinite.upper), (null.lower, null.upper)
+
     def discretised(self, double step, double offset, int64_t first, int64_t last):
         """Masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""
         cdef LatticePair found = cpp_discretise(self.pair.get()[0], Lattice(step, offset, first, last))
         upper, lower = np.array(found.upper), np.array(found.lower)
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
+
+
+include "loss_composition.pxi"

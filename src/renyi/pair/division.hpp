@@ -12,9 +12,10 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/pair/spans.hpp"
+#include "renyi/pair/pair.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -120,5 +121,8 @@ void divide(const Part& part, const Loss& loss, const Fineness& fineness, const 
     divide({part.start, middle.first, part.first, middle.second}, loss, fineness, emit);
     divide({middle.first, part.end, middle.second, part.last}, loss, fineness, emit);
 }
+
+// The spans of a pair, of its upper side, divided at increasing losses.
+Spans spans_at(const Pair& pair, const std::vector<double>& losses);
 
 }  // namespace renyi

@@ -27,7 +27,7 @@ double share_of_panel(double a, double b) noexcept {
     return half * (4.0 * d + 32.0 * half);
 }
 
-// log P(a < N < b), to 128u and 4u of itself.
+// log P(a < N < b), to 128u and 2u of itself.
 double log_normal(double a, double b) noexcept {
     if (a + b < 0.0) return log_normal(-b, -a);
     const double length = b - a;
@@ -54,8 +54,6 @@ double log_normal(double a, double b) noexcept {
 struct NormalMixtures::Sums {
     double top_p, top_q, p, q, loss;
 };
-
-NormalMixtures NormalMixtures::gaussian(double mu) { return NormalMixtures({{1.0, -0.5 * mu, 0.5 * mu}}, true); }
 
 NormalMixtures NormalMixtures::mixture(const std::vector<double>& weights, const std::vector<double>& means,
                                        double sigma) {
@@ -181,7 +179,7 @@ Span NormalMixtures::wide_span(const Part& part) const noexcept {
     const double p = deep_exp(log_p <= log_q ? log_q + mean : log_p);
     const double q = deep_exp(log_p <= log_q ? log_q : log_p - mean);
     const double loss_error = 2.0 * this->loss_error(part) +
-                              kUnitRoundoff * (256.0 + 8.0 * (std::fabs(log_p) + std::fabs(log_q)));
+                              kUnitRoundoff * (256.0 + 4.0 * (std::fabs(log_p) + std::fabs(log_q)));
     return {low, mean, high, p, q, kUnitRoundoff * (256.0 + 8.0 * std::fabs(std::max(log_p, log_q))), loss_error};
 }
 

@@ -13,10 +13,8 @@ struct NormalMove {
     double weight, from, to;
 };
 
-class NormalMixtures final : public Pair {
+class NormalMixtures : public Pair {
 public:
-    // (N(mu, 1), N(0, 1)), seen from the middle.
-    static NormalMixtures gaussian(double mu);
     // (sum_j w_j N(m_j, sigma^2), N(0, sigma^2)); positive weights of sum 1.
     static NormalMixtures mixture(const std::vector<double>& weights, const std::vector<double>& means, double sigma);
     // Replacing one record that takes part with probability q: ((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard
@@ -29,10 +27,11 @@ public:
     double loss(double x) const noexcept;
     OutputPoint at(double x, bool positive) const noexcept;
 
+protected:
+    NormalMixtures(std::vector<NormalMove> moves, bool symmetric);
+
 private:
     struct Sums;
-
-    NormalMixtures(std::vector<NormalMove> moves, bool symmetric);
 
     double centre(const NormalMove& move, bool of_p) const noexcept { return of_p ? move.to : move.from; }
     Sums sums(double x) const noexcept;
