@@ -28,6 +28,11 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         vector[Span] spans
         Bracket infinite
         Bracket null
+        cbool unbounded_above
+        cbool unbounded_below
+
+cdef extern from "renyi/pair/division.hpp" namespace "renyi" nogil:
+    Spans spans_at(const CppPair& pair, vector[double] losses)
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
@@ -54,9 +59,15 @@ cdef extern from * nogil:
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/exponential_loss.hpp"
     #include "renyi/pair/gaussian.hpp"
+    #include "renyi/pair/generalised_gaussian.hpp"
+    #include "renyi/pair/gumbel.hpp"
     #include "renyi/pair/mixed.hpp"
+    #include "renyi/pair/normal_mixtures.hpp"
     #include "renyi/pair/reversed.hpp"
     #include "renyi/pair/sampled.hpp"
+    #include "renyi/pair/skellam.hpp"
+    #include "renyi/pair/staircase.hpp"
+    #include "renyi/pair/student.hpp"
 
     namespace {
 
@@ -71,12 +82,26 @@ cdef extern from * nogil:
     renyi::PairPointer make_bounded_range(double epsilon) {
         return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::bounded_range(epsilon));
     }
+    renyi::PairPointer make_gaussian_mixture(const std::vector<double>& weights, const std::vector<double>& means,
+                                             double sigma) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::mixture(weights, means, sigma));
+    }
+    renyi::PairPointer make_replaced_gaussian(double rate, double sigma) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(rate, sigma));
+    }
 
     }  // namespace
     """
     PairPointer make_laplace(double scale)
     PairPointer make_bounded_range(double epsilon)
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
+    PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
+    PairPointer make_replaced_gaussian(double rate, double sigma)
+    PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
+    PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
+    PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
+    PairPointer skellam_noise "renyi::skellam_noise"(double variance, int shift)
+    PairPointer staircase_noise "renyi::staircase_noise"(double epsilon, double gamma)
     PairPointer make_atoms "make_pair<renyi::AtomsPair>"(Spans atoms, cbool symmetric)
     PairPointer make_reversed "make_pair<renyi::ReversedPair>"(PairPointer base)
     PairPointer make_sampled "make_pair<renyi::PoissonSampledPair>"(PairPointer base, double rate)
@@ -84,10 +109,31 @@ cdef extern from * nogil:
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
 
 
+cdef extern from "renyi/pair/tabulated.hpp" namespace "renyi" nogil:
+    enum class TableState:
+        wanting
+        finished
+        not_finite
+        not_smooth
+        too_large
+    cdef cppclass Table:
+        Table(double start, double end, vector[double] breaks, double tolerance)
+        vector[double] wanted()
+        TableState give(const double* log_p, const double* log_q)
+        PairPointer pair()
+
+
 cdef Pair wrapped(PairPointer pair):
     cdef Pair result = Pair.__new__(Pair)
     result.pair = move(pair)
     return result
+
+
+def _values(function, places):
+    found = np.ascontiguousarray(function(places), dtype=np.float64)
+    if found.shape != places.shape:
+        raise ValueError(f"log_p and log_q must return as many values as places, got shape {found.shape}")
+    return found
 
 
 cdef class Pair:
@@ -104,6 +150,7 @@ cdef class Pair:
             found.spans.push_back(Span(loss, loss, loss, p, q, mass_error, loss_error))
         found.infinite = Bracket(infinite[0], infinite[1])
         found.null = Bracket(null[0], null[1])
+        found.unbounded_above = found.unbounded_below = False
         return wrapped(make_atoms(found, symmetric))
 
     @staticmethod
@@ -120,6 +167,65 @@ cdef class Pair:
     def bounded_range(double epsilon):
         """What dominates every mechanism whose loss lies in some interval of length epsilon."""
         return wrapped(make_bounded_range(epsilon))
+
+    @staticmethod
+    def gaussian_mixture(weights, means, double sigma):
+        """(sum of w N(m, sigma^2), N(0, sigma^2))."""
+        return wrapped(make_gaussian_mixture(weights, means, sigma))
+
+    @staticmethod
+    def replaced_gaussian(double rate, double sigma):
+        """((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard deviation sigma."""
+        return wrapped(make_replaced_gaussian(rate, sigma))
+
+    @staticmethod
+    def generalised_gaussian(double shape, double scale):
+        """Noise of density proportional to e^(-(|x|/scale)^shape) on a query moved by 1."""
+        return wrapped(generalised_gaussian_noise(shape, scale))
+
+    @staticmethod
+    def student(double degrees, double scale):
+        """Student's t noise on a query moved by 1."""
+        return wrapped(student_noise(degrees, scale))
+
+    @staticmethod
+    def gumbel(double scale):
+        """Gumbel noise: P around 1, Q around 0."""
+        return wrapped(make_gumbel(scale))
+
+    @staticmethod
+    def skellam(double variance, int shift):
+        """Skellam noise on an integer moved by `shift`."""
+        return wrapped(skellam_noise(variance, shift))
+
+    @staticmethod
+    def staircase(double epsilon, double gamma):
+        """Staircase noise on a query moved by 1."""
+        return wrapped(staircase_noise(epsilon, gamma))
+
+    @staticmethod
+    def tabulated(log_p, log_q, double start, double end, breaks, double tolerance):
+        """Densities on an interval; integrals and values between the table's are right to `tolerance`."""
+        cdef Table* table = new Table(start, end, breaks, tolerance)
+        cdef const double[::1] p, q
+        cdef TableState state = TableState.wanting
+        try:
+            while state == TableState.wanting:
+                places = np.array(table.wanted())
+                p = _values(log_p, places)
+                q = _values(log_q, places)
+                with nogil:
+                    state = table.give(&p[0], &q[0])
+            if state == TableState.not_finite:
+                raise ValueError("log_p and log_q must be finite on the interval, got another value")
+            if state == TableState.not_smooth:
+                raise ValueError("log_p and log_q must be smooth between the breaks on the scale of "
+                                 "(end - start)/65536, got two orders of quadrature that differ")
+            if state == TableState.too_large:
+                raise ValueError("log_p and log_q must be of integral at most 1, got a larger one")
+            return wrapped(table.pair())
+        finally:
+            del table
 
     @staticmethod
     def mixed(weights, pairs):
@@ -148,6 +254,13 @@ cdef class Pair:
     def symmetric(self):
         """Whether both orders are known to have one profile."""
         return self.pair.get().symmetric()
+
+    def spans(self, losses):
+        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
+        cdef Spans found = spans_at(self.pair.get()[0], losses)
+        rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
+        infinite, null = found.infinite, found.null
+        return np.array(rows), (infinite.lower, infinite.upper), (null.lower, null.upper)
 
     def discretised(self, double step, double offset, int64_t first, int64_t last):
         """Masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""

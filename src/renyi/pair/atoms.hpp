@@ -9,9 +9,7 @@ namespace renyi {
 
 class AtomsPair final : public Pair {
 public:
-    AtomsPair(Spans atoms, bool symmetric) : atoms_(std::move(atoms)), symmetric_(symmetric) {
-        atoms_.unbounded_above = atoms_.unbounded_below = false;
-    }
+    AtomsPair(Spans atoms, bool symmetric) : atoms_(std::move(atoms)), symmetric_(symmetric) {}
 
     Spans spans(Side, const Fineness&) const override { return atoms_; }
     bool symmetric() const noexcept override { return symmetric_; }
