@@ -28,10 +28,6 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         vector[Span] spans
         Bracket infinite
         Bracket null
-    cdef cppclass CppPair "renyi::Pair":
-        cbool two_sided()
-        cbool symmetric()
-    ctypedef shared_ptr[const CppPair] PairPointer
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
@@ -153,8 +149,6 @@ cdef Pair wrapped(PairPointer pair):
 
 cdef class Pair:
     """A pair of distributions seen through its privacy loss; immutable, made by the static methods."""
-
-    cdef PairPointer pair
 
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
@@ -317,3 +311,6 @@ cdef class Pair:
         cdef LatticePair found = cpp_discretise(self.pair.get()[0], Lattice(step, offset, first, last))
         upper, lower = np.array(found.upper), np.array(found.lower)
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
+
+
+include "loss_composition.pxi"

@@ -15,6 +15,8 @@ public:
     bool two_sided() const noexcept override { return base_->two_sided(); }
     bool symmetric() const noexcept override { return base_->symmetric(); }
 
+    const PairPointer& base() const noexcept { return base_; }
+
 private:
     PairPointer base_;
 };
