@@ -15,6 +15,8 @@
 
 namespace renyi {
 
+constexpr double kTail = 1e-150;  // mass that is cut off at either end
+
 struct LossLaw {
     Side side;
     double step;
@@ -22,6 +24,8 @@ struct LossLaw {
     std::vector<double> p, q;  // q from below only
     double infinite, null;     // masses of only P and of only Q, rounded toward the side
     double error, drift;       // relative of the masses; absolute of the losses, from above
+    // From above: what was cut off, P-mass above and Q-mass below, and the ends of all losses, between which it lies.
+    double cut_above = 0.0, cut_below = 0.0, top = kInfinity, bottom = -kInfinity;
 };
 
 // Of one use, on a step for which it has about `points` nodes.

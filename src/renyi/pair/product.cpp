@@ -34,10 +34,26 @@ LossLaw composed(const std::vector<RepeatedPair>& parts, Side side) {
     return total;
 }
 
+// What was cut off, at the ends of the losses or beyond all.
+void add_ends(const LossLaw& law, bool bounded, Spans& found) {
+    const double above = law.cut_above + kNegligible, below = law.cut_below + kNegligible;
+    if (bounded) {
+        const double error = 32.0 * kUnitRoundoff;
+        found.spans.push_back({law.top, law.top, law.top, above, above * deep_exp(-law.top), error, 0.0});
+        found.spans.push_back({law.bottom, law.bottom, law.bottom, below * deep_exp(law.bottom), below, error, 0.0});
+    } else {
+        found.infinite.upper = std::min(found.infinite.upper + above, 1.0);
+        found.null.upper = std::min(found.null.upper + below, 1.0);
+    }
+}
+
 AtomsPair atoms_above(const std::vector<RepeatedPair>& parts) {
     const LossLaw law = composed(parts, Side::upper);
     Spans found;
-    found.infinite.upper = std::min(law.infinite + kNegligible, 1.0);
+    found.infinite.upper = law.infinite;
+    found.null.upper = law.null;
+    const bool bounded = std::isfinite(law.top - law.bottom);
+    add_ends(law, bounded, found);
     double others = 0.0;
     for (std::size_t i = 0; i < law.p.size(); ++i) {
         if (law.p[i] == 0.0) continue;
@@ -50,9 +66,9 @@ AtomsPair atoms_above(const std::vector<RepeatedPair>& parts) {
     const double error = law.error + law.drift + static_cast<double>(law.p.size() + 16) * kUnitRoundoff;
     const bool deep = law.step * static_cast<double>(law.first) < kDeepest;
     const double missing = deep ? std::max(1.0 - others, 0.0) + 2.0 * error : 0.0;
-    found.null.upper = std::min(std::max(law.null + kNegligible, missing), 1.0);
+    found.null.upper = std::min(std::max(found.null.upper, missing), 1.0);
     const bool symmetric = std::all_of(parts.begin(), parts.end(), [](const auto& p) { return p.pair->symmetric(); });
-    return AtomsPair(std::move(found), symmetric, false);
+    return AtomsPair(std::move(found), symmetric, bounded);
 }
 
 double log_ratio(double p, double q) noexcept { return lane_log(p) - lane_log(q); }
@@ -95,9 +111,9 @@ void add_blends(const Span& a, const Span& b, const Fineness& fineness, Spans& f
     const auto loss = [&](double u) { return log_ratio(mass(a.p, b.p, u), mass(a.q, b.q, u)); };
     const double error = std::max(a.mass_error, b.mass_error) + 4.0 * kUnitRoundoff;
     divide(0.0, 1.0, loss, fineness, [&](double start, double end) {
-        const double half = 0.5 * (end - start), u = 0.5 * (start + end);
+        const double width = end - start, u = 0.5 * (start + end);
         const double low = std::min(loss(start), loss(end)), high = std::max(loss(start), loss(end));
-        found.spans.push_back(outcome(half * mass(a.p, b.p, u), half * mass(a.q, b.q, u), low, high, error));
+        found.spans.push_back(outcome(width * mass(a.p, b.p, u), width * mass(a.q, b.q, u), low, high, error));
     });
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "renyi/fp/double_double.hpp"
 #include "renyi/pair/division.hpp"
 #include "renyi/pair/sampled.hpp"
 
@@ -54,7 +55,7 @@ Span above_zero(Span s) noexcept {
     }
     s.q = s.p * deep_exp(-s.mean);
     s.mass_error += (8.0 + 2.0 * std::fabs(s.mean)) * kUnitRoundoff;
-    s.loss_error = 0.0;
+    s.loss_error = error;
     return s;
 }
 
@@ -68,18 +69,19 @@ Spans SplicedPair::spans(Side, const Fineness& fineness) const {
     Spans found;
     found.infinite = found.null = all.infinite;
     found.unbounded_above = found.unbounded_below = all.unbounded_above;
-    double taken = all.infinite.upper, error = 0.0;
+    DoubleDouble taken{all.infinite.upper, 0.0};
+    double error = 0.0;
     for (const Span& span : all.spans) {
         const Span s = above_zero(span);
         if (s.p == 0.0) continue;
         found.spans.push_back(s);
-        found.spans.push_back({-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, 0.0});
-        taken += s.p + s.q;
+        found.spans.push_back({-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error});
+        taken = taken + s.p + s.q;
         error += (s.p + s.q) * s.mass_error;
     }
-    // One rounding for each addition of at most 1. Too much at 0 is harmless.
-    error += static_cast<double>(found.spans.size() + 4) * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
-    const double rest = std::max(1.0 - taken, 0.0) + error;
+    // Too much at 0 is harmless.
+    error += 4.0 * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
+    const double rest = std::max(1.0 - taken.hi, 0.0) + error;
     found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), 0.0});
     return found;
 }
