@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 import mpmath as mp
-
 from renyi._pair import LossComposition, Pair
 
 Law = dict[object, mp.mpf]
@@ -35,18 +35,18 @@ def squared(law: Law) -> Law:
 
 
 def noisy_sum(scale: float, reach: int) -> Callable[[Sequence[int]], Law]:
-    """Sums of integers with discrete Laplace noise, of which what lies beyond ``reach`` is one."""
+    """Sums of integers with discrete Laplace noise, cut at ``reach`` on each side."""
     ratio = mp.exp(-1 / mp.mpf(scale))
 
-    def law_of(batch: Sequence[int]) -> Law:
-        centre = sum(batch)
+    @cache
+    def law_around(centre: int) -> Law:
         inner = (1 - ratio) / (1 + ratio)
         law: Law = {x: inner * ratio ** abs(x - centre) for x in range(-reach + 1, reach)}
         law[-reach] = ratio ** (centre + reach) / (1 + ratio)
         law[reach] = ratio ** (reach - centre) / (1 + ratio)
         return law
 
-    return law_of
+    return lambda batch: law_around(sum(batch))
 
 
 def truncated_poisson(

@@ -6,7 +6,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 from pair_reference import bounds
-
 from renyi._pair import Pair
 
 EPSILONS = (0.0, 0.02, 0.3, 1.0)
@@ -65,7 +64,7 @@ def test_gaussians_are_one(mu: float, uses: int) -> None:
             x = mp.log(e)
             return mp.ncdf(total / 2 - x / total) - e * mp.ncdf(-total / 2 - x / total)
 
-        contained(Pair.product([(Pair.gaussian(mu), uses)]), profile, 1e-3)
+        contained(Pair.product([(Pair.gaussian(mu), uses)]), profile, 3e-3)
 
 
 def test_different_parts() -> None:

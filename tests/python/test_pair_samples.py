@@ -21,11 +21,10 @@ from pair_reference import (
     squared,
     truncated_poisson,
 )
-
 from renyi._pair import Pair
 
-SCALE, REACH = 1.5, 12
-EPSILONS = (-0.4, 0.0, 0.2, 0.6)
+SCALE, REACH = 1.5, 7
+EPSILONS = (-0.4, 0.0, 0.3)
 RECORDS = (-1, 0, 1)
 SLACK = mp.mpf("1e-25")  # of the arithmetic here
 
@@ -67,9 +66,10 @@ def others_of(count: int) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda x: (any(r != 0 for r in x), x != (-1,) * count))
 
 
-@pytest.mark.parametrize("q", [0.3, 0.9, 1.0])
-@pytest.mark.parametrize("limit", [1, 2, 3])
-@pytest.mark.parametrize("population", [1, 3, 4])
+@pytest.mark.parametrize(
+    ("q", "limit", "population"),
+    [(0.3, 1, 1), (0.3, 1, 3), (0.9, 1, 3), (0.3, 2, 3), (1.0, 2, 3), (0.9, 3, 3), (0.3, 2, 4)],
+)
 def test_truncated_poisson(q: float, limit: int, population: int) -> None:
     release = noisy_sum(SCALE, REACH)
     with mp.workdps(40):
@@ -163,17 +163,13 @@ def test_splices_of_an_asymmetric_base_are_one_pair_above_both_orders() -> None:
 def test_gumbel_like_lower_ends_are_attained() -> None:
     # Two uses of b = 4 sqrt(6)/pi at epsilon 1 give .0223065 and not what the splice gives.
     t = np.pi / (4.0 * np.sqrt(6.0))
-    uniform = np.linspace(0.0, 1.0, 4001)
-    # Gumbel noise: e^-x is exponential, and moving multiplies it by e^t.
-    tail = np.exp(-12.0 * uniform[::-1])
-    edges = -np.log(tail[:-1])
-    cdf = np.concatenate(([1.0], np.exp(-edges), [0.0]))
-    moved = np.concatenate(([1.0], np.exp(-edges * np.exp(t)), [0.0]))
-    p, q = (np.maximum(-np.diff(x), 0.0) for x in (moved, cdf))
+    # Gumbel noise merged into intervals: e^-x is exponential, and moving x multiplies it by e^-t.
+    ends = np.linspace(0.0, 30.0, 4001)
+    p, q = (-np.diff(np.append(np.exp(-ends * rate), 0.0)) for rate in (np.exp(t), 1.0))
     forward, back = Pair.discrete(p, q), Pair.discrete(q, p)
     larger = max((forward, back), key=lambda pair: bounds(pair, 0.3)[0])
     splice = Pair.spliced(larger, 1.0, larger)
     lower, upper = bounds(splice, 1.0, 2)
     assert lower <= 0.0223066
-    assert 0.02229 <= upper
+    assert upper >= 0.02229
     assert splice.symmetric is False

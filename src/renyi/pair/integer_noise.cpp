@@ -48,14 +48,14 @@ AtomsPair discrete_gaussian(double sigma, std::int64_t shift) {
         const std::int64_t end = std::min(start + block - 1, last);
         const double top = slope * (static_cast<double>(end) - centre);
         const double low = slope * (static_cast<double>(start) - centre);
-        double mass = 0.0, fallen = 0.0;
+        double mass = 0.0, apart = 0.0;
         for (std::int64_t x = start; x <= end; ++x) {
             const double p = deep_exp(-noise.exponent(static_cast<double>(x - shift)));
             mass += p;
-            fallen -= p * lane_expm1(-slope * static_cast<double>(end - x));
+            apart += p * lane_expm1(slope * static_cast<double>(end - x));
         }
+        const double mean = mass > 0.0 ? std::max(top - lane_log1p(apart / mass), low) : top;
         mass /= total;
-        const double mean = mass > 0.0 ? top + lane_log1p(-fallen / total / mass) : top;
         const double far = static_cast<double>(std::max(end - shift, shift - start));
         // Exponents right to 5u of themselves, masses to n u for n additions of decreasing terms; the sum to 64u.
         const double error =

@@ -42,16 +42,16 @@ void add_ends(const LossLaw& law, bool bounded, Spans& found) {
         found.spans.push_back({law.top, law.top, law.top, above, above * deep_exp(-law.top), error, 0.0});
         found.spans.push_back({law.bottom, law.bottom, law.bottom, below * deep_exp(law.bottom), below, error, 0.0});
     } else {
-        found.infinite.upper = std::min(found.infinite.upper + above, 1.0);
-        found.null.upper = std::min(found.null.upper + below, 1.0);
+        found.infinite.upper = std::min(law.infinite + above, 1.0);
+        found.null.upper = std::min(law.null + below, 1.0);
     }
 }
 
 AtomsPair atoms_above(const std::vector<RepeatedPair>& parts) {
     const LossLaw law = composed(parts, Side::upper);
     Spans found;
-    found.infinite.upper = law.infinite;
-    found.null.upper = law.null;
+    found.infinite = {law.infinite, law.infinite};  // this is the pair above, exactly
+    found.null = {law.null, law.null};
     const bool bounded = std::isfinite(law.top - law.bottom);
     add_ends(law, bounded, found);
     double others = 0.0;
