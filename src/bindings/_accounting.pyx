@@ -16,6 +16,8 @@ from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 
+from renyi._pair cimport Pair, PairPointer
+
 include "counted_steps.pxi"
 
 
@@ -42,6 +44,9 @@ cdef extern from "renyi/mechanism/renyi_curve.hpp" namespace "renyi" nogil:
         double largest_order()
         double largest_loss()
     ctypedef shared_ptr[const Curve] CurvePointer
+
+cdef extern from "renyi/transform/pair_curve.hpp" namespace "renyi" nogil:
+    CurvePointer pair_curve "renyi::curve_of"(const PairPointer&)
 
 cdef extern from "renyi/mechanism/loss_pair.hpp" namespace "renyi" nogil:
     cdef cppclass LossPair(Curve):
@@ -91,6 +96,7 @@ cdef extern from * nogil:
     #include "renyi/mechanism/composed_curve.hpp"
     #include "renyi/mechanism/fixed_size_bound.hpp"
     #include "renyi/mechanism/gumbel.hpp"
+    #include "renyi/mechanism/larger_curve.hpp"
     #include "renyi/mechanism/linear_curve.hpp"
     #include "renyi/mechanism/loss_pair.hpp"
     #include "renyi/mechanism/mixture_bound.hpp"
@@ -149,6 +155,7 @@ cdef extern from * nogil:
     CurvePointer sampled_pair(const CurvePointer&, double q) except +
     CurvePointer make_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
     CurvePointer make_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
+    CurvePointer make_larger "make_curve<renyi::LargerCurve>"(CurvePointer, CurvePointer) except +
     CurvePointer make_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind) except +
     CurvePointer make_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight) except +
     CurvePointer make_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +

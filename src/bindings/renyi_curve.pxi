@@ -18,6 +18,12 @@ cdef class RenyiCurve:
     # What is released.
 
     @staticmethod
+    def of_pair(Pair pair not None):
+        """The curve of a pair of distributions; None where its losses have no bound and no form is known."""
+        cdef CurvePointer found = pair_curve(pair.pair)
+        return wrapped(move(found)) if found else None
+
+    @staticmethod
     def linear(double rho, double xi=0.0):
         """D_alpha = xi + rho alpha: Gaussian noise (rho = 1/(2 sigma^2)), zero-concentrated DP."""
         return wrapped(make_linear(rho, xi))
@@ -120,6 +126,10 @@ cdef class RenyiCurve:
         if self.is_unbounded and mean > 0.0:
             return self
         return wrapped(make_selection(self.curve, mean, shape))
+
+    def larger(self, RenyiCurve other not None):
+        """What holds for both of two mechanisms."""
+        return wrapped(make_larger(self.curve, other.curve))
 
     def smaller(self, RenyiCurve other not None):
         """The smaller of two bounds of one mechanism."""

@@ -12,6 +12,7 @@ ExponentialLoss ExponentialLoss::bounded_range(double epsilon) noexcept {
 // the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
 Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
     Spans found;
+    found.unbounded_above = found.unbounded_below = false;
     const double top = top_, loss_error = 2.0 * kUnitRoundoff * top, mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
     if (atoms_) {
         const double rest = 0.5 * deep_exp(-top);
@@ -19,7 +20,8 @@ Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
         found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
     }
     const auto loss = [](double l) { return l; };
-    divide(-top, top, loss, fineness, [&](double a, double b) {
+    divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
+        const double a = part.start, b = part.end;
         const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
         const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
                                        : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));

@@ -15,6 +15,7 @@ void add_scaled(Bracket& sum, double weight, const Bracket& mass) noexcept {
 
 Spans MixedPair::spans(Side side, const Fineness& fineness) const {
     Spans all;
+    all.unbounded_above = all.unbounded_below = false;
     double rest = 1.0;
     for (const WeightedPair& part : parts_) {
         rest -= part.weight;
@@ -26,6 +27,8 @@ Spans MixedPair::spans(Side side, const Fineness& fineness) const {
             s.mass_error += kUnitRoundoff;
         }
         all.spans.insert(all.spans.end(), found.spans.begin(), found.spans.end());
+        all.unbounded_above |= found.unbounded_above;
+        all.unbounded_below |= found.unbounded_below;
         add_scaled(all.infinite, part.weight, found.infinite);
         add_scaled(all.null, part.weight, found.null);
     }

@@ -21,6 +21,8 @@ public:
     bool two_sided() const noexcept override;
     bool symmetric() const noexcept override;
 
+    const std::vector<WeightedPair>& parts() const noexcept { return parts_; }
+
 private:
     std::vector<WeightedPair> parts_;
 };
@@ -35,6 +37,8 @@ public:
     }
     bool two_sided() const noexcept override { return true; }
     bool symmetric() const noexcept override { return upper_->symmetric() && lower_->symmetric(); }
+
+    const PairPointer& upper() const noexcept { return upper_; }
 
 private:
     PairPointer upper_, lower_;

@@ -16,6 +16,7 @@ public:
         const double found = base_.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
         return std::isfinite(found) ? unsampled(found) : found;
     }
+    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
 
 private:
     // The loss that is moved there, about.
@@ -51,6 +52,7 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
     Spans found;
     if (rate_ == 0.0) {
         found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
+        found.unbounded_above = found.unbounded_below = false;
         return found;
     }
     found = base_->spans(side, Moved(fineness, rate_));
@@ -62,6 +64,7 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
                                4.0 * kUnitRoundoff * std::fabs(least)});
     }
     found.null = {0.0, 0.0};
+    found.unbounded_below = false;
     found.infinite = {rate_ * found.infinite.lower * (1.0 - 2.0 * kUnitRoundoff),
                       std::min(rate_ * found.infinite.upper * (1.0 + 2.0 * kUnitRoundoff) +
                                    (found.infinite.upper > 0.0 ? kNegligible : 0.0),

@@ -18,6 +18,9 @@ public:
     bool two_sided() const noexcept override { return base_->two_sided(); }
     bool symmetric() const noexcept override { return rate_ == 0.0 || (rate_ == 1.0 && base_->symmetric()); }
 
+    const PairPointer& base() const noexcept { return base_; }
+    double rate() const noexcept { return rate_; }
+
 private:
     PairPointer base_;
     double rate_;

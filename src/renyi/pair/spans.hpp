@@ -29,6 +29,8 @@ struct Spans {
     std::vector<Span> spans;
     Bracket infinite{0.0, 0.0};  // P-mass where Q vanishes
     Bracket null{0.0, 0.0};      // Q-mass where P vanishes
+    // Whether there may be losses beyond the spans, seen by neither P nor Q to speak of.
+    bool unbounded_above = true, unbounded_below = true;
 };
 
 // Where a span of losses is to be divided.
@@ -37,6 +39,8 @@ public:
     virtual ~Fineness() = default;
     // A loss inside (low, high), nearly met where the loss can be inverted; kFine or kAnywhere.
     virtual double cut(double low, double high) const noexcept = 0;
+    // Whether atoms between which nothing is to be divided may come as one span.
+    virtual bool joins_atoms() const noexcept { return true; }
 };
 
 constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
@@ -45,6 +49,7 @@ constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
 class Coarse final : public Fineness {
 public:
     double cut(double, double) const noexcept override { return kFine; }
+    bool joins_atoms() const noexcept override { return false; }
 };
 
 }  // namespace renyi

@@ -1,0 +1,75 @@
+from libcpp.complex cimport complex as cpp_complex
+from libcpp.memory cimport unique_ptr
+
+
+cdef extern from "renyi/transform/fourier_transform.hpp" namespace "renyi" nogil:
+    cdef cppclass FourierTransform:
+        pass
+
+cdef extern from "callback_fourier.hpp" namespace "renyi" nogil:
+    ctypedef int (*Forward)(const double*, size_t, cpp_complex[double]*) except -1 with gil
+    ctypedef int (*Inverse)(const cpp_complex[double]*, size_t, double*) except -1 with gil
+    cdef cppclass CallbackFourier(FourierTransform):
+        CallbackFourier(Forward, Inverse)
+
+cdef extern from "renyi/transform/loss_layout.hpp" namespace "renyi" nogil:
+    cdef struct LossPart:
+        PairPointer pair
+        int64_t count
+
+cdef extern from "renyi/transform/loss_composition.hpp" namespace "renyi" nogil:
+    cdef cppclass CppLossComposition "renyi::LossComposition":
+        CppLossComposition(const vector[LossPart]&, double rtol, int64_t max_points) except +
+        Bracket delta(double epsilon, FourierTransform&) except +
+        Bracket epsilon(double delta, FourierTransform&) except +
+
+
+cdef int forward(const double* values, size_t n, cpp_complex[double]* out) except -1 with gil:
+    cdef const double[::1] source = <const double[:n]> values
+    cdef double complex[::1] target = <double complex[:n // 2 + 1]> <double complex*> out
+    np.fft.rfft(source, out=np.asarray(target))
+    return 0
+
+
+cdef int inverse(const cpp_complex[double]* values, size_t n, double* out) except -1 with gil:
+    cdef double complex[::1] source = <double complex[:n // 2 + 1]> <double complex*> values
+    cdef double[::1] target = <double[:n]> out
+    np.fft.irfft(np.asarray(source), n, out=np.asarray(target))
+    return 0
+
+
+cdef class LossComposition:
+    """Independent uses of several pairs, (pair, count) each: brackets of delta and epsilon.
+
+    Arguments are checked by whoever calls. Results are kept for questions nearby; threads may ask at the same time.
+    """
+
+    cdef unique_ptr[CppLossComposition] composition
+
+    def __init__(self, parts, double rtol, int64_t max_points):
+        cdef vector[LossPart] found
+        cdef Pair one
+        for pair, count in parts:
+            one = pair
+            found.push_back(LossPart(one.pair, count))
+        self.composition.reset(new CppLossComposition(found, rtol, max_points))
+
+    def delta_bounds(self, double epsilon):
+        """Numbers that enclose delta(epsilon)."""
+        cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
+        cdef unique_ptr[CallbackFourier] owner
+        owner.reset(fourier)
+        cdef Bracket found
+        with nogil:
+            found = self.composition.get().delta(epsilon, fourier[0])
+        return found.lower, found.upper
+
+    def epsilon_bounds(self, double delta):
+        """Numbers that enclose the least epsilon with delta(epsilon) <= delta."""
+        cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
+        cdef unique_ptr[CallbackFourier] owner
+        owner.reset(fourier)
+        cdef Bracket found
+        with nogil:
+            found = self.composition.get().epsilon(delta, fourier[0])
+        return found.lower, found.upper

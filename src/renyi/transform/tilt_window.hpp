@@ -1,0 +1,19 @@
+// The tilt to compose at and the losses that hold the tilted mass; what they leave out is bounded apart.
+#pragma once
+
+#include "renyi/transform/loss_layout.hpp"
+#include "renyi/transform/tilt_choice.hpp"
+
+namespace renyi {
+
+struct TiltWindow {
+    double slope;
+    double low, high;              // losses of the composition
+    double low_shift, high_shift;  // exponents with which Markov's inequality shows that little is outside
+};
+
+// The saddle makes rounding errors least. With heavy tails a smaller tilt needs a shorter window, and some of the
+// sixteen digits can be spared for it.
+TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal);
+
+}  // namespace renyi
