@@ -275,12 +275,10 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
         }
         const double end = find_end(epsilon, goal, depth);
         if (!(end < kInfinity) || !make_nodes(end, most_work)) return bound_only(true);
-        re_.clear();
-        im_.clear();
-        error_.clear();
+        nodes_.begin(tilt_, step_);
         const auto blocks = static_cast<std::size_t>(std::ceil(end / step_ / kLanes));
         for (std::size_t block = 0; block < blocks; ++block) sum_block(block);
-        log_tail_ = log_tail(static_cast<double>(re_.size()) * step_);
+        log_tail_ = log_tail(static_cast<double>(nodes_.size()) * step_);
         below_ = certified(below_.tilt);
         above_ = certified(above_.tilt);
         placed_ = true;
@@ -344,44 +342,30 @@ void MeasureInversion::sum_block(std::size_t block) {
         const double phases = kUnitRoundoff * (16.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
                                                2.0 * std::fabs(scale)) +
                               y * phase_error;
-        re_.push_back(value.real());
-        im_.push_back(value.imag());
-        error_.push_back(has_jumps() ? size * (base_error[j] + phases) + full * grown_error[j]
-                                     : size * (base_error[j] + phases));
+        const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0);
+        nodes_.add(value.real(), value.imag(), error);
     }
 }
 
 Reading MeasureInversion::read(double epsilon) const noexcept {
     if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon))};
-    const double t = tilt_, unit = t * (t + 1.0), drift = centre_ - epsilon;
-    double value = 0.5, slope = -0.5 * t, error = 0.0, kernel = 0.5;
-    for (std::size_t j = 0; j < re_.size(); ++j) {
-        const double y = static_cast<double>(j + 1) * step_;
-        const Complex z{t, y};
-        const Complex factor = unit / (z * (z + 1.0));
-        const Complex term = Complex{re_[j], im_[j]} * std::polar(1.0, y * drift) * factor;
-        value += term.real();
-        slope -= (z * term).real();
-        const double size = std::abs(factor);
-        kernel += size;
-        error +=
-            size * (error_[j] + kUnitRoundoff *
-                                    (4.0 * std::fabs(y) * (std::fabs(drift) + std::fabs(epsilon) * 0x1p-1) + 16.0) *
-                                    std::hypot(re_[j], im_[j]));
-    }
-    const double y = static_cast<double>(re_.size()) * step_;
-    const double tail = std::exp(log_tail_) * unit / (step_ * y);
+    const double t = tilt_;
+    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
+    const double y = static_cast<double>(nodes_.size()) * step_;
+    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
     const double exponent = at_.value - t * epsilon;
     const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
     const double relative =
         at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
-    const double absolute = scale * (error + quadrature_ * kernel + tail + relative * std::fabs(value));
+    const double absolute =
+        scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
     const double period = 2.0 * kPi / step_;
     const auto alias = [&](const Bound& b) {
         return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
     };
-    const double sum = scale * value;
-    return {sum, slope / value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)), sum + absolute};
+    const double sum = scale * nodes.value;
+    return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),
+            sum + absolute};
 }
 
 }  // namespace renyi

@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/windowed_law.hpp"
 
 namespace renyi {
@@ -56,6 +57,12 @@ public:
 
     Reading read(double epsilon) const noexcept;
 
+    // Gives back the memory that only placing needs.
+    void release() noexcept {
+        rough_.clear();
+        fine_.clear();
+    }
+
 private:
     struct Laws {
         WindowedLaw base, jump;
@@ -94,7 +101,7 @@ private:
     Bound below_{}, above_{}, chernoff_{};
     double log_tail_ = 0.0, quadrature_ = 0.0;  // relative to M(t)
     std::vector<WindowedMoment> base_at_, jump_at_;
-    std::vector<double> re_, im_, error_;  // M(z_j)/M(t) e^{-i y centre} and its error
+    NodeSum nodes_;  // turned by centre
 };
 
 }  // namespace renyi

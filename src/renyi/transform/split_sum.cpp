@@ -85,6 +85,7 @@ double SplitSum::origin(const SplitStep& step) const noexcept { return is_few() 
 
 bool SplitSum::place(double epsilon, double log_delta) {
     placed_ = place_parts(epsilon, log_delta);
+    for (MeasureInversion& part : parts_) part.release();
     return placed_;
 }
 
@@ -96,6 +97,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
                  outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
+    if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
