@@ -13,11 +13,8 @@ from renyi.pld._discrete import (
 )
 from renyi.pld._distribution import PrivacyLossDistribution, Reversed
 from renyi.pld._mixtures import (
-    Bracketed,
     GaussianMixture,
     Mixed,
-    Product,
-    ReplaceOneSampledGaussian,
 )
 from renyi.pld._noise import (
     BoundedRange,
@@ -29,24 +26,16 @@ from renyi.pld._noise import (
     logistic,
 )
 from renyi.pld._samples import (
-    NOTHING,
-    REVEALED,
     PoissonSampled,
-    Spliced,
     poisson_sampled,
     sampled_gaussian,
-    sampled_with_replacement,
-    truncated_poisson_sampled,
 )
 from renyi.pld._tradeoff import beta_lower, discrete_tradeoff
 
 __all__ = [
     "MAX_POINTS",
-    "NOTHING",
-    "REVEALED",
     "ApproximateDP",
     "BoundedRange",
-    "Bracketed",
     "Composition",
     "Density",
     "Discrete",
@@ -60,11 +49,8 @@ __all__ = [
     "Mixed",
     "PoissonSampled",
     "PrivacyLossDistribution",
-    "Product",
     "RandomizedResponse",
-    "ReplaceOneSampledGaussian",
     "Reversed",
-    "Spliced",
     "StudentT",
     "beta_lower",
     "delta_bounds",
@@ -73,6 +59,4 @@ __all__ = [
     "logistic",
     "poisson_sampled",
     "sampled_gaussian",
-    "sampled_with_replacement",
-    "truncated_poisson_sampled",
 ]

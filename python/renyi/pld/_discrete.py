@@ -46,7 +46,7 @@ class Discrete(PrivacyLossDistribution):
         object.__setattr__(self, "q", q)
 
     def _build(self) -> Pair:
-        return Pair.discrete(self.p, self.q)
+        return Pair.discrete(np.array(self.p), np.array(self.q))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RandomizedResponse(PrivacyLossDistribution):
 
     Examples
     --------
-    >>> [round(atom.loss, 4) for atom in RandomizedResponse(0.75).atoms()]
+    >>> RandomizedResponse(0.75).atoms()[0].round(4).tolist()
     [-1.0986, 1.0986]
     """
 
@@ -113,7 +113,7 @@ class ApproximateDP(PrivacyLossDistribution):
         object.__setattr__(self, "delta", probability_of(self.delta, "delta"))
 
     def _build(self) -> Pair:
-        return Pair.approximate_dp(self.epsilon, self.delta)
+        return Pair.approximate_privacy(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class DiscreteLaplace(PrivacyLossDistribution):
 
     Examples
     --------
-    >>> [round(atom.loss, 3) for atom in DiscreteLaplace(2.0, 2).atoms()]
+    >>> DiscreteLaplace(2.0, 2).atoms()[0].tolist()
     [-1.0, 0.0, 1.0]
     """
 
