@@ -132,7 +132,7 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     choice.slope = std::min(choice.slope, kSteepest / layout.step());
     CompositionGoal sharp = goal;
     if (layout.exact()) sharp.rtol = std::min(goal.rtol, 1e-10);
-    const Setting s = setting_of(layout, tilt_and_window(upper.laws, choice, sharp), choice.limit);
+    const Setting s = setting_of(layout, tilt_and_window(upper.laws, choice, sharp, kSteepest / layout.step()), choice.limit);
 
     std::int64_t first = s.lowest, last = s.highest;
     if (std::isfinite(s.reach.low) && std::isfinite(s.reach.high)) {
