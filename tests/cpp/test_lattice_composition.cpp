@@ -45,7 +45,8 @@ std::vector<long double> power(const std::vector<double>& weights, int count) {
     return all;
 }
 
-long double tail(const std::vector<long double>& masses, std::int64_t start, double distance, double step, double theta) {
+long double tail(const std::vector<long double>& masses, std::int64_t start, double distance, double step,
+                 double theta) {
     long double sum = 0.0L;
     for (std::size_t k = static_cast<std::size_t>(std::max<std::int64_t>(start, 0)); k < masses.size(); ++k) {
         const long double beyond = static_cast<long double>(k) - static_cast<long double>(start);
@@ -147,7 +148,8 @@ void spectra() {
         for (std::size_t i = 0; i < z.size(); ++i) {
             const LongComplex x = z.value[i], y = b.value[i];
             const LongComplex truth = std::pow(x, static_cast<long double>(count));
-            CHECK_THAT(static_cast<double>(std::abs(LongComplex(raised.value[i]) - truth)), <=, raised.error[i] + 1e-18);
+            CHECK_THAT(static_cast<double>(std::abs(LongComplex(raised.value[i]) - truth)), <=,
+                       raised.error[i] + 1e-18);
             CHECK_THAT(static_cast<double>(std::abs(truth)), <=, raised.reach[i]);
             if (count > 2000) continue;
             LongComplex series = 0.0L, term = 1.0L;

@@ -101,7 +101,8 @@ void responses() {
             const Bracket found = composition.delta(share * top, fourier);
             contains(found, exact_responses(p, count, share * top), 1e-15, 1e-5);  // what was asked for; mostly 1e-10
             if (share == 0.0 || !(found.lower > 1e-300 && found.upper < 0.999)) continue;
-            const Bracket back = composition.epsilon(static_cast<double>(exact_responses(p, count, share * top)), fourier);
+            const Bracket back =
+                composition.epsilon(static_cast<double>(exact_responses(p, count, share * top)), fourier);
             contains(back, share * top, 1e-15, 1e-5);
         }
         CHECK_THAT(composition.delta(top * 1.001, fourier).upper, ==, 0.0);
@@ -189,7 +190,8 @@ void edges() {
     CHECK_THAT(last.upper, >=, 5.0 * (1.0 - 1e-15));
     CHECK_THAT(last.upper - last.lower, <=, 1e-6);
 
-    const Table shown{{{0.5L, 0.0L}, {0.5L, 1.0L}}}, hidden{{{1.0L, 0.5L}, {0.0L, 0.5L}}}, all{{{1.0L, 0.0L}, {0.0L, 1.0L}}};
+    const Table shown{{{0.5L, 0.0L}, {0.5L, 1.0L}}}, hidden{{{1.0L, 0.5L}, {0.0L, 0.5L}}},
+        all{{{1.0L, 0.0L}, {0.0L, 1.0L}}};
     LossComposition twice(parts_of({{shown, 2}}), 1e-5, kPoints);
     contains(twice.delta(0.0, fourier), 0.75L, 1e-14, 1e-13);
     contains(twice.delta(kInfinity, fourier), 0.75L, 1e-14, 1e-13);

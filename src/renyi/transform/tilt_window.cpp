@@ -30,7 +30,8 @@ End chernoff(const NodeLaws& blocks, double shift, double goal, double sign, dou
 
 }  // namespace
 
-TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal, double steepest) {
+TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal,
+                           double steepest) {
     const OwnedLaws blocks = tilted_blocks(laws, choice.slope);
     const double origin = log_moment(laws, choice.slope).value - log_moment(blocks.laws, 0.0).value;
     std::optional<TiltWindow> best;
