@@ -28,11 +28,60 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         vector[Span] spans
         Bracket infinite
         Bracket null
+        cbool unbounded_above
+        cbool unbounded_below
+
+cdef extern from "renyi/pair/division.hpp" namespace "renyi" nogil:
+    Spans spans_at(const CppPair& pair, vector[double] losses)
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
         double weight
         PairPointer pair
+
+cdef extern from "renyi/pair/product.hpp" namespace "renyi" nogil:
+    cdef struct RepeatedPair:
+        PairPointer pair
+        int64_t count
+
+cdef extern from "renyi/pair/atoms.hpp" namespace "renyi" nogil:
+    cdef cppclass AtomsPair:
+        pass
+
+cdef extern from "renyi/pair/discrete.hpp" namespace "renyi" nogil:
+    AtomsPair discrete_pair(const vector[double]& p, const vector[double]& q)
+    AtomsPair cpp_randomized_response "renyi::randomized_response"(double p, int64_t choices)
+    AtomsPair cpp_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
+    AtomsPair cpp_approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
+
+cdef extern from "renyi/pair/integer_noise.hpp" namespace "renyi" nogil:
+    AtomsPair cpp_discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
+    AtomsPair cpp_discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
+
+cdef extern from "renyi/pair/truncated_poisson.hpp" namespace "renyi" nogil:
+    cdef struct TruncatedSampling:
+        double rate
+        double limit
+        double population
+    cdef struct WeightedRate:
+        double weight
+        double rate
+    cdef struct TruncatedRates:
+        WeightedRate below
+        WeightedRate full
+        double taken
+    TruncatedRates rates_of_equal_size(const TruncatedSampling& sampling)
+    TruncatedRates rates_of_removal(const TruncatedSampling& sampling)
+    PairPointer truncated_pair(const TruncatedRates&, PairPointer, PairPointer, PairPointer)
+
+cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
+    cdef struct Appearances:
+        int64_t largest
+        double weight
+    cdef cppclass ReplacedDraws:
+        vector[Appearances] groups
+    ReplacedDraws replaced_draws(int64_t draws, int64_t population)
+    PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer single)
 
 cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
     cdef struct Lattice:
@@ -52,11 +101,23 @@ cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
 cdef extern from * nogil:
     """
     #include "renyi/pair/atoms.hpp"
+    #include "renyi/pair/discrete.hpp"
     #include "renyi/pair/exponential_loss.hpp"
     #include "renyi/pair/gaussian.hpp"
+    #include "renyi/pair/generalised_gaussian.hpp"
+    #include "renyi/pair/gumbel.hpp"
+    #include "renyi/pair/integer_noise.hpp"
     #include "renyi/pair/mixed.hpp"
+    #include "renyi/pair/normal_mixtures.hpp"
+    #include "renyi/pair/product.hpp"
     #include "renyi/pair/reversed.hpp"
     #include "renyi/pair/sampled.hpp"
+    #include "renyi/pair/skellam.hpp"
+    #include "renyi/pair/spliced.hpp"
+    #include "renyi/pair/staircase.hpp"
+    #include "renyi/pair/student.hpp"
+    #include "renyi/pair/truncated_poisson.hpp"
+    #include "renyi/pair/with_replacement.hpp"
 
     namespace {
 
@@ -65,29 +126,76 @@ cdef extern from * nogil:
         return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
     }
 
+    renyi::Spans coarse_spans(const renyi::PairPointer& pair, bool above) {
+        return pair->spans(above ? renyi::Side::upper : renyi::Side::lower, renyi::Coarse{});
+    }
+
     renyi::PairPointer make_laplace(double scale) {
         return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::laplace(scale));
     }
     renyi::PairPointer make_bounded_range(double epsilon) {
         return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::bounded_range(epsilon));
     }
+    renyi::PairPointer make_gaussian_mixture(const std::vector<double>& weights, const std::vector<double>& means,
+                                             double sigma) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::mixture(weights, means, sigma));
+    }
+    renyi::PairPointer make_replaced_gaussian(double rate, double sigma) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(rate, sigma));
+    }
+
+    renyi::PairPointer shared_atoms(renyi::AtomsPair&& pair) {
+        return std::make_shared<const renyi::AtomsPair>(std::move(pair));
+    }
 
     }  // namespace
     """
+    PairPointer shared_atoms(AtomsPair)
+    Spans cpp_spans "coarse_spans"(const PairPointer&, cbool above)
     PairPointer make_laplace(double scale)
     PairPointer make_bounded_range(double epsilon)
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
+    PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
+    PairPointer make_replaced_gaussian(double rate, double sigma)
+    PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
+    PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
+    PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
+    PairPointer skellam_noise "renyi::skellam_noise"(double variance, int shift)
+    PairPointer staircase_noise "renyi::staircase_noise"(double epsilon, double gamma)
     PairPointer make_atoms "make_pair<renyi::AtomsPair>"(Spans atoms, cbool symmetric)
     PairPointer make_reversed "make_pair<renyi::ReversedPair>"(PairPointer base)
     PairPointer make_sampled "make_pair<renyi::PoissonSampledPair>"(PairPointer base, double rate)
     PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
+    PairPointer make_spliced "make_pair<renyi::SplicedPair>"(PairPointer base, double rate)
+    PairPointer make_product "make_pair<renyi::ProductPair>"(vector[RepeatedPair] parts)
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
+
+
+cdef extern from "renyi/pair/tabulated.hpp" namespace "renyi" nogil:
+    enum class TableState:
+        wanting
+        finished
+        not_finite
+        not_smooth
+        too_large
+    cdef cppclass Table:
+        Table(double start, double end, vector[double] breaks, double tolerance)
+        vector[double] wanted()
+        TableState give(const double* log_p, const double* log_q)
+        PairPointer pair()
 
 
 cdef Pair wrapped(PairPointer pair):
     cdef Pair result = Pair.__new__(Pair)
     result.pair = move(pair)
     return result
+
+
+def _values(function, places):
+    found = np.ascontiguousarray(function(places), dtype=np.float64)
+    if found.shape != places.shape:
+        raise ValueError(f"log_p and log_q must return as many values as places, got shape {found.shape}")
+    return found
 
 
 cdef class Pair:
@@ -104,6 +212,7 @@ cdef class Pair:
             found.spans.push_back(Span(loss, loss, loss, p, q, mass_error, loss_error))
         found.infinite = Bracket(infinite[0], infinite[1])
         found.null = Bracket(null[0], null[1])
+        found.unbounded_above = found.unbounded_below = False
         return wrapped(make_atoms(found, symmetric))
 
     @staticmethod
@@ -122,6 +231,65 @@ cdef class Pair:
         return wrapped(make_bounded_range(epsilon))
 
     @staticmethod
+    def gaussian_mixture(weights, means, double sigma):
+        """(sum of w N(m, sigma^2), N(0, sigma^2))."""
+        return wrapped(make_gaussian_mixture(weights, means, sigma))
+
+    @staticmethod
+    def replaced_gaussian(double rate, double sigma):
+        """((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard deviation sigma."""
+        return wrapped(make_replaced_gaussian(rate, sigma))
+
+    @staticmethod
+    def generalised_gaussian(double shape, double scale):
+        """Noise of density proportional to e^(-(|x|/scale)^shape) on a query moved by 1."""
+        return wrapped(generalised_gaussian_noise(shape, scale))
+
+    @staticmethod
+    def student(double degrees, double scale):
+        """Student's t noise on a query moved by 1."""
+        return wrapped(student_noise(degrees, scale))
+
+    @staticmethod
+    def gumbel(double scale):
+        """Gumbel noise: P around 1, Q around 0."""
+        return wrapped(make_gumbel(scale))
+
+    @staticmethod
+    def skellam(double variance, int shift):
+        """Skellam noise on an integer moved by `shift`."""
+        return wrapped(skellam_noise(variance, shift))
+
+    @staticmethod
+    def staircase(double epsilon, double gamma):
+        """Staircase noise on a query moved by 1."""
+        return wrapped(staircase_noise(epsilon, gamma))
+
+    @staticmethod
+    def tabulated(log_p, log_q, double start, double end, breaks, double tolerance):
+        """Densities on an interval; integrals and values between the table's are right to `tolerance`."""
+        cdef Table* table = new Table(start, end, breaks, tolerance)
+        cdef const double[::1] p, q
+        cdef TableState state = TableState.wanting
+        try:
+            while state == TableState.wanting:
+                places = np.array(table.wanted())
+                p = _values(log_p, places)
+                q = _values(log_q, places)
+                with nogil:
+                    state = table.give(&p[0], &q[0])
+            if state == TableState.not_finite:
+                raise ValueError("log_p and log_q must be finite on the interval, got another value")
+            if state == TableState.not_smooth:
+                raise ValueError("log_p and log_q must be smooth between the breaks on the scale of "
+                                 "(end - start)/65536, got two orders of quadrature that differ")
+            if state == TableState.too_large:
+                raise ValueError("log_p and log_q must be of integral at most 1, got a larger one")
+            return wrapped(table.pair())
+        finally:
+            del table
+
+    @staticmethod
     def mixed(weights, pairs):
         """One of several pairs, shown which."""
         cdef vector[WeightedPair] parts
@@ -136,6 +304,106 @@ cdef class Pair:
         """A pair known by one above it and one below it."""
         return wrapped(make_bracketed(upper.pair, lower.pair))
 
+    @staticmethod
+    def discrete(double[::1] p, double[::1] q):
+        """Probabilities of the same outcomes under P and Q."""
+        cdef vector[double] first, second
+        cdef Py_ssize_t i
+        first.reserve(p.shape[0])
+        second.reserve(p.shape[0])
+        for i in range(p.shape[0]):
+            first.push_back(p[i])
+            second.push_back(q[i])
+        return wrapped(shared_atoms(discrete_pair(first, second)))
+
+    @staticmethod
+    def randomized_response(double p, int64_t choices):
+        """The true one of several answers with probability p; two records of different answers."""
+        return wrapped(shared_atoms(cpp_randomized_response(p, choices)))
+
+    @staticmethod
+    def response_against_uniform(double p, int64_t choices):
+        """The true one of several answers with probability p, against a uniform one."""
+        return wrapped(shared_atoms(cpp_against_uniform(p, choices)))
+
+    @staticmethod
+    def approximate_privacy(double epsilon, double delta):
+        """What dominates every (epsilon, delta)-private mechanism; epsilon in [0, 700]."""
+        return wrapped(shared_atoms(cpp_approximate_privacy(epsilon, delta)))
+
+    @staticmethod
+    def discrete_gaussian(double sigma, int64_t shift):
+        """Discrete Gaussian noise on an integer moved by `shift`."""
+        return wrapped(shared_atoms(cpp_discrete_gaussian(sigma, shift)))
+
+    @staticmethod
+    def discrete_laplace(double scale, int64_t shift):
+        """Discrete Laplace noise on an integer moved by `shift`; shift / scale <= 700."""
+        return wrapped(shared_atoms(cpp_discrete_laplace(scale, shift)))
+
+    @staticmethod
+    def product(parts):
+        """Independent releases on the same data: (pair, count), at least one use each."""
+        cdef vector[RepeatedPair] found
+        cdef Pair one
+        for pair, count in parts:
+            one = pair
+            found.push_back(RepeatedPair(one.pair, count))
+        return wrapped(make_product(found))
+
+    @staticmethod
+    def spliced(Pair base, double rate, Pair attained):
+        """A record replaced in a sample that holds any record at `rate`, in either order.
+
+        The base dominates the mechanism inside for replacing a record, in either order, and for
+        its removal where the size of the sample varies. `attained` is what fixed neighbours have:
+        the base sampled, where records may be replaced by one that counts for nothing.
+        """
+        return wrapped(make_bracketed(make_spliced(base.pair, rate), attained.pair))
+
+    @staticmethod
+    def truncated_poisson(pair_at, double rate, double limit, double population):
+        """A record replaced, or by one without a contribution, in Poisson samples cut to a limit.
+
+        `pair_at` gives the pair of the record in a Poisson sample of a given rate. rate in (0, 1].
+        """
+        cdef TruncatedRates rates = rates_of_equal_size(TruncatedSampling(rate, limit, population))
+        cdef Pair below = pair_at(rates.below.rate)
+        cdef Pair full = pair_at(rates.full.rate)
+        cdef Pair taken = pair_at(rates.taken)
+        return wrapped(truncated_pair(rates, below.pair, full.pair, taken.pair))
+
+    @staticmethod
+    def truncated_poisson_removal(
+        Pair removal, Pair replacement, double rate, double limit, double population
+    ):
+        """A record removed from `population` in Poisson samples cut to a limit.
+
+        Of the mechanism on the batch: a record removed, a record replaced.
+        """
+        cdef TruncatedRates rates = rates_of_removal(TruncatedSampling(rate, limit, population))
+        cdef PairPointer below = make_sampled(removal.pair, rates.below.rate)
+        cdef PairPointer full = make_sampled(replacement.pair, rates.full.rate)
+        cdef PairPointer taken = make_sampled(removal.pair, rates.taken)
+        return wrapped(truncated_pair(rates, below, full, taken))
+
+    @staticmethod
+    def sampled_with_replacement(group, int64_t draws, int64_t population):
+        """A record replaced in `draws` >= 1 from `population` >= 2.
+
+        `group` gives the pair of k replaced records, symmetric, of monotone likelihood ratio, and
+        dominated by that of k + 1.
+        """
+        cdef ReplacedDraws drawn = replaced_draws(draws, population)
+        cdef vector[PairPointer] pairs
+        cdef Pair single = group(1)
+        cdef Pair one
+        cdef size_t i
+        for i in range(drawn.groups.size()):
+            one = group(drawn.groups[i].largest)
+            pairs.push_back(one.pair)
+        return wrapped(drawn_pair(drawn, pairs, single.pair))
+
     def reversed(self):
         """(Q, P)."""
         return wrapped(make_reversed(self.pair))
@@ -148,6 +416,38 @@ cdef class Pair:
     def symmetric(self):
         """Whether both orders are known to have one profile."""
         return self.pair.get().symmetric()
+
+    def spans(self, losses):
+        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
+        cdef Spans found = spans_at(self.pair.get()[0], losses)
+        rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
+        infinite, null = found.infinite, found.null
+        return np.array(rows), (infinite.lower, infinite.upper), (null.lower, null.upper)
+
+    @property
+    def infinite_mass(self):
+        """P-mass where Q vanishes, rounded up."""
+        return cpp_spans(self.pair, True).infinite.upper
+
+    @property
+    def null_mass(self):
+        """Q-mass where P vanishes, rounded up."""
+        return cpp_spans(self.pair, True).null.upper
+
+    @property
+    def support(self):
+        """The smallest and the largest loss of the spans from above; (0, 0) without any."""
+        cdef Spans found = cpp_spans(self.pair, True)
+        if found.spans.empty():
+            return 0.0, 0.0
+        return min(span.low for span in found.spans), max(span.high for span in found.spans)
+
+    def atoms(self):
+        """Losses of the atoms and their masses under P and Q, from above."""
+        cdef Spans found = cpp_spans(self.pair, True)
+        rows = sorted((s.mean, s.p, s.q) for s in found.spans if s.low == s.high)
+        loss, p, q = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
+        return loss, p, q
 
     def discretised(self, double step, double offset, int64_t first, int64_t last):
         """Masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""

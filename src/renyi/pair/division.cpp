@@ -1,5 +1,7 @@
 #include "renyi/pair/division.hpp"
 
+#include <algorithm>
+
 namespace renyi {
 
 namespace {
@@ -22,12 +24,30 @@ constexpr Rule kRules[] = {
       0x1.413c50a255615p-3, 0x1.c76fb531d2b96p-4, 0x1.9ea1d04ca0374p-5}},
 };
 
+class AtLosses final : public Fineness {
+public:
+    explicit AtLosses(const std::vector<double>& losses) : losses_(losses) {}
+    double cut(double low, double high) const noexcept override {
+        const double margin = 1e-6 * (high - low);
+        const auto first = std::upper_bound(losses_.begin(), losses_.end(), low + margin);
+        const auto last = std::lower_bound(first, losses_.end(), high - margin);
+        return first == last ? kFine : *(first + (last - first) / 2);
+    }
+
+private:
+    const std::vector<double>& losses_;
+};
+
 }  // namespace
 
 const Rule& rule_for(double share_of_panel) noexcept {
     if (share_of_panel <= 0x1p-7) return kRules[0];
     if (share_of_panel <= 0x1p-4) return kRules[1];
     return share_of_panel <= 0x1p-3 ? kRules[2] : kRules[3];
+}
+
+Spans spans_at(const Pair& pair, const std::vector<double>& losses) {
+    return pair.spans(Side::upper, AtLosses(losses));
 }
 
 }  // namespace renyi

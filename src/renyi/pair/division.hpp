@@ -11,10 +11,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/pair/spans.hpp"
+#include "renyi/pair/pair.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -36,34 +37,41 @@ struct Rule {
 };
 const Rule& rule_for(double share_of_panel) noexcept;
 
-// A point of the outputs: the larger density and the loss there.
+// A point of the outputs: a density, P's where asked for, else Q's, and the loss there.
 struct OutputPoint {
-    double large, loss;
+    double density, loss;
 };
 
-// The span over [start, end], on which losses have one sign. `mass_error` covers the densities, relative; `loss_error`
-// the losses.
-template <class At>
-Span integrated(double start, double end, const Rule& rule, const At& at, double mass_error, double loss_error) {
-    const double first = at(start).loss, last = at(end).loss;
-    const double low = std::min(first, last), high = std::max(first, last);
+// An interval of outputs and the losses at its ends, between which the loss is monotone.
+struct Part {
+    double start, end, first, last;
+};
+
+// The span over a part on which the rule is good for both densities. `mass_error` covers the density asked for, that of
+// the larger mass, relative; `loss_error` the losses.
+template <class Output>
+Span integrated(const Part& part, const Rule& rule, const Output& output, double mass_error, double loss_error) {
+    const double low = std::min(part.first, part.last), high = std::max(part.first, part.last);
     const bool positive = low + high >= 0.0;
-    const double near = positive ? low : high, length = std::fabs(end - start);
+    const double near = positive ? low : high, length = std::fabs(part.end - part.start);
     double mass = 0.0, kept = 0.0, gained = 0.0;
     for (int i = 0; i < rule.count; ++i) {
-        const OutputPoint point = at(start + (end - start) * rule.node[i]);
-        const double large = rule.weight[i] * point.large, fall = lane_expm1(-std::fabs(point.loss - near));
+        const OutputPoint point = output.at(part.start + (part.end - part.start) * rule.node[i], positive);
+        const double large = rule.weight[i] * point.density;
+        const double fall = lane_expm1(positive ? near - point.loss : point.loss - near);
         mass += large;
         kept += large * (1.0 + fall);
         gained -= large * fall;
     }
-    double beyond = 0.0;  // |mean| - |near|
+    double beyond = 0.0;  // |mean - near|
     if (mass > 0.0)
         beyond = gained < 0.5 * mass ? -lane_log1p(-gained / mass) : lane_log(mass / std::max(kept, 1e-300));
-    beyond = std::min(beyond, high - low);
+    beyond = std::clamp(beyond, 0.0, high - low);
     const double mean = positive ? near + beyond : near - beyond;
-    const double large = mass * length, small = large * deep_exp(-std::fabs(mean));
-    const double error = loss_error + kUnitRoundoff * (16.0 * beyond + 2.0 * std::fabs(mean));
+    const double large = mass * length, small = large * deep_exp(positive ? -mean : mean);
+    // Densities that are wrong differently at the nodes move the mean by twice their error of what is beyond.
+    const double error =
+        loss_error + (2.0 * mass_error + 16.0 * kUnitRoundoff) * beyond + 2.0 * kUnitRoundoff * std::fabs(mean);
     return {low,
             mean,
             high,
@@ -73,49 +81,48 @@ Span integrated(double start, double end, const Rule& rule, const At& at, double
             error};
 }
 
-// About where the loss, monotone on the part, takes a value inside it: a few steps of false position.
-struct Part {
-    double start, end, first, last;  // the losses at its ends
-};
+// About where the loss takes a value inside the part, by a few steps of false position, and the loss there.
 template <class Loss>
-double place_of(double value, const Part& part, const Loss& loss) {
-    double a = part.start, b = part.end, at_a = part.first - value, at_b = part.last - value, found = 0.5 * (a + b);
+std::pair<double, double> place_of(double value, const Part& part, const Loss& loss) {
+    constexpr double kClose = 1e-7;  // of the part's losses: readers ask for cuts of a few of their cells
+    double a = part.start, b = part.end, at_a = part.first - value, at_b = part.last - value;
+    double found = 0.5 * (a + b), here = value;
     for (int turn = 0; turn < 8 && at_a != at_b; ++turn) {
         found = a + (b - a) * (at_a / (at_a - at_b));
-        const double here = loss(found) - value;
-        if (std::fabs(here) <= 1e-9 * std::fabs(part.last - part.first)) break;
-        if ((here > 0.0) == (at_a > 0.0)) {
+        here = loss(found);
+        const double rest = here - value;
+        if (std::fabs(rest) <= kClose * std::fabs(part.last - part.first)) break;
+        if ((rest > 0.0) == (at_a > 0.0)) {
             a = found;
-            at_a = here;
+            at_a = rest;
             at_b *= 0.5;
         } else {
             b = found;
-            at_b = here;
+            at_b = rest;
             at_a *= 0.5;
         }
     }
-    return found;
+    return {found, here};
 }
 
-// Divides [start, end] where the losses are to be divided; emit(part's start, part's end).
+// Divides a part where the losses are to be divided; emit(part).
 template <class Loss, class Emit>
-void divide(double start, double end, const Loss& loss, const Fineness& fineness, const Emit& emit) {
-    std::vector<Part> waiting{{start, end, loss(start), loss(end)}};
-    while (!waiting.empty()) {
-        const Part part = waiting.back();
-        waiting.pop_back();
-        const double cut = fineness.cut(std::min(part.first, part.last), std::max(part.first, part.last));
-        double middle = part.end;
-        if (cut == kAnywhere) middle = 0.5 * (part.start + part.end);
-        if (std::isfinite(cut)) middle = place_of(cut, part, loss);
-        if (!(part.start < middle && middle < part.end)) {
-            emit(part.start, part.end);
-            continue;
-        }
-        const double here = loss(middle);
-        waiting.push_back({middle, part.end, here, part.last});
-        waiting.push_back({part.start, middle, part.first, here});
+void divide(const Part& part, const Loss& loss, const Fineness& fineness, const Emit& emit) {
+    const double cut = fineness.cut(std::min(part.first, part.last), std::max(part.first, part.last));
+    if (cut == kFine) return emit(part);
+    std::pair<double, double> middle;
+    if (cut == kAnywhere) {
+        middle.first = 0.5 * (part.start + part.end);
+        middle.second = loss(middle.first);
+    } else {
+        middle = place_of(cut, part, loss);
     }
+    if (!(part.start < middle.first && middle.first < part.end)) return emit(part);
+    divide({part.start, middle.first, part.first, middle.second}, loss, fineness, emit);
+    divide({middle.first, part.end, middle.second, part.last}, loss, fineness, emit);
 }
+
+// The spans of a pair, of its upper side, divided at increasing losses.
+Spans spans_at(const Pair& pair, const std::vector<double>& losses);
 
 }  // namespace renyi

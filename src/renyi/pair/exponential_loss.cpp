@@ -20,7 +20,8 @@ Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
         found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
     }
     const auto loss = [](double l) { return l; };
-    divide(-top, top, loss, fineness, [&](double a, double b) {
+    divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
+        const double a = part.start, b = part.end;
         const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
         const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
                                        : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));

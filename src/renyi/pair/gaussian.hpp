@@ -1,22 +1,17 @@
 // (N(mu, 1), N(0, 1)), seen from the middle: P around mu/2, Q around -mu/2, the loss mu v at v. Its own reverse.
 #pragma once
 
-#include "renyi/pair/pair.hpp"
+#include "renyi/pair/normal_mixtures.hpp"
 
 namespace renyi {
 
-class GaussianPair final : public Pair {
+class GaussianPair final : public NormalMixtures {
 public:
-    explicit GaussianPair(double mu) noexcept : mu_(mu) {}  // 0 < mu
-
-    Spans spans(Side side, const Fineness& fineness) const override;
-    bool symmetric() const noexcept override { return true; }
+    explicit GaussianPair(double mu) : NormalMixtures({{1.0, -0.5 * mu, 0.5 * mu}}, true), mu_(mu) {}  // 0 < mu
 
     double mu() const noexcept { return mu_; }
 
 private:
-    void add_panel(double start, double end, const Fineness& fineness, Spans& found) const;
-
     double mu_;
 };
 

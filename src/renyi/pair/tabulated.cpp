@@ -1,0 +1,162 @@
+#include "renyi/pair/tabulated.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "renyi/pair/tabulated_pair.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr int kDegree = Table::kDegree, kPoints = kDegree + 1, kChecks = 8;
+constexpr double kDeepest = 745.0;
+
+struct Chebyshev {
+    double point[kPoints], weight[kPoints], cosine[kPoints][kPoints];  // on [-1, 1]; weights of Clenshaw and Curtis
+};
+
+Chebyshev make_chebyshev() {
+    Chebyshev c;
+    for (int k = 0; k < kPoints; ++k) {
+        for (int j = 0; j < kPoints; ++j) c.cosine[j][k] = std::cos(std::numbers::pi * ((j * k) % 24) / kDegree);
+        c.point[k] = -std::cos(std::numbers::pi * k / kDegree);
+        double sum = 1.0;
+        for (int j = 2; j <= kDegree; j += 2) sum -= (j == kDegree ? 1.0 : 2.0) / (j * j - 1.0) * c.cosine[j][k];
+        c.weight[k] = sum / kDegree * (k == 0 || k == kDegree ? 1.0 : 2.0);
+    }
+    return c;
+}
+
+const Chebyshev& chebyshev() {
+    static const Chebyshev found = make_chebyshev();
+    return found;
+}
+
+// Coefficients of the polynomial with these values at the points.
+void interpolate(const double* values, double* coefficients) {
+    const Chebyshev& c = chebyshev();
+    for (int j = 0; j <= kDegree; ++j) {
+        double sum = 0.0;
+        for (int k = 0; k <= kDegree; ++k)
+            sum += (k == 0 || k == kDegree ? 0.5 : 1.0) * values[kDegree - k] * c.cosine[j][k];
+        coefficients[j] = sum * (j == 0 || j == kDegree ? 1.0 : 2.0) / kDegree;
+    }
+}
+
+double largest(const double* values) {
+    double found = 0.0;
+    for (int i = 0; i < kPoints + kChecks; ++i) found = std::max(found, std::fabs(values[i]));
+    return found;
+}
+
+// By how much the polynomial misses the values at Gauss' points.
+double missed(const double* coefficients, const double* checks) {
+    const Rule& gauss = rule_for(1.0);
+    double found = 0.0;
+    for (int i = 0; i < kChecks; ++i)
+        found = std::max(found, std::fabs(chebyshev_sum(coefficients, 2.0 * gauss.node[i] - 1.0) - checks[i]));
+    return found;
+}
+
+// Integrals over [-1, 1] from either set of values.
+struct Integrals {
+    double by_points, by_checks;
+};
+Integrals integrals(const double* values) {
+    const Rule& gauss = rule_for(1.0);
+    Integrals sums{0.0, 0.0};
+    for (int i = 0; i < kPoints; ++i) sums.by_points += chebyshev().weight[i] * std::exp(values[i]);
+    for (int i = 0; i < kChecks; ++i) sums.by_checks += 2.0 * gauss.weight[i] * std::exp(values[kPoints + i]);
+    return sums;
+}
+
+}  // namespace
+
+Table::Table(double start, double end, const std::vector<double>& breaks, double tolerance) : tolerance_(tolerance) {
+    std::vector<double> ends = breaks;
+    for (double i = 0.0; i < kPanels; i += 1.0) ends.push_back(start + (end - start) * (i / kPanels));
+    ends.push_back(end);
+    std::sort(ends.begin(), ends.end());
+    std::vector<Wanted> panels;
+    for (std::size_t i = 1; i < ends.size(); ++i)
+        if (ends[i - 1] < ends[i]) panels.push_back({ends[i - 1], ends[i], 0});
+    want(std::move(panels));
+}
+
+void Table::want(std::vector<Wanted> panels) {
+    waiting_ = std::move(panels);
+    wanted_.clear();
+    const Rule& gauss = rule_for(1.0);
+    for (const Wanted& w : waiting_) {
+        const double middle = 0.5 * (w.start + w.end), half = 0.5 * (w.end - w.start);
+        for (int i = 0; i < kPoints; ++i)
+            wanted_.push_back(std::clamp(middle + half * chebyshev().point[i], w.start, w.end));
+        for (int i = 0; i < kChecks; ++i) wanted_.push_back(w.start + (w.end - w.start) * gauss.node[i]);
+    }
+}
+
+TableState Table::give(const double* log_p, const double* log_q) {
+    const std::vector<Wanted> given = std::move(waiting_);
+    std::vector<Wanted> divided;
+    for (const Wanted& w : given) {
+        for (int i = 0; i < kPoints + kChecks; ++i)
+            if (!std::isfinite(log_p[i]) || !std::isfinite(log_q[i])) return TableState::not_finite;
+        if (!add(w, log_p, log_q)) {
+            if (w.divisions == kDivisions) return TableState::not_smooth;
+            const double middle = 0.5 * (w.start + w.end);
+            divided.push_back({w.start, middle, w.divisions + 1});
+            divided.push_back({middle, w.end, w.divisions + 1});
+        }
+        log_p += kPoints + kChecks;
+        log_q += kPoints + kChecks;
+    }
+    want(std::move(divided));
+    if (!wanted_.empty()) return TableState::wanting;
+    if (std::max(p_, q_) > 1.0 + 2.0 * tolerance_) return TableState::too_large;
+    std::sort(panels_.begin(), panels_.end(), [](const Panel& a, const Panel& b) { return a.start < b.start; });
+    return TableState::finished;
+}
+
+// Values are taken as right to 64u of themselves.
+bool Table::add(const Wanted& wanted, const double* log_p, const double* log_q) {
+    Panel panel{};
+    panel.start = wanted.start;
+    panel.end = wanted.end;
+    panel.deepest = std::max(largest(log_p), largest(log_q));
+    const double noise = 64.0 * kUnitRoundoff * (1.0 + panel.deepest);
+    double loss[kPoints], checks[kChecks];
+    for (int i = 0; i < kPoints; ++i) loss[i] = log_p[i] - log_q[i];
+    for (int i = 0; i < kChecks; ++i) checks[i] = log_p[kPoints + i] - log_q[kPoints + i];
+    interpolate(log_p, panel.log_p);
+    interpolate(loss, panel.loss);
+    const double of_log = missed(panel.log_p, log_p + kPoints), of_loss = missed(panel.loss, checks);
+    if (!(std::max(of_log, of_loss) <= tolerance_ + noise)) return false;
+    const double width = panel.end - panel.start;
+    double masses[2];
+    for (const bool of_p : {true, false}) {
+        const Integrals found = integrals(of_p ? log_p : log_q);
+        const bool seen = found.by_checks > std::exp(-kDeepest);
+        if (seen && !(std::fabs(found.by_points - found.by_checks) <= (tolerance_ + noise) * found.by_checks))
+            return false;
+        masses[of_p] = 0.5 * width * found.by_checks;
+    }
+    p_ += masses[1];
+    q_ += masses[0];
+    panel.loss_error = 2.0 * of_loss + 16.0 * kUnitRoundoff * panel.deepest;
+    panels_.push_back(panel);
+    return true;
+}
+
+// What is missing to 1 by more than the tolerance explains is missing.
+PairPointer Table::pair() const {
+    const auto missing = [this](double mass) {
+        const double lost = 1.0 - mass;
+        return lost > 2.0 * tolerance_ ? Bracket{lost - 2.0 * tolerance_, lost + 2.0 * tolerance_} : Bracket{0.0, 0.0};
+    };
+    return std::make_shared<const TabulatedPair>(panels_, tolerance_, missing(p_), missing(q_));
+}
+
+}  // namespace renyi
