@@ -39,9 +39,9 @@ ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
 double ComposedLoss::delta(double epsilon) const {
     if (epsilon == kInfinity) return infinite;
     const bool is_upper = side == Side::upper;
-    const double room = 0x1p-95 * (std::fabs(epsilon) + offset_terms +
-                                   step * (std::fabs(static_cast<double>(window.first)) +
-                                           static_cast<double>(window.size)));
+    const double room =
+        0x1p-95 * (std::fabs(epsilon) + offset_terms +
+                   step * (std::fabs(static_cast<double>(window.first)) + static_cast<double>(window.size)));
     const double moved = (drift + room) * (1.0 + 0x1p-40) + kUnitRoundoff * std::fabs(epsilon);
     epsilon += is_upper ? -moved : moved;
     if (epsilon < -kFarthest) return is_upper ? 1.0 : infinite;
@@ -62,7 +62,8 @@ double ComposedLoss::delta(double epsilon) const {
     constexpr double kTiny = 4.0 * std::numeric_limits<double>::denorm_min();  // of products that underflow
     if (is_upper) {
         double bound = infinite + value * (1.0 + error) + lost;
-        if (left_out) bound += std::exp(std::min(left_out->log_factor - left_out->slope * epsilon, 1.0)) * (1.0 + 0x1p-40);
+        if (left_out)
+            bound += std::exp(std::min(left_out->log_factor - left_out->slope * epsilon, 1.0)) * (1.0 + 0x1p-40);
         if (sum.value > 0.0 || lost > 0.0) bound += kTiny;
         bound *= 1.0 + 8.0 * kUnitRoundoff;
         return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, says nothing

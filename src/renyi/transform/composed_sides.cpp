@@ -14,7 +14,7 @@ namespace renyi {
 
 namespace {
 
-constexpr std::int64_t kSmallestWindow = 1 << 13;         // below it a transform of all nodes is quick
+constexpr std::int64_t kSmallestWindow = 1 << 13;  // below it a transform of all nodes is quick
 constexpr std::int64_t kLargestWindow = std::int64_t{1} << 40;
 constexpr double kSteepest = 50.0;  // exponent from node to node; more makes what lies between them overflow
 
@@ -132,13 +132,15 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     choice.slope = std::min(choice.slope, kSteepest / layout.step());
     CompositionGoal sharp = goal;
     if (layout.exact()) sharp.rtol = std::min(goal.rtol, 1e-10);
-    const Setting s = setting_of(layout, tilt_and_window(upper.laws, choice, sharp), choice.limit);
+    const Setting s =
+        setting_of(layout, tilt_and_window(upper.laws, choice, sharp, kSteepest / layout.step()), choice.limit);
 
     std::int64_t first = s.lowest, last = s.highest;
     if (std::isfinite(s.reach.low) && std::isfinite(s.reach.high)) {
         const auto node = [&](double loss) {
             const double place = (loss - s.offset.hi) / layout.step();
-            return static_cast<std::int64_t>(std::clamp(place, static_cast<double>(s.lowest), static_cast<double>(s.highest)));
+            return static_cast<std::int64_t>(
+                std::clamp(place, static_cast<double>(s.lowest), static_cast<double>(s.highest)));
         };
         first = std::max(node(s.reach.low) - 1, s.lowest);
         last = std::max(std::min(node(s.reach.high) + 1, s.highest), first + 1);
@@ -155,13 +157,14 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     if (!laws[1]) {
         const auto cap = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(goal.max_points)));
         if (last - first >= cap && !layout.exact()) {
-            const double coarser = layout.step() * 1.02 * static_cast<double>(last - first + 1) / static_cast<double>(cap);
+            const double coarser =
+                layout.step() * 1.02 * static_cast<double>(last - first + 1) / static_cast<double>(cap);
             return compose_sides(layout.coarsened(coarser), choice, goal, drift, fourier);
         }
         window.size = std::min(size, cap);
         for (int i = 0; i < 2; ++i) {
-            laws[i] = std::make_shared<NodeMasses>(
-                compose(sides[i].parts, window, s.lowest, layout.step(), theta, fourier));
+            laws[i] =
+                std::make_shared<NodeMasses>(compose(sides[i].parts, window, s.lowest, layout.step(), theta, fourier));
         }
     }
     return {composed_side(s, Side::upper, sides[0], window, drift, choice, laws[0]),
@@ -178,8 +181,7 @@ void InfiniteMass::add(double mass, std::int64_t count) noexcept {
 Bracket InfiniteMass::bounds() const noexcept {
     if (log_finite_ == 0.0) return {0.0, 0.0};
     const double value = -std::expm1(log_finite_), room = (16.0 + terms_) * kUnitRoundoff;
-    return {log_finite_ == -kInfinity ? 1.0 : value * (1.0 - room),
-            std::min(value * (1.0 + room) + 0x1p-1073, 1.0)};
+    return {log_finite_ == -kInfinity ? 1.0 : value * (1.0 - room), std::min(value * (1.0 + room) + 0x1p-1073, 1.0)};
 }
 
 }  // namespace renyi

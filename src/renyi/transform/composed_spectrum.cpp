@@ -84,8 +84,10 @@ RENYI_MULTIVERSION void raise(const double* z, std::size_t n, std::int64_t count
     bool empty = true;
     for (;;) {
         if (count & 1) {
-            if (empty) result = base;
-            else times(result, base);
+            if (empty)
+                result = base;
+            else
+                times(result, base);
             empty = false;
         }
         count >>= 1;

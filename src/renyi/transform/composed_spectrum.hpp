@@ -17,8 +17,8 @@ struct Spectrum {
     explicit Spectrum(std::size_t n) : value(n), reach(n), error(n) {}
     std::size_t size() const noexcept { return value.size(); }
 
-    void set_error(double e) noexcept;          // one error for all values, and their reach from it
-    void add(const Spectrum& other) noexcept;   // errors of the sums included
+    void set_error(double e) noexcept;         // one error for all values, and their reach from it
+    void add(const Spectrum& other) noexcept;  // errors of the sums included
     void multiply(const Spectrum& other) noexcept;
 };
 

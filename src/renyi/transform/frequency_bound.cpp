@@ -11,8 +11,8 @@ namespace renyi {
 
 namespace {
 
-constexpr double kStep = 1.1;    // of the fine grid, geometric
-constexpr double kRoom = 1e-9;   // covers the rounding of sums and transforms, relative to the sum of the weights
+constexpr double kStep = 1.1;   // of the fine grid, geometric
+constexpr double kRoom = 1e-9;  // covers the rounding of sums and transforms, relative to the sum of the weights
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
 }  // namespace
@@ -33,8 +33,14 @@ FrequencyBound::FrequencyBound(const std::vector<TiltedPart>& parts, FourierTran
             second += moved[i] * place;
         }
         const double count = static_cast<double>(part.count);
-        parts_.push_back({&part, count, total * (1.0 + kRoom), first * (1.0 + kRoom), second * (1.0 + kRoom),
-                          PartialTransform(part.weights), PartialTransform(moved), {}});
+        parts_.push_back({&part,
+                          count,
+                          total * (1.0 + kRoom),
+                          first * (1.0 + kRoom),
+                          second * (1.0 + kRoom),
+                          PartialTransform(part.weights),
+                          PartialTransform(moved),
+                          {}});
         variance_ += count * second / total;
         log_total_ += count * std::log(total);
         uses_ += count;

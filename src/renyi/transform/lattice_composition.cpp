@@ -1,13 +1,13 @@
 // Composition of tilted masses by FFT, with every rounding error bounded.
 //
-// With Z = B + S split into bulk and rest, prod Z^count - prod B^count is summed as S (Z^(count-1) + ... + B^(count-1)),
-// so that errors are relative to what remains and not to the bulk.
+// With Z = B + S split into bulk and rest, prod Z^count - prod B^count is summed as S (Z^(count-1) + ... +
+// B^(count-1)), so that errors are relative to what remains and not to the bulk.
 //
 // A radix-2 FFT is a product of log2 n sparse matrices whose moduli multiply to the matrix of ones, and each is applied
 // with componentwise relative error; hence every computed output differs by at most ((1+eta)^log2(n) - 1) times the l1
 // norm of the input (the componentwise form of Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorem
-// 24.2 and its proof). The inverse averages the errors over the frequencies, and adds its own error relative to the mean
-// modulus.
+// 24.2 and its proof). The inverse averages the errors over the frequencies, and adds its own error relative to the
+// mean modulus.
 #include <algorithm>
 #include <cmath>
 #include <optional>

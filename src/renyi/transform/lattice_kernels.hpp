@@ -26,13 +26,14 @@ void log_masses(const double* masses, std::size_t n, double* out) noexcept;  // 
 TiltedPeak tilted_peak(const double* logs, const double* losses, std::size_t n, double t) noexcept;
 TiltedSums tilted_sums(const double* logs, const double* losses, std::size_t n, double t, TiltedPeak peak) noexcept;
 
-// out[i] = masses[i] e^(theta i - centre), where theta i and the difference are exact: two exponentials of 3 u and three
-// roundings each, 10 u in all. What would be below 2^-1021 may be lost.
+// out[i] = masses[i] e^(theta i - centre), where theta i and the difference are exact: two exponentials of 3 u and
+// three roundings each, 10 u in all. What would be below 2^-1021 may be lost.
 void tilted_weights(const double* masses, std::size_t n, double theta, double centre, double* out) noexcept;
 
 double sum_of(const double* a, std::size_t n) noexcept;  // a >= 0
 
-// Sum of a[i] e^(slope (first + step i) - top), a >= 0. An exponent below -708 counts as that: the sum is not too small.
+// Sum of a[i] e^(slope (first + step i) - top), a >= 0. An exponent below -708 counts as that: the sum is not too
+// small.
 double exponential_sum(const double* a, std::size_t n, double slope, double first, double step, double top) noexcept;
 
 // Sums of a[i] w[i] and a[i] v[i] for n <= 256, to 22 u of the sums of the moduli.

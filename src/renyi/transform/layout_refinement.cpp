@@ -7,9 +7,9 @@ namespace renyi {
 
 namespace {
 
-constexpr std::int64_t kHopeless = 1 << 15;  // nodes after which convergence is judged
+constexpr std::int64_t kHopeless = 1 << 15;   // nodes after which convergence is judged
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
-constexpr double kLong = 100.0;              // uses after which a few frequencies may do, whatever the window
+constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
 
 // Both sides' log moment functions at the tilt.
 struct Comparison {

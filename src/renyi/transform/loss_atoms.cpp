@@ -89,9 +89,8 @@ std::optional<double> common_step(const std::vector<LossOutline>& parts) {
     }
     // The estimate from the widest difference over its multiple, then a strict check.
     step = widest / std::rint(widest / step);
-    const bool held = std::ranges::all_of(gaps, [&](const Gap& gap) {
-        return rest_of(gap.width, step) <= 4.0 * gap.error + 0x1p-50 * gap.width;
-    });
+    const bool held = std::ranges::all_of(
+        gaps, [&](const Gap& gap) { return rest_of(gap.width, step) <= 4.0 * gap.error + 0x1p-50 * gap.width; });
     return held ? std::optional(step) : std::nullopt;
 }
 

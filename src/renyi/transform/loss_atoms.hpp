@@ -15,9 +15,9 @@ struct LossAtom {
 
 // What the coarsest spans of a pair tell of its finite loss.
 struct LossOutline {
-    double low = 0.0, high = 0.0;              // ends of the losses
-    double largest = 0.0;                      // no finite loss is larger
-    double surely_reached = -kInfinity;        // there are finite losses as large, unless there are none
+    double low = 0.0, high = 0.0;        // ends of the losses
+    double largest = 0.0;                // no finite loss is larger
+    double surely_reached = -kInfinity;  // there are finite losses as large, unless there are none
     Bracket infinite{0.0, 0.0};
     bool only_atoms = true;
     std::vector<LossAtom> atoms;  // of different losses, the heaviest first

@@ -34,7 +34,10 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
 }  // namespace
 
 LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points)
-    : merged_(merged_parts(parts)), rtol_(rtol), max_points_(max_points), largest_(merged_.drift),
+    : merged_(merged_parts(parts)),
+      rtol_(rtol),
+      max_points_(max_points),
+      largest_(merged_.drift),
       reached_(-merged_.drift) {
     InfiniteMass least, most;
     for (const LossPart& part : merged_.parts) {
@@ -53,7 +56,8 @@ Bracket LossComposition::delta(double epsilon, FourierTransform& fourier) {
     if (epsilon == -kInfinity) return {1.0, 1.0};
     const double floor = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
     if (merged_.parts.empty()) return {floor * (1.0 - kRoom), std::min(floor * (1.0 + kRoom), 1.0)};
-    Bracket found = alone() ? single_delta(*merged_.parts[0].pair, epsilon, merged_.drift) : composed_delta(epsilon, fourier);
+    Bracket found =
+        alone() ? single_delta(*merged_.parts[0].pair, epsilon, merged_.drift) : composed_delta(epsilon, fourier);
     if (found.upper == 0.0 && epsilon < largest_) found.upper = std::numeric_limits<double>::denorm_min();
     found.lower = std::min(std::max(found.lower, floor * (1.0 - kRoom)), found.upper);
     return found;

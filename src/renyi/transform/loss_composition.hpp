@@ -1,9 +1,9 @@
 // Certified brackets of delta(epsilon) and epsilon(delta) of a composition: independent, possibly adaptive uses of
 // several pairs, in one direction.
 //
-// One use alone is a sum over spans. Otherwise the loss is discretised from both sides with one step, chosen so that the
-// log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT; the results enclose
-// delta whatever was chosen. Results are kept: questions nearby are answered from them.
+// One use alone is a sum over spans. Otherwise the loss is discretised from both sides with one step, chosen so that
+// the log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT; the results
+// enclose delta whatever was chosen. Results are kept: questions nearby are answered from them.
 #pragma once
 
 #include <mutex>

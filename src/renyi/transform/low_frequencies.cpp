@@ -16,8 +16,8 @@ using Complex = std::complex<double>;
 constexpr double kTurn = 2.0 * std::numbers::pi;
 constexpr double kNeglected = 60.0;  // -log of the transform, relative to its peak, that is aimed at beyond the cut
 constexpr double kEnough = 45.0;
-constexpr double kMost = 4096.0;       // frequencies
-constexpr double kWork = 0x1p24;       // frequencies times nodes
+constexpr double kMost = 4096.0;           // frequencies
+constexpr double kWork = 0x1p24;           // frequencies times nodes
 constexpr std::size_t kLongest = 1 << 19;  // nodes of one use
 
 // Without the tests for infinities of the library's product.
@@ -52,8 +52,7 @@ WeightedSum LowFrequencies::sum_from(std::int64_t start, double distance) const 
     for (std::size_t j = 0; j < transform_.size(); ++j) {
         const auto turn = static_cast<std::int64_t>(j);
         const double frequency = kTurn / static_cast<double>(window_.size) * static_cast<double>(j);
-        const Complex lower =
-            times(one_minus_exp(-theta_, frequency), one_minus_exp(-theta_ - step_, frequency));
+        const Complex lower = times(one_minus_exp(-theta_, frequency), one_minus_exp(-theta_ - step_, frequency));
         const Complex ratio = decay * phase(turn, window_.size);
         const Complex cut = fading * phase(turn * (length & (window_.size - 1)), window_.size);
         const Complex upper = near_lead + ratio * near_follow - times(cut, far_lead + ratio * far_follow);
@@ -68,7 +67,8 @@ WeightedSum LowFrequencies::sum_from(std::int64_t start, double distance) const 
     }
     const double scale = 1.0 / static_cast<double>(window_.size);
     return {sum * scale, (error * scale * (1.0 + kUnitRoundoff * static_cast<double>(transform_.size())) +
-                          rest_ * sum_of_weights(theta_, step_, distance)) * (1.0 + 1e-9)};
+                          rest_ * sum_of_weights(theta_, step_, distance)) *
+                             (1.0 + 1e-9)};
 }
 
 std::unique_ptr<LowFrequencies> low_frequencies(const std::vector<TiltedPart>& parts, Window window, std::int64_t base,
@@ -92,8 +92,8 @@ std::unique_ptr<LowFrequencies> low_frequencies(const std::vector<TiltedPart>& p
     }
     std::optional<Spectrum> kept;
     for (const TiltedPart& part : parts) {
-        Spectrum power = power_of(PartialTransform(part.weights).low(static_cast<std::int64_t>(last), window.size),
-                                  part.count);
+        Spectrum power =
+            power_of(PartialTransform(part.weights).low(static_cast<std::int64_t>(last), window.size), part.count);
         if (kept) {
             kept->multiply(power);
         } else {

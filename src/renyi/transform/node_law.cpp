@@ -142,7 +142,8 @@ NodeLaws truncated(const NodeLaws& laws, double log_tail) {
     NodeLaws found;
     const double tail = std::exp(log_tail);
     for (const NodeLaw& law : laws) {
-        const auto below = std::ranges::partition_point(law.above, [&](double mass) { return law.count * mass > tail; });
+        const auto below =
+            std::ranges::partition_point(law.above, [&](double mass) { return law.count * mass > tail; });
         const auto end = static_cast<std::size_t>(below - law.above.begin());
         found.push_back(law.first(std::max(end, std::min(law.bulk + 1, law.size()))));
     }

@@ -10,7 +10,8 @@
 
 namespace renyi {
 
-// The law of one part's loss: log masses at increasing losses. The first `bulk` of them count as small (tilt_choice.hpp).
+// The law of one part's loss: log masses at increasing losses. The first `bulk` of them count as small
+// (tilt_choice.hpp).
 struct NodeLaw {
     std::span<const double> logs, losses;
     std::span<const double> above;  // mass at and above each loss

@@ -45,8 +45,8 @@ WeightedSum NodeMasses::sum_from(std::int64_t start, double distance) const {
     const Tail tail = tail_from(static_cast<std::size_t>(start - window_.first));
     const double value = -std::expm1(-distance) * tail.a + std::exp(-distance) * tail.c;
     // Weights below 2^-1000 may have been lost.
-    return {value, point_error_ * sum_of_weights(theta_, step_, distance) +
-                       value * (tail.error + 8.0 * kUnitRoundoff) + 0x1p-960};
+    return {value, point_error_ * sum_of_weights(theta_, step_, distance) + value * (tail.error + 8.0 * kUnitRoundoff) +
+                       0x1p-960};
 }
 
 }  // namespace renyi

@@ -20,12 +20,14 @@ constexpr double kTurn = 2.0 * std::numbers::pi;
 // 2 pi/size to u, times an integer, at most pi: an angle to 2 pi u; cosine and sine to an ulp.
 std::complex<double> phase(std::int64_t turns, std::int64_t size) noexcept {
     turns &= size - 1;
-    const double angle = kTurn / static_cast<double>(size) * static_cast<double>(turns > size / 2 ? turns - size : turns);
+    const double angle =
+        kTurn / static_cast<double>(size) * static_cast<double>(turns > size / 2 ? turns - size : turns);
     return {std::cos(angle), std::sin(angle)};
 }
 
 PartialTransform::PartialTransform(const std::vector<double>& weights)
-    : length_(std::size_t{1} << (std::bit_width(weights.size() - 1) + 1) / 2), weights_(weights),
+    : length_(std::size_t{1} << (std::bit_width(weights.size() - 1) + 1) / 2),
+      weights_(weights),
       sum_(sum_of(weights.data(), weights.size())) {
     length_ = std::min<std::size_t>(length_, 256);  // what two_products takes
     rows_ = (weights.size() + length_ - 1) / length_;
@@ -47,7 +49,8 @@ std::complex<double> PartialTransform::folded() const noexcept {
     return {re.hi, im.hi};
 }
 
-// Two phases of 8 u each, a row's sum by lanes, 22 u, and its product with a phase, 4 u; rows are added in double-double.
+// Two phases of 8 u each, a row's sum by lanes, 22 u, and its product with a phase, 4 u; rows are added in
+// double-double.
 Spectrum PartialTransform::low(std::int64_t last, std::int64_t size) const {
     Spectrum found(static_cast<std::size_t>(last) + 1);
     for (std::int64_t j = 0; j <= last; ++j) {

@@ -86,8 +86,7 @@ Bracket single_epsilon(const Pair& pair, double delta, double drift) {
     for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
         const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
         if (!(width > 0.0)) break;
-        const Bracket next =
-            BothSides(pair, At(found.lower, found.upper)).epsilon(delta, drift, middle, 0.25 * width);
+        const Bracket next = BothSides(pair, At(found.lower, found.upper)).epsilon(delta, drift, middle, 0.25 * width);
         found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
         if (!(found.upper - found.lower < 0.5 * width)) break;
     }

@@ -10,10 +10,10 @@ namespace renyi {
 // How to compose for delta(epsilon).
 struct TiltChoice {
     double slope = 1.0;
-    double log_delta = 0.0;               // about
-    double log_tail = -kInfinity;         // log mass to cut off above
-    double limit = -kInfinity;            // losses up to it are bulk
-    double bulk_slope = 1.0;              // where Chernoff's bound on outcomes all in the bulk is least
+    double log_delta = 0.0;        // about
+    double log_tail = -kInfinity;  // log mass to cut off above
+    double limit = -kInfinity;     // losses up to it are bulk
+    double bulk_slope = 1.0;       // where Chernoff's bound on outcomes all in the bulk is least
 };
 
 // t > 0 where K(t) - epsilon t - log t - log(1 + t) is least, within 1 %; from a tilt near it, if one is known.

@@ -15,13 +15,13 @@ struct End {
 
 // The loss beyond which, upwards (sign 1) or downwards (-1), the law tilted by `shift` has a mass of e^goal at most by
 // E e^(s (L - x)), and the exponent s at which the bound reaches it.
-End chernoff(const NodeLaws& blocks, double shift, double goal, double sign) {
+End chernoff(const NodeLaws& blocks, double shift, double goal, double sign, double steepest) {
     constexpr int kTried = 24;
     const LogMoment k = log_moment(blocks, shift);
     const double guess = std::sqrt(-2.0 * goal / std::max(k.variance, 1e-300));
-    End best{kInfinity, guess};
+    End best{kInfinity, steepest};
     for (int i = 0; i < kTried; ++i) {
-        const double s = guess * 0.01 * std::pow(300.0, i / (kTried - 1.0));
+        const double s = std::min(guess * 0.01 * std::pow(300.0, i / (kTried - 1.0)), steepest);
         const double end = (log_moment(blocks, shift + sign * s).value - k.value - goal) / s;
         if (end < best.distance) best = {end, s};
     }
@@ -30,7 +30,8 @@ End chernoff(const NodeLaws& blocks, double shift, double goal, double sign) {
 
 }  // namespace
 
-TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal) {
+TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal,
+                           double steepest) {
     const OwnedLaws blocks = tilted_blocks(laws, choice.slope);
     const double origin = log_moment(laws, choice.slope).value - log_moment(blocks.laws, 0.0).value;
     std::optional<TiltWindow> best;
@@ -46,8 +47,8 @@ TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const
             break;
         }
         const double tolerated = std::max(std::log(1e-3 * goal.rtol / largest_weight(slope)) + log_size, -690.0);
-        const End low = chernoff(blocks.laws, shift, tolerated, -1.0);
-        const End high = chernoff(blocks.laws, shift, tolerated, 1.0);
+        const End low = chernoff(blocks.laws, shift, tolerated, -1.0, steepest);
+        const End high = chernoff(blocks.laws, shift, tolerated, 1.0, steepest);
         const TiltWindow found{slope, -low.distance, high.distance, low.exponent, high.exponent};
         if (!best || found.high - found.low < 0.8 * (best->high - best->low)) best = found;
     }

@@ -13,7 +13,8 @@ struct TiltWindow {
 };
 
 // The saddle makes rounding errors least. With heavy tails a smaller tilt needs a shorter window, and some of the
-// sixteen digits can be spared for it.
-TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal);
+// sixteen digits can be spared for it. No exponent is above `steepest`.
+TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal,
+                           double steepest);
 
 }  // namespace renyi

@@ -1,0 +1,237 @@
+// Compositions against exact sums over all outcomes, in long double, and against the closed form of Gaussian noise.
+#include "renyi/transform/loss_composition.hpp"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "radix_two.hpp"
+#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/pair/atoms.hpp"
+#include "renyi/pair/exponential_loss.hpp"
+#include "renyi/pair/gaussian.hpp"
+#include "renyi/pair/reversed.hpp"
+#include "renyi/pair/sampled.hpp"
+
+using namespace renyi;
+
+namespace {
+
+constexpr double kLossError = 0x1p-50;
+constexpr std::int64_t kPoints = 1 << 16;
+
+RadixTwo fourier;
+
+struct Outcome {
+    long double p, q;
+};
+
+// P and Q on a few outcomes; the doubles are exact or their error is stated.
+struct Table {
+    std::vector<Outcome> outcomes;
+
+    PairPointer pair() const {
+        Spans spans;
+        for (const Outcome& o : outcomes) {
+            const double p = static_cast<double>(o.p), q = static_cast<double>(o.q);
+            if (p == 0.0) {
+                spans.null = {q * (1.0 - 0x1p-50), q * (1.0 + 0x1p-50)};
+            } else if (q == 0.0) {
+                spans.infinite = {p * (1.0 - 0x1p-50), p * (1.0 + 0x1p-50)};
+            } else {
+                const double loss = static_cast<double>(std::log(o.p / o.q));
+                spans.spans.push_back({loss, loss, loss, p, q, 0x1p-51, kLossError * (1.0 + std::fabs(loss))});
+            }
+        }
+        return std::make_shared<AtomsPair>(spans, false);
+    }
+};
+
+// delta by the masses of all outcomes of all uses.
+long double exact_delta(const std::vector<std::pair<Table, int>>& parts, long double epsilon) {
+    std::vector<Outcome> all{{1.0L, 1.0L}};
+    for (const auto& [table, count] : parts) {
+        for (int use = 0; use < count; ++use) {
+            std::vector<Outcome> next;
+            for (const Outcome& a : all) {
+                for (const Outcome& b : table.outcomes) next.push_back({a.p * b.p, a.q * b.q});
+            }
+            all = std::move(next);
+        }
+    }
+    long double delta = 0.0L;
+    for (const Outcome& o : all) delta += std::max(o.p - std::exp(epsilon) * o.q, 0.0L);
+    return delta;
+}
+
+// delta of `count` answers of randomized response.
+long double exact_responses(long double p, int count, long double epsilon) {
+    const long double loss = std::log(p / (1.0L - p));
+    long double delta = 0.0L;
+    for (int k = 0; k <= count; ++k) {
+        const long double sum = (2 * k - count) * loss;
+        if (sum <= epsilon) continue;
+        const long double log_mass = std::lgamma(count + 1.0L) - std::lgamma(k + 1.0L) - std::lgamma(count - k + 1.0L) +
+                                     k * std::log(p) + (count - k) * std::log(1.0L - p);
+        delta += std::exp(log_mass) * -std::expm1(epsilon - sum);
+    }
+    return delta;
+}
+
+void contains(Bracket found, long double truth, double room, double width) {
+    CHECK_THAT(found.lower, <=, static_cast<double>(truth * (1.0L + room)));
+    CHECK_THAT(found.upper, >=, static_cast<double>(truth * (1.0L - room)));
+    CHECK_THAT(found.upper - found.lower, <=, width * std::fabs(found.upper));
+}
+
+std::vector<LossPart> parts_of(const std::vector<std::pair<Table, int>>& tables) {
+    std::vector<LossPart> parts;
+    for (const auto& [table, count] : tables) parts.push_back({table.pair(), count});
+    return parts;
+}
+
+void responses() {
+    const long double p = 0.75L;
+    const Table table{{{p, 1.0L - p}, {1.0L - p, p}}};
+    for (const int count : {2, 3, 10, 60, 400}) {
+        LossComposition composition(parts_of({{table, count}}), 1e-5, kPoints);
+        const double top = count * std::log(3.0);
+        for (const double share : {-0.5, 0.0, 0.13, 0.5, 0.9, 0.999}) {
+            const Bracket found = composition.delta(share * top, fourier);
+            contains(found, exact_responses(p, count, share * top), 1e-15, 1e-5);  // what was asked for; mostly 1e-10
+            if (share == 0.0 || !(found.lower > 1e-300 && found.upper < 0.999)) continue;
+            const Bracket back =
+                composition.epsilon(static_cast<double>(exact_responses(p, count, share * top)), fourier);
+            contains(back, share * top, 1e-15, 1e-5);
+        }
+        CHECK_THAT(composition.delta(top * 1.001, fourier).upper, ==, 0.0);
+        CHECK_THAT(composition.epsilon(0.0, fourier).lower, <=, top);
+        CHECK_THAT(composition.epsilon(0.0, fourier).upper, >=, top);
+        CHECK_THAT(composition.epsilon(0.0, fourier).upper, <=, top * (1.0 + 1e-11));
+    }
+}
+
+// Losses without a common step, several parts, masses where P or Q vanishes.
+void tables() {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    for (int turn = 0; turn < 40; ++turn) {
+        std::vector<std::pair<Table, int>> tables;
+        for (int part = 0; part < 1 + turn % 3; ++part) {
+            Table table;
+            const int size = 2 + static_cast<int>(3.0 * uniform(random));
+            long double p = 0.0L, q = 0.0L;
+            for (int i = 0; i < size; ++i) {
+                table.outcomes.push_back({uniform(random), uniform(random)});
+                if (i == 0 && turn % 4 == 1) table.outcomes[0].q = 0.0L;
+                if (i == 1 && turn % 4 == 2) table.outcomes[1].p = 0.0L;
+                p += table.outcomes.back().p;
+                q += table.outcomes.back().q;
+            }
+            for (Outcome& o : table.outcomes) o.p /= p, o.q /= q;
+            tables.emplace_back(table, 1 + static_cast<int>(3.0 * uniform(random)));
+        }
+        LossComposition composition(parts_of(tables), 1e-3, kPoints);
+        for (const double epsilon : {-1.0, 0.0, 0.4, 1.5, 4.0}) {
+            contains(composition.delta(epsilon, fourier), exact_delta(tables, epsilon), 1e-13, 1.0);
+        }
+        const Bracket found = composition.epsilon(1e-2, fourier);
+        if (std::isfinite(found.lower)) CHECK(exact_delta(tables, found.lower) >= 1e-2L * (1.0L - 1e-12L));
+        if (std::isfinite(found.upper)) CHECK(exact_delta(tables, found.upper) <= 1e-2L * (1.0L + 1e-12L));
+    }
+}
+
+// The reverse of a Gaussian is one, and not merged.
+void gaussians() {
+    for (const auto& [mu, count] : {std::pair{0.5, 4}, {0.05, 400}, {1e-3, 1000000}, {3e-5, 1000000000}}) {
+        const PairPointer pair = std::make_shared<ReversedPair>(std::make_shared<GaussianPair>(mu));
+        LossComposition composition({{pair, count}}, 1e-5, 1 << 18);
+        const double total = mu * std::sqrt(static_cast<double>(count));
+        for (const double epsilon : {-0.5, 0.5, 3.0}) {
+            const Bracket truth = gaussian_delta_bounds(total, epsilon), found = composition.delta(epsilon, fourier);
+            CHECK_THAT(found.lower, <=, truth.upper * (1.0 + 1e-13));
+            CHECK_THAT(found.upper, >=, truth.lower * (1.0 - 1e-13));
+            CHECK_THAT(found.upper - found.lower, <=, 1e-4 * found.upper);
+        }
+        const double tiny = gaussian_delta(total, 30.0 * total).value;
+        const Bracket back = composition.epsilon(tiny, fourier);
+        CHECK_THAT(back.lower, <=, 30.0 * total * (1.0 + 1e-12));
+        CHECK_THAT(back.upper, >=, 30.0 * total * (1.0 - 1e-12));
+        CHECK_THAT(back.upper - back.lower, <=, 1e-5 * back.upper);
+    }
+    // Merged, they are one use.
+    LossComposition merged({{std::make_shared<GaussianPair>(0.3), 16}, {std::make_shared<GaussianPair>(0.4), 9}}, 1e-5,
+                           kPoints);
+    const double mu = std::sqrt(0.3 * 0.3 * 16.0 + 0.4 * 0.4 * 9.0);
+    const Bracket truth = gaussian_delta_bounds(mu, 2.0), found = merged.delta(2.0, fourier);
+    CHECK_THAT(found.lower, <=, truth.upper * (1.0 + 1e-14));
+    CHECK_THAT(found.upper, >=, truth.lower * (1.0 - 1e-14));
+    CHECK_THAT(found.upper - found.lower, <=, 1e-12 * found.upper);
+}
+
+void edges() {
+    LossComposition nothing({}, 1e-5, kPoints);
+    CHECK_THAT(nothing.delta(0.0, fourier).upper, ==, 0.0);
+    CHECK_THAT(nothing.delta(-1.0, fourier).lower, <=, -std::expm1(-1.0));
+    CHECK_THAT(nothing.epsilon(0.25, fourier).upper, >=, std::log1p(-0.25));
+    const PairPointer laplace = std::make_shared<ExponentialLoss>(ExponentialLoss::laplace(2.0));
+    LossComposition none({{laplace, 0}}, 1e-5, kPoints);
+    CHECK_THAT(none.delta(1.0, fourier).upper, ==, 0.0);
+
+    LossComposition ten({{laplace, 4}, {laplace, 6}}, 1e-5, kPoints);
+    CHECK_THAT(ten.delta(-kInfinity, fourier).lower, ==, 1.0);
+    CHECK_THAT(ten.delta(kInfinity, fourier).upper, ==, 0.0);
+    CHECK_THAT(ten.delta(-1e300, fourier).lower, >=, 1.0 - 1e-15);
+    CHECK_THAT(ten.delta(4.9999999, fourier).upper, >, 0.0);
+    CHECK_THAT(ten.epsilon(1.0, fourier).upper, ==, -kInfinity);
+    const Bracket last = ten.epsilon(1e-300, fourier);
+    CHECK_THAT(last.lower, <=, 5.0);
+    CHECK_THAT(last.upper, >=, 5.0 * (1.0 - 1e-15));
+    CHECK_THAT(last.upper - last.lower, <=, 1e-6);
+
+    const Table shown{{{0.5L, 0.0L}, {0.5L, 1.0L}}}, hidden{{{1.0L, 0.5L}, {0.0L, 0.5L}}},
+        all{{{1.0L, 0.0L}, {0.0L, 1.0L}}};
+    LossComposition twice(parts_of({{shown, 2}}), 1e-5, kPoints);
+    contains(twice.delta(0.0, fourier), 0.75L, 1e-14, 1e-13);
+    contains(twice.delta(kInfinity, fourier), 0.75L, 1e-14, 1e-13);
+    CHECK_THAT(twice.epsilon(0.5, fourier).lower, ==, kInfinity);
+    LossComposition gone(parts_of({{hidden, 3}}), 1e-5, kPoints);
+    contains(gone.delta(0.0, fourier), 1.0L - 0.125L, 1e-14, 1e-9);
+    LossComposition sure(parts_of({{all, 3}}), 1e-5, kPoints);
+    CHECK_THAT(sure.delta(5.0, fourier).upper, ==, 1.0);
+    CHECK_THAT(sure.delta(5.0, fourier).lower, >=, 1.0 - 1e-14);
+
+    // Losses far apart, and next to none.
+    const Table wide{{{1.0L - 0x1p-900L, 0x1p-1000L}, {0x1p-900L, 1.0L - 0x1p-1000L}}};
+    contains(LossComposition(parts_of({{wide, 3}}), 1e-5, kPoints).delta(100.0, fourier), 1.0L, 1e-14, 1e-9);
+    const Table narrow{{{0.5L + 0x1p-40L, 0.5L - 0x1p-40L}, {0.5L - 0x1p-40L, 0.5L + 0x1p-40L}}};
+    contains(LossComposition(parts_of({{narrow, 7}}), 1e-5, kPoints).delta(0.0, fourier),
+             exact_delta({{narrow, 7}}, 0.0L), 1e-13, 1.0);
+}
+
+// Small deltas, long compositions, both directions of sampling: bounds agree with themselves read elsewhere.
+void sampled() {
+    const PairPointer laplace = std::make_shared<ExponentialLoss>(ExponentialLoss::laplace(1.0));
+    const PairPointer pair = std::make_shared<PoissonSampledPair>(laplace, 0.01);
+    for (const std::int64_t count : {10, 1000, 100000}) {
+        LossComposition here({{pair, count}}, 1e-5, 1 << 18), coarse({{pair, count}}, 1e-2, 1 << 12);
+        for (const double delta : {1e-2, 1e-6, 1e-40}) {
+            const Bracket epsilon = here.epsilon(delta, fourier);
+            CHECK_THAT(epsilon.upper - epsilon.lower, <=, 1e-4 * epsilon.upper);
+            CHECK_THAT(coarse.delta(epsilon.lower, fourier).upper, >=, delta * (1.0 - 1e-12));
+            CHECK_THAT(coarse.delta(epsilon.upper, fourier).lower, <=, delta * (1.0 + 1e-12));
+        }
+    }
+}
+
+}  // namespace
+
+int main() {
+    responses();
+    tables();
+    gaussians();
+    edges();
+    sampled();
+    return check::finish();
+}
