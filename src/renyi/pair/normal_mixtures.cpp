@@ -21,10 +21,10 @@ constexpr double kScale = 0x1.9884533d43651p-2;       // 1/sqrt(2 pi)
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kFarApart = 20.0;
 
-// How much of a panel [a, b] takes up for a density around 0; above 1: too much.
+// How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
 double share_of_panel(double a, double b) noexcept {
     const double half = 0.5 * (b - a), d = 0.5 * std::fabs(a + b);
-    return half * (4.0 * d + 32.0 * half);
+    return half * (2.0 * d + std::sqrt(4.0 * d * d + 32.0));
 }
 
 // log P(a < N < b), to 128u and 2u of itself.
