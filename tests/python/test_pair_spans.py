@@ -1,7 +1,7 @@
 """Spans of pairs against integrals in multi-precision arithmetic.
 
-H(E) = E_P[(1 - E e^-L)_+] is the integral of (p - E q)_+. Spans divided at log E give it exactly, by
-merging; any spans bound it.
+H(E) = E_P[(1 - E e^-L)_+] is the integral of (p - E q)_+. Spans divided at log E give it exactly,
+by merging; any spans bound it.
 """
 
 from __future__ import annotations

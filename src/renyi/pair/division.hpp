@@ -70,8 +70,8 @@ Span integrated(const Part& part, const Rule& rule, const Output& output, double
     const double mean = positive ? near + beyond : near - beyond;
     const double large = mass * length, small = large * deep_exp(positive ? -mean : mean);
     // Densities that are wrong differently at the nodes move the mean by twice their error of what is beyond.
-    const double error = loss_error + (2.0 * mass_error + 16.0 * kUnitRoundoff) * beyond +
-                         2.0 * kUnitRoundoff * std::fabs(mean);
+    const double error =
+        loss_error + (2.0 * mass_error + 16.0 * kUnitRoundoff) * beyond + 2.0 * kUnitRoundoff * std::fabs(mean);
     return {low,
             mean,
             high,

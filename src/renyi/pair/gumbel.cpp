@@ -12,7 +12,11 @@ namespace {
 constexpr double kDeepest = 746.0;  // e^-kDeepest vanishes
 
 // log(sinh(x/2)/(x/2)) = sum of B_2n/(2n (2n)!) x^2n, terms below (2/n) (x/2 pi)^2n: 16 of them for x <= 2.
-constexpr double kSeries[] = {0x1.5555555555555p-5, -0x1.6c16c16c16c17p-12, 0x1.71de3a556c734p-18, -0x1.bbd779334ef0bp-24, 0x1.1eed8eff8d898p-29, -0x1.8355d1db03354p-35, 0x1.0d0f870805313p-40, -0x1.7da4e1f79955cp-46, 0x1.12f948be82970p-51, -0x1.9131453d55727p-57, 0x1.27a18aefd3f97p-62, -0x1.b752159a2e47bp-68, 0x1.48b5244a5c143p-73, -0x1.eed15866cb263p-79, 0x1.76586051e8b1fp-84, -0x1.1c77df96de38bp-89};
+constexpr double kSeries[] = {
+    0x1.5555555555555p-5,  -0x1.6c16c16c16c17p-12, 0x1.71de3a556c734p-18, -0x1.bbd779334ef0bp-24,
+    0x1.1eed8eff8d898p-29, -0x1.8355d1db03354p-35, 0x1.0d0f870805313p-40, -0x1.7da4e1f79955cp-46,
+    0x1.12f948be82970p-51, -0x1.9131453d55727p-57, 0x1.27a18aefd3f97p-62, -0x1.b752159a2e47bp-68,
+    0x1.48b5244a5c143p-73, -0x1.eed15866cb263p-79, 0x1.76586051e8b1fp-84, -0x1.1c77df96de38bp-89};
 
 // The mean loss of losses at depths [z, z + w] above their lower end.
 //

@@ -1,7 +1,7 @@
 // Spans are narrow or wide. A span of half-width w, all of whose centres lie within d of its middle, w (4 d + 32 w)
 // <= 1, is part of a panel (panels.hpp) for every normal density. Otherwise it is wide, or divided until its losses
-// differ by 1 at least: there the masses are differences of normal tails, of which less than a factor 5 is lost, and the
-// mean is that of their logs.
+// differ by 1 at least: there the masses are differences of normal tails, of which less than a factor 5 is lost, and
+// the mean is that of their logs.
 //
 // The loss is log1p(sum of w (N(to) - N(from))/sum of w N(from)) or its like from P's side, so that small ones keep
 // their digits; where the sums are far apart it is the difference of their logs.
@@ -16,8 +16,8 @@ namespace renyi {
 
 namespace {
 
-constexpr double kReach = 38.6;                       // the density is below 2^-1074 beyond
-constexpr double kScale = 0x1.9884533d43651p-2;       // 1/sqrt(2 pi)
+constexpr double kReach = 38.6;                  // the density is below 2^-1074 beyond
+constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kFarApart = 20.0;
 
@@ -108,8 +108,9 @@ NormalMixtures::Sums NormalMixtures::sums(double x) const noexcept {
         }
         const double gain = (m.to - m.from) * (x - 0.5 * (m.to + m.from));
         const double larger = lane_exp(std::max(to, from) - s.top_p), fall = larger * lane_expm1(-std::fabs(gain));
-        s.p += gain >= 0.0 ? larger : larger + fall;
-        s.q += gain >= 0.0 ? larger + fall : larger;
+        const double smaller = std::fabs(gain) < 1.0 ? larger + fall : lane_exp(std::min(to, from) - s.top_p);
+        s.p += gain >= 0.0 ? larger : smaller;
+        s.q += gain >= 0.0 ? smaller : larger;
         difference += gain >= 0.0 ? -fall : fall;
     }
     if (apart) {
@@ -178,8 +179,8 @@ Span NormalMixtures::wide_span(const Part& part) const noexcept {
     const double mean = std::clamp(log_p - log_q, low, high);
     const double p = deep_exp(log_p <= log_q ? log_q + mean : log_p);
     const double q = deep_exp(log_p <= log_q ? log_q : log_p - mean);
-    const double loss_error = 2.0 * this->loss_error(part) +
-                              kUnitRoundoff * (256.0 + 4.0 * (std::fabs(log_p) + std::fabs(log_q)));
+    const double loss_error =
+        2.0 * this->loss_error(part) + kUnitRoundoff * (256.0 + 4.0 * (std::fabs(log_p) + std::fabs(log_q)));
     return {low, mean, high, p, q, kUnitRoundoff * (256.0 + 8.0 * std::fabs(std::max(log_p, log_q))), loss_error};
 }
 

@@ -24,8 +24,8 @@ PairPointer staircase_noise(double epsilon, double gamma) {
     found.spans.push_back({-epsilon, -epsilon, -epsilon, smaller, larger, error, 0.0});
     // gamma - (1 - gamma) is right to u/2, absolutely.
     if (equal > 0.0)
-        found.spans.push_back({0.0, 0.0, 0.0, equal, equal,
-                               std::min(error + kUnitRoundoff / std::fabs(gamma - rest), 1.0), 0.0});
+        found.spans.push_back(
+            {0.0, 0.0, 0.0, equal, equal, std::min(error + kUnitRoundoff / std::fabs(gamma - rest), 1.0), 0.0});
     return std::make_shared<const AtomsPair>(std::move(found), true);
 }
 

@@ -24,7 +24,9 @@ constexpr double kFar = 0x1p10, kFewDegrees = 107.0;
 class Student {
 public:
     Student(double degrees, double width)
-        : degrees_(degrees), root_(width * std::sqrt(degrees)), tail_from(degrees < kFewDegrees ? kFar * root_ : kInfinity) {}
+        : degrees_(degrees),
+          root_(width * std::sqrt(degrees)),
+          tail_from(degrees < kFewDegrees ? kFar * root_ : kInfinity) {}
 
     OutputPoint at(double x, bool) const noexcept { return {scale * deep_exp(-depth(x)), loss(x)}; }
     double loss(double x) const noexcept {
