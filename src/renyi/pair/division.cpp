@@ -1,6 +1,7 @@
 #include "renyi/pair/division.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace renyi {
 
@@ -24,17 +25,29 @@ constexpr Rule kRules[] = {
       0x1.413c50a255615p-3, 0x1.c76fb531d2b96p-4, 0x1.9ea1d04ca0374p-5}},
 };
 
+// Cuts far from each other relative to their part are met well: others wait.
 class AtLosses final : public Fineness {
 public:
     explicit AtLosses(const std::vector<double>& losses) : losses_(losses) {}
     double cut(double low, double high) const noexcept override {
-        const double margin = 1e-6 * (high - low);
-        const auto first = std::upper_bound(losses_.begin(), losses_.end(), low + margin);
-        const auto last = std::lower_bound(first, losses_.end(), high - margin);
-        return first == last ? kFine : *(first + (last - first) / 2);
+        std::size_t first = 0, last = losses_.size();
+        while (first < last && losses_[first] < low + kOnEnd * gap(first)) ++first;
+        while (first < last && losses_[last - 1] > high - kOnEnd * gap(last - 1)) --last;
+        if (first == last) return kFine;
+        const std::size_t middle = first + (last - first) / 2;
+        return high - low > 100.0 * gap(middle) ? kAnywhere : losses_[middle];
     }
 
 private:
+    static constexpr double kOnEnd = 1e-4;
+
+    double gap(std::size_t i) const noexcept {
+        double found = kOnEnd * std::max(std::fabs(losses_[i]), 1.0);
+        if (i > 0) found = std::min(found, losses_[i] - losses_[i - 1]);
+        if (i + 1 < losses_.size()) found = std::min(found, losses_[i + 1] - losses_[i]);
+        return found;
+    }
+
     const std::vector<double>& losses_;
 };
 

@@ -21,10 +21,10 @@ constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kFarApart = 20.0;
 
-// How much of a panel [a, b] takes up for a density around 0; above 1: too much.
+// How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
 double share_of_panel(double a, double b) noexcept {
     const double half = 0.5 * (b - a), d = 0.5 * std::fabs(a + b);
-    return half * (4.0 * d + 32.0 * half);
+    return half * (2.0 * d + std::sqrt(4.0 * d * d + 32.0));
 }
 
 // log P(a < N < b), to 128u and 2u of itself.
@@ -108,8 +108,9 @@ NormalMixtures::Sums NormalMixtures::sums(double x) const noexcept {
         }
         const double gain = (m.to - m.from) * (x - 0.5 * (m.to + m.from));
         const double larger = lane_exp(std::max(to, from) - s.top_p), fall = larger * lane_expm1(-std::fabs(gain));
-        s.p += gain >= 0.0 ? larger : larger + fall;
-        s.q += gain >= 0.0 ? larger + fall : larger;
+        const double smaller = std::fabs(gain) < 1.0 ? larger + fall : lane_exp(std::min(to, from) - s.top_p);
+        s.p += gain >= 0.0 ? larger : smaller;
+        s.q += gain >= 0.0 ? smaller : larger;
         difference += gain >= 0.0 ? -fall : fall;
     }
     if (apart) {
@@ -163,13 +164,30 @@ double NormalMixtures::log_mass(double start, double end, bool of_p) const noexc
     return top + lane_log(sum);
 }
 
-// A place, its distances from centres and the weighted exponents are right to a few u; the loss moves by the longest
-// move times that, and both sums by a distance times that, of which the loss keeps no more than a move's share.
-double NormalMixtures::loss_error(const Part& part) const noexcept {
+// Of a move with the shares s of P and Q, the length m and the gain g, a place and distances wrong by u move the loss
+// by s m (|x| + centres) times some u, and exponents wrong by 2u of themselves by s min(1, |g|) times that. On a narrow
+// span the exponents differ from those in the middle by 1/4, so that shares are at most e^(1/2) times theirs.
+double NormalMixtures::loss_error(const Part& part, bool narrow) const noexcept {
     const double far = std::max(std::fabs(part.start), std::fabs(part.end));
     if (moves_.size() == 1) return 6.0 * kUnitRoundoff * farthest_ * far;
-    const double centres = std::max(std::fabs(lowest_), std::fabs(highest_));
-    return 32.0 * kUnitRoundoff * farthest_ * (far + centres);
+    const double reach = far + std::max(std::fabs(lowest_), std::fabs(highest_));
+    const double x = 0.5 * (part.start + part.end), deep_p = depth(x, true), deep_q = depth(x, false);
+    double moved = 2.0 * farthest_, gained = 2.0;
+    if (narrow) {
+        moved = gained = 0.0;
+        for (std::size_t i = 0; i < moves_.size(); ++i) {
+            const NormalMove& m = moves_[i];
+            if (m.from == m.to) continue;
+            // Over the largest terms, that is, at least the shares.
+            const double shares = lane_exp(log_weights_[i] - 0.5 * (x - m.to) * (x - m.to) + deep_p) +
+                                  lane_exp(log_weights_[i] - 0.5 * (x - m.from) * (x - m.from) + deep_q);
+            const double length = std::fabs(m.to - m.from);
+            moved += shares * length;
+            gained += shares * std::min(1.0, length * reach);
+        }
+    }
+    return kUnitRoundoff * (16.0 * moved * reach + 16.0 * gained * (1.0 + std::min(deep_p, deep_q)) +
+                            8.0 * std::max(std::fabs(part.first), std::fabs(part.last)));
 }
 
 Span NormalMixtures::wide_span(const Part& part) const noexcept {
@@ -179,7 +197,7 @@ Span NormalMixtures::wide_span(const Part& part) const noexcept {
     const double p = deep_exp(log_p <= log_q ? log_q + mean : log_p);
     const double q = deep_exp(log_p <= log_q ? log_q : log_p - mean);
     const double loss_error =
-        2.0 * this->loss_error(part) + kUnitRoundoff * (256.0 + 4.0 * (std::fabs(log_p) + std::fabs(log_q)));
+        2.0 * this->loss_error(part, false) + kUnitRoundoff * (256.0 + 4.0 * (std::fabs(log_p) + std::fabs(log_q)));
     return {low, mean, high, p, q, kUnitRoundoff * (256.0 + 8.0 * std::fabs(std::max(log_p, log_q))), loss_error};
 }
 
@@ -192,7 +210,7 @@ void NormalMixtures::add(const Part& part, Spans& found) const {
         const double deep = std::max(depth(part.start, of_p), depth(part.end, of_p));
         const double far = std::max(std::fabs(part.start), std::fabs(part.end));
         const double mass_error = kUnitRoundoff * (32.0 + 8.0 * deep + 4.0 * far * std::sqrt(2.0 * deep));
-        found.spans.push_back(integrated(part, rule_for(share), *this, mass_error, loss_error(part)));
+        found.spans.push_back(integrated(part, rule_for(share), *this, mass_error, loss_error(part, true)));
     } else if (std::fabs(part.last - part.first) >= 1.0) {
         found.spans.push_back(wide_span(part));
     } else {

@@ -40,7 +40,7 @@ private:
     double slope(double x) const noexcept;
     double depth(double x, bool of_p) const noexcept;
     double log_mass(double start, double end, bool of_p) const noexcept;
-    double loss_error(const Part& part) const noexcept;
+    double loss_error(const Part& part, bool narrow) const noexcept;
     Span wide_span(const Part& part) const noexcept;
     void add(const Part& part, Spans& found) const;
 

@@ -98,7 +98,12 @@ Spans TabulatedPair::spans(Side, const Fineness& fineness) const {
         divide({section.start, section.end, loss(section.start), loss(section.end)}, loss, fineness,
                [&](const Part& part) {
                    const Rule& rule = rule_for((part.end - part.start) / (panel.end - panel.start));
-                   found.spans.push_back(integrated(part, rule, output, mass_error, panel.loss_error));
+                   Span span = integrated(part, rule, output, mass_error, panel.loss_error);
+                   if (span.high - span.low <= 2.0 * panel.loss_error) {  // a constant loss is an atom
+                       span.loss_error += span.high - span.low;
+                       span.low = span.high = span.mean;
+                   }
+                   found.spans.push_back(span);
                });
     }
     return found;

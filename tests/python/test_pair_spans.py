@@ -1,0 +1,387 @@
+"""Spans of pairs against integrals in multi-precision arithmetic.
+
+H(E) = E_P[(1 - E e^-L)_+] is the integral of (p - E q)_+. Spans divided at log E give it exactly,
+by merging; any spans bound it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from renyi._pair import Pair
+
+Function = Callable[..., mp.mpf]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A density, and the mass that lies farther from its centre than a place does."""
+
+    density: Function
+    beyond: Function
+    centre: float
+
+    def mass(self, a: mp.mpf, b: mp.mpf) -> mp.mpf:
+        if b <= self.centre:
+            return self.beyond(b) - self.beyond(a)
+        if a >= self.centre:
+            return self.beyond(a) - self.beyond(b)
+        return 1 - self.beyond(a) - self.beyond(b)
+
+
+Mixture = list[tuple[mp.mpf, Law]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of mixtures, and places between which the loss is monotone."""
+
+    name: str
+    pair: Callable[[], Pair]
+    laws: Callable[[], tuple[Mixture, Mixture]]
+    places: tuple[float, ...]
+    losses: tuple[float, ...]
+
+
+def around_one_and_zero(density: Function, beyond: Function) -> tuple[Mixture, Mixture]:
+    p = Law(lambda x: density(x - 1), lambda x: beyond(x - 1), 1.0)
+    return [(mp.mpf(1), p)], [(mp.mpf(1), Law(density, beyond, 0.0))]
+
+
+def generalised_gaussian(shape: float, scale: float) -> tuple[Mixture, Mixture]:
+    s, b = mp.mpf(shape), mp.mpf(scale)
+    total = 2 * b * mp.gamma(1 + 1 / s)
+
+    def depth(x: mp.mpf) -> mp.mpf:
+        return (abs(x) / b) ** s
+
+    return around_one_and_zero(
+        lambda x: mp.exp(-depth(x)) / total,
+        lambda x: mp.gammainc(1 / s, depth(x), regularized=True) / 2,
+    )
+
+
+def student(degrees: float, scale: float) -> tuple[Mixture, Mixture]:
+    n, b = mp.mpf(degrees), mp.mpf(scale)
+    half = mp.mpf(1) / 2
+    total = b * mp.sqrt(n) * mp.beta(n / 2, half)
+    return around_one_and_zero(
+        lambda x: (1 + (x / b) ** 2 / n) ** (-(n + 1) / 2) / total,
+        lambda x: mp.betainc(n / 2, half, 0, n / (n + (x / b) ** 2), regularized=True) / 2,
+    )
+
+
+def normals(parts: list[tuple[mp.mpf, float]], sigma: float) -> Mixture:
+    s = mp.mpf(sigma)
+
+    def law(centre: float) -> Law:
+        return Law(
+            lambda x: mp.npdf(x, mp.mpf(centre), s),
+            lambda x: mp.ncdf(-abs(x - mp.mpf(centre)) / s),
+            centre,
+        )
+
+    return [(weight, law(centre)) for weight, centre in parts]
+
+
+def replaced(rate: float, sigma: float) -> tuple[Mixture, Mixture]:
+    kept, moved = 1 - mp.mpf(rate), mp.mpf(rate)
+    return normals([(kept, 0.0), (moved, -1.0)], sigma), normals([(kept, 0.0), (moved, 1.0)], sigma)
+
+
+def student_places(degrees: float, scale: float) -> tuple[float, ...]:
+    turn = math.hypot(scale * math.sqrt(degrees), 0.5)
+    far = [turn * 10.0**k for k in range(1, 30, 4)]
+    right = [0.5 + turn, *far]
+    return (*(1.0 - x for x in reversed(right)), 0.0, 0.5, 1.0, *right)
+
+
+CASES = [
+    *(
+        Case(
+            f"generalised_gaussian({s}, {b})",
+            lambda s=s, b=b: Pair.generalised_gaussian(s, b),  # type: ignore[misc]
+            lambda s=s, b=b: generalised_gaussian(s, b),  # type: ignore[misc]
+            tuple(sorted({0.0, 0.5, 1.0, *(e + y * b for e in (0, 1) for y in (-reach, reach))})),
+            losses,
+        )
+        for s, b, reach, losses in (
+            (1.01, 1.0, 700.0, (-0.9, 0.0, 0.3, 1.05)),
+            (1.01, 100.0, 700.0, (-0.005, 0.0, 0.01)),
+            (1.5, 0.5, 80.0, (-3.0, 0.1, 2.8, 12.0)),
+            (1.999, 2.0, 27.0, (-1.0, 1e-3, 1.0, 10.0)),
+            (2.0, math.sqrt(2.0), 27.0, (-1.0, 0.5, 10.0, 30.0)),
+            (10.0, 2.0, 1.9, (-0.5, 0.1, 5.0, 100.0)),
+        )
+    ),
+    *(
+        Case(
+            f"student({n}, {b})",
+            lambda n=n, b=b: Pair.student(n, b),  # type: ignore[misc]
+            lambda n=n, b=b: student(n, b),  # type: ignore[misc]
+            student_places(n, b),
+            losses,
+        )
+        for n, b, losses in (
+            (1.5, 1.0, (-0.9, 0.0, 1e-6, 0.9)),
+            (3.0, 0.01, (-10.0, 0.1, 16.0)),
+            (30.0, 50.0, (-0.01, 0.0, 0.05)),
+            (1e4, 1.0, (-2.0, 0.5, 20.0)),
+        )
+    ),
+    *(
+        Case(
+            f"gaussian_mixture({w}, {m}, {s})",
+            lambda w=w, m=m, s=s: Pair.gaussian_mixture(w, m, s),  # type: ignore[misc]
+            lambda w=w, m=m, s=s: (  # type: ignore[misc]
+                normals([(mp.mpf(a), b) for a, b in zip(w, m, strict=True)], s),
+                normals([(mp.mpf(1), 0.0)], s),
+            ),
+            tuple(np.linspace(min(0, *m) - 38 * s, max(0, *m) + 38 * s, 21)),
+            losses,
+        )
+        for w, m, s, losses in (
+            ((0.75, 0.1875, 0.0625), (0.0, 1.0, 2.0), 2.0, (-0.05, 0.0, 0.2, 3.0, 15.0)),
+            ((0.5, 0.5), (-1.0, 1.0), 1.0, (-0.4, 0.0, 2.0, 30.0)),
+            ((0.75, 0.25), (-0.25, 2.0), 0.5, (-0.1, 0.1, 20.0)),
+        )
+    ),
+    *(
+        Case(
+            f"replaced_gaussian({q}, {s})",
+            lambda q=q, s=s: Pair.replaced_gaussian(q, s),  # type: ignore[misc]
+            lambda q=q, s=s: replaced(q, s),  # type: ignore[misc]
+            tuple(np.linspace(-1 - 38 * s, 1 + 38 * s, 25)),
+            losses,
+        )
+        for q, s, losses in (
+            (0.01, 1.0, (-1.0, 0.0, 0.01, 5.0)),
+            (1.0, 2.0, (-1.0, 0.5, 10.0)),
+            (2.0**-20, 0.5, (-1e-6, 0.0, 1e-6, 30.0)),
+            (0.25, 0.0625, (-100.0, 0.5, 400.0)),
+        )
+    ),
+]
+NAMES = [case.name for case in CASES]
+
+
+def profile(case: Case, loss: float) -> mp.mpf:
+    """Return H(e^loss): the masses between the places where the densities' ratio passes it."""
+    p, q = case.laws()
+    factor = mp.exp(loss)
+
+    def excess(x: mp.mpf) -> mp.mpf:
+        at_p, at_q = (mp.fsum(w * law.density(x) for w, law in side) for side in (p, q))
+        return at_p - factor * at_q
+
+    places = [mp.mpf(x) for x in sorted(set(case.places))]
+    ends = [places[0]]
+    for a, b in itertools.pairwise(places):
+        rising = excess(b) > 0
+        if rising != (excess(a) > 0):
+            low, high = a, b
+            for _ in range(120):
+                middle = (low + high) / 2
+                low, high = (low, middle) if (excess(middle) > 0) == rising else (middle, high)
+            ends.append(low)
+        ends.append(b)
+    total = mp.mpf(0)
+    for a, b in itertools.pairwise(ends):
+        if excess((a + b) / 2) > 0:
+            total += mp.fsum(w * law.mass(a, b) for w, law in p)
+            total -= factor * mp.fsum(w * law.mass(a, b) for w, law in q)
+    return total
+
+
+def around(loss: float) -> list[float]:
+    """Cuts at a loss, and so near to it that the place of the cut is found well."""
+    size = max(abs(loss), 1e-6)
+    return sorted({loss, *(loss + sign * size * 4.0**-k for k in range(10) for sign in (-1, 1))})
+
+
+def gain(loss: float, mean: np.ndarray) -> np.ndarray:
+    """Return (1 - e^(loss - mean))_+."""
+    return -np.expm1(np.minimum(loss - mean, 0.0))
+
+
+def rows_of(pair: Pair, cuts: list[float]) -> tuple[np.ndarray, ...]:
+    rows, infinite, null = pair.spans(cuts)
+    assert max(infinite[1], null[1]) <= 1e-300
+    return tuple(rows.T)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_profile(case: Case) -> None:
+    pair = case.pair()
+    with mp.workdps(50):
+        for loss in case.losses:
+            low, mean, high, p, _, mass_error, loss_error = rows_of(pair, around(loss))
+            truth = float(profile(case, loss))
+            merged = gain(loss, mean) * p
+            error = (merged * mass_error).sum() + (p * loss_error)[mean > loss].sum()
+            assert merged.sum() == pytest.approx(truth, rel=1e-10, abs=2.0 * error)
+            # Lower: everything at the mean. Upper: the ends, with both masses kept.
+            wide = high > low
+            share = np.where(
+                wide, np.expm1(low - mean) / np.where(wide, np.expm1(low - high), 1.0), 1.0
+            )
+            upper = p * (share * gain(loss, high) + (1.0 - share) * gain(loss, low))
+            slack = 4.0 * error + 1e-300
+            assert merged.sum() - slack <= truth * (1.0 + 1e-12)
+            assert truth <= upper.sum() * (1.0 + 1e-15) + slack + 1e-12 * truth
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@pytest.mark.parametrize("cuts", [1, 301])
+def test_spans_are_consistent(case: Case, cuts: int) -> None:
+    low, mean, high, p, q, mass_error, loss_error = rows_of(
+        case.pair(), list(np.linspace(case.losses[0], case.losses[-1], cuts))
+    )
+    assert np.all((low <= mean) & (mean <= high) & (p >= 0.0) & (q >= 0.0))
+    assert np.all((mass_error < 1e-10) & (loss_error < 1e-9))
+    for masses in (p, q):
+        assert abs(math.fsum(masses) - 1.0) <= 2.0 * (masses * (mass_error + loss_error)).sum()
+    seen = (p > 1e-300) & (q > 1e-300)
+    off = np.abs(np.log(p[seen] / q[seen]) - mean[seen])
+    assert np.all(off <= 4e-16 * (4.0 + np.abs(mean[seen])))
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1.0, 40.0, 1e4])
+@pytest.mark.parametrize("at", [-3.0, 0.0, 1.0, 5.0, 30.0])
+def test_gaussian_in_closed_form(mu: float, at: float) -> None:
+    """Tails down to 1e-200, and losses up to 1e8."""
+    loss = mu * (0.5 * mu + at)  # `at` standard deviations above P's mean
+    _, mean, _, p, _, mass_error, _ = rows_of(Pair.gaussian(mu), around(loss))
+    beyond = mean > loss
+    with mp.workdps(40):
+        truth = mp.ncdf(-(mp.mpf(loss) / mu - mp.mpf(mu) / 2))
+        error = (mass_error * p)[beyond].sum() / float(truth)
+        assert p[beyond].sum() == pytest.approx(float(truth), rel=1e-5 * mu**-1 + 1e-9 + error)
+        other = truth - mp.exp(loss) * mp.ncdf(-(mp.mpf(loss) / mu + mp.mpf(mu) / 2))
+        merged = (gain(loss, mean) * p).sum()
+        assert merged == pytest.approx(float(other), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0, 1e9])
+@pytest.mark.parametrize("share", [-50.0, -1.0, 0.0, 0.5, 0.999])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_gumbel_in_closed_form(scale: float, share: float, reverse: bool) -> None:
+    """The depth below the largest loss is exponential, of rate r under Q, 1 + r under P."""
+    with mp.workdps(60):
+        top = mp.mpf(1) / mp.mpf(scale)
+        loss, r = float(share * top), 1 / mp.expm1(top)
+        depth = top - mp.mpf(loss)
+        below_p, below_q = mp.exp(-(1 + r) * depth), mp.exp(-r * depth)
+        pair = Pair.gumbel(scale)
+        if reverse:
+            truth = below_q - mp.exp(-mp.mpf(loss)) * below_p
+            pair, loss = pair.reversed(), -loss
+        else:
+            truth = (1 - below_p) - mp.exp(mp.mpf(loss)) * (1 - below_q)
+    low, mean, high, p, _, mass_error, loss_error = rows_of(pair, around(loss))
+    assert np.all((low <= mean) & (mean <= high))
+    merged = gain(loss, mean) * p
+    error = (merged * mass_error + p * loss_error * (mean > loss)).sum()
+    assert merged.sum() == pytest.approx(float(truth), rel=1e-10, abs=2.0 * error)
+
+
+@pytest.mark.parametrize(("variance", "shift"), [(0.01, 1), (1.0, 1), (10.0, 3), (400.0, 25)])
+def test_skellam(variance: float, shift: int) -> None:
+    rows, infinite, null = Pair.skellam(variance, shift).spans([])
+    low, mean, high, p, q, mass_error, loss_error = rows.T
+    assert np.all((low == mean) & (mean == high))
+    assert infinite[1] == null[1] <= 1e-300
+    size = (mean.size - shift - 1) // 2
+    with mp.workdps(40):
+        mu = mp.mpf(variance)
+        logs = {k: mp.log(mp.besseli(k, mu)) - mu for k in range(0, size + shift + 1, 7)}
+        for k in range(0, size, 7):
+            for x, other in ((k, abs(k - shift)), (-k, k + shift)):
+                i = x + size
+                if other not in logs:
+                    logs[other] = mp.log(mp.besseli(other, mu)) - mu
+                loss = logs[other] - logs[k]
+                assert abs(loss - mp.mpf(float(mean[i]))) <= loss_error[i] * (1 + 1e-9)
+                if logs[k] > -700:
+                    assert abs(mp.exp(logs[k]) / mp.mpf(float(q[i])) - 1) <= mass_error[i]
+                if logs[other] > -700:
+                    assert abs(mp.exp(logs[other]) / mp.mpf(float(p[i])) - 1) <= mass_error[i]
+    assert np.all(mass_error < 1e-14)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("gamma", [1e-3, 0.25, 0.5, 0.75, 0.999])
+def test_staircase(epsilon: float, gamma: float) -> None:
+    """Masses of the three losses from the density itself, step by step."""
+    _, mean, _, p, q, mass_error, _ = rows_of(Pair.staircase(epsilon, gamma), [])
+    with mp.workdps(40):
+        e, g = mp.mpf(epsilon), mp.mpf(gamma)
+        b = mp.exp(-e)
+        first = (1 - b) / (2 * (g + b * (1 - g)))
+
+        def density(x: mp.mpf) -> mp.mpf:
+            k = mp.floor(abs(x))
+            return first * b ** (k if abs(x) - k < g else k + 1)
+
+        # By x <= 0, x >= 1 and what lies between.
+        masses = {-1: [b / 2, mp.mpf(1) / 2], 0: [mp.mpf(0)] * 2, 1: [mp.mpf(1) / 2, b / 2]}
+        for a, c in itertools.pairwise(sorted({mp.mpf(0), g, 1 - g, mp.mpf(1)})):
+            at_p, at_q = density((a + c) / 2 - 1), density((a + c) / 2)
+            kind = int(mp.nint(mp.log(at_p / at_q) / e))
+            masses[kind][0] += at_p * (c - a)
+            masses[kind][1] += at_q * (c - a)
+        for one, p_mass, q_mass, error in zip(mean, p, q, mass_error, strict=True):
+            truth = masses[round(one / epsilon)]
+            assert abs(mp.mpf(float(p_mass)) - truth[0]) <= truth[0] * error
+            assert abs(mp.mpf(float(q_mass)) - truth[1]) <= truth[1] * error
+
+
+def log_laplace(x: np.ndarray) -> np.ndarray:
+    return -np.abs(x) - math.log(2.0)
+
+
+def test_tabulated_laplace() -> None:
+    pair = Pair.tabulated(
+        lambda x: log_laplace(x - 1.0), log_laplace, -40.0, 41.0, [0.0, 1.0], 1e-12
+    )
+    rows, infinite, null = pair.spans(around(0.5))
+    mean, p = rows[:, 1], rows[:, 3]
+    merged = (gain(0.5, mean) * p).sum()
+    assert merged == pytest.approx(-math.expm1(-0.25), rel=1e-11)
+    assert infinite == null == (0.0, 0.0)
+
+
+def test_tabulated_turning_loss() -> None:
+    """Student's t noise as a table and as itself; what is cut off counts as infinite or null."""
+
+    def log_density(x: np.ndarray) -> np.ndarray:
+        return -2.0 * np.log1p(x * x / 3.0) + math.log(2.0 / (math.pi * math.sqrt(3.0)))
+
+    table = Pair.tabulated(lambda x: log_density(x - 1.0), log_density, -400.0, 401.0, [], 1e-12)
+    lattice = (1e-3, 0.0, -1300, 1300)
+    upper, lower, infinite, _, _ = table.discretised(*lattice)
+    exact_upper, exact_lower, _, _, _ = Pair.student(3.0, 1.0).discretised(*lattice)
+    assert 0.0 < infinite < 2e-7
+    assert np.abs(upper - exact_upper).sum() < 1e-6
+    assert np.abs(lower - exact_lower).sum() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("log_p", "message"),
+    [
+        (lambda x: np.where(x > 0.3, np.inf, 0.0), "must be finite"),
+        (lambda x: -np.abs(x - 0.3) - 1.0, "must be smooth"),
+        (lambda x: np.full_like(x, 0.1), "integral at most 1"),
+        (lambda x: np.zeros(3), "as many values"),
+    ],
+)
+def test_tabulated_refuses(log_p: Callable[[np.ndarray], np.ndarray], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Pair.tabulated(log_p, np.zeros_like, 0.0, 1.0, [], 1e-12)
