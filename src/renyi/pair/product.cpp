@@ -110,9 +110,9 @@ void add_blends(const Span& a, const Span& b, const Fineness& fineness, Spans& f
     const auto mass = [](double x, double y, double u) { return (1.0 - u) * x + u * y; };
     const auto loss = [&](double u) { return log_ratio(mass(a.p, b.p, u), mass(a.q, b.q, u)); };
     const double error = std::max(a.mass_error, b.mass_error) + 4.0 * kUnitRoundoff;
-    divide(0.0, 1.0, loss, fineness, [&](double start, double end) {
-        const double width = end - start, u = 0.5 * (start + end);
-        const double low = std::min(loss(start), loss(end)), high = std::max(loss(start), loss(end));
+    divide({0.0, 1.0, loss(0.0), loss(1.0)}, loss, fineness, [&](const Part& part) {
+        const double width = part.end - part.start, u = 0.5 * (part.start + part.end);
+        const double low = std::min(part.first, part.last), high = std::max(part.first, part.last);
         found.spans.push_back(outcome(width * mass(a.p, b.p, u), width * mass(a.q, b.q, u), low, high, error));
     });
 }
