@@ -80,8 +80,9 @@ cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
         double weight
     cdef cppclass ReplacedDraws:
         vector[Appearances] groups
+        int64_t least
     ReplacedDraws replaced_draws(int64_t draws, int64_t population)
-    PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer single)
+    PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer least)
 
 cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
     cdef struct Lattice:
@@ -396,13 +397,13 @@ cdef class Pair:
         """
         cdef ReplacedDraws drawn = replaced_draws(draws, population)
         cdef vector[PairPointer] pairs
-        cdef Pair single = group(1)
+        cdef Pair least = group(drawn.least)
         cdef Pair one
         cdef size_t i
         for i in range(drawn.groups.size()):
             one = group(drawn.groups[i].largest)
             pairs.push_back(one.pair)
-        return wrapped(drawn_pair(drawn, pairs, single.pair))
+        return wrapped(drawn_pair(drawn, pairs, least.pair))
 
     def reversed(self):
         """(Q, P)."""

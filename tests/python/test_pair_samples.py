@@ -21,6 +21,7 @@ from pair_reference import (
     squared,
     truncated_poisson,
 )
+
 from renyi._pair import Pair
 
 SCALE, REACH = 1.5, 7
@@ -114,6 +115,17 @@ def test_with_replacement(population: int, draws: int) -> None:
         others = [(-1,) * (population - 1), *others_of(population - 1)]
         found = [tuple(drawn((*x, r), draws, release) for r in (1, -1)) for x in others]
         contained(found, pair, ordered=False)
+
+
+def test_one_record_drawn_very_often() -> None:
+    # It appears 10^6 +- 10^3 times: one Gaussian, about.
+    pair = Pair.sampled_with_replacement(lambda k: Pair.gaussian(1e-6 * k), 10**9, 10**3)
+    lower, upper = bounds(pair, 0.5)
+    assert 0.98 * upper <= lower <= upper
+    with mp.workdps(30):
+        exact = mp.ncdf(mp.mpf(0)) - mp.exp(0.5) * mp.ncdf(-1)
+        assert lower <= exact * mp.mpf("1.01")
+        assert upper >= exact * mp.mpf("0.99")
 
 
 def test_many_draws() -> None:

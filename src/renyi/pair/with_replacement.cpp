@@ -85,9 +85,9 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
     // P[K > 0] = -expm1(m log(1 - 1/n)); m log1p(-1/n) to 4u of itself.
     const double rate = -lane_expm1(std::max(m * lane_log1p(-1.0 / n), -700.0));
     const double peak = detail::to_double(terms.at(mode)) / rate;
-    const double error = detail::binomial_error(m, static_cast<double>(counts.masses.size())) + 32.0 * kUnitRoundoff;
-    ReplacedDraws found{
-        {}, 0.0, rate * (1.0 - 16.0 * kUnitRoundoff), std::min(rate * (1.0 + 16.0 * kUnitRoundoff), 1.0)};
+    const double error = detail::binomial_error(m, 2.0 * static_cast<double>(counts.masses.size())) +
+                         (32.0 + static_cast<double>(counts.masses.size())) * kUnitRoundoff;
+    ReplacedDraws found{{}, 0.0, std::min(rate * (1.0 + 16.0 * kUnitRoundoff), 1.0), 1, 0.0};
     std::size_t start = 0;
     for (const std::size_t end : ends_of(counts)) {
         double mass = 0.0;
@@ -98,18 +98,28 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
         start = end;
     }
     found.revealed = std::min(counts.left * peak * (1.0 + 2.0 * error) + kNegligible, 1.0);
+    // The losses are about k P[K >= k] for one that is worth the most.
+    double from = 0.0, most = 0.0;
+    for (std::size_t i = counts.masses.size(); i-- > 0;) {
+        from += counts.masses[i];
+        const double k = counts.first + static_cast<double>(i);
+        if (k * from <= most) continue;
+        most = k * from;
+        found.least = static_cast<std::int64_t>(k);
+        found.rate_of_least = std::min(from * peak * rate * (1.0 - 3.0 * error), 1.0);
+    }
     return found;
 }
 
-PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer single) {
+PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least) {
     std::vector<WeightedPair> parts;
     for (std::size_t i = 0; i < groups.size(); ++i) parts.push_back({drawn.groups[i].weight, groups[i]});
     Spans revealed;
     revealed.infinite = revealed.null = {1.0, 1.0};
     parts.push_back({drawn.revealed, std::make_shared<const AtomsPair>(std::move(revealed), true)});
     auto base = std::make_shared<const MixedPair>(std::move(parts));
-    auto above = std::make_shared<const SplicedPair>(std::move(base), drawn.rate_upper);
-    auto below = std::make_shared<const PoissonSampledPair>(std::move(single), drawn.rate_lower);
+    auto above = std::make_shared<const SplicedPair>(std::move(base), drawn.rate);
+    auto below = std::make_shared<const PoissonSampledPair>(std::move(least), drawn.rate_of_least);
     return std::make_shared<const BracketedPair>(std::move(above), std::move(below));
 }
 

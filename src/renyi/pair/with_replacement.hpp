@@ -5,8 +5,8 @@
 // and, as base, the mixture over K given K > 0 of the pairs of k replaced records (Balle, Barthe, Gaboardi 2018, arXiv
 // 1807.01647, Theorem 10). Appearances are grouped, those of a group counted as its largest; the rarest reveal.
 //
-// From below every appearance counts as one: noise of monotone likelihood ratio moved k times as far is told apart by
-// the same half-lines, no worse.
+// From below the record appears k times with probability P[K >= k], for one k, else never: noise of monotone likelihood
+// ratio moved farther is told apart by the same half-lines, no worse.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,15 @@ struct Appearances {
 
 struct ReplacedDraws {
     std::vector<Appearances> groups;
-    double revealed;                // weight of more appearances
-    double rate_lower, rate_upper;  // of P[K > 0]
+    double revealed;       // weight of more appearances
+    double rate;           // P[K > 0], rounded up
+    std::int64_t least;    // one number of appearances
+    double rate_of_least;  // P[K >= least], rounded down
 };
 
 ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population);  // n >= 2, both at most 2^40
 
-// Pairs of the groups' largest numbers of replaced records, and that of one.
-PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer single);
+// Pairs of the groups' largest numbers of replaced records, and of the least.
+PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least);
 
 }  // namespace renyi
