@@ -84,7 +84,7 @@ cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
     ReplacedDraws replaced_draws(int64_t draws, int64_t population)
     PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer least)
 
-cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice" nogil:
     cdef struct Lattice:
         double step
         double offset
@@ -97,7 +97,7 @@ cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
         double upper_infinite
         double lower_infinite
         double drift
-    LatticePair cpp_discretise "renyi::discretise"(const CppPair&, const Lattice&)
+    LatticePair cpp_discretise "renyi::lattice::discretise"(const CppPair&, const Lattice&)
 
 cdef extern from * nogil:
     """

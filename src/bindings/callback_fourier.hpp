@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "renyi/transform/fourier_transform.hpp"
+#include "renyi/transform/lattice/fourier_transform.hpp"
 
-namespace renyi {
+namespace renyi::lattice {
 
 class CallbackFourier final : public FourierTransform {
 public:
@@ -29,4 +29,4 @@ private:
     Inverse inverse_;
 };
 
-}  // namespace renyi
+}  // namespace renyi::lattice

@@ -1,24 +1,31 @@
 from libcpp.complex cimport complex as cpp_complex
 from libcpp.memory cimport unique_ptr
+from libcpp.optional cimport optional
 
 
-cdef extern from "renyi/transform/fourier_transform.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/lattice/fourier_transform.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass FourierTransform:
         pass
 
-cdef extern from "callback_fourier.hpp" namespace "renyi" nogil:
+cdef extern from "callback_fourier.hpp" namespace "renyi::lattice" nogil:
     ctypedef int (*Forward)(const double*, size_t, cpp_complex[double]*) except -1 with gil
     ctypedef int (*Inverse)(const cpp_complex[double]*, size_t, double*) except -1 with gil
     cdef cppclass CallbackFourier(FourierTransform):
         CallbackFourier(Forward, Inverse)
 
-cdef extern from "renyi/transform/loss_layout.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/lattice/loss_layout.hpp" namespace "renyi::lattice" nogil:
     cdef struct LossPart:
         PairPointer pair
         int64_t count
 
-cdef extern from "renyi/transform/loss_composition.hpp" namespace "renyi" nogil:
-    cdef cppclass CppLossComposition "renyi::LossComposition":
+cdef extern from "renyi/transform/lattice/loss_atoms.hpp" namespace "renyi::lattice" nogil:
+    cdef cppclass LossOutline:
+        cbool only_atoms
+    LossOutline outline_of(const CppPair&)
+    optional[double] cpp_common_step "renyi::lattice::common_step"(const vector[LossOutline]&)
+
+cdef extern from "renyi/transform/lattice/loss_composition.hpp" namespace "renyi::lattice" nogil:
+    cdef cppclass CppLossComposition "renyi::lattice::LossComposition":
         CppLossComposition(const vector[LossPart]&, double rtol, int64_t max_points) except +
         Bracket delta(double epsilon, FourierTransform&) except +
         Bracket epsilon(double delta, FourierTransform&) except +
@@ -36,6 +43,22 @@ cdef int inverse(const cpp_complex[double]* values, size_t n, double* out) excep
     cdef double[::1] target = <double[:n]> out
     np.fft.irfft(np.asarray(source), n, out=np.asarray(target))
     return 0
+
+
+def common_step(pairs):
+    """The step of a lattice that holds all losses of every pair; None: there is none."""
+    cdef vector[LossOutline] outlines
+    cdef Pair one
+    cdef size_t i
+    for pair in pairs:
+        one = pair
+        outlines.push_back(outline_of(one.pair.get()[0]))
+        if not outlines.back().only_atoms:
+            return None
+    if all(len(pair.atoms()[0]) < 2 for pair in pairs):
+        return 1.0
+    found = cpp_common_step(outlines)
+    return found.value() if found.has_value() else None
 
 
 cdef class LossComposition:

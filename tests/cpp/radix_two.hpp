@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "renyi/transform/fourier_transform.hpp"
+#include "renyi/transform/lattice/fourier_transform.hpp"
 
-class RadixTwo final : public renyi::FourierTransform {
+class RadixTwo final : public renyi::lattice::FourierTransform {
 public:
     using Complex = std::complex<double>;
 

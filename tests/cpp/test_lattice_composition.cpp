@@ -7,14 +7,15 @@
 
 #include "check.hpp"
 #include "radix_two.hpp"
-#include "renyi/transform/composed_spectrum.hpp"
-#include "renyi/transform/lattice_kernels.hpp"
-#include "renyi/transform/log_crossing.hpp"
-#include "renyi/transform/low_frequencies.hpp"
-#include "renyi/transform/node_masses.hpp"
-#include "renyi/transform/outside_mass.hpp"
+#include "renyi/transform/lattice/composed_spectrum.hpp"
+#include "renyi/transform/lattice/lattice_kernels.hpp"
+#include "renyi/transform/lattice/log_crossing.hpp"
+#include "renyi/transform/lattice/low_frequencies.hpp"
+#include "renyi/transform/lattice/node_masses.hpp"
+#include "renyi/transform/lattice/outside_mass.hpp"
 
 using namespace renyi;
+using namespace renyi::lattice;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Compositions against exact sums over all outcomes, in long double, and against the closed form of Gaussian noise.
-#include "renyi/transform/loss_composition.hpp"
+#include "renyi/transform/lattice/loss_composition.hpp"
 
 #include <cmath>
 #include <random>
@@ -15,6 +15,7 @@
 #include "renyi/pair/sampled.hpp"
 
 using namespace renyi;
+using namespace renyi::lattice;
 
 namespace {
 

@@ -1,0 +1,239 @@
+// From above, a span between two nodes is shared between them so that both masses are kept (Doroshenko, Ghazi, Kamath,
+// Kumar, Manurangsi 2022, arXiv 2207.04380, "connect the dots"): (p - e^{e_i} q)/(1 - e^-h) to the upper one. A longer
+// one is shared between its own ends first.
+//
+// From below, what a span holds is merged and handed to one of the two nodes around it, and then Q is raised. The node
+// e_i may keep masses (p, q) if p >= e^{e_i} q. Handed down from a distance d above a node, the mass p brings it the
+// surplus p (1 - e^-d); handed up from h - d below the next, it costs that p (e^{h-d} - 1). The shares are such that
+// every node's surplus is hardly more than 0, so that only the variance inside the cells is lost.
+//
+// Errors. Losses wrong by e at most move labels, which is `drift`, and distances to nodes: 2e/h more of a share.
+#include "renyi/transform/lattice/lattice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "renyi/pair/division.hpp"
+
+namespace renyi::lattice {
+
+namespace {
+
+constexpr double kOnEdge = 1e-6;  // of a half-cell: so much of it may lie beyond its edge
+constexpr double kFew = 6.0;      // half-cells, on which a loss is nearly linear
+
+// Divides losses at the nodes and half-way between them.
+class AtHalfCells final : public Fineness {
+public:
+    explicit AtHalfCells(const Lattice& lattice)
+        : half_(0.5 * lattice.step),
+          offset_(lattice.offset),
+          first_(2.0 * static_cast<double>(lattice.first)),
+          last_(2.0 * static_cast<double>(lattice.last)) {}
+    double cut(double low, double high) const noexcept override {
+        const double start = std::max(std::floor((low - offset_) / half_ + kOnEdge) + 1.0, first_);
+        const double end = std::min(std::ceil((high - offset_) / half_ - kOnEdge) - 1.0, last_);
+        if (!(start <= end)) return kFine;
+        return end - start > kFew ? kAnywhere : offset_ + half_ * std::floor(0.5 * (start + end));
+    }
+
+private:
+    double half_, offset_, first_, last_;
+};
+
+// Where losses lie among the nodes, and the sums made there.
+class Nodes {
+public:
+    explicit Nodes(const Lattice& lattice)
+        : lattice_(lattice),
+          cells(static_cast<std::int64_t>(lattice.size()) - 1),
+          masses(lattice.size()),
+          terms_(lattice.size()) {}
+
+    // Index of the node below a loss; -1 and `cells` outside.
+    std::int64_t below(double loss) const noexcept {
+        const double place = std::floor((loss - lattice_.offset) / lattice_.step) - static_cast<double>(lattice_.first);
+        return static_cast<std::int64_t>(std::clamp(place, -1.0, static_cast<double>(cells)));
+    }
+    double loss(std::int64_t i) const noexcept { return lattice_.loss(static_cast<std::size_t>(i)); }
+    double step() const noexcept { return lattice_.step; }
+
+    void add(std::int64_t i, double mass) noexcept {
+        masses[static_cast<std::size_t>(i)] += mass;
+        terms_[static_cast<std::size_t>(i)] += 1.0;
+    }
+
+    // How far a loss may be from where it is taken to be, seen from a node.
+    double error_of(double loss, double loss_error) const noexcept {
+        const double size = std::min(std::fabs(loss), std::max(std::fabs(this->loss(0)), std::fabs(this->loss(cells))));
+        const double error = loss_error + 4.0 * kUnitRoundoff * (size + std::fabs(lattice_.offset) + lattice_.step);
+        drift = std::max(drift, error);
+        return error;
+    }
+
+    // Puts an atom on the node that it meets, if it meets one.
+    bool add_on_node(const Span& span, double mass) noexcept {
+        if (span.low != span.high) return false;
+        const std::int64_t i = std::max<std::int64_t>(below(span.mean + 0.5 * lattice_.step), 0);
+        const double distance = std::fabs(span.mean - loss(i));
+        const double reach =
+            span.loss_error + 4.0 * kUnitRoundoff * (std::fabs(span.mean) + std::fabs(lattice_.offset));
+        if (distance > 4.0 * reach) return false;
+        drift = std::max(drift, distance + reach);
+        add(i, mass);
+        return true;
+    }
+
+    // The sums, rounded up (sign 1) or down (-1): each term to 16u, and one u for each addition.
+    std::vector<double> rounded(double sign) && {
+        for (std::size_t i = 0; i < masses.size(); ++i) masses[i] *= 1.0 + sign * (terms_[i] + 16.0) * kUnitRoundoff;
+        return std::move(masses);
+    }
+
+private:
+    Lattice lattice_;
+
+public:
+    std::int64_t cells;
+    std::vector<double> masses;
+    mutable double drift = 0.0;
+
+private:
+    std::vector<double> terms_;
+};
+
+class Above {
+public:
+    explicit Above(const Lattice& lattice) : nodes(lattice), one_minus_(-lane_expm1(-lattice.step)) {}
+
+    void add(const Span& span) {
+        const double mass = span.p * (1.0 + span.mass_error);
+        if (nodes.add_on_node(span, mass)) return;
+        const std::int64_t first = nodes.below(span.low), last = nodes.below(span.high);
+        if (last < 0) return nodes.add(0, mass);
+        const double error = 4.0 * nodes.error_of(span.mean, span.loss_error);
+        if (first == last) return share(first, span.mean, mass, error);
+        const double width = -lane_expm1(span.low - span.high);
+        const double raised = mass * std::min((error - lane_expm1(span.low - span.mean)) / width, 1.0);
+        share(first, span.low, mass - raised, 0.0);
+        share(last, span.high, raised, 0.0);
+    }
+
+    Nodes nodes;
+    double infinite = 0.0;
+
+private:
+    // Between node i and the next; beyond the last node the next is at infinity.
+    void share(std::int64_t i, double loss, double mass, double error) {
+        if (i < 0) return nodes.add(0, mass);
+        const double rise = error - lane_expm1(std::min(nodes.loss(i) - loss, 0.0));
+        const double share = std::min(i < nodes.cells ? rise / one_minus_ : rise, 1.0);
+        nodes.add(i, mass * (1.0 - share));
+        if (i < nodes.cells) {
+            nodes.add(i + 1, mass * share);
+        } else {
+            infinite += mass * share;
+        }
+    }
+
+    double one_minus_;  // 1 - e^-h
+};
+
+double ratio(double top, double bottom) noexcept { return bottom > 0.0 ? std::min(top / bottom, 1.0) : 0.0; }
+
+class Below {
+public:
+    explicit Below(const Lattice& lattice) : nodes(lattice), above_(lattice.size() + 1), below_(lattice.size() + 1) {}
+
+    void add(const Span& span) {
+        const double mass = span.p * std::max(1.0 - span.mass_error, 0.0);
+        if (nodes.add_on_node(span, mass)) return;
+        const std::int64_t i = nodes.below(span.mean);
+        if (i < 0) return;
+        if (i >= nodes.cells) return nodes.add(nodes.cells, mass);
+        const double distance = std::clamp(span.mean - nodes.loss(i), 0.0, nodes.step());
+        const double error = nodes.error_of(span.mean, span.loss_error);
+        HalfCell& half = (distance <= 0.5 * nodes.step() ? above_ : below_)[static_cast<std::size_t>(i) + 1];
+        half.mass += mass;
+        half.terms += 1.0;
+        half.gain += std::max(-lane_expm1(-distance) - error, 0.0) * mass;
+        half.cost += (lane_expm1(nodes.step() - distance) + error) * mass;
+    }
+
+    // Node i may keep what it holds if its surplus is not negative:
+    //     (1 - f_i) gain_a_i + g_i gain_b_i >= (1 - g_{i-1}) cost_b_{i-1} + f_{i-1} cost_a_{i-1},
+    // f the share of the half-cell above a node that is handed up, g that of the one below the next that is handed
+    // down.
+    void hand_on() {
+        round_outward();
+        const std::size_t size = above_.size();
+        std::vector<double> f(size), g(size);  // index i + 1, like the half-cells: empty ones at both ends
+        for (std::size_t i = 1; i < size; ++i) {
+            const double difference = above_[i].gain - below_[i - 1].cost;
+            f[i] = ratio(std::max(difference, 0.0), above_[i].gain + above_[i - 1].cost);
+            g[i - 1] = ratio(std::max(-difference, 0.0), below_[i - 1].cost + below_[i].gain);
+        }
+        for (std::size_t i = 1; i < size; ++i) {
+            const HalfCell &a = above_[i - 1], &b = below_[i - 1];
+            const double surplus = (1.0 - f[i]) * above_[i].gain + g[i] * below_[i].gain;
+            const double deficit = (1.0 - g[i - 1]) * b.cost + f[i - 1] * a.cost;
+            double missing = std::max(deficit - surplus + 8.0 * kUnitRoundoff * (deficit + surplus), 0.0);
+            // Take back first what was handed up, the farthest; then hand down more.
+            const double returned = std::min(ratio(missing, a.cost), f[i - 1]);
+            f[i - 1] -= returned;
+            missing = std::max(missing - returned * a.cost * (1.0 - 4.0 * kUnitRoundoff), 0.0);
+            g[i - 1] = std::min(g[i - 1] + ratio(missing, b.cost) * (1.0 + 4.0 * kUnitRoundoff), 1.0);
+        }
+        for (std::size_t i = 1; i + 1 < size; ++i) {
+            const auto node = static_cast<std::int64_t>(i) - 1;
+            nodes.add(node, (1.0 - f[i]) * above_[i].mass + g[i] * below_[i].mass);
+            nodes.add(node + 1, (1.0 - g[i]) * below_[i].mass + f[i] * above_[i].mass);
+        }
+    }
+
+    Nodes nodes;
+
+private:
+    // Mass of one half of a cell, the surplus that it brings to the node below and the cost to the node above.
+    struct HalfCell {
+        double mass = 0.0, gain = 0.0, cost = 0.0, terms = 0.0;
+    };
+
+    void round_outward() noexcept {
+        for (std::vector<HalfCell>* halves : {&above_, &below_}) {
+            for (HalfCell& half : *halves) {
+                const double rounding = (half.terms + 16.0) * kUnitRoundoff;
+                half.mass *= 1.0 - rounding;
+                half.gain *= 1.0 - 2.0 * rounding;
+                half.cost *= 1.0 + 2.0 * rounding;
+            }
+        }
+    }
+
+    std::vector<HalfCell> above_, below_;  // of node i, and of node i + 1, at i + 1
+};
+
+}  // namespace
+
+LatticePair discretise(const Pair& pair, const Lattice& lattice) {
+    const AtHalfCells fineness(lattice);
+    Above above(lattice);
+    Below below(lattice);
+    const Spans over = pair.spans(Side::upper, fineness);
+    for (const Span& span : over.spans) above.add(span);
+    const bool two_sided = pair.two_sided();
+    const Spans other = two_sided ? pair.spans(Side::lower, fineness) : Spans{};
+    const Spans& under = two_sided ? other : over;
+    for (const Span& span : under.spans) below.add(span);
+    below.hand_on();
+    const double terms = static_cast<double>(over.spans.size());
+    return {lattice,
+            std::move(above.nodes).rounded(1.0),
+            std::move(below.nodes).rounded(-1.0),
+            over.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff),
+            under.infinite.lower * (1.0 - 4.0 * kUnitRoundoff),
+            std::max(above.nodes.drift, below.nodes.drift)};
+}
+
+}  // namespace renyi::lattice

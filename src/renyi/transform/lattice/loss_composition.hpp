@@ -1,0 +1,55 @@
+// Certified brackets of delta(epsilon) and epsilon(delta) of a composition: independent, possibly adaptive uses of
+// several pairs, in one direction.
+//
+// One use alone is a sum over spans. Otherwise the loss is discretised from both sides with one step, chosen so that
+// the log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT; the results
+// enclose delta whatever was chosen. Results are kept: questions nearby are answered from them.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "renyi/transform/lattice/composed_sides.hpp"
+#include "renyi/transform/lattice/merged_parts.hpp"
+
+namespace renyi::lattice {
+
+class LossComposition {
+public:
+    // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
+    // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
+    LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points);
+
+    // delta in [0, 1] at any epsilon, infinite ones included.
+    Bracket delta(double epsilon, FourierTransform& fourier);
+
+    // The least epsilon with delta(epsilon) <= delta, for delta in [0, 1]: negative where even P and Q exchanged would
+    // satisfy it; inf below the infinite mass.
+    Bracket epsilon(double delta, FourierTransform& fourier);
+
+private:
+    bool alone() const noexcept { return merged_.parts.size() == 1 && merged_.parts[0].count == 1; }
+    Bracket composed_delta(double epsilon, FourierTransform& fourier);
+    Bracket composed_epsilon(double delta, Bracket best, FourierTransform& fourier);
+    bool is_near(Bracket epsilons) const;
+    bool is_tight(Bracket epsilons, double delta) const;
+    const ComposedSides& solve(double epsilon, FourierTransform& fourier);
+    std::optional<ComposedSides> solve_again(const CompositionGoal& goal, FourierTransform& fourier);
+    ComposedSides solve_anew(const CompositionGoal& goal, FourierTransform& fourier);
+    const LossLayout& coarse_layout();
+    double guess(double delta);
+
+    MergedParts merged_;
+    double rtol_;
+    std::int64_t max_points_;
+    std::vector<LossOutline> outlines_;
+    Bracket infinite_{0.0, 0.0};
+    double largest_, reached_;  // no finite loss exceeds the one, some reach the other
+    std::mutex mutex_;          // of what follows
+    std::vector<ComposedSides> solved_;
+    std::optional<LossLayout> coarse_, finest_;
+    double finest_width_ = 0.0;  // of the bracket that it gave, relative
+};
+
+}  // namespace renyi::lattice
