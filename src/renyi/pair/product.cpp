@@ -112,7 +112,7 @@ void add_blends(const Span& a, const Span& b, const Fineness& fineness, Spans& f
     const double error = std::max(a.mass_error, b.mass_error) + 4.0 * kUnitRoundoff;
     divide({0.0, 1.0, loss(0.0), loss(1.0)}, loss, fineness, [&](const Part& part) {
         const double width = part.end - part.start, u = 0.5 * (part.start + part.end);
-        const double low = std::min(part.first, part.last), high = std::max(part.first, part.last);
+        const auto [low, high] = std::minmax(part.first, part.last);
         found.spans.push_back(outcome(width * mass(a.p, b.p, u), width * mass(a.q, b.q, u), low, high, error));
     });
 }
