@@ -105,13 +105,19 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
 
-// Ends at which the bounds of delta certainly are on one side.
-Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+// Basic composition, the largest loss, and that of a single step.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
     if (direction == Direction::add) answer.upper = std::min(answer.upper, c.largest_loss);
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0)
             answer.lower = std::max(answer.lower, single_step_epsilon({s.q, s.sigma, direction}, delta).lower);
+    return answer;
+}
+
+// Ends at which the bounds of delta certainly are on one side.
+Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer = quick_epsilon(c, direction, delta);
     if (plain_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
     const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
     const auto enough = [&](double epsilon) { return plain_upper(c, direction, epsilon) <= delta; };

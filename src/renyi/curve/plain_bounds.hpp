@@ -14,6 +14,8 @@ double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon)
 double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 
+// Of epsilon: what takes no search, and what does.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 
 }  // namespace renyi

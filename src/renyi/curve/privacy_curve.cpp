@@ -230,9 +230,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
     Bracket answer = kNoBracket;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
-    const Bracket plain = plain_epsilon(c_, direction_, delta);
-    if (narrow(plain, kUseful)) return plain;
-    answer = common(common(answer, split_epsilon(delta)), plain);
+    const Bracket quick = quick_epsilon(c_, direction_, delta);
+    if (narrow(quick, kUseful)) return quick;
+    answer = common(common(answer, split_epsilon(delta)), quick);
+    if (!narrow(answer, kUseful)) answer = common(answer, plain_epsilon(c_, direction_, delta));
     if (!narrow(answer, kUseful)) {
         Contour last(c_.steps, {}, direction_, kLastEffort);
         if (last.place_for_delta(delta)) answer = common(answer, last.epsilon(delta));
