@@ -39,6 +39,50 @@ cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
         double weight
         PairPointer pair
 
+cdef extern from "renyi/pair/product.hpp" namespace "renyi" nogil:
+    cdef struct RepeatedPair:
+        PairPointer pair
+        int64_t count
+
+cdef extern from "renyi/pair/atoms.hpp" namespace "renyi" nogil:
+    cdef cppclass AtomsPair:
+        pass
+
+cdef extern from "renyi/pair/discrete.hpp" namespace "renyi" nogil:
+    AtomsPair discrete_pair(const vector[double]& p, const vector[double]& q)
+    AtomsPair cpp_randomized_response "renyi::randomized_response"(double p, int64_t choices)
+    AtomsPair cpp_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
+    AtomsPair cpp_approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
+
+cdef extern from "renyi/pair/integer_noise.hpp" namespace "renyi" nogil:
+    AtomsPair cpp_discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
+    AtomsPair cpp_discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
+
+cdef extern from "renyi/pair/truncated_poisson.hpp" namespace "renyi" nogil:
+    cdef struct TruncatedSampling:
+        double rate
+        double limit
+        double population
+    cdef struct WeightedRate:
+        double weight
+        double rate
+    cdef struct TruncatedRates:
+        WeightedRate below
+        WeightedRate full
+        double taken
+    TruncatedRates rates_of_equal_size(const TruncatedSampling& sampling)
+    TruncatedRates rates_of_removal(const TruncatedSampling& sampling)
+    PairPointer truncated_pair(const TruncatedRates&, PairPointer, PairPointer, PairPointer)
+
+cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
+    cdef struct Appearances:
+        int64_t largest
+        double weight
+    cdef cppclass ReplacedDraws:
+        vector[Appearances] groups
+    ReplacedDraws replaced_draws(int64_t draws, int64_t population)
+    PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer single)
+
 cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
     cdef struct Lattice:
         double step
@@ -57,23 +101,33 @@ cdef extern from "renyi/transform/lattice.hpp" namespace "renyi" nogil:
 cdef extern from * nogil:
     """
     #include "renyi/pair/atoms.hpp"
+    #include "renyi/pair/discrete.hpp"
     #include "renyi/pair/exponential_loss.hpp"
     #include "renyi/pair/gaussian.hpp"
     #include "renyi/pair/generalised_gaussian.hpp"
     #include "renyi/pair/gumbel.hpp"
+    #include "renyi/pair/integer_noise.hpp"
     #include "renyi/pair/mixed.hpp"
     #include "renyi/pair/normal_mixtures.hpp"
+    #include "renyi/pair/product.hpp"
     #include "renyi/pair/reversed.hpp"
     #include "renyi/pair/sampled.hpp"
     #include "renyi/pair/skellam.hpp"
+    #include "renyi/pair/spliced.hpp"
     #include "renyi/pair/staircase.hpp"
     #include "renyi/pair/student.hpp"
+    #include "renyi/pair/truncated_poisson.hpp"
+    #include "renyi/pair/with_replacement.hpp"
 
     namespace {
 
     template <class T, class... Arguments>
     renyi::PairPointer make_pair(Arguments&&... arguments) {
         return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
+    }
+
+    renyi::Spans coarse_spans(const renyi::PairPointer& pair, bool above) {
+        return pair->spans(above ? renyi::Side::upper : renyi::Side::lower, renyi::Coarse{});
     }
 
     renyi::PairPointer make_laplace(double scale) {
@@ -90,8 +144,14 @@ cdef extern from * nogil:
         return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(rate, sigma));
     }
 
+    renyi::PairPointer shared_atoms(renyi::AtomsPair&& pair) {
+        return std::make_shared<const renyi::AtomsPair>(std::move(pair));
+    }
+
     }  // namespace
     """
+    PairPointer shared_atoms(AtomsPair)
+    Spans cpp_spans "coarse_spans"(const PairPointer&, cbool above)
     PairPointer make_laplace(double scale)
     PairPointer make_bounded_range(double epsilon)
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
@@ -106,6 +166,8 @@ cdef extern from * nogil:
     PairPointer make_reversed "make_pair<renyi::ReversedPair>"(PairPointer base)
     PairPointer make_sampled "make_pair<renyi::PoissonSampledPair>"(PairPointer base, double rate)
     PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
+    PairPointer make_spliced "make_pair<renyi::SplicedPair>"(PairPointer base, double rate)
+    PairPointer make_product "make_pair<renyi::ProductPair>"(vector[RepeatedPair] parts)
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
 
 
@@ -242,6 +304,106 @@ cdef class Pair:
         """A pair known by one above it and one below it."""
         return wrapped(make_bracketed(upper.pair, lower.pair))
 
+    @staticmethod
+    def discrete(double[::1] p, double[::1] q):
+        """Probabilities of the same outcomes under P and Q."""
+        cdef vector[double] first, second
+        cdef Py_ssize_t i
+        first.reserve(p.shape[0])
+        second.reserve(p.shape[0])
+        for i in range(p.shape[0]):
+            first.push_back(p[i])
+            second.push_back(q[i])
+        return wrapped(shared_atoms(discrete_pair(first, second)))
+
+    @staticmethod
+    def randomized_response(double p, int64_t choices):
+        """The true one of several answers with probability p; two records of different answers."""
+        return wrapped(shared_atoms(cpp_randomized_response(p, choices)))
+
+    @staticmethod
+    def response_against_uniform(double p, int64_t choices):
+        """The true one of several answers with probability p, against a uniform one."""
+        return wrapped(shared_atoms(cpp_against_uniform(p, choices)))
+
+    @staticmethod
+    def approximate_privacy(double epsilon, double delta):
+        """What dominates every (epsilon, delta)-private mechanism; epsilon in [0, 700]."""
+        return wrapped(shared_atoms(cpp_approximate_privacy(epsilon, delta)))
+
+    @staticmethod
+    def discrete_gaussian(double sigma, int64_t shift):
+        """Discrete Gaussian noise on an integer moved by `shift`."""
+        return wrapped(shared_atoms(cpp_discrete_gaussian(sigma, shift)))
+
+    @staticmethod
+    def discrete_laplace(double scale, int64_t shift):
+        """Discrete Laplace noise on an integer moved by `shift`; shift / scale <= 700."""
+        return wrapped(shared_atoms(cpp_discrete_laplace(scale, shift)))
+
+    @staticmethod
+    def product(parts):
+        """Independent releases on the same data: (pair, count), at least one use each."""
+        cdef vector[RepeatedPair] found
+        cdef Pair one
+        for pair, count in parts:
+            one = pair
+            found.push_back(RepeatedPair(one.pair, count))
+        return wrapped(make_product(found))
+
+    @staticmethod
+    def spliced(Pair base, double rate, Pair attained):
+        """A record replaced in a sample that holds any record at `rate`, in either order.
+
+        The base dominates the mechanism inside for replacing a record, in either order, and for
+        its removal where the size of the sample varies. `attained` is what fixed neighbours have:
+        the base sampled, where records may be replaced by one that counts for nothing.
+        """
+        return wrapped(make_bracketed(make_spliced(base.pair, rate), attained.pair))
+
+    @staticmethod
+    def truncated_poisson(pair_at, double rate, double limit, double population):
+        """A record replaced, or by one without a contribution, in Poisson samples cut to a limit.
+
+        `pair_at` gives the pair of the record in a Poisson sample of a given rate. rate in (0, 1].
+        """
+        cdef TruncatedRates rates = rates_of_equal_size(TruncatedSampling(rate, limit, population))
+        cdef Pair below = pair_at(rates.below.rate)
+        cdef Pair full = pair_at(rates.full.rate)
+        cdef Pair taken = pair_at(rates.taken)
+        return wrapped(truncated_pair(rates, below.pair, full.pair, taken.pair))
+
+    @staticmethod
+    def truncated_poisson_removal(
+        Pair removal, Pair replacement, double rate, double limit, double population
+    ):
+        """A record removed from `population` in Poisson samples cut to a limit.
+
+        Of the mechanism on the batch: a record removed, a record replaced.
+        """
+        cdef TruncatedRates rates = rates_of_removal(TruncatedSampling(rate, limit, population))
+        cdef PairPointer below = make_sampled(removal.pair, rates.below.rate)
+        cdef PairPointer full = make_sampled(replacement.pair, rates.full.rate)
+        cdef PairPointer taken = make_sampled(removal.pair, rates.taken)
+        return wrapped(truncated_pair(rates, below, full, taken))
+
+    @staticmethod
+    def sampled_with_replacement(group, int64_t draws, int64_t population):
+        """A record replaced in `draws` >= 1 from `population` >= 2.
+
+        `group` gives the pair of k replaced records, symmetric, of monotone likelihood ratio, and
+        dominated by that of k + 1.
+        """
+        cdef ReplacedDraws drawn = replaced_draws(draws, population)
+        cdef vector[PairPointer] pairs
+        cdef Pair single = group(1)
+        cdef Pair one
+        cdef size_t i
+        for i in range(drawn.groups.size()):
+            one = group(drawn.groups[i].largest)
+            pairs.push_back(one.pair)
+        return wrapped(drawn_pair(drawn, pairs, single.pair))
+
     def reversed(self):
         """(Q, P)."""
         return wrapped(make_reversed(self.pair))
@@ -261,6 +423,31 @@ cdef class Pair:
         rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
         infinite, null = found.infinite, found.null
         return np.array(rows), (infinite.lower, infinite.upper), (null.lower, null.upper)
+
+    @property
+    def infinite_mass(self):
+        """P-mass where Q vanishes, rounded up."""
+        return cpp_spans(self.pair, True).infinite.upper
+
+    @property
+    def null_mass(self):
+        """Q-mass where P vanishes, rounded up."""
+        return cpp_spans(self.pair, True).null.upper
+
+    @property
+    def support(self):
+        """The smallest and the largest loss of the spans from above; (0, 0) without any."""
+        cdef Spans found = cpp_spans(self.pair, True)
+        if found.spans.empty():
+            return 0.0, 0.0
+        return min(span.low for span in found.spans), max(span.high for span in found.spans)
+
+    def atoms(self):
+        """Losses of the atoms and their masses under P and Q, from above."""
+        cdef Spans found = cpp_spans(self.pair, True)
+        rows = sorted((s.mean, s.p, s.q) for s in found.spans if s.low == s.high)
+        loss, p, q = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
+        return loss, p, q
 
     def discretised(self, double step, double offset, int64_t first, int64_t last):
         """Masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""

@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/mechanism/binomial_terms.hpp"
+#include "renyi/special/binomial_terms.hpp"
 #include "renyi/mechanism/fixed_size_bound.hpp"
 #include "renyi/mechanism/linear_curve.hpp"
 #include "renyi/mechanism/loss_pair.hpp"

@@ -1,4 +1,5 @@
-// One of several mechanisms, drawn and shown: A = 1 + sum w_i (A_i - 1), with what is missing to 1 nothing.
+// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and shown, what is missing to
+// 1 nothing; or, with larger weights, a bound made of several.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 namespace renyi {
 
 struct WeightedPart {
-    double weight;  // in [0, 1]
+    double weight;  // >= 0
     CurvePointer curve;
 };
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "renyi/fp/scaled.hpp"
-#include "renyi/mechanism/binomial_terms.hpp"
+#include "renyi/special/binomial_terms.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {

@@ -24,6 +24,8 @@ public:
     Spans spans(Side side, const Fineness& fineness) const override;
     bool symmetric() const noexcept override { return symmetric_; }
 
+    const std::vector<NormalMove>& moves() const noexcept { return moves_; }
+
     double loss(double x) const noexcept;
     OutputPoint at(double x, bool positive) const noexcept;
 

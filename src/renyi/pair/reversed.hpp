@@ -15,6 +15,7 @@ public:
         const double found = base_.cut(-high, -low);
         return std::isfinite(found) ? -found : found;
     }
+    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
 
 private:
     const Fineness& base_;

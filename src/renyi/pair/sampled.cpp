@@ -16,6 +16,7 @@ public:
         const double found = base_.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
         return std::isfinite(found) ? unsampled(found) : found;
     }
+    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
 
 private:
     // The loss that is moved there, about.

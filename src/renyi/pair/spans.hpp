@@ -39,6 +39,8 @@ public:
     virtual ~Fineness() = default;
     // A loss inside (low, high), nearly met where the loss can be inverted; kFine or kAnywhere.
     virtual double cut(double low, double high) const noexcept = 0;
+    // Whether atoms between which nothing is to be divided may come as one span.
+    virtual bool joins_atoms() const noexcept { return true; }
 };
 
 constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
@@ -47,6 +49,7 @@ constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
 class Coarse final : public Fineness {
 public:
     double cut(double, double) const noexcept override { return kFine; }
+    bool joins_atoms() const noexcept override { return false; }
 };
 
 }  // namespace renyi

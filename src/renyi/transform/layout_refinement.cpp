@@ -46,12 +46,15 @@ std::vector<LossRange> trimmed(const LossLayout& layout, const NodeLaws& laws, c
         NodeLaw kept = law.first(end);
         kept.bulk = 0;
         const double total = log_moment({kept}, choice.slope).value / law.count;
-        std::size_t first = 0;
-        for (double below = 0.0; first + 1 < end; ++first) {
-            below += std::exp(law.logs[first]);
-            if (std::log(below) + choice.slope * law.losses[first] - total > limit) break;
+        // What is cut off below goes to the new end, with all the weight that this has.
+        double below = 0.0, low = law.losses[0];
+        for (std::size_t k = 0; k + 1 < end; ++k) {
+            below += std::exp(law.logs[k]);
+            const double highest = (limit + total - std::log(below)) / choice.slope;
+            low = std::clamp(highest, law.losses[k], law.losses[k + 1]);
+            if (highest < law.losses[k + 1]) break;
         }
-        ranges.push_back({std::max(old.low, law.losses[first] - step), std::min(old.high, law.losses[end - 1] + step)});
+        ranges.push_back({std::max(old.low, low - step), std::min(old.high, law.losses[end - 1] + step)});
     }
     return ranges;
 }

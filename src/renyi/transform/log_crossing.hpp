@@ -8,8 +8,7 @@
 
 namespace renyi {
 
-// The smallest such interval that 200 steps find: curve(low) > delta >= curve(high). An end that is not found is
-// infinite.
+// curve(low) > delta >= curve(high), as near as `close` relative. An end that is not found is infinite.
 struct Crossing {
     double low, high;
 };
@@ -17,9 +16,9 @@ struct Crossing {
 // A point where a lower bound exceeds delta is below epsilon(delta), one where an upper bound does not is above it,
 // wherever they were found.
 template <class Curve>
-Crossing log_crossing(const Curve& curve, double delta, double start, double stride) {
+Crossing log_crossing(const Curve& curve, double delta, double start, double stride, double close) {
     constexpr int kStrides = 40, kSteps = 200;
-    constexpr double kClose = 1e-13, kGrowth = 1.5;
+    constexpr double kGrowth = 1.5;
     const auto log_excess = [delta](double value) {
         if (!(value > 0.0)) return -kInfinity;
         return delta > 0.0 ? std::log(value / delta) : kInfinity;
@@ -42,13 +41,13 @@ Crossing log_crossing(const Curve& curve, double delta, double start, double str
     above = log_excess(above);
     below = log_excess(below);
     for (int step = 0; step < kSteps; ++step) {
-        const double width = high - low, least = kClose * std::max(std::fabs(low), std::fabs(high));
+        const double width = high - low, least = close * std::max(std::fabs(low), std::fabs(high));
         if (width <= 2.0 * least) break;
         // Log delta is nearly linear: false position, halving the end that stays (Illinois), and no closer to an end
         // than what is asked for.
         double middle = low + 0.5 * width;
         if (step % 4 != 3 && std::isfinite(above) && std::isfinite(below)) {
-            middle = std::clamp(low + width * above / (above - below), low + least, high - least);
+            middle = std::min(std::max(low + width * above / (above - below), low + least), high - least);
         }
         if (!(low < middle && middle < high)) break;
         const double value = curve(middle), excess = log_excess(value);

@@ -13,6 +13,8 @@ namespace renyi {
 namespace {
 
 constexpr std::size_t kKept = 4;
+constexpr int kTurns = 4;
+constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
 Bracket common(Bracket a, Bracket b) noexcept { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
@@ -25,8 +27,8 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
     const double stride = sides.upper.step * static_cast<double>(sides.upper.window.size) / 1024.0;
     // delta(epsilon) >= 1 - e^epsilon gives the first where the lattice gives nothing.
     const double floor = std::log1p(-delta) - kRoom;
-    const double low = log_crossing(curve(sides.lower), delta, sides.epsilon, stride).low;
-    return {std::max(low, floor), log_crossing(curve(sides.upper), delta, sides.epsilon, stride).high};
+    const double low = log_crossing(curve(sides.lower), delta, sides.epsilon, stride, kClose).low;
+    return {std::max(low, floor), log_crossing(curve(sides.upper), delta, sides.epsilon, stride, kClose).high};
 }
 
 }  // namespace
@@ -88,23 +90,33 @@ Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
 }
 
 Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTransform& fourier) {
-    double at = is_found(best) ? 0.0 : guess(delta);
-    for (int turn = 0; turn < 4; ++turn) {
-        if (is_found(best)) {
-            at = 0.5 * (best.lower + best.upper);
-            if (is_tight(best, delta)) break;
+    for (int turn = 0; turn < kTurns; ++turn) {
+        if (is_found(best) && is_tight(best, delta)) break;
+        const double middle = 0.5 * (best.lower + best.upper);
+        double at = middle;
+        if (turn == 0 && !is_near(best)) {
+            at = std::clamp(guess(delta), best.lower, best.upper);
+        } else if (!is_found(best)) {
+            at = best.lower > -kInfinity ? best.lower + 1.0 : best.upper - 1.0;
         }
         const Bracket before = best;
         best = common(best, epsilon_of(solve(at, fourier), delta));
-        if (before.upper - before.lower <= 1.5 * (best.upper - best.lower)) break;
-        if (!is_found(best)) at = best.lower > -kInfinity ? best.lower + 1.0 : best.upper - 1.0;
+        if (turn > 0 && before.upper - before.lower <= 1.5 * (best.upper - best.lower)) break;
     }
     return best;
 }
 
+// Whether the last tilt serves all of it.
+bool LossComposition::is_near(Bracket epsilons) const {
+    if (solved_.empty()) return false;
+    const ComposedLoss& side = solved_.front().upper;
+    return side.tilt.theta() / side.step * (epsilons.upper - epsilons.lower) < 1.0;
+}
+
 bool LossComposition::is_tight(Bracket epsilons, double delta) const {
+    // Between the ends delta falls by the gap of both sides, and as much again.
     return std::ranges::any_of(solved_, [&](const ComposedSides& sides) {
-        return sides.upper.delta(epsilons.upper) - sides.lower.delta(epsilons.lower) <= rtol_ * delta;
+        return sides.upper.delta(epsilons.lower) - sides.lower.delta(epsilons.upper) <= 2.0 * rtol_ * delta;
     });
 }
 

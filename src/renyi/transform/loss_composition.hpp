@@ -32,6 +32,7 @@ private:
     bool alone() const noexcept { return merged_.parts.size() == 1 && merged_.parts[0].count == 1; }
     Bracket composed_delta(double epsilon, FourierTransform& fourier);
     Bracket composed_epsilon(double delta, Bracket best, FourierTransform& fourier);
+    bool is_near(Bracket epsilons) const;
     bool is_tight(Bracket epsilons, double delta) const;
     const ComposedSides& solve(double epsilon, FourierTransform& fourier);
     std::optional<ComposedSides> solve_again(const CompositionGoal& goal, FourierTransform& fourier);

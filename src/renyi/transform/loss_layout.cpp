@@ -10,6 +10,12 @@ namespace {
 constexpr std::int64_t kCoarse = 2048;  // nodes
 constexpr double kWidestStep = 100.0;   // e^step must not overflow
 
+// Others are what is left of masses that underflow, or matter no more than if they were continuous.
+bool is_heavy(const LossOutline& outline, std::size_t atom) {
+    constexpr double kHeavy = 1e-6;
+    return atom < outline.atoms.size() && outline.atoms[atom].mass >= kHeavy;
+}
+
 // The part of a range that a lattice can hold: what lies above is taken for infinite, what lies below for its end.
 LossRange held(const LossOutline& outline, double widest) {
     if (outline.high - outline.low <= widest) return {outline.low, outline.high};
@@ -28,7 +34,7 @@ LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<Los
         parts_.push_back(parts[i].pair);
         counts_.push_back(parts[i].count);
         ranges_.push_back(held(outline, most));
-        anchors_.push_back(outline.atoms.empty() ? 0.0 : outline.atoms[0].loss);
+        anchors_.push_back(is_heavy(outline, 0) ? outline.atoms[0].loss : 0.0);
         if (!(ranges_.back().low <= anchors_.back() && anchors_.back() <= ranges_.back().high)) {
             anchors_.back() = ranges_.back().low;
         }
@@ -44,11 +50,8 @@ LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<Los
     } else {
         step_ = std::min(widest / static_cast<double>(std::min(kCoarse, max_points / 2)), kWidestStep);
         step_ = std::max({step_, 1e-13 * farthest, 1e-280});
-        const auto paired = std::ranges::find_if(outlines, [](const LossOutline& o) { return o.atoms.size() > 1; });
-        if (paired != outlines.end()) {
-            const double apart = std::fabs(paired->atoms[0].loss - paired->atoms[1].loss);
-            if (apart >= step_) quantum_ = apart;
-        }
+        const auto paired = std::ranges::find_if(outlines, [](const LossOutline& o) { return is_heavy(o, 1); });
+        if (paired != outlines.end()) quantum_ = std::fabs(paired->atoms[0].loss - paired->atoms[1].loss);
     }
     *this = with_step(step_, ranges_);
 }
@@ -76,20 +79,19 @@ OwnedLaws LossLayout::laws(Side side) const {
 }
 
 LossLayout LossLayout::with_step(double step, const std::vector<LossRange>& ranges) const {
-    LossLayout found = *this;
-    found.step_ = quantum_ ? *quantum_ / std::ceil(*quantum_ / step - 1e-9) : step;
-    found.ranges_ = ranges;
-    found.discretise_all();
-    return found;
+    return made(step <= quantum_ ? quantum_ / std::ceil(quantum_ / step - 1e-9) : step, ranges);
 }
 
 LossLayout LossLayout::coarsened(double step) const {
-    if (!quantum_) return with_step(step, ranges_);
-    const double parts = std::floor(*quantum_ / step);
-    if (parts > 0.0) return with_step(*quantum_ / parts, ranges_);
+    return made(step <= quantum_ ? quantum_ / std::floor(quantum_ / step) : step, ranges_);
+}
+
+LossLayout LossLayout::made(double step, const std::vector<LossRange>& ranges) const {
     LossLayout found = *this;
-    found.quantum_.reset();
-    return found.with_step(step, ranges_);
+    found.step_ = step;
+    found.ranges_ = ranges;
+    found.discretise_all();
+    return found;
 }
 
 LossLayout LossLayout::cropped(const std::vector<LossRange>& ranges) const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "renyi/transform/loss_atoms.hpp"
@@ -50,6 +49,7 @@ public:
     LossLayout as_final() const;
 
 private:
+    LossLayout made(double step, const std::vector<LossRange>& ranges) const;
     void discretise_all();
 
     std::vector<PairPointer> parts_;
@@ -57,7 +57,7 @@ private:
     std::vector<LossRange> ranges_;
     std::vector<double> anchors_;  // losses that are at nodes
     double step_;
-    std::optional<double> quantum_;  // steps divide it, so that two atoms stay on nodes
+    double quantum_ = 0.0;  // smaller steps divide it, so that two atoms are on nodes
     bool exact_, final_ = false;
     std::vector<LatticePair> pairs_;
 };

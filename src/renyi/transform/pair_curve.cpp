@@ -12,6 +12,7 @@
 #include "renyi/pair/mixed.hpp"
 #include "renyi/pair/reversed.hpp"
 #include "renyi/pair/sampled.hpp"
+#include "renyi/pair/spliced.hpp"
 #include "renyi/transform/gaussian_mixture_moment.hpp"
 #include "renyi/transform/moment.hpp"
 
@@ -29,8 +30,14 @@ void add_scaled(NormalMixture& sum, const NormalMixture& part, double weight) {
 
 // Reverses and Poisson samples of mixtures are mixtures.
 std::optional<TwoMixtures> mixtures_of(const Pair& pair) {
-    if (const auto* gaussian = dynamic_cast<const GaussianPair*>(&pair))
-        return TwoMixtures{{{1.0, gaussian->mu()}}, {{1.0, 0.0}}};
+    if (const auto* normal = dynamic_cast<const NormalMixtures*>(&pair)) {
+        TwoMixtures found;
+        for (const NormalMove& move : normal->moves()) {
+            found.p.push_back({move.weight, move.to});
+            found.q.push_back({move.weight, move.from});
+        }
+        return found;
+    }
     if (const auto* reversed = dynamic_cast<const ReversedPair*>(&pair)) {
         auto found = mixtures_of(*reversed->base());
         if (found) std::swap(found->p, found->q);
@@ -58,6 +65,13 @@ CurvePointer curve_of_choice(const MixedPair& pair) {
     return std::make_shared<const ShownChoice>(std::move(parts));
 }
 
+// A splice has the excess of the pair above 0 and that of its reverse below: at most the sum of both.
+CurvePointer curve_of_both_orders(const PairPointer& pair) {
+    const CurvePointer one = curve_of(pair), other = curve_of(std::make_shared<const ReversedPair>(pair));
+    if (!one || !other) return nullptr;
+    return std::make_shared<const ShownChoice>(std::vector<WeightedPart>{{1.0, one}, {1.0, other}});
+}
+
 }  // namespace
 
 CurvePointer curve_of(const PairPointer& pair) {
@@ -69,7 +83,10 @@ CurvePointer curve_of(const PairPointer& pair) {
     if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return curve_of(known->upper());
     const Spans rough = pair->spans(Side::upper, Coarse{});
     if (rough.infinite.upper > 4.0 * kNegligible) return std::make_shared<const UnboundedCurve>();
-    if (rough.unbounded_above) return nullptr;
+    if (rough.unbounded_above) {
+        const auto* spliced = dynamic_cast<const SplicedPair*>(pair.get());
+        return spliced ? curve_of_both_orders(spliced->sampled()) : nullptr;
+    }
     return std::make_shared<const PairMoment>(*pair);
 }
 

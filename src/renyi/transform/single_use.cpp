@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "renyi/fp/double_double.hpp"
 #include "renyi/transform/log_crossing.hpp"
@@ -10,16 +11,21 @@ namespace renyi {
 
 namespace {
 
-// Cuts at epsilon alone, unless it is as good as an end.
+// Cuts at two losses alone, unless they are as good as an end.
 class At final : public Fineness {
 public:
-    explicit At(double epsilon) noexcept : epsilon_(epsilon), least_(8.0 * kUnitRoundoff * std::fabs(epsilon)) {}
+    At(double first, double second) noexcept : first_(first), second_(second) {}
     double cut(double low, double high) const noexcept override {
-        return low + least_ < epsilon_ && epsilon_ < high - least_ ? epsilon_ : kFine;
+        return is_inside(first_, low, high) ? first_ : is_inside(second_, low, high) ? second_ : kFine;
     }
 
 private:
-    double epsilon_, least_;
+    static bool is_inside(double at, double low, double high) noexcept {
+        const double least = 8.0 * kUnitRoundoff * std::fabs(at);
+        return low + least < at && at < high - least;
+    }
+
+    double first_, second_;
 };
 
 // A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
@@ -32,32 +38,60 @@ double of_span(const Span& span, double epsilon, Side side) noexcept {
     return std::min(span.p * share * -std::expm1(epsilon - span.high), from(span.low));
 }
 
-double bound(const Pair& pair, double epsilon, double drift, Side side) {
-    const double sign = side == Side::upper ? 1.0 : -1.0;
-    const Spans found = pair.spans(side, At(epsilon));
-    DoubleDouble sum{side == Side::upper ? found.infinite.upper : found.infinite.lower, 0.0};
-    for (const Span& span : found.spans) {
-        // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
-        const double moved = span.loss_error + drift + 2.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(span.mean));
-        const double value = of_span(span, epsilon - sign * moved, side);
-        if (value > 0.0) sum = sum + value * std::max(1.0 + sign * (span.mass_error + 16.0 * kUnitRoundoff), 0.0);
+// Both sides' spans; one set of them where they do not differ.
+class BothSides {
+public:
+    BothSides(const Pair& pair, const Fineness& fineness) : above_(pair.spans(Side::upper, fineness)) {
+        if (pair.two_sided()) below_ = pair.spans(Side::lower, fineness);
     }
-    const double value = sum.hi * (1.0 + sign * 4.0 * kUnitRoundoff);
-    return std::clamp(value, 0.0, 1.0);
-}
+
+    double bound(double epsilon, double drift, Side side) const {
+        const bool is_upper = side == Side::upper;
+        const double sign = is_upper ? 1.0 : -1.0;
+        const Spans& found = is_upper || !below_ ? above_ : *below_;
+        DoubleDouble sum{is_upper ? found.infinite.upper : found.infinite.lower, 0.0};
+        for (const Span& span : found.spans) {
+            // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
+            const double rounding = 2.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(span.mean));
+            const double value = of_span(span, epsilon - sign * (span.loss_error + drift + rounding), side);
+            if (value > 0.0) sum = sum + value * std::max(1.0 + sign * (span.mass_error + 16.0 * kUnitRoundoff), 0.0);
+        }
+        return std::clamp(sum.hi * (1.0 + sign * 4.0 * kUnitRoundoff), 0.0, 1.0);
+    }
+
+    Bracket epsilon(double delta, double drift, double start, double stride) const {
+        const auto curve = [&](Side side) { return [=, this](double e) { return bound(e, drift, side); }; };
+        return {log_crossing(curve(Side::lower), delta, start, stride, kClose).low,
+                log_crossing(curve(Side::upper), delta, start, stride, kClose).high};
+    }
+
+private:
+    static constexpr double kClose = 2.0 * kUnitRoundoff;
+
+    Spans above_;
+    std::optional<Spans> below_;
+};
 
 }  // namespace
 
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
-    return {bound(pair, epsilon, drift, Side::lower), bound(pair, epsilon, drift, Side::upper)};
+    const BothSides sides(pair, At(epsilon, epsilon));
+    return {sides.bound(epsilon, drift, Side::lower), sides.bound(epsilon, drift, Side::upper)};
 }
 
+// Cut at the ends of a bracket, spans leave a gap inside it of second order in its width.
 Bracket single_epsilon(const Pair& pair, double delta, double drift) {
-    const auto curve = [&](Side side) {
-        return [&pair, drift, side](double epsilon) { return bound(pair, epsilon, drift, side); };
-    };
-    return {log_crossing(curve(Side::lower), delta, 0.0, 1.0).low,
-            log_crossing(curve(Side::upper), delta, 0.0, 1.0).high};
+    constexpr int kTurns = 8;
+    Bracket found = BothSides(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
+    for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
+        const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
+        if (!(width > 0.0)) break;
+        const Bracket next =
+            BothSides(pair, At(found.lower, found.upper)).epsilon(delta, drift, middle, 0.25 * width);
+        found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
+        if (!(found.upper - found.lower < 0.5 * width)) break;
+    }
+    return found;
 }
 
 }  // namespace renyi

@@ -21,6 +21,13 @@ public:
         return {n, gamma, {1.0, 0.0}};
     }
 
+    // Of a record among `population` >= 2 in n draws: x = 1, y = population - 1, over population^n.
+    static BinomialTerms drawn(double n, double population) noexcept {
+        BinomialTerms terms{n, 1.0, {population - 1.0, 0.0}};
+        terms.log_order_ = terms.log_order_ - log_dd({population, 0.0}) * n;
+        return terms;
+    }
+
     double order() const noexcept { return n_; }
 
     Scaled at(double k) const noexcept { return exp_dd(log_at(k)); }
@@ -33,6 +40,12 @@ public:
     Scaled next(const Scaled& w, double k) const noexcept {
         const DoubleDouble step = odds_.mantissa * (n_ - k) / DoubleDouble{k + 1.0, 0.0};
         return normalised({w.mantissa * step, w.exponent + odds_.exponent});
+    }
+
+    // w_{k-1} from w_k.
+    Scaled previous(const Scaled& w, double k) const noexcept {
+        const DoubleDouble step = DoubleDouble{k, 0.0} / (odds_.mantissa * (n_ - k + 1.0));
+        return normalised({w.mantissa * step, w.exponent - odds_.exponent});
     }
 
     // log(w_{k+1}/w_k), falling in k; 0 <= k < n.

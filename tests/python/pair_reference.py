@@ -1,0 +1,75 @@
+"""What pairs are compared with: exact laws of outputs, and their hockey sticks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import mpmath as mp
+from renyi._pair import LossComposition, Pair
+
+Law = dict[object, mp.mpf]
+
+
+def bounds(pair: Pair, epsilon: float, uses: int = 1) -> tuple[float, float]:
+    return LossComposition([(pair, uses)], 1e-7, 2**20).delta_bounds(epsilon)
+
+
+def hockey_stick(p: Law, q: Law, epsilon: float) -> mp.mpf:
+    e = mp.exp(epsilon)
+    return mp.fsum(max(mass - e * q.get(x, 0), 0) for x, mass in p.items())
+
+
+def mixture(parts: Iterable[tuple[mp.mpf, Law]]) -> Law:
+    found: Law = {}
+    for weight, law in parts:
+        for x, mass in law.items():
+            found[x] = found.get(x, mp.mpf(0)) + weight * mass
+    return found
+
+
+def squared(law: Law) -> Law:
+    """Two independent outputs."""
+    return {(x, y): a * b for (x, a), (y, b) in itertools.product(law.items(), repeat=2)}
+
+
+def noisy_sum(scale: float, reach: int) -> Callable[[Sequence[int]], Law]:
+    """Sums of integers with discrete Laplace noise, cut at ``reach`` on each side."""
+    ratio = mp.exp(-1 / mp.mpf(scale))
+
+    @cache
+    def law_around(centre: int) -> Law:
+        inner = (1 - ratio) / (1 + ratio)
+        law: Law = {x: inner * ratio ** abs(x - centre) for x in range(-reach + 1, reach)}
+        law[-reach] = ratio ** (centre + reach) / (1 + ratio)
+        law[reach] = ratio ** (reach - centre) / (1 + ratio)
+        return law
+
+    return lambda batch: law_around(sum(batch))
+
+
+def truncated_poisson(
+    records: Sequence[int], q: float, limit: int, release: Callable[[Sequence[int]], Law]
+) -> Law:
+    """Outputs of a mechanism on Poisson samples, cut to a uniform subset of at most ``limit``."""
+    rate, parts = mp.mpf(q), []
+    indices = range(len(records))
+    for size in range(len(records) + 1):
+        for sample in itertools.combinations(indices, size):
+            weight = rate**size * (1 - rate) ** (len(records) - size)
+            kept = list(itertools.combinations(sample, min(limit, size)))
+            parts += [(weight / len(kept), release([records[i] for i in s])) for s in kept]
+    return mixture(parts)
+
+
+def drawn(records: Sequence[int], draws: int, release: Callable[[Sequence[int]], Law]) -> Law:
+    """Outputs of a mechanism on samples with replacement."""
+    words = list(itertools.product(records, repeat=draws))
+    return mixture((mp.mpf(1) / len(words), release(word)) for word in words)
+
+
+def fixed_size(records: Sequence[int], size: int, release: Callable[[Sequence[int]], Law]) -> Law:
+    """Outputs of a mechanism on subsets of one size."""
+    subsets = list(itertools.combinations(records, size))
+    return mixture((mp.mpf(1) / len(subsets), release(s)) for s in subsets)
