@@ -305,7 +305,7 @@ def test_skellam(variance: float, shift: int) -> None:
         cuts = [0.5 * (a + b) for a, b in itertools.pairwise(distinct) if b - a > 1e-6 * abs(a)]
         low, mean, high, p, q, mass_error, loss_error = rows_of(Pair.skellam(variance, shift), cuts)
         for i in range(0, mean.size, 7):
-            if min(p[i], q[i]) < 1e-290:
+            if min(p[i], q[i]) < 1e-200:
                 continue
             slack = float(loss_error[i])
             held = [a for a in atoms if low[i] - slack <= a[0] <= high[i] + slack]
