@@ -30,7 +30,10 @@ class AtLosses final : public Fineness {
 public:
     explicit AtLosses(const std::vector<double>& losses) : losses_(losses) {}
     double cut(double low, double high) const noexcept override {
-        std::size_t first = 0, last = losses_.size();
+        const auto place = [this](double loss) {
+            return static_cast<std::size_t>(std::upper_bound(losses_.begin(), losses_.end(), loss) - losses_.begin());
+        };
+        std::size_t first = place(low), last = std::max(place(high), first);
         while (first < last && losses_[first] < low + kOnEnd * gap(first)) ++first;
         while (first < last && losses_[last - 1] > high - kOnEnd * gap(last - 1)) --last;
         if (first == last) return kFine;

@@ -80,7 +80,8 @@ NormalMixtures::NormalMixtures(std::vector<NormalMove> moves, bool symmetric)
         right |= m.from < m.to;
     }
     double low = lowest_ - kReach, high = highest_ + kReach;
-    ends_ = {low, high};
+    ends_ =
+        symmetric_ ? std::vector<double>{low, 0.0, high} : std::vector<double>{low, high};  // no span crosses loss 0
     if (!(left && right)) return;
     for (double middle = 0.5 * (low + high); low < middle && middle < high; middle = 0.5 * (low + high))
         (slope(middle) < 0.0 ? low : high) = middle;

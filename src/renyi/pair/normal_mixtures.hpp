@@ -45,7 +45,7 @@ private:
     void add(const Part& part, Spans& found) const;
 
     std::vector<NormalMove> moves_;
-    std::vector<double> log_weights_, ends_;  // ends of the pieces on which the loss is monotone
+    std::vector<double> log_weights_, ends_;  // between ends the loss is monotone
     double lowest_, highest_, farthest_;      // centres, and the longest move
     bool symmetric_;
 };

@@ -65,7 +65,7 @@ PairPointer skellam_noise(double variance, int shift) {
         found.spans.push_back({loss, loss, loss, p, q, 16.0 * kUnitRoundoff + 2.0 * absolute,
                                kUnitRoundoff * std::fabs(loss) + absolute});
     }
-    return std::make_shared<const AtomsPair>(std::move(found), true);
+    return std::make_shared<const AtomsPair>(std::move(found), true, false);
 }
 
 }  // namespace renyi
