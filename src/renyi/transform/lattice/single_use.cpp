@@ -11,21 +11,24 @@ namespace renyi::lattice {
 
 namespace {
 
-// Cuts at two losses alone, unless they are as good as an end.
+// Cuts at equally spaced losses alone, unless they are as good as an end.
 class At final : public Fineness {
 public:
-    At(double first, double second) noexcept : first_(first), second_(second) {}
+    At(double first, double last, int steps) noexcept
+        : first_(first),
+          step_(steps > 0 ? (last - first) / steps : 1.0),
+          steps_(step_ > 0.0 ? steps : 0),
+          least_(8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last))) {}
+
     double cut(double low, double high) const noexcept override {
-        return is_inside(first_, low, high) ? first_ : is_inside(second_, low, high) ? second_ : kFine;
+        const double from = std::max(std::floor((low + least_ - first_) / step_) + 1.0, 0.0);
+        const double to = std::min(std::ceil((high - least_ - first_) / step_) - 1.0, steps_);
+        const double middle = first_ + step_ * std::floor(0.5 * (from + to));
+        return from <= to && low < middle && middle < high ? middle : kFine;
     }
 
 private:
-    static bool is_inside(double at, double low, double high) noexcept {
-        const double least = 8.0 * kUnitRoundoff * std::fabs(at);
-        return low + least < at && at < high - least;
-    }
-
-    double first_, second_;
+    double first_, step_, steps_, least_;
 };
 
 // A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
@@ -76,18 +79,20 @@ private:
 
 // Losses are not known to lie below epsilon by less than their errors: the span that ends there is kept narrow.
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
-    const BothSides sides(pair, At(epsilon - 0x1p-10 * std::fabs(epsilon), epsilon));
+    const double below = epsilon - 0x1p-10 * std::fabs(epsilon);
+    const BothSides sides(pair, At(below, epsilon, below < epsilon ? 1 : 0));
     return {sides.bound(epsilon, drift, Side::lower), sides.bound(epsilon, drift, Side::upper)};
 }
 
-// Cut at the ends of a bracket, spans leave a gap inside it of second order in its width.
+// Spans cut inside a bracket narrow it as often as they are cut, and in the end to the square of its width.
 Bracket single_epsilon(const Pair& pair, double delta, double drift) {
-    constexpr int kTurns = 8;
+    constexpr int kTurns = 20, kCuts = 8;
     Bracket found = BothSides(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
     for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
         const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
         if (!(width > 0.0)) break;
-        const Bracket next = BothSides(pair, At(found.lower, found.upper)).epsilon(delta, drift, middle, 0.25 * width);
+        const BothSides sides(pair, At(found.lower, found.upper, kCuts));
+        const Bracket next = sides.epsilon(delta, drift, middle, 0.25 * width);
         found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
         if (!(found.upper - found.lower < 0.5 * width)) break;
     }
