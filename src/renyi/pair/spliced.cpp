@@ -40,6 +40,11 @@ private:
 // The part above 0; no mass where there is none.
 Span above_zero(Span s) noexcept {
     const double error = s.loss_error + 2.0 * kUnitRoundoff * std::max(std::fabs(s.low), std::fabs(s.high));
+    if (s.high <= error) {  // what is above 0 is so by twice the error at most: it counts at 0
+        s.p = 0.0;
+        s.loss_error = 2.0 * error;
+        return s;
+    }
     const bool doubtful = s.low == s.high && std::fabs(s.low) <= error && error > 0.0;
     s.low = doubtful ? 0.0 : s.low + error;
     s.mean += error;
@@ -51,8 +56,6 @@ Span above_zero(Span s) noexcept {
         s.p *= share;
         s.low = s.mean = s.high;
         s.mass_error += 16.0 * kUnitRoundoff;
-    } else if (s.high <= 0.0) {
-        s.p = 0.0;
     }
     s.q = s.p * deep_exp(-s.mean);
     s.mass_error += (8.0 + 2.0 * std::fabs(s.mean)) * kUnitRoundoff;
@@ -71,10 +74,13 @@ Spans SplicedPair::spans(Side, const Fineness& fineness) const {
     found.infinite = found.null = all.infinite;
     found.unbounded_above = found.unbounded_below = all.unbounded_above;
     DoubleDouble taken{all.infinite.upper, 0.0};
-    double error = 0.0;
+    double error = 0.0, moved = 0.0;
     for (const Span& span : all.spans) {
         const Span s = above_zero(span);
-        if (s.p == 0.0) continue;
+        if (s.p == 0.0) {
+            if (span.p > 0.0 && span.high > -s.loss_error) moved = std::max(moved, s.loss_error);
+            continue;
+        }
         found.spans.push_back(s);
         found.spans.push_back({-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error});
         taken = taken + s.p + s.q;
@@ -83,7 +89,7 @@ Spans SplicedPair::spans(Side, const Fineness& fineness) const {
     // Too much at 0 is harmless.
     error += 4.0 * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
     const double rest = std::max(1.0 - taken.hi, 0.0) + error;
-    found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), 0.0});
+    found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), moved});
     return found;
 }
 
