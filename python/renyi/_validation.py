@@ -94,8 +94,14 @@ def uses_of(value: Any, name: str = "count", least: int = 0) -> int:
         else:
             if least <= number <= LARGEST_COUNT:
                 return number
-            raise ValueError(f"{name} must be {allowed}, got {value!r}")
+            raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
     raise TypeError(f"{name} must be {allowed}, got {value!r}")
+
+
+def _shown(number: int) -> str:
+    """Return the digits, of which Python does not print more than some thousand."""
+    bits = number.bit_length()
+    return f"{number}" if bits < 2048 else f"one of {bits} bits"
 
 
 def integer_of(value: Any, name: str, least: int) -> int:
@@ -107,7 +113,7 @@ def integer_of(value: Any, name: str, least: int) -> int:
     except TypeError:
         raise TypeError(f"{name} must be an integer >= {least}, got {value!r}") from None
     if number < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}, got {_shown(number)}")
     return number
 
 

@@ -4,6 +4,8 @@
 Every query works on a copy of the steps taken under the GIL and releases it, so threads may compose and ask at will.
 """
 
+from cython.operator cimport dereference as deref
+from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
 
@@ -22,10 +24,12 @@ cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
         double upper
 
 cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
-    void curve_delta(Steps, SampledPair, ConstDoubles, Bracket*) except +
-    void curve_epsilon(Steps, SampledPair, ConstDoubles, Bracket*) except +
+    cdef cppclass PrivacyCurve:
+        PrivacyCurve(Steps, SampledPair) except +
+        void delta(ConstDoubles epsilons, ConstDoubles known, Bracket*) except +
+        void epsilon(ConstDoubles deltas, ConstDoubles known, Bracket*) except +
+        double rough_delta(double epsilon)
     void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
-    double rough_delta(Steps, SampledPair, double epsilon) except +
 
 
 cdef SampledPair pair_of(str name):
@@ -41,35 +45,58 @@ cdef unpack(vector[Bracket]& answers, double[:, ::1] out):
         out[1, i] = answers[i].upper
 
 
-cdef class SampledGaussianCurve(CountedSteps):
-    """The exact privacy curve of a multiset of steps.
+cdef ConstDoubles view(const double[::1] values):
+    return ConstDoubles(&values[0] if values.shape[0] else NULL, values.shape[0])
 
-    Certified brackets go into rows lower and upper of an array. Epsilons are of either sign.
+
+cdef class SampledGaussianQuestions:
+    """Questions to the curve of one direction that share their work. For one thread at a time.
+
+    Certified brackets go into rows lower and upper of an array. Epsilons are of either sign. Where ``known``, if it is
+    given, certainly is enough, it may be the upper end.
     """
 
-    def delta_into(self, const double[::1] epsilons, str pair, double[:, ::1] out):
+    cdef unique_ptr[PrivacyCurve] curve
+
+    def __init__(self):
+        raise TypeError("SampledGaussianCurve.questions makes these")
+
+    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
         """Answer delta at every epsilon."""
-        cdef vector[SampledStep] steps = self.steps
         cdef vector[Bracket] answers
-        cdef size_t n = epsilons.shape[0]
-        answers.resize(n)
-        cdef SampledPair which = pair_of(pair)
+        cdef ConstDoubles asked = view(epsilons), limits
+        if known is not None:
+            limits = view(known)
+        answers.resize(epsilons.shape[0])
         with nogil:
-            curve_delta(Steps(steps.data(), steps.size()), which,
-                        ConstDoubles(&epsilons[0] if n else NULL, n), answers.data())
+            deref(self.curve).delta(asked, limits, answers.data())
         unpack(answers, out)
 
-    def epsilon_into(self, const double[::1] deltas, str pair, double[:, ::1] out):
+    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
         """Answer epsilon at every delta in (0, 1)."""
-        cdef vector[SampledStep] steps = self.steps
         cdef vector[Bracket] answers
-        cdef size_t n = deltas.shape[0]
-        answers.resize(n)
-        cdef SampledPair which = pair_of(pair)
+        cdef ConstDoubles asked = view(deltas), limits
+        if known is not None:
+            limits = view(known)
+        answers.resize(deltas.shape[0])
         with nogil:
-            curve_epsilon(Steps(steps.data(), steps.size()), which,
-                          ConstDoubles(&deltas[0] if n else NULL, n), answers.data())
+            deref(self.curve).epsilon(asked, limits, answers.data())
         unpack(answers, out)
+
+    def rough_delta(self, double epsilon):
+        """Return a certified upper bound of delta, quickly."""
+        return deref(self.curve).rough_delta(epsilon)
+
+
+cdef class SampledGaussianCurve(CountedSteps):
+    """The exact privacy curve of a multiset of steps."""
+
+    def questions(self, str pair):
+        """Return the curve of the steps so far, to be asked."""
+        cdef SampledGaussianQuestions result = SampledGaussianQuestions.__new__(SampledGaussianQuestions)
+        cdef vector[SampledStep] steps = self.steps
+        result.curve.reset(new PrivacyCurve(Steps(steps.data(), steps.size()), pair_of(pair)))
+        return result
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
                            double[:, ::1] out):
@@ -84,12 +111,3 @@ cdef class SampledGaussianCurve(CountedSteps):
             curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
                                 which, ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
         unpack(answers, out)
-
-    def rough_delta(self, double epsilon, str pair):
-        """Return a certified upper bound of delta, quickly."""
-        cdef vector[SampledStep] steps = self.steps
-        cdef double value
-        cdef SampledPair which = pair_of(pair)
-        with nogil:
-            value = rough_delta(Steps(steps.data(), steps.size()), which, epsilon)
-        return value

@@ -30,10 +30,9 @@ inline int finish() {
 #define CHECK(condition) check::note(static_cast<bool>(condition), #condition, __FILE__, __LINE__)
 
 // Two doubles and a relation: CHECK_THAT(a, <=, b) prints both when it fails.
-#define CHECK_THAT(a, relation, b)                                                                      \
-    do {                                                                                                \
-        const double check_a = (a);                                                                     \
-        const double check_b = (b);                                                                     \
-        check::note_relation(check_a relation check_b, check_a, check_b, #a " " #relation " " #b,       \
-                             __FILE__, __LINE__);                                                       \
+#define CHECK_THAT(a, relation, b)                                                                                     \
+    do {                                                                                                               \
+        const double check_a = (a);                                                                                    \
+        const double check_b = (b);                                                                                    \
+        check::note_relation(check_a relation check_b, check_a, check_b, #a " " #relation " " #b, __FILE__, __LINE__); \
     } while (false)

@@ -15,7 +15,8 @@ using Complex = std::complex<Real>;
 
 constexpr Real kLogRoot2Pi = 0.918938533204672741780329736405617640L;
 
-// log Phi(z) to 1e-7, on the axis to the last digits: the Taylor series of Phi/phi at 0, else the asymptotic one of Mills' ratio.
+// log Phi(z) to 1e-7, on the axis to the last digits: the Taylor series of Phi/phi at 0, else the asymptotic one of
+// Mills' ratio.
 inline Complex log_cdf(Complex z) {
     if (z.imag() == 0 && z.real() > -140)
         return z.real() > 0 ? std::log1p(-std::erfc(z.real() / std::sqrt(2.0L)) / 2)
@@ -61,7 +62,8 @@ inline Point at(const renyi::SampledLoss& law, const renyi::LossWindow& window, 
     // The conjugate has its argument in the upper half plane.
     if (law.two_sided()) p.v -= std::conj(log_factor(law, std::conj(-c * x - c * c / 2)));
     if (law.weighted()) p.log_density += above;
-    for (const renyi::LossStep& s : window) p.log_window += log_cdf(Real(s.sign) * (p.v - Real(s.level)) / Real(s.width));
+    for (const renyi::LossStep& s : window)
+        p.log_window += log_cdf(Real(s.sign) * (p.v - Real(s.level)) / Real(s.width));
     return p;
 }
 

@@ -29,18 +29,7 @@ void exponential_sums(const double* const (&rows)[4], std::size_t count, double 
 }
 
 void sum_line(const double* const (&rows)[4], std::size_t count, const double (&terms)[9], double (&out)[3]) {
-    const auto sums = renyi_baseline::sum_line({{rows[0], rows[1]},
-                                                {rows[2], rows[3]},
-                                                count,
-                                                terms[0],
-                                                terms[1],
-                                                terms[2],
-                                                terms[3],
-                                                terms[4],
-                                                terms[5],
-                                                terms[6],
-                                                terms[7],
-                                                terms[8]});
+    const auto sums = renyi_baseline::sum_line(line_terms<renyi_baseline::LineTerms>(rows, count, terms));
     out[0] = sums.value, out[1] = sums.slope, out[2] = sums.error;
 }
 

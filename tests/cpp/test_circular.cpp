@@ -23,12 +23,14 @@ void excesses() {
         if (std::fabs(t) < 0.5) {
             long double term = t;
             sine = 0.0L;
-            for (int k = 1; k < 14; ++k) sine += term *= -static_cast<long double>(t) * t / (2.0L * k * (2.0L * k + 1.0L));
+            for (int k = 1; k < 14; ++k)
+                sine += term *= -static_cast<long double>(t) * t / (2.0L * k * (2.0L * k + 1.0L));
         }
         const bool small = std::fabs(t) < 0.78;
         const double cosine_bound = small ? 6.0 * kU * static_cast<double>(-cosine) : 8.0 * kU;
         CHECK_THAT(std::fabs(static_cast<double>(e.cosine - cosine)), <=, cosine_bound);
-        const double sine_bound = small ? 6.0 * kU * static_cast<double>(std::fabs(sine)) : 4.0 * kU * (1.0 + std::fabs(t));
+        const double sine_bound =
+            small ? 6.0 * kU * static_cast<double>(std::fabs(sine)) : 4.0 * kU * (1.0 + std::fabs(t));
         CHECK_THAT(std::fabs(static_cast<double>(e.sine - sine)), <=, sine_bound);
     }
 }
@@ -57,7 +59,8 @@ void complex_phi() {
         const long double re = (std::expm1(static_cast<long double>(a)) - a) - 2.0L * e * half * half;
         const long double im = e * std::sin(static_cast<long double>(b)) - b;
         // long double itself loses up to 2^-64 |z|
-        const long double scale = 64.0L * kU * std::max(1.0L, e) * (1.0L * a * a + 1.0L * b * b) + 0x1p-60L * (std::fabs(a) + std::fabs(b));
+        const long double scale =
+            64.0L * kU * std::max(1.0L, e) * (1.0L * a * a + 1.0L * b * b) + 0x1p-60L * (std::fabs(a) + std::fabs(b));
         CHECK_THAT(std::fabs(static_cast<double>(f.re - re)), <=, static_cast<double>(scale));
         CHECK_THAT(std::fabs(static_cast<double>(f.im - im)), <=, static_cast<double>(scale));
     }

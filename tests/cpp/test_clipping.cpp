@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <random>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -13,6 +12,7 @@
 #endif
 
 #include "check.hpp"
+#include "random.hpp"
 #include "renyi/sgd/clipping.hpp"
 
 using namespace renyi;
@@ -65,19 +65,10 @@ Result clip(const In* data, std::size_t rows, std::size_t size, double bound, bo
     return result;
 }
 
-template <class In>
-std::vector<In> numbers(std::size_t count, double scale, unsigned seed) {
-    std::mt19937_64 generator(seed);
-    std::normal_distribution<double> normal;
-    std::vector<In> values(count);
-    for (In& value : values) value = static_cast<In>(scale * normal(generator));
-    return values;
-}
-
 // Threads, and rows gathered from a transposed array, leave the bits as they are.
 template <class In>
 void same_bits(std::size_t rows, std::size_t size) {
-    const std::vector<In> data = numbers<In>(rows * size, 1.0, 1);
+    const std::vector<In> data = check::normals<In>(rows * size, 1.0, 1);
     std::vector<In> transposed(rows * size);
     for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t j = 0; j < size; ++j) transposed[j * rows + r] = data[r * size + j];
@@ -100,7 +91,7 @@ long double norm_of(const std::vector<float>& single, const std::vector<double>&
 // One row: what is added has the norm C at most, and nearly C where the row was longer.
 template <class In>
 void norm_is_kept(double scale, double bound, std::size_t size, unsigned seed) {
-    const std::vector<In> row = numbers<In>(size, scale, seed);
+    const std::vector<In> row = check::normals<In>(size, scale, seed);
     for (const bool wide : {false, true}) {
         const Result found = clip(row.data(), 1, size, bound, wide, 1, static_cast<std::ptrdiff_t>(size));
         const auto norm = static_cast<double>(norm_of(found.single, found.twice) * (1.0L - 0x1p-50L));
@@ -162,7 +153,7 @@ void halves() {
 
 // Flush-to-zero and a rounding mode of the caller's change nothing, and are there again afterwards.
 void environment() {
-    const std::vector<float> data = numbers<float>(3 * 5000, 1e-38, 3);
+    const std::vector<float> data = check::normals<float>(3 * 5000, 1e-38, 3);
     const Result plain = clip(data.data(), 3, 5000, 1.0, false, 1, 5000);
     std::fesetround(FE_UPWARD);
 #if defined(__SSE2__)

@@ -35,11 +35,11 @@ void stored_points() {
     for (const Point& p : kPoints) {
         const SampledStep steps[] = {{p.q, p.sigma, p.count}};
         Bracket answer;
-        curve_delta(steps, p.pair, {&p.epsilon, 1}, &answer);
+        PrivacyCurve(steps, p.pair).delta({&p.epsilon, 1}, {}, &answer);
         CHECK_THAT(answer.lower, <=, p.delta * (1.0 + 0x1p-52));
         CHECK_THAT(answer.upper, >=, p.delta * (1.0 - 0x1p-52));
         CHECK_THAT(answer.upper - answer.lower, <=, 1e-10 * p.delta);
-        curve_epsilon(steps, p.pair, {&p.delta, 1}, &answer);
+        PrivacyCurve(steps, p.pair).epsilon({&p.delta, 1}, {}, &answer);
         CHECK_THAT(answer.lower, <=, p.epsilon * (1.0 + 1e-15));
         CHECK_THAT(answer.upper, >=, p.epsilon * (1.0 - 1e-15));
     }
@@ -60,7 +60,7 @@ void reuse() {
     const double times[] = {9000.0, 9500.0, 10000.0}, delta = 1e-5;
     Bracket after[3], whole;
     curve_epsilon_after({}, one, SampledPair::remove, times, delta, after);
-    curve_epsilon(steps, SampledPair::remove, {&delta, 1}, &whole);
+    PrivacyCurve(steps, SampledPair::remove).epsilon({&delta, 1}, {}, &whole);
     CHECK_THAT(after[2].lower, <=, whole.upper);
     CHECK_THAT(after[2].upper, >=, whole.lower);
 }
@@ -69,14 +69,14 @@ void routes_agree() {
     const SampledStep steps[] = {{0.05, 2.0, 40}};
     for (const double epsilon : {0.1, 0.5, 1.5}) {
         Bracket line;
-        curve_delta(steps, SampledPair::remove, {&epsilon, 1}, &line);
+        PrivacyCurve(steps, SampledPair::remove).delta({&epsilon, 1}, {}, &line);
         SplitSum split(steps, SampledPair::remove);
         CHECK(split.place(epsilon, -30.0));
         const Bracket sum = split.delta(epsilon);
         CHECK_THAT(sum.lower, <=, line.upper);
         CHECK_THAT(sum.upper, >=, line.lower);
         CHECK_THAT(sum.upper - sum.lower, <=, 1e-10 * sum.upper);
-        CHECK_THAT(rough_delta(steps, SampledPair::remove, epsilon), >=, line.lower);
+        CHECK_THAT(PrivacyCurve(steps, SampledPair::remove).rough_delta(epsilon), >=, line.lower);
     }
 }
 
@@ -85,8 +85,8 @@ void order_does_not_matter() {
     const SampledStep backward[] = {{0.01, 1.0, 40}, {1.0, 30.0, 5}, {0.02, 1.5, 100}, {0.01, 1.0, 10}};
     const double epsilon = 1.0;
     Bracket a, b;
-    curve_delta(forward, SampledPair::add, {&epsilon, 1}, &a);
-    curve_delta(backward, SampledPair::add, {&epsilon, 1}, &b);
+    PrivacyCurve(forward, SampledPair::add).delta({&epsilon, 1}, {}, &a);
+    PrivacyCurve(backward, SampledPair::add).delta({&epsilon, 1}, {}, &b);
     CHECK(a.upper == b.upper);
     CHECK(a.lower == b.lower);
 }
@@ -95,10 +95,10 @@ void edges() {
     const SampledStep steps[] = {{0.01, 1.0, 100}};
     const double beyond = 1.01;  // 100 log(1/0.99) = 1.005
     Bracket answer;
-    curve_delta(steps, SampledPair::add, {&beyond, 1}, &answer);
+    PrivacyCurve(steps, SampledPair::add).delta({&beyond, 1}, {}, &answer);
     CHECK(answer.upper == 0.0);
     const SampledStep nothing[] = {{0.0, 1.0, 5}, {0.5, kInfinity, 5}};
-    curve_delta(nothing, SampledPair::remove, {&beyond, 1}, &answer);
+    PrivacyCurve(nothing, SampledPair::remove).delta({&beyond, 1}, {}, &answer);
     CHECK(answer.upper == 0.0);
 }
 

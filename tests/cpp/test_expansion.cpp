@@ -4,24 +4,19 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "check.hpp"
+#include "random.hpp"
 #include "kernels_baseline.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 
 using namespace renyi;
+using check::power;
+using check::uniform;
 
 namespace {
-
-std::mt19937_64 generator(17);
-
-double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 struct Points {
     std::vector<double> q, sigma, alpha;
@@ -141,6 +136,7 @@ void other_routes(const Points& p) {
 }  // namespace
 
 int main() {
+    check::generator.seed(17);
     const Points random = random_points(8000);
     arrays(random);
     arrays(edges());

@@ -1,17 +1,20 @@
 // From one order to (epsilon, delta): published values, enclosure of references with 35 digits over the whole range,
 // the definition of the optimal value itself, and the order of the four conversions.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
-#include <random>
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "random.hpp"
 #include "renyi/curve/rdp_conversion.hpp"
 #include "renyi/fp/certified.hpp"
 #include "table_rdp_conversion.hpp"
 
 using namespace renyi;
+using check::power;
+using check::uniform;
 
 namespace {
 
@@ -22,13 +25,6 @@ constexpr double kLogSmallestDelta = -680.0;  // e^-708 is where the smallest no
 // What the enclosures may cost, relative to the sizes of the parts: log delta is found through a point whose parts are
 // 1/(alpha-1) times as large.
 constexpr double kEpsilonGap = 1e-11, kDeltaGap = 1e-7;
-
-std::mt19937_64 generator(10);
-
-double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 struct Point {
     double alpha, k, log_delta;
@@ -64,40 +60,50 @@ void known_values() {
     }
 }
 
+struct Truth {
+    double hi, lo;
+};
+
+// Of a row of either table, in the order of kAll.
+template <class Row>
+std::array<Truth, 4> truths_of(const Row& row) {
+    return {{{row.mironov_hi, row.mironov_lo},
+             {row.balle_hi, row.balle_lo},
+             {row.asoodeh_hi, row.asoodeh_lo},
+             {row.optimal_hi, row.optimal_lo}}};
+}
+
+// at: alpha, K, and log delta or epsilon, whichever is given.
+void expect_enclosed(double down, double up, Truth truth, std::size_t conversion, const std::array<double, 3>& at) {
+    const bool enclosed = encloses(down, up, truth.hi, truth.lo);
+    CHECK(enclosed);
+    if (!enclosed)
+        std::fprintf(stderr, "    conversion %zu at alpha %a, K %a, given %a: [%.17g, %.17g], %.17g\n", conversion,
+                     at[0], at[1], at[2], down, up, truth.hi);
+}
+
 // down <= truth <= up for every row and every conversion; the gap is what certainty costs.
 void references() {
     check::Worst gap{"gap of epsilon", kEpsilonGap, 1.0}, delta_gap{"gap of log delta", kDeltaGap, 1.0};
     for (const auto& row : table::kGivenDelta) {
-        const double truth[4][2] = {{row.mironov_hi, row.mironov_lo},
-                                    {row.balle_hi, row.balle_lo},
-                                    {row.asoodeh_hi, row.asoodeh_lo},
-                                    {row.optimal_hi, row.optimal_lo}};
+        const auto truths = truths_of(row);
         for (std::size_t i = 0; i < 4; ++i) {
             const double down = epsilon_from_rdp(kAll[i], row.alpha, row.k, row.log_delta, Rounding::down);
             const double up = epsilon_from_rdp(kAll[i], row.alpha, row.k, row.log_delta, Rounding::up);
-            CHECK(encloses(down, up, truth[i][0], truth[i][1]));
-            if (!encloses(down, up, truth[i][0], truth[i][1]))
-                std::fprintf(stderr, "    conversion %zu at alpha %a K %a log delta %a: [%.17g, %.17g], %.17g\n", i,
-                             row.alpha, row.k, row.log_delta, down, up, truth[i][0]);
-            const double size = std::fabs(truth[i][0]) + (row.k - row.log_delta) / (row.alpha - 1.0);
+            expect_enclosed(down, up, truths[i], i, {row.alpha, row.k, row.log_delta});
+            const double size = std::fabs(truths[i].hi) + (row.k - row.log_delta) / (row.alpha - 1.0);
             gap.note_error((up - down) / size, row.alpha);
         }
     }
     for (const auto& row : table::kGivenEpsilon) {
-        const double truth[4][2] = {{row.mironov_hi, row.mironov_lo},
-                                    {row.balle_hi, row.balle_lo},
-                                    {row.asoodeh_hi, row.asoodeh_lo},
-                                    {row.optimal_hi, row.optimal_lo}};
+        const auto truths = truths_of(row);
         for (std::size_t i = 0; i < 4; ++i) {
             const double down = log_delta_from_rdp(kAll[i], row.alpha, row.k, row.epsilon, Rounding::down);
             const double up = log_delta_from_rdp(kAll[i], row.alpha, row.k, row.epsilon, Rounding::up);
-            CHECK(encloses(down, up, truth[i][0], truth[i][1]));
-            if (!encloses(down, up, truth[i][0], truth[i][1]))
-                std::fprintf(stderr, "    conversion %zu at alpha %a K %a epsilon %a: [%.17g, %.17g], %.17g\n", i,
-                             row.alpha, row.k, row.epsilon, down, up, truth[i][0]);
+            expect_enclosed(down, up, truths[i], i, {row.alpha, row.k, row.epsilon});
             if (up < kLogSmallestDelta) continue;
-            delta_gap.note_error((up - down) / (1.0 + std::fabs(truth[i][0]) + row.k + (row.alpha - 1.0) * row.epsilon),
-                                 row.alpha);
+            delta_gap.note_error(
+                (up - down) / (1.0 + std::fabs(truths[i].hi) + row.k + (row.alpha - 1.0) * row.epsilon), row.alpha);
         }
     }
     REPORT(gap);
@@ -237,6 +243,7 @@ void extremes() {
 }  // namespace
 
 int main() {
+    check::generator.seed(10);
     known_values();
     references();
     if constexpr (check::kExtended) the_definition();

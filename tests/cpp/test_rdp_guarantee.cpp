@@ -2,29 +2,24 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <random>
 #include <span>
 #include <vector>
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "random.hpp"
 #include "renyi/curve/rdp_guarantee.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 
 using namespace renyi;
+using check::power;
+using check::uniform;
 using check::Worst;
 
 namespace {
 
 constexpr Conversion kAll[] = {Conversion::mironov, Conversion::balle, Conversion::asoodeh, Conversion::optimal};
 constexpr double kLargestOrder = 1e6;
-
-std::mt19937_64 generator(11);
-
-double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 struct Steps : std::vector<SampledStep> {
     using vector::vector;
@@ -34,10 +29,10 @@ using Orders = std::vector<double>;
 
 // From everyday training to small and large noise; now and then several kinds of step.
 Steps random_steps() {
-    Steps steps(generator() % 3 == 0 ? 1 + generator() % 4 : 1);
-    const bool everyday = generator() % 2;
+    Steps steps(check::generator() % 3 == 0 ? 1 + check::generator() % 4 : 1);
+    const bool everyday = check::generator() % 2;
     for (SampledStep& s : steps) {
-        s.q = generator() % 8 == 0 ? 1.0 : power(everyday ? -4.0 : -9.0, everyday ? -1.0 : 0.0);
+        s.q = check::generator() % 8 == 0 ? 1.0 : power(everyday ? -4.0 : -9.0, everyday ? -1.0 : 0.0);
         s.sigma = power(everyday ? -0.2 : -1.0, everyday ? 0.7 : 2.5);
         s.count = std::round(power(0.0, 4.0));
     }
@@ -65,7 +60,7 @@ Orders geometric() {
 }
 
 Orders random_orders() {
-    Orders orders(1 + generator() % 12);
+    Orders orders(1 + check::generator() % 12);
     for (double& a : orders) a = std::min(1.0 + power(-4.0, 5.0), kLargestOrder);
     std::sort(orders.begin(), orders.end());
     return orders;
@@ -251,6 +246,7 @@ void edges() {
 }  // namespace
 
 int main() {
+    check::generator.seed(11);
     lists_and_continuum();
     consistency();
     heterogeneous_steps_add();

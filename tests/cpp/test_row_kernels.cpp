@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "check.hpp"
+#include "random.hpp"
 #include "renyi/sgd/row_kernels.hpp"
 #include "row_kernels_baseline.hpp"
 
 using namespace renyi;
 
 namespace {
-
-template <class In>
-std::vector<In> numbers(std::size_t count, double scale, unsigned seed) {
-    std::mt19937_64 generator(seed);
-    std::normal_distribution<double> normal;
-    std::vector<In> values(count);
-    for (In& value : values) value = static_cast<In>(scale * normal(generator));
-    return values;
-}
 
 bool equal(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
@@ -68,8 +60,8 @@ void instruction_sets(int element, bool wide) {
         const auto any = static_cast<std::uint16_t>(generator());
         bits = (any & 0x7c00) == 0x7c00 ? static_cast<std::uint16_t>(any & 0x83ff) : any;  // finite
     }
-    const std::vector<float> single = numbers<float>(2 * room, 1e-3, 6);
-    const std::vector<double> twice = numbers<double>(2 * room, 1e-3, 7);
+    const std::vector<float> single = check::normals<float>(2 * room, 1e-3, 6);
+    const std::vector<double> twice = check::normals<double>(2 * room, 1e-3, 7);
     const void* starts[] = {half.data(), single.data(), twice.data()};
     const auto* data = static_cast<const char*>(starts[element]);
     for (const std::size_t n : {0ul, 1ul, 31ul, 32ul, 33ul, 1000ul, kTile}) {

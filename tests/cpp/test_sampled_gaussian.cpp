@@ -4,24 +4,19 @@
 #include <cmath>
 #include <complex>
 #include <initializer_list>
-#include <random>
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "table_sampled_gaussian.hpp"
 
 using namespace renyi;
+using check::power;
+using check::uniform;
 using check::Worst;
 
 namespace {
-
-std::mt19937_64 generator(9);
-
-double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 bool encloses(Certified c, double hi, double lo) {  // lower <= hi + lo <= upper
     return lower(c) - hi <= lo && upper(c) - hi >= lo;
@@ -226,6 +221,7 @@ void outside_the_domain() {
 }  // namespace
 
 int main() {
+    check::generator.seed(9);
     known_values();
     balls();
     if constexpr (check::kExtended) the_definition();

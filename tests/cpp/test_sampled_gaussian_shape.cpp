@@ -3,24 +3,19 @@
 #include <cmath>
 #include <complex>
 #include <initializer_list>
-#include <random>
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "table_sampled_gaussian.hpp"
 
 using namespace renyi;
+using check::power;
+using check::uniform;
 using check::Worst;
 
 namespace {
-
-std::mt19937_64 generator(12);
-
-double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
 
 // The interval of one certificate meets that of another.
 bool agree(Certified a, Certified b) { return lower(a) <= upper(b) && lower(b) <= upper(a); }
@@ -134,6 +129,7 @@ void complex_orders() {
 }  // namespace
 
 int main() {
+    check::generator.seed(12);
     monotone();
     derivatives();
     complex_orders();

@@ -90,6 +90,14 @@ void unplaced() {
     }
 }
 
+// At negative epsilon: delta(-eps) = 1 - e^-eps + e^-eps delta_add(eps), with delta_add from tests/reference.
+void below_zero() {
+    const double epsilon = 15.641894949100998, truth = 1.0 - std::exp(-epsilon) * (1.0 - 0.4500415658206335);
+    SplitSum sum(Steps{{0.48641408457004165, 0.3005879182362305, 29}}, SampledPair::remove);
+    sum.place(-epsilon, std::log(truth));
+    note(sum.delta(-epsilon), truth, 4e-15);
+}
+
 // Both are certified, and they have nothing in common.
 int agrees_with_line(const Steps& steps, Direction direction, double epsilon, int& narrow) {
     Contour line(steps, {}, direction, kPlainEffort);
@@ -115,6 +123,7 @@ int agrees_with_line(const Steps& steps, Direction direction, double epsilon, in
 int main() {
     known_values();
     unplaced();
+    below_zero();
     for (const Known& k : kKnown) reads_away(k.steps, SampledPair::remove, k.epsilon, std::log(k.delta));
     reads_away({{1e-3, 1.0, 5}}, SampledPair::remove, 0.5, -20.0);
     reads_away({{1e-3, 1.0, 5}}, SampledPair::add, 0.001, -15.0);

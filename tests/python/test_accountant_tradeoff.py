@@ -19,7 +19,7 @@ from renyi import (
     PoissonSampled,
     RandomizedResponse,
 )
-from renyi.accountants._curves import PrivacyCurves
+from renyi.accountants._direction import DirectionCurve
 
 MANY = np.sort(np.random.default_rng(8).random(100_000))
 
@@ -43,13 +43,13 @@ def assert_just_below(found, exact, rtol, least=1e-12):
 def asked(monkeypatch):
     """Count the epsilons that curves are asked at."""
     numbers = []
-    plain = PrivacyCurves.deltas
+    plain = DirectionCurve.deltas
 
     def counted(self, epsilons, *args):
         numbers.append(epsilons.size)
         return plain(self, epsilons, *args)
 
-    monkeypatch.setattr(PrivacyCurves, "deltas", counted)
+    monkeypatch.setattr(DirectionCurve, "deltas", counted)
     return numbers
 
 

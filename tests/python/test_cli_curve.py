@@ -110,7 +110,7 @@ def test_replacing_a_record(capsys):
 def test_the_headline_is_certified():
     record = {"epsilon": 1.0, "epsilon_lower": 0.99, "epsilon_upper": 1.01}
     assert headline(record, "epsilon") == 1.01
-    assert headline({**record, "epsilon_upper": None}, "epsilon") == 1.0
+    assert headline({**record, "epsilon": 1.02}, "epsilon") == 1.02
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,18 @@ from renyi import (
     Laplace,
     PLDAccountant,
     PoissonSampled,
+    PrivacyFilter,
+    PrivacyOdometer,
     RDPAccountant,
+    RenyiFilter,
     calibrate_noise_multiplier,
     calibrate_sample_rate,
     pld,
 )
+from renyi.classic import optimal_composition_delta
 from renyi.cli import main
 from renyi.comparison import compare
+from renyi.sgd import TrainingPlan
 
 MOST = 10**9
 STEP = PoissonSampled(Gaussian(2e4), 0.01)
@@ -76,6 +81,42 @@ def test_calibration_follows_the_rule(accountant):
             call(MOST + 1)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        RenyiFilter(2.0, 1.0).spend,
+        RenyiFilter(2.0, 1.0).fits,
+        PrivacyFilter(1.0, 1e-6).spend,
+        PrivacyFilter(1.0, 1e-6).fits,
+        PrivacyOdometer(1e-6).spend,
+        lambda mechanism, count: PLDAccountant().compose(mechanism, count),
+        lambda mechanism, count: optimal_composition_delta(0.1, 1.0, count),
+    ],
+)
+def test_one_message_wherever_uses_are_counted(use):
+    for count in (MOST + 1, -1):
+        with pytest.raises(ValueError, match=f"^count {RULE}, got {count}$"):
+            use(STEP, count)
+    with pytest.raises(ValueError, match=f"^count {RULE}, got one of 33220 bits$"):
+        use(STEP, 10**10_000)  # too long for Python to print
+
+
+def test_training_plans_follow_the_rule():
+    def plan(**length):
+        return TrainingPlan(10**4, 10, noise_multiplier=1.0, **length)
+
+    assert plan(steps=MOST).steps == plan(epochs=MOST // 1000).steps == MOST
+    for steps in (0, MOST + 1):
+        with pytest.raises(
+            ValueError, match=rf"^steps must be an integer in \[1, 10\^9\], got {steps}$"
+        ):
+            plan(steps=steps)
+    shuffled = {"sampling": "shuffled", "adjacency": "zero_out"}
+    for length in ({"epochs": 1e6 + 1}, {"epochs": 1e300}, {"epochs": 10**7, **shuffled}):
+        with pytest.raises(ValueError, match=r"^epochs must make at most 10\^9 steps, got"):
+            plan(**length)
+
+
 def test_lattices_and_comparisons_follow_the_rule():
     with pytest.raises(ValueError, match=f"^count {RULE}"):
         pld.Composition([(pld.Laplace(1.0), MOST + 1)])
@@ -94,3 +135,13 @@ def test_the_command_line_follows_the_rule(accountant, capsys):
         error = capsys.readouterr().err
         assert length[0] in error or "--steps" in error
         assert error.count("\n") == 1
+
+
+def test_files_of_mechanisms_follow_the_rule(tmp_path, capsys):
+    file = tmp_path / "run.json"
+    file.write_text(Composed((STEP, MOST + 1)).to_json())
+    assert main(["account", str(file), "--delta", "1e-6"]) == 2
+    error = capsys.readouterr().err
+    assert (
+        "FILE must hold what can be accounted for: count must be an integer in [0, 10^9]" in error
+    )

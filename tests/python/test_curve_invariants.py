@@ -180,7 +180,7 @@ def test_cases_reported_elsewhere():
 
 
 def test_losses_that_rise_to_the_limit():
-    """Tilted laws with a peak beyond the limit: a direct sum of convolutions gives 7.8e-85."""
+    """Tilted laws peak at outputs never seen: a direct sum of convolutions gives 7.8e-85."""
     lower, upper = composed((0.01, 4.0, 316)).get_delta_bounds(1.0)
     assert lower <= 7.8e-85 * 1.05
     assert upper >= 7.8e-85 * 0.95
@@ -193,3 +193,16 @@ def test_next_to_no_sampling_costs_nothing(rate):
     assert ledger.get_epsilon(1e-5) == 0.0
     assert ledger.get_epsilon_bounds(1e-5) == (0.0, 0.0)
     assert ledger.get_delta(0.0) <= 10 * rate
+
+
+@pytest.mark.parametrize(("q", "sigma", "count"), [(0.1, 0.4, 5), (1e-3, 0.6, 800), (0.3, 0.8, 3)])
+def test_many_questions_share_lines_and_agree_with_single_ones(q, sigma, count):
+    accountant = composed((q, sigma, count))
+    epsilons = np.geomspace(1e-3, 6.0, 200)
+    deltas = accountant.get_delta(epsilons)
+    epsilons_back = accountant.get_epsilon(deltas)
+    for i in range(7, 200, 24):
+        low, high = accountant.get_delta_bounds(float(epsilons[i]))
+        assert low <= deltas[i] <= high * (1 + 2e-9)
+        low, high = accountant.get_epsilon_bounds(float(deltas[i]))
+        assert low <= epsilons_back[i] <= high * (1 + 1e-8) + 1e-9

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from step_columns import Steps, columns_of, compositions_of
 from tqdm import tqdm
 
 HERE = Path(__file__).resolve().parent
@@ -29,8 +30,6 @@ TABLE = HERE / "curve.npz"
 CACHE = HERE.parents[1] / "build" / "reference" / "curve.jsonl"
 SEED = 20210602
 DIRECTIONS = ("remove", "add")
-
-Steps = list[tuple[float, float, int]]  # sampling rate, noise multiplier, count
 
 
 class Point(NamedTuple):
@@ -145,33 +144,20 @@ def points() -> Iterator[Point]:
 def load(path: Path = TABLE) -> list[Point]:
     """Read the table."""
     table = np.load(path)
-    first, columns = table["first"], (table["q"], table["sigma"], table["count"])
-    steps = list(zip(*(column.tolist() for column in columns), strict=True))
+    names = ("kind", "epsilon", "add", "hi", "lo")
+    rows = zip(*(table[name].tolist() for name in names), strict=True)
     return [
-        Point(str(kind), steps[start:end], epsilon, DIRECTIONS[add], hi, lo)
-        for kind, start, end, epsilon, add, hi, lo in zip(
-            table["kind"].tolist(),
-            first[:-1].tolist(),
-            first[1:].tolist(),
-            table["epsilon"].tolist(),
-            table["add"].tolist(),
-            table["hi"].tolist(),
-            table["lo"].tolist(),
-            strict=True,
-        )
+        Point(kind, steps, epsilon, DIRECTIONS[add], *value)
+        for steps, (kind, epsilon, add, *value) in zip(compositions_of(table), rows, strict=True)
     ]
 
 
 def save(rows: list[Point], path: Path = TABLE) -> None:
-    """Write the table; the steps of point i are rows first[i] to first[i+1]."""
-    steps = [step for row in rows for step in row.steps]
+    """Write the table."""
     np.savez_compressed(
         path,
         kind=np.array([row.kind for row in rows]),
-        first=np.cumsum([0, *(len(row.steps) for row in rows)]),
-        q=np.array([q for q, _, _ in steps]),
-        sigma=np.array([sigma for _, sigma, _ in steps]),
-        count=np.array([k for _, _, k in steps]),
+        **columns_of([row.steps for row in rows]),
         epsilon=np.array([row.epsilon for row in rows]),
         add=np.array([row.direction == "add" for row in rows], dtype=np.int64),
         hi=np.array([row.hi for row in rows]),

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from step_columns import Steps, columns_of, compositions_of
 from tqdm import tqdm
 
 HERE = Path(__file__).resolve().parent
@@ -33,7 +34,6 @@ SEED = 20240229
 COMPOSITIONS = 84
 DIRECTIONS = ("remove", "add", "replace")
 PATIENCE = 10  # seconds for the contour
-Steps = list[tuple[float, float, int]]
 
 
 class Point(NamedTuple):
@@ -128,28 +128,20 @@ def points(part: int = 0, parts: int = 1) -> Iterator[Point]:
 def load(path: Path = TABLE) -> list[Point]:
     """Read the table."""
     table = np.load(path)
-    first, columns = table["first"], (table["q"], table["sigma"], table["count"])
-    steps = list(zip(*(column.tolist() for column in columns), strict=True))
     names = ("kind", "epsilon", "direction", "hi", "lo", "error")
     rows = zip(*(table[name].tolist() for name in names), strict=True)
     return [
-        Point(kind, steps[start:end], epsilon, DIRECTIONS[way], *value)
-        for start, end, (kind, epsilon, way, *value) in zip(
-            first[:-1], first[1:], rows, strict=True
-        )
+        Point(kind, steps, epsilon, DIRECTIONS[way], *value)
+        for steps, (kind, epsilon, way, *value) in zip(compositions_of(table), rows, strict=True)
     ]
 
 
 def save(rows: list[Point], path: Path = TABLE) -> None:
-    """Write the table; the steps of point i are rows first[i] to first[i+1]."""
-    steps = [step for row in rows for step in row.steps]
+    """Write the table."""
     np.savez_compressed(
         path,
         kind=np.array([row.kind for row in rows]),
-        first=np.cumsum([0, *(len(row.steps) for row in rows)]),
-        q=np.array([q for q, _, _ in steps]),
-        sigma=np.array([sigma for _, sigma, _ in steps]),
-        count=np.array([count for _, _, count in steps]),
+        **columns_of([row.steps for row in rows]),
         epsilon=np.array([row.epsilon for row in rows]),
         direction=np.array([DIRECTIONS.index(row.direction) for row in rows]),
         hi=np.array([row.hi for row in rows]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from functools import partial
 from typing import Literal, overload
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from renyi._validation import numbers_of, probability_of
 from renyi.accountants._base import Accountant
-from renyi.accountants._curves import Array, PrivacyCurves
+from renyi.accountants._curves import PrivacyCurves
+from renyi.accountants._direction import Array, worse_deltas, worse_epsilons
 from renyi.accountants._steps import SampledStep
 from renyi.accountants._tradeoff import beta_from_curves
 from renyi.mechanisms import Mechanism
@@ -89,23 +90,21 @@ class CurveAccountant(Accountant[Part]):
         flat, shape = numbers_of(
             alpha, "alpha", 0.0, 1.0, "a number in [0, 1] or an array of these"
         )
-        directions = self._directions(direction)
-
-        def curve(remove: bool) -> Callable[[Array], Array]:
-            return lambda epsilons: self._curves.deltas(epsilons, remove)
-
-        def worse(epsilons: Array) -> Array:
-            found: Array = np.max([curve(remove)(epsilons) for remove in directions], axis=0)
-            return found
-
-        tested, other = (
-            (worse, worse)
-            if direction is None
-            else (curve(directions[0]), curve(not directions[0]))
-        )
-        half = float(self.get_epsilon(0.5))
+        curves = {remove: self._curves.direction(remove) for remove in self._directions(None)}
+        both = list(curves.values())
+        if direction is None:
+            tested = other = both
+        else:
+            (remove,) = self._directions(direction)
+            tested, other = [curves.get(remove, both[0])], [curves.get(not remove, both[0])]
         rtol = 1e-5 if self._curves.contents()[1] else 1e-8  # lattices are no more accurate
-        result = beta_from_curves(flat, tested, other, half, rtol)
+        result = beta_from_curves(
+            flat,
+            partial(worse_deltas, tested),
+            partial(worse_deltas, other),
+            lambda: float(worse_epsilons(both, np.array([0.5]))[0]),
+            rtol,
+        )
         return result.reshape(shape) if shape else float(result[0])
 
     def get_advantage(self) -> float:

@@ -41,7 +41,9 @@ PLAIN_TURNS = 4  # of interpolation before kinks are sought everywhere
 APART = 1e-4  # in units of mu: lines that show a kink, or none
 
 
-def beta_from_curves(alpha: Array, tested: Curve, other: Curve, half: float, rtol: float) -> Array:
+def beta_from_curves(
+    alpha: Array, tested: Curve, other: Curve, half: Callable[[], float], rtol: float
+) -> Array:
     """Return f at every alpha, rounded down.
 
     Parameters
@@ -50,14 +52,15 @@ def beta_from_curves(alpha: Array, tested: Curve, other: Curve, half: float, rto
         In [0, 1].
     tested, other : callable
         The curves of both directions, rounded up, at epsilons >= 0.
-    half : float
-        About where the worse delta is 1/2.
+    half : callable
+        Returns about where the worse delta is 1/2; asked where that is above 0.
     rtol : float
         How far below f results may be, relatively, where f is smooth and not tiny.
     """
     lines = Lines(tested, other)
-    starts = [0.0, half, -half] if 0.0 < half < LARGEST_EPSILON else [0.0]
-    lines.add(np.array(starts))
+    lines.add(np.zeros(1))
+    if lines.lost[0] > 0.5 and (start := half()) < LARGEST_EPSILON:
+        lines.add(np.array([-start, start]))
     result = np.zeros(alpha.shape)
     if (alpha == 0.0).any():
         result[alpha == 0.0] = lines.at_zero()

@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from renyi._validation import numbers_of, real_of, uses_of
 from renyi.accountants._base import Adjacency
-from renyi.accountants._curves import Array, PrivacyCurves
+from renyi.accountants._curves import PrivacyCurves
+from renyi.accountants._direction import (
+    LOSSES_RTOL,
+    Array,
+    DirectionCurve,
+    worse_deltas,
+    worse_epsilons,
+)
 from renyi.accountants._losses import leaves, loss_of
 from renyi.accountants._risk import CurveAccountant, DirectionName, Part
 from renyi.accountants._steps import SampledStep, gaussian_steps, settled
@@ -132,9 +139,7 @@ class PLDAccountant(CurveAccountant):
         4.377178
         """
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        result = np.zeros(flat.shape)
-        for remove in self._directions(direction):
-            np.maximum(result, self._curves.epsilons(flat, remove, result), out=result)
+        result = worse_epsilons(self._curves_of(direction), flat)
         return result.reshape(shape) if shape else float(result[0])
 
     @overload
@@ -173,9 +178,7 @@ class PLDAccountant(CurveAccountant):
         array([0.382925, 0.126937])
         """
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        result = np.zeros(flat.shape)
-        for remove in self._directions(direction):
-            np.maximum(result, self._curves.deltas(flat, remove, result), out=result)
+        result = worse_deltas(self._curves_of(direction), flat)
         return result.reshape(shape) if shape else float(result[0])
 
     def get_epsilon_bounds(
@@ -201,11 +204,10 @@ class PLDAccountant(CurveAccountant):
         flat, _ = numbers_of(delta, "delta", 0.0, 1.0, "a number in [0, 1]")
         target, rtol = _one(flat, "delta", delta), _rtol_of(rtol)
         low = high = 0.0
-        for remove in self._directions(direction):
-            if self._curves.is_enough(low, target, remove):
-                continue  # this direction needs less
-            bracket = self._curves.epsilon_bracket(target, remove, rtol)
-            low, high = max(low, bracket[0]), max(high, bracket[1])
+        for curve in self._curves_of(direction, rtol):
+            if not curve.is_enough(low, target):  # else this direction needs less
+                bracket = curve.epsilon_brackets(flat)[:, 0].tolist()
+                low, high = max(low, bracket[0]), max(high, bracket[1])
         return low, high
 
     def get_delta_bounds(
@@ -231,11 +233,10 @@ class PLDAccountant(CurveAccountant):
         flat, _ = numbers_of(epsilon, "epsilon", 0.0, math.inf, "a number in [0, inf]")
         target, rtol = _one(flat, "epsilon", epsilon), _rtol_of(rtol)
         low = high = 0.0
-        for remove in self._directions(direction):
-            if self._curves.is_enough(target, low, remove):
-                continue  # this direction loses less
-            bracket = self._curves.delta_bracket(target, remove, rtol)
-            low, high = max(low, bracket[0]), max(high, bracket[1])
+        for curve in self._curves_of(direction, rtol):
+            if not curve.is_enough(target, low):  # else this direction loses less
+                bracket = curve.delta_brackets(flat)[:, 0].tolist()
+                low, high = max(low, bracket[0]), max(high, bracket[1])
         return low, high
 
     def get_epsilon_after(
@@ -292,6 +293,11 @@ class PLDAccountant(CurveAccountant):
             later = self._copy().compose(mechanism, times[i])
             result[i] = later.get_epsilon(target, direction=direction)
         return np.asarray(result.reshape(given.shape))
+
+    def _curves_of(
+        self, direction: DirectionName | None, rtol: float = LOSSES_RTOL
+    ) -> list[DirectionCurve]:
+        return [self._curves.direction(remove, rtol) for remove in self._directions(direction)]
 
     def _directions(self, direction: DirectionName | None) -> tuple[bool, ...]:
         """Return which directions to evaluate, True for remove."""

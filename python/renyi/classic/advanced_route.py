@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 from renyi import special
-from renyi._validation import delta_of, epsilon_of, integer_of, one_of
+from renyi._validation import delta_of, epsilon_of, integer_of, one_of, uses_of
 from renyi.classic._minimum import smallest
 from renyi.classic._rounding import above, below, count_above
 from renyi.classic.advanced_composition import (
@@ -21,7 +21,6 @@ from renyi.classic.advanced_composition import (
 )
 from renyi.classic.amplification import before_subsampling
 from renyi.classic.optimal_composition import (
-    LARGEST_COUNT,
     optimal_composition_delta,
     optimal_composition_epsilon,
 )
@@ -164,8 +163,8 @@ def _step_curve(
     count_above(steps, "steps")
     one_of(step, "step", get_args(Step))
     one_of(composition, "composition", get_args(Composition))
-    if composition == "optimal" and count > LARGEST_COUNT:
-        raise ValueError(f"steps must be at most 10^9 for optimal composition, got {steps!r}")
+    if composition == "optimal":
+        uses_of(steps, "steps", 1)
     mu = above(1.0 / noise)
 
     def delta_at(epsilon: float) -> float:

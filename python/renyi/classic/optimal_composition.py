@@ -22,16 +22,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import delta_of, epsilon_of, integer_of
+from renyi._validation import delta_of, epsilon_of, uses_of
 from renyi.classic._rounding import above
 from renyi.mechanisms._arguments import FINITE_NON_NEGATIVE, number_in
 from renyi.pld._binomial import RELATIVE_ERROR, binomial_masses, likely_range
 from renyi.pld._cells import NEGLIGIBLE
 
-__all__ = ["LARGEST_COUNT", "optimal_composition_delta", "optimal_composition_epsilon"]
-
-LARGEST_COUNT = 10**9
-"""Of mechanisms: about 40 sqrt(count) terms are kept in memory."""
+__all__ = ["optimal_composition_delta", "optimal_composition_epsilon"]
 
 _UNIT = 2.0**-52
 
@@ -177,9 +174,7 @@ def _log_ratio(value: float, target: float) -> float:
 
 def _coins(epsilon: float, count: int) -> tuple[_Coins, int]:
     epsilon = number_in(epsilon, "epsilon", FINITE_NON_NEGATIVE)
-    count = integer_of(count, "count", 0)
-    if count > LARGEST_COUNT:
-        raise ValueError(f"count must be an integer from 0 to 10^9, got {count!r}")
+    count = uses_of(count)
     # delta rises as the unlikely side does: its probability is rounded down
     unlikely = math.exp(-epsilon) / (1.0 + math.exp(-epsilon)) * (1.0 - 8.0 * _UNIT)
     if count == 0 or epsilon == 0.0:

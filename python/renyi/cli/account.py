@@ -66,10 +66,12 @@ def _price(mechanism: Mechanism, name: str, adjacency: Any, delta: float) -> dic
     record: dict[str, Any] = {"accountant": name, "delta": delta, "epsilon": None, "refused": None}
     blank = PLDAccountant(adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
     try:
-        record["epsilon"] = blank.compose(mechanism).get_epsilon(delta)
+        blank.compose(mechanism)
     except UnsupportedMechanismError as error:
-        record["refused"] = error.reason
-    return record
+        return {**record, "refused": error.reason}
+    except ValueError as error:
+        raise UsageError(f"FILE must hold what can be accounted for: {error}") from None
+    return {**record, "epsilon": blank.get_epsilon(delta)}
 
 
 def _words(accountant: str) -> str:

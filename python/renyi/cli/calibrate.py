@@ -134,10 +134,7 @@ def _calibrate(
     check_method(options)
     if options.json or options.csv:
         rounded = None
-    certify = options.json or options.csv
-    records = [
-        _solved(options, cell, wanted, solve, rounded, certify) for cell in output.progress(cells)
-    ]
+    records = [_solved(options, cell, wanted, solve, rounded) for cell in output.progress(cells)]
     texts = [record.pop("text") for record in records]
     if emit_data(options, records, data_facts(options)):
         return 0
@@ -167,7 +164,6 @@ def _solved(
     wanted: str,
     solve: Solver,
     rounded: Callable[[float, int], str] | None,
-    certify: bool,
 ) -> Inputs:
     """Return the record of one target: its answer as printed, and the price of that."""
     target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
@@ -184,7 +180,7 @@ def _solved(
             "spends more"
         )
     record = {"target_epsilon": target, **run}
-    record.update(price(options, run, "delta", run["delta"], certify))
+    record.update(price(options, run, "delta", run["delta"]))
     if record["epsilon"] > target:
         raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
     record.update(_sizes(wanted, record))

@@ -66,10 +66,9 @@ def rdp(options: argparse.Namespace) -> int:
 def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
     check_method(options)
     cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
-    certify = len(cells) == 1 or options.json or options.csv
     with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
         records = [
-            {**run, given: value, **price(options, run, given, value, certify)}
+            {**run, given: value, **price(options, run, given, value)}
             for run, value in output.progress(cells)
         ]
     if emit_data(options, records, data_facts(options)):

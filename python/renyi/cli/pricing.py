@@ -15,20 +15,13 @@ __all__ = ["headline", "price", "saving"]
 
 
 def price(
-    options: argparse.Namespace,
-    run: Mapping[str, Any],
-    given: str,
-    value: float,
-    certify: bool = True,
+    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
 ) -> dict[str, Any]:
-    """Price one run: the number, the bracket of its exact value, and where it comes from.
-
-    Without ``certify`` the bracket of the exact curve is left out, which is a query of its own.
-    """
+    """Price one run: the number, the bracket of its exact value, and where it comes from."""
     if options.accountant == "rdp":
         return _by_renyi(options, run, given, value)
     wanted = "epsilon" if given == "delta" else "delta"
-    record = _by_curve(options, run, given, value, certify)
+    record = _by_curve(options, run, given, value)
     number, order = None, None
     if options.adjacency != "replace_one":
         beside = _by_renyi(options, run, given, value)
@@ -37,7 +30,7 @@ def price(
 
 
 def _by_curve(
-    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float, certify: bool
+    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
 ) -> dict[str, Any]:
     account = curve_accountant(options, run)
     query: Callable[..., float]
@@ -46,19 +39,12 @@ def _by_curve(
         wanted, query, bounds = "epsilon", account.get_epsilon, account.get_epsilon_bounds
     else:
         wanted, query, bounds = "delta", account.get_delta, account.get_delta_bounds
-    lower: float | None = None
-    upper: float | None = None
-    direction = None
-    if options.adjacency == "replace_one":
-        # One query instead of two: sampled steps go through lattices, which take seconds.
-        lower, upper = bounds(value)
-        number = upper
-    else:
+    lower, upper = bounds(value)
+    number, direction = upper, None
+    if options.adjacency != "replace_one":
         remove, add = query(value, direction="remove"), query(value, direction="add")
         number = max(remove, add)
         direction = "both" if remove == add else "remove" if remove > add else "add"
-        if certify:
-            lower, upper = bounds(value)
     return {
         wanted: number,
         f"{wanted}_lower": lower,
@@ -89,8 +75,7 @@ def _by_renyi(
 
 def headline(record: Mapping[str, Any], wanted: str) -> float:
     """Return the number to publish: never below the certified upper end."""
-    upper = record[f"{wanted}_upper"]
-    return float(record[wanted] if upper is None else max(record[wanted], upper))
+    return float(max(record[wanted], record[f"{wanted}_upper"]))
 
 
 def saving(number: float, other: float | None) -> str | None:

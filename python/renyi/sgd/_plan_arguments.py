@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, Literal
 
-from renyi._validation import integer_of, one_of, real_of
+from renyi._validation import LARGEST_COUNT, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
 from renyi.accountants._base import adjacency_of
 
@@ -79,10 +79,14 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
             f"exactly one of steps and epochs must be given, got steps={steps!r}, epochs={epochs!r}"
         )
     if steps is not None:
-        return integer_of(steps, "steps", 1)
+        return uses_of(steps, "steps", 1)
     if sampling == "shuffled":
-        return integer_of(epochs, "epochs", 1) * -(-population // size)
-    number = real_of(epochs, "epochs", "a number in (0, inf)")
-    if not 0.0 < number < math.inf:
-        raise ValueError(f"epochs must be a number in (0, inf), got {epochs!r}")
-    return math.ceil(Fraction(number) * population / size)
+        found = integer_of(epochs, "epochs", 1) * -(-population // size)
+    else:
+        number = real_of(epochs, "epochs", "a number in (0, inf)")
+        if not 0.0 < number < math.inf:
+            raise ValueError(f"epochs must be a number in (0, inf), got {epochs!r}")
+        found = math.ceil(Fraction(number) * population / size)
+    if found > LARGEST_COUNT:
+        raise ValueError(f"epochs must make at most 10^9 steps, got {epochs!r}")
+    return found

@@ -54,7 +54,7 @@ class TrainingPlan:
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf).
     steps : int, optional
-        Number of logical batches, at least 1.
+        Number of logical batches, in [1, 10^9].
     epochs : float, optional
         Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
         integer.

@@ -10,8 +10,7 @@
 // every term is >= 0, so T_h is never below delta, and the other terms are bounded by delta(eps') <= e^{K(s) - s eps'}
 // s^s/(1+s)^(1+s) at some s below t for m < 0 (s = 0 gives delta <= 1) and above t for m > 0. The nodes left out are
 // bounded by |e^{K(t+iy)}| <= e^{K(t)} rho for all y >= Y (TiltedLaw::log_decay) and 1/|z (z+1)| <= 1/y^2. The bounds
-// hold for any t and h; what is chosen well only makes them small. Losses beyond a limit are left out of the sum and
-// their mass is added to the upper end.
+// hold for any t and h; what is chosen well only makes them small.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +44,7 @@ public:
     void repeat(double times) noexcept;
 
     // Evaluates the transform where it serves best; false where it decays too slowly or takes too much work, where no
-    // saddle point is found, or the tilted law has a peak beyond the losses that count.
+    // saddle point is found, or the tilted law has a peak at outputs that are never seen.
     bool place_for_epsilon(double epsilon);
     bool place_for_delta(double delta);
 
@@ -62,7 +61,6 @@ private:
         double gaussian = 0.0;     // variance of the Gaussian steps
         double total_count = 0.0;  // of the others
         TiltedMoment at{};
-        double beyond = 0.0;                         // mass of the losses left out
         std::vector<double> log_modulus{}, phase{};  // of the tilted characteristic function at the nodes
         double log_tail = 0.0;                       // bound of log_modulus beyond the last node
     };
@@ -81,7 +79,7 @@ private:
     double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
-    bool reaches(const Saddle& saddle, double limit) const noexcept;
+    bool reaches(const Saddle& saddle, double farthest) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
@@ -104,7 +102,6 @@ private:
     Group groups_[kGroups];
     Direction direction_;
     Effort effort_;
-    double limit_ = kInfinity;  // of u: larger losses are left out, see LossSum
     double t_ = 0.0, step_ = 0.0;
     Bound below_, above_;
     double guess_ = 0.0;  // epsilon of the last placement

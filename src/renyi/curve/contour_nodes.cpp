@@ -22,9 +22,9 @@ void Contour::make_laws(const TiltedMoment& at) {
     for (Group& g : groups_) {
         g.at = {};
         for (const SampledStep& s : steps_of(g)) {
-            const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_, limit_}, t_);
+            const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_}, t_);
             double mean = sign * m.first / s.count;
-            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
+            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times));
             if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre(line_);
             g.at.value += m.value;
             g.at.error += m.error;

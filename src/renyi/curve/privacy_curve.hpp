@@ -3,7 +3,7 @@
 //   only Gaussian steps               closed form (gaussian_curve.hpp)
 //   one step                          closed form (single_step.hpp)
 //   the transform decays              one vertical line (contour.hpp), tried first of what follows
-//   few effective steps, heavy tails  split sum (split_sum.hpp)
+//   few effective steps, heavy tails  split sum (split_sum.hpp); delta of `add` also from that of `remove` at -eps
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
 // Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between
@@ -11,6 +11,7 @@
 // matter, to the last bit.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "renyi/curve/contour.hpp"
@@ -18,19 +19,29 @@
 
 namespace renyi {
 
-// Many questions to one composition share contours.
-void curve_delta(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> epsilons,
-                 Bracket* answers);
+class CurveSolver;
 
-// 0 < delta < 1; epsilons of either sign.
-void curve_epsilon(std::span<const SampledStep> steps, SampledPair pair, std::span<const double> deltas,
-                   Bracket* answers);
+// The curve of one composition. Questions share contours, earlier ones with later ones: neighbours cost next to
+// nothing.
+class PrivacyCurve {
+public:
+    PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair);
+    ~PrivacyCurve();
+
+    // Where `known`, if there are any, certainly is enough by a quick bound, it may be the upper end.
+    void delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers);
+    // 0 < delta < 1; epsilons of either sign.
+    void epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers);
+
+    // An upper bound of delta that is quickly had and usually within a factor of ten or so.
+    double rough_delta(double epsilon) const noexcept;
+
+private:
+    std::unique_ptr<CurveSolver> solver_;
+};
 
 // epsilon after `steps` and each number of repetitions of `repeated`.
 void curve_epsilon_after(std::span<const SampledStep> steps, std::span<const SampledStep> repeated, SampledPair pair,
                          std::span<const double> times, double delta, Bracket* answers);
-
-// An upper bound of delta that is quickly had and usually within a factor of ten or so.
-double rough_delta(std::span<const SampledStep> steps, SampledPair pair, double epsilon);
 
 }  // namespace renyi

@@ -15,17 +15,11 @@ constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
 constexpr double kReached = 1.01, kShortOf = 0.85;
-constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to die down before it
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
-constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
 
-// Where the tilted law ends well before the limit, the whole law is the same.
-LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
+LogADerivatives derivatives_of(const SampledStep& s, double order) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
-    const double far = order / s.sigma;
-    if (order <= 1.0 || s.q == 1.0 || limit - far > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0)))))
-        return log_a_derivatives(s.q, s.sigma, order);
-    return log_a_below(s.q, s.sigma, order, limit);
+    return log_a_derivatives(s.q, s.sigma, order);
 }
 
 bool is_integer_order(double order) noexcept { return order >= 2.0 && order <= 64.0 && order == std::floor(order); }
@@ -68,8 +62,8 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;
     TiltedMoment m{};
     for (const SampledStep& s : loss.steps) {
-        LogADerivatives d = derivatives_of(s, order, loss.limit);
-        if (std::isinf(loss.limit) && s.q < 1.0 && is_integer_order(order)) {
+        LogADerivatives d = derivatives_of(s, order);
+        if (s.q < 1.0 && is_integer_order(order)) {
             const Certified binomial = log_a_binomial(s.q, s.sigma, order);
             if (binomial.relative_error < d.value.relative_error) d.value = binomial;
         }
@@ -80,27 +74,6 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     }
     m.error += std::fabs(m.value) * kUnitRoundoff * (2.0 + static_cast<double>(loss.steps.size()));
     return m;
-}
-
-double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept {
-    double limit = 0.0;
-    for (const SampledStep& s : steps) {
-        const double share = log_mass - std::log(static_cast<double>(steps.size())) - std::log(s.count);
-        const double alone = std::sqrt(2.0 * std::max(-share, 1.0));
-        const double moved = 1.0 / s.sigma + std::sqrt(2.0 * std::max(std::log(s.q) - share, 1.0));
-        limit = std::max(limit, std::max(alone, moved) + kMargin);
-    }
-    return limit;
-}
-
-// Q(x) <= e^{-x^2/2} / 2 for x >= 0.
-double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
-    double mass = 0.0;
-    for (const SampledStep& s : steps) {
-        const double moved = std::max(limit - 1.0 / s.sigma, 0.0);
-        mass += s.count * (std::exp(-0.5 * limit * limit) + s.q * std::exp(-0.5 * moved * moved));
-    }
-    return 0.5 * mass * (1.0 + 1e-9);
 }
 
 double Saddle::log_estimate() const noexcept {

@@ -14,16 +14,14 @@ namespace renyi {
 
 constexpr double kLargestTilt = 1e12;
 
-// The composition in one direction. Losses beyond u = limit are left out of it (Direction::remove): there the moment
-// generating function may grow without bound from outputs that will never be seen.
+// The composition in one direction.
 struct LossSum {
     std::span<const SampledStep> steps;
     Direction direction;
-    double limit;
 };
 
-// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t >= 0. NaN where t is out of reach: orders
-// of log A end at 1e6, and at the limit the tilted law must have died down.
+// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t >= 0. NaN where t is out of reach: for
+// Direction::remove orders of log A end at 1e6.
 struct TiltedMoment {
     double value, error;
     double first, second;
@@ -33,12 +31,6 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept;
 
 // A tilt near t whose order is exact: K changes by K' times the rounding of the order otherwise, and K' may be large.
 double exact_tilt(Direction direction, double t) noexcept;
-
-// A limit beyond which sum count P(u > limit) is below e^log_mass.
-double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept;
-
-// sum count P(u > limit), rounded up: what is left out of delta.
-double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept;
 
 // The order of log A that belongs to the tilt t.
 inline double order_of(Direction direction, double t) noexcept { return direction == Direction::remove ? 1.0 + t : -t; }

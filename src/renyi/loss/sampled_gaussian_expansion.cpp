@@ -30,11 +30,11 @@ namespace {
 
 using Mask = std::uint64_t;  // all ones or none
 
-constexpr double kMostTerms = 72.0;  // k (k-1) < 2^13
+constexpr double kMostTerms = 72.0;                              // k (k-1) < 2^13
 constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // of the sum
 constexpr double kLargestExponent = 700.0;
 constexpr double kLogDominance = 36.0;  // e^-36 < 2.1u
-constexpr double kFall = 20.0;  // of T_k below T_2, roughly, for a try to be worth while
+constexpr double kFall = 20.0;          // of T_k below T_2, roughly, for a try to be worth while
 
 RENYI_INLINE Mask mask_of(bool condition) noexcept { return Mask{0} - static_cast<Mask>(condition); }
 RENYI_INLINE double masked(Mask mask, double a) noexcept {
@@ -72,7 +72,10 @@ RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     // Once their bounds fall by half or more, the terms are followed for 40 nats, else to the end.
     const double steepness = right ? (alpha - 1.0) * h + log_q - 3.0 : -log_q - (alpha + 8.0) * h - 1.3;
     const double terms = steepness > 0.7 ? 40.0 / (steepness + (right ? (alpha - 1.0) * h : 0.0)) : alpha;
-    return {!known ? Expansion::none : right ? Expansion::right : left ? Expansion::left : Expansion::none,
+    return {!known  ? Expansion::none
+            : right ? Expansion::right
+            : left  ? Expansion::left
+                    : Expansion::none,
             known ? static_cast<int>(terms < kMostTerms ? terms : kMostTerms) : 0};
 }
 
@@ -193,9 +196,7 @@ RENYI_INLINE void sum_right(const double* q, const double* sigma, const double* 
 
 }  // namespace
 
-Expansion expansion_of(double q, double sigma, double alpha) noexcept {
-    return route(q, sigma, alpha).expansion;
-}
+Expansion expansion_of(double q, double sigma, double alpha) noexcept { return route(q, sigma, alpha).expansion; }
 
 RENYI_MULTIVERSION
 void expansions_of(const double* q, const double* sigma, const double* alpha, Expansion* out, int* terms) noexcept {

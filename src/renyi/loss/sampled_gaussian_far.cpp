@@ -153,8 +153,9 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
         add(sums, sum_far(peak, direction, j - 1.0 - index, -1.0, static_cast<int>(count)));
         j -= count;
         ++blocks;
+        if (count < kLanes) break;  // down to the limit
         const double rest = rest_of(slope_at(j * grid.h));
-        if (count == kLanes && rest * margin <= 0x1p-57 * sums.value) {
+        if (rest * margin <= 0x1p-57 * sums.value) {
             result.truncation += rest / sums.value;
             result.joined = false;
             break;

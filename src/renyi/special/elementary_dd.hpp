@@ -27,7 +27,9 @@ inline Scaled exp_dd(DoubleDouble a) noexcept {
     constexpr DoubleDouble kSixth{0x1.5555555555555p-3, 0x1.5555555555555p-57};
     const DoubleDouble square = r * r;
     const double tail =
-        square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040 + r.hi * (1.0 / 40320 + r.hi * (1.0 / 362880))))));
+        square.hi * square.hi *
+        (1.0 / 24 +
+         r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040 + r.hi * (1.0 / 40320 + r.hi * (1.0 / 362880))))));
     const DoubleDouble m = r + (square * 0.5 + (square * r * kSixth + tail));
     return {power + power * m, k};
 }
@@ -54,14 +56,6 @@ inline double log1p_of(const Scaled& s) noexcept {
     const double size = s.exponent + std::ilogb(s.mantissa.hi);
     if (size > 60.0) return s.exponent * kLog2 + lane_log(s.mantissa.hi);
     return lane_log1p(s.mantissa.hi * power_of_two(s.exponent));
-}
-
-// The double nearest to exp(a), 0 or inf beyond the range.
-inline double exp_of_dd(DoubleDouble a) noexcept {
-    if (!(a.hi < 710.0)) return kLog2 * HUGE_VAL;
-    if (a.hi < -746.0) return 0.0;
-    const Scaled e = exp_dd(a);
-    return std::ldexp(e.mantissa.hi, static_cast<int>(e.exponent));
 }
 
 }  // namespace renyi

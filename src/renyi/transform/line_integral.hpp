@@ -8,6 +8,7 @@
 // there. A few nats are lost, which cost nothing. The logarithm is rounded up by 1e-6.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "renyi/transform/loss_window.hpp"
@@ -22,22 +23,40 @@ struct LineRange {
     double spacing = 0.0;  // bounds the sum over nodes so far apart as well as the integral
 };
 
+// The angles to ask for, so that questions share lines.
+inline double line_angle(int rank) noexcept { return kLargestAngle * std::exp2(-0.5 * rank); }
+
 class LineIntegral {
 public:
     LineIntegral(const SampledLoss& law, const LossWindow& window);
 
     // The logarithm; infinite where the cells do not reach far enough: tilt > 0 needs a window that falls (or
     // SampledPair::add, whose loss is bounded above), and so does y < 0.
-    double log_bound(double angle, double tilt, double y, const LineRange& range = {}) const noexcept;
+    double log_bound(double angle, double tilt, double y, const LineRange& range = {}) const;
 
 private:
+    // What neither tilt nor ordinate changes: at the points Re V; of the cells the largest and the least Im V and the
+    // logarithm of all other factors; the last entries are those at the last point.
+    struct Line {
+        double angle;
+        Rotation turn;
+        std::vector<double> re, high, low, fixed;
+        double left, right;  // logarithm of the windows on the ends
+        double reached;
+        bool is_past;  // all falling steps
+    };
+
     void add_points();
+    const Line& line_at(double angle) const;
+    void close_ends(Line& line) const noexcept;
+    bool falls_beyond(const Line& line, double slope, double y) const noexcept;
 
     SampledLoss law_;
     LossWindow window_;
     // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}.
     std::vector<double> x_, v_, log_factor_, above_, below_;
-    std::vector<double> log_cell_;  // the largest normal density of a cell times its width
+    std::vector<double> log_cell_, per_width_;  // the largest normal density of a cell times its width; 1/width
+    mutable std::vector<Line> lines_;           // asked for so far
 };
 
 }  // namespace renyi

@@ -12,9 +12,13 @@
 // (1 + e)^{sum k} - 1 of M(t), by the same argument.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "renyi/transform/node_sum.hpp"
+#include "renyi/transform/windowed_decay.hpp"
 #include "renyi/transform/windowed_law.hpp"
+#include "renyi/transform/windowed_transform.hpp"
 
 namespace renyi {
 
@@ -56,45 +60,60 @@ public:
 
     Reading read(double epsilon) const noexcept;
 
+    // Gives back the memory that only placing needs.
+    void release() noexcept;
+
 private:
-    struct Laws {
-        WindowedLaw base, jump;
+    struct Part {
+        WindowedLaw base;
+        std::optional<WindowedLaw> jump;
+    };
+    struct StepMoments {
+        WindowedMoment base, jump;
     };
     struct LogMeasure {
-        double value, error;  // log M(t)
-        double mean;          // its derivative
+        double value, error;     // log M(t)
+        double mean, curvature;  // its derivatives
     };
     struct Bound {
         double tilt, log_measure;  // log M(tilt), rounded up
     };
+    struct Line {
+        double goal, step, end;
+    };
 
-    const LeftOut* left_out(std::size_t i) const noexcept {
-        return steps_[i].is_weighed ? &steps_[i].left_out : nullptr;
-    }
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
-    LogMeasure log_measure(const std::vector<Laws>& laws, double t, bool rough) const;
-    double node_error(const std::vector<Laws>& laws, double t, double y) const;
+    std::vector<StepMoments> rough_moments(double t) const;
+    std::vector<StepMoments> moments(double t) const;
+    LogMeasure log_measure(const std::vector<StepMoments>& at, double t) const;
+    double node_error(const std::vector<StepMoments>& at, double t, double y) const;
     Bound certified(double t) const;
     bool bound_only(bool failed);
+    void start_decay(const std::vector<Part>& parts);
     double find_period(double epsilon, double log_value, double depth);
-    double find_end(double epsilon, double log_value, double depth) const;
-    double log_tail(double y) const;
+    double find_end(double step, double epsilon, double log_value, double depth) const;
+    Line plan(double epsilon, double log_value, double depth);
+    double log_tail(const std::vector<Part>& parts, double y) const;
     bool make_nodes(double y, double most_work);
+    void sum_nodes(double end);
     void sum_block(std::size_t block);
     double log_chernoff(const Bound& bound, double epsilon) const noexcept;
 
     Measure measure_;
     std::vector<SplitStep> steps_;
     double gaussian_, count_;  // variance of the Gaussian steps; sum of the counts
-    std::vector<Laws> rough_, fine_;
+    std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;
     double log_estimate_ = 0.0;
     double tilt_ = 0.0, curvature_ = 0.0, step_ = 0.0, centre_ = 0.0;
     LogMeasure at_{};
+    std::vector<StepMoments> moments_;  // at the tilt
+    std::vector<DecayByNodes> decay_;   // of the bases, at the tilt
+    std::optional<Line> plan_;
     Bound below_{}, above_{}, chernoff_{};
     double log_tail_ = 0.0, quadrature_ = 0.0;  // relative to M(t)
-    std::vector<WindowedMoment> base_at_, jump_at_;
-    std::vector<double> re_, im_, error_;  // M(z_j)/M(t) e^{-i y centre} and its error
+    std::vector<WindowedTransform> base_, jump_;
+    NodeSum nodes_;  // turned by centre
 };
 
 }  // namespace renyi

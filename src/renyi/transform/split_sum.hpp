@@ -34,7 +34,11 @@ public:
     Bracket epsilon(double delta, double start) const noexcept;
 
 private:
-    static constexpr double kFew = 8.0;  // steps
+    static constexpr double kFew = 8.0;         // steps
+    static constexpr double kDepth = 34.0;      // e^-34 of delta
+    static constexpr double kNothing = 40.0;    // e^-40 of delta
+    static constexpr double kMassDepth = 44.0;  // e^-44 of a mass
+    static constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
@@ -52,6 +56,7 @@ private:
     std::vector<double> unseen_levels() const;
     double origin(const SplitStep& step) const noexcept;
     bool is_few() const noexcept { return count_ <= kFew && gaussian_ == 0.0 && pair_ != SampledPair::replace_one; }
+    static void leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,

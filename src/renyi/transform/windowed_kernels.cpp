@@ -55,134 +55,78 @@ double second_moment(const double* weight, const double* loss, std::size_t n, do
 }
 
 RENYI_MULTIVERSION
-Excess sum_excess(const double* log_weight, const double* loss, std::size_t n, double tilt) noexcept {
-    double value[kLanes] = {}, slope[kLanes] = {}, size[kLanes] = {};
+Spread sum_spread(const double* weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double mean, double additions, double tilt) noexcept {
+    double second[kLanes] = {}, error[kLanes] = {}, mean_error[kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
         for (int i = 0; i < kLanes; ++i) {
-            const double v = loss[block + i], w = lane_exp(log_weight[block + i]);
-            const double up = tilt * v < 700.0 ? (tilt * v > -708.0 ? tilt * v : -708.0) : 700.0;
+            const double w = weight[block + i], off = loss_error[block + i], d = loss[block + i] - mean;
+            const double relative = rounding[block + i] + additions + tilt * off;
+            second[i] += w * (d * d);
+            error[i] += w * relative;
+            mean_error[i] += w * (relative * __builtin_fabs(d) + off);
+        }
+    }
+    return {total(second), total(error), total(mean_error)};
+}
+
+constexpr double kFar = 60.0;  // (1 + t) e^-t < 2^-80
+
+RENYI_MULTIVERSION
+Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double tilt) noexcept {
+    double value[kLanes] = {}, slope[kLanes] = {}, error[kLanes] = {}, slope_error[kLanes] = {};
+    const double additions = static_cast<double>(n / kLanes) + 8.0, size = __builtin_fabs(tilt);
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double v = loss[block + i], w = lane_exp(log_weight[block + i]), t = tilt * v;
+            const double up = t < kFar ? (t > -708.0 ? t : -708.0) : kFar;
             const double down = -v < 700.0 ? (-v > -708.0 ? -v : -708.0) : 700.0;
-            const ExpReduction e = reduce_exp(up);
-            const double back = phi_of(reduce_exp(down)) + (down + v), grown = expm1_of(e);
-            value[i] += w * ((phi_of(e) + (up - tilt * v)) + tilt * back);
-            slope[i] += w * (v * grown + back);
-            size[i] += w * __builtin_fabs(v);
+            const ExpReduction e = reduce_exp(up), f = reduce_exp(down);
+            // Far out phi and expm1 are the exponential, which may overflow without its weight.
+            const double whole = lane_exp(log_weight[block + i] + t);
+            const double phi = select(t < kFar, w * (phi_of(e) + (up - t)), whole);
+            const double grown = select(t < kFar, w * expm1_of(e), whole);
+            const double back = w * (phi_of(f) + (down + v)), back_steep = w * __builtin_fabs(expm1_of(f));
+            const double term = phi + tilt * back, rise = v * grown + back, steep = __builtin_fabs(grown);
+            value[i] += term;
+            slope[i] += rise;
+            // phi to 16u, the rest to less; what a loss is off by its derivatives.
+            const double relative = rounding[block + i] + additions + 40.0, off = loss_error[block + i];
+            error[i] += relative * term + off * size * (steep + back_steep);
+            slope_error[i] += relative * rise + off * (steep + size * __builtin_fabs(v) * (steep + w) + back_steep);
         }
     }
-    return {total(value), total(slope), total(size)};
+    return {total(value), total(slope), total(error), total(slope_error)};
 }
 
 RENYI_MULTIVERSION
-void add_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                double* sine) noexcept {
-    for (int j = 0; j < kLanes; ++j) {
-        const double y = (first + static_cast<double>(j)) * step;
-        double re[kLanes] = {}, im[kLanes] = {};
-        for (std::size_t block = 0; block < n; block += kLanes) {
-            for (int i = 0; i < kLanes; ++i) {
-                const CircularExcess e = circular_excess(y * d[block + i]);
-                re[i] += weight[block + i] * e.cosine;
-                im[i] += weight[block + i] * e.sine;
-            }
-        }
-        cosine[j] = total(re);
-        sine[j] = total(im);
+void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
+                  double* rounding) noexcept {
+    const double c = law.c, half = 0.5 * c * c, least = law.least;
+    if (law.two_sided) {
+        for (std::size_t i = 0; i < n; ++i)
+            loss_error[i] = (7.0 + 2.0 * (c * __builtin_fabs(x[i]) + half)) * (__builtin_fabs(v[i]) + 2.0 * least);
+    } else {
+        for (std::size_t i = 0; i < n; ++i)
+            loss_error[i] = (6.0 + 2.0 * __builtin_fabs(c * x[i] - half)) * __builtin_fabs(v[i]);
     }
-}
-
-namespace {
-
-// Excess: e^{i t} - 1 - i t, else e^{i t}; both from cos t - 1 and sin t, which the turning keeps.
-template <bool kExcess>
-RENYI_INLINE void turn(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                       double* sine) noexcept {
-    double re[kLanes][kLanes] = {}, im[kLanes][kLanes] = {};  // [ordinate][lane]
-    for (std::size_t block = 0; block < n; block += kLanes) {
-        double c[kLanes], s[kLanes], turn_c[kLanes], turn_s[kLanes], t[kLanes];
-        for (int i = 0; i < kLanes; ++i) {
-            const double at = first * step * d[block + i], by = step * d[block + i];
-            const CircularExcess e = circular_excess(at), r = circular_excess(by);
-            c[i] = e.cosine;
-            s[i] = at + e.sine;
-            turn_c[i] = r.cosine;
-            turn_s[i] = by + r.sine;
-            t[i] = at;
-        }
-        for (int j = 0; j < kLanes; ++j) {
-            for (int i = 0; i < kLanes; ++i) {
-                const double w = weight[block + i];
-                re[j][i] += w * (kExcess ? c[i] : 1.0 + c[i]);
-                im[j][i] += w * (kExcess ? s[i] - t[i] : s[i]);
-                // (1 + c + i s)(1 + turn_c + i turn_s) - 1
-                const double real = c[i] + (turn_c[i] + (c[i] * turn_c[i] - s[i] * turn_s[i]));
-                s[i] = s[i] + (turn_s[i] + (c[i] * turn_s[i] + s[i] * turn_c[i]));
-                c[i] = real;
-                t[i] += step * d[block + i];
-            }
-        }
-    }
-    for (int j = 0; j < kLanes; ++j) {
-        cosine[j] = total(re[j]);
-        sine[j] = total(im[j]);
-    }
-}
-
-}  // namespace
-
-RENYI_MULTIVERSION
-void turn_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                 double* sine) noexcept {
-    turn<true>(weight, d, n, first, step, cosine, sine);
+    for (std::size_t i = 0; i < n; ++i) rounding[i] = kBasic + x[i] * x[i] + loss_error[i];
 }
 
 RENYI_MULTIVERSION
-void turn_whole(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                double* sine) noexcept {
-    turn<false>(weight, d, n, first, step, cosine, sine);
-}
-
-RENYI_MULTIVERSION
-void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept {
-    double sum[kMoments][kLanes] = {};
-    for (std::size_t block = 0; block < n; block += kLanes) {
-        for (int i = 0; i < kLanes; ++i) {
-            double power = weight[block + i] * d[block + i];
-            for (int m = 0; m < kMoments; ++m) {
-                power *= d[block + i] * (1.0 / (m + 2));
-                sum[m][i] += power;
-            }
+void add_windows(const double* v, const double* loss_error, std::size_t n, const StepAt* steps, int count,
+                 double* log_weight, double* rounding) noexcept {
+    for (int s = 0; s < count; ++s) {
+        const StepAt step = steps[s];
+        for (std::size_t i = 0; i < n; ++i) {
+            const double u = step.sign * (v[i] - step.level) * step.scale, size = __builtin_fabs(u);
+            const double cdf = log_normal_cdf(u), hazard = select(u < 0.0, 1.0 + size, lane_exp(-0.5 * (u * u)));
+            const bool is_open = u > kOpen;
+            log_weight[i] += select(is_open, 0.0, cdf);
+            rounding[i] += select(is_open, 0.0, 20.0 + hazard * (loss_error[i] * step.scale + 3.0 * size));
         }
     }
-    for (int m = 0; m < kMoments; ++m) moments[m] = total(sum[m]);
-}
-
-RENYI_MULTIVERSION
-double sum_decay(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
-                 const DecayStep* steps, int count) noexcept {
-    const DecayLine k = at;
-    double sum[kLanes] = {};
-    for (std::size_t block = 0; block < n; block += kLanes) {
-        double exponent[kLanes], re[kLanes], im[kLanes];
-        for (int i = 0; i < kLanes; ++i) {
-            const double p = above[block + i], r = below[block + i];
-            const double up = 0.5 * lane_log1p(2.0 * p * k.versine * (p - 1.0));
-            const double down = 0.5 * lane_log1p(2.0 * r * k.versine * (r - 1.0));
-            re[i] = up - down;
-            im[i] = lane_argument(p * k.sine, 1.0 - p * k.versine) + lane_argument(r * k.sine, 1.0 - r * k.versine);
-            exponent[i] = 0.5 * k.a * k.a + k.weighted * up + k.slope * re[i] - k.y * im[i];
-        }
-        for (int s = 0; s < count; ++s) {
-            const DecayStep step = steps[s];
-            const double scale = 1.0 / step.width;
-            for (int i = 0; i < kLanes; ++i) {
-                const double v = im[i] * scale, u = step.argument[block + i] + step.sign * (re[i] * scale);
-                exponent[i] += 0.5 * (v * v) + (log_normal_cdf(u) - step.log_cdf[block + i]);
-            }
-        }
-        for (int i = 0; i < kLanes; ++i)
-            sum[i] += weight[block + i] * lane_expm1(exponent[i] < 700.0 ? exponent[i] : 700.0);
-    }
-    return total(sum);
 }
 
 }  // namespace renyi::windowed

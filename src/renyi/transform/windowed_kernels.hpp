@@ -1,5 +1,5 @@
 // The hot loops over the nodes of a windowed law; arrays are padded with nodes of weight 0 to a multiple of kLanes.
-// Fixed summation order: the same bits on every instruction set. Bounds stand in windowed_law.cpp.
+// Fixed summation order: the same bits on every instruction set. Errors are in u.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,9 @@
 #include "renyi/fp/lanes.hpp"
 
 namespace renyi::windowed {
+
+constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products
+constexpr double kOpen = 9.0;    // 1 - Phi(9) < 2^-62: the window is 1
 
 // weight = e^{log_weight + tilt loss - top}; returns the sum.
 double tilt_weights(const double* log_weight, const double* loss, std::size_t n, double tilt, double top,
@@ -18,41 +21,35 @@ double largest_exponent(const double* log_weight, const double* loss, std::size_
 double first_moment(const double* weight, const double* loss, std::size_t n) noexcept;
 double second_moment(const double* weight, const double* loss, std::size_t n, double centre) noexcept;
 
-// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_law.cpp).
+// sum weight (loss - mean)^2, and of what the sums of weight and of weight loss are off, for |tilt|.
+struct Spread {
+    double second, error, mean_error;
+};
+Spread sum_spread(const double* weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double mean, double additions, double tilt) noexcept;
+
+// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_nodes.hpp),
+// and their errors.
 struct Excess {
-    double value, slope, size;
+    double value, slope, error, slope_error;
 };
-Excess sum_excess(const double* log_weight, const double* loss, std::size_t n, double tilt) noexcept;
+Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double tilt) noexcept;
 
-// sum weight (cos y d - 1) and sum weight (sin y d - y d) at y = (first + j) step, j = 0 ... kLanes - 1.
-void add_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                double* sine) noexcept;
-
-// The same, or sum weight cos y d and sum weight sin y d, by turning e^{i y d} from one ordinate to the next: 15
-// products of 3u each, whose error is absolute.
-void turn_excess(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                 double* sine) noexcept;
-void turn_whole(const double* weight, const double* d, std::size_t n, double first, double step, double* cosine,
-                double* sine) noexcept;
-
-// sum weight d^m/m! for m = 2 ... kMoments + 1: the Taylor series of the excess, to 2^-60 where |y d| <= 1.
-constexpr int kMoments = 18;
-void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept;
-
-// Sum of weight (e^E - 1), E the logarithm of what the modulus of the integrand is on the line Im x = a against that on
-// the axis, for all ordinates beyond y. With p the posteriors of the sampled components in e^{L+} and e^{L-},
-// m and arg the modulus and argument of 1 + p (e^{i theta} - 1):
-//     E = a^2/2 + weighted log m_+ + slope (log m_+ - log m_-) - y (arg_+ + arg_-) + windows,
-// and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
-struct DecayLine {
-    double a, sine, versine;
-    double weighted, slope, y;
+// What a computed loss is off, absolutely, and the logarithm of the density: L+ and L- to (6 + 2 |w|) u of themselves,
+// and |L-| <= |least| where L+ decides.
+struct LossFacts {
+    double c, least;  // |least|
+    bool two_sided;
 };
-struct DecayStep {
-    double sign, width;
-    const double *argument, *log_cdf;  // u_0 and log Phi(u_0) at the nodes
+void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
+                  double* rounding) noexcept;
+
+// Adds log Phi(u), u = sign (v - level) scale, and what it is off: it changes with u by phi/Phi.
+struct StepAt {
+    double level, scale, sign;  // scale = 1/width
 };
-double sum_decay(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& line,
-                 const DecayStep* steps, int count) noexcept;
+void add_windows(const double* v, const double* loss_error, std::size_t n, const StepAt* steps, int count,
+                 double* log_weight, double* rounding) noexcept;
 
 }  // namespace renyi::windowed

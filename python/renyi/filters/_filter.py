@@ -1,60 +1,25 @@
-"""Budgets for adaptive composition: a filter that refuses what would exceed it, and an odometer.
-
-Accountants add up mechanisms whose parameters were fixed beforehand. Where the next mechanism, or
-whether there is one, depends on what was released, the sum is random and needs these. Both follow
-Rényi divergences of orders fixed at the start, for then
-
-    M_t = exp((alpha-1) (L_t - rho_t)),    L_t the privacy loss, rho_t the sum of the divergences,
-
-is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 2008.11193).
-"""
+"""Budgets that refuse the mechanism which would exceed them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import lock_freed_by_fork
 from renyi._validation import probability_of, real_of
-from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
+from renyi.accountants import Adjacency, RDPAccountant
+from renyi.filters._spent import ROUNDED_UP, Spent, inside
 from renyi.mechanisms import Gaussian, Mechanism
 
-__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer", "RenyiFilter"]
-
-_ROUNDED_UP = 1.0 + 2.0**-50
-_ORDERS = tuple(1.0 + 2.0 ** (0.5 * i) for i in range(-4, 21))
+__all__ = ["BudgetExceededError", "PrivacyFilter", "RenyiFilter"]
 
 
 class BudgetExceededError(RuntimeError):
     """A mechanism would exceed the budget of a filter; it was not recorded."""
 
 
-class _Spent:
-    """Rényi divergences of fixed orders, added up over whatever comes."""
-
-    def __init__(self, orders: Iterable[float], adjacency: Adjacency) -> None:
-        accountant = RDPAccountant(orders, adjacency=adjacency)
-        assert accountant.orders is not None
-        self._adjacency = accountant.adjacency
-        self._orders = np.array(sorted(accountant.orders))
-        self._total = np.zeros(self._orders.size)
-        self._lock = lock_freed_by_fork()
-
-    def _cost(self, mechanism: Mechanism, count: int) -> tuple[npt.NDArray[np.float64], float]:
-        uses = RDPAccountant(adjacency=self._adjacency).compose(mechanism, count)
-        cost, failing = uses.get_approximate_rdp(self._orders)
-        if np.isinf(cost).all():
-            raise UnsupportedMechanismError(
-                mechanism, "it has no finite Rényi divergence of any of the orders in use"
-            )
-        return cost, failing
-
-
-class RenyiFilter(_Spent):
+class RenyiFilter(Spent):
     """A budget of Rényi divergence that refuses the mechanism which would exceed it.
 
     The whole interaction has a Rényi divergence of the order of at most the budget, except with
@@ -218,7 +183,7 @@ class PrivacyFilter(RenyiFilter):
         epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
         if not 0.0 < epsilon_allowed < math.inf:
             raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
-        whole, failing = _inside(delta), probability_of(failure_delta, "failure_delta")
+        whole, failing = inside(delta), probability_of(failure_delta, "failure_delta")
         if failing >= whole:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
         left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
@@ -228,101 +193,8 @@ class PrivacyFilter(RenyiFilter):
         super().__init__(chosen, budget, adjacency, failing)
 
 
-class PrivacyOdometer(_Spent):
-    """A running epsilon that holds at all times at once, whatever is done and whenever one stops.
-
-    With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of what was
-    released so far. It sets no limit; a filter for a known budget spends less.
-
-    Parameters
-    ----------
-    delta : float
-        In (0, 1): the probability that the loss ever exceeds what was said.
-    orders : iterable of float, optional
-        Rényi orders in (1, 1e6], fixed before anything is seen; delta is shared out among them. One
-        well-chosen order costs nothing more; the default of 25 between 1.25 and 1025 costs
-        log(25)/(order - 1).
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
-    By Ville's inequality M_t ever exceeds 1/delta with probability at most delta, so that L_t stays
-    below rho_t + log(1/delta)/(alpha-1) (Whitehouse, Ramdas, Rogers, Wu 2023, arXiv 2203.05481).
-
-    References
-    ----------
-    Rogers, Roth, Ullman, Vadhan 2016, arXiv 1605.08294, Definition 3.4 (odometers).
-
-    Examples
-    --------
-    >>> from renyi import Gaussian
-    >>> odometer = PrivacyOdometer(1e-5)
-    >>> for noise in 20.0, 10.0, 40.0:
-    ...     odometer.spend(Gaussian(noise))
-    ...     print(round(odometer.get_epsilon(), 3))
-    0.276
-    0.615
-    0.629
-    """
-
-    def __init__(
-        self,
-        delta: float,
-        orders: Iterable[float] | None = None,
-        adjacency: Adjacency = "add_remove",
-    ) -> None:
-        self._delta = _inside(delta)
-        super().__init__(_ORDERS if orders is None else orders, adjacency)
-
-    @property
-    def orders(self) -> tuple[float, ...]:
-        """The Rényi orders by which is counted."""
-        return tuple(self._orders.tolist())
-
-    def spend(self, mechanism: Mechanism, count: int = 1) -> None:
-        """Record ``count`` uses of a mechanism, before they are run.
-
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`; nothing is recorded then.
-        """
-        cost, failing = self._cost(mechanism, count)
-        if failing > 0.0:
-            raise UnsupportedMechanismError(
-                mechanism, "it may fail, and an odometer has no delta set aside for that"
-            )
-        with self._lock:
-            self._total = (self._total + cost) * _ROUNDED_UP
-
-    def get_epsilon(self) -> float:
-        """Return what the privacy loss has not exceeded so far, rounded up; 0 at the start."""
-        total = self._total
-        if not total.any():
-            return 0.0
-        share = self._delta / self._orders.size
-        found = float(np.min(total - math.log(share) / (self._orders - 1.0)))
-        return found * _ROUNDED_UP
-
-    def __repr__(self) -> str:
-        return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"
-
-
 def _raised(total: float, cost: float) -> float:
-    return (total + cost) * _ROUNDED_UP if cost else total
-
-
-def _inside(delta: Any) -> float:
-    value = probability_of(delta, "delta")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
-    return value
+    return (total + cost) * ROUNDED_UP if cost else total
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:

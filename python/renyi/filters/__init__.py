@@ -1,0 +1,17 @@
+"""Budgets for adaptive composition: a filter that refuses what would exceed it, and an odometer.
+
+Accountants add up mechanisms whose parameters were fixed beforehand. Where the next mechanism, or
+whether there is one, depends on what was released, the sum is random and needs these. Both follow
+Rényi divergences of orders fixed at the start, for then
+
+    M_t = exp((alpha-1) (L_t - rho_t)),    L_t the privacy loss, rho_t the sum of the divergences,
+
+is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 2008.11193).
+"""
+
+from __future__ import annotations
+
+from renyi.filters._filter import BudgetExceededError, PrivacyFilter, RenyiFilter
+from renyi.filters._odometer import PrivacyOdometer
+
+__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer", "RenyiFilter"]

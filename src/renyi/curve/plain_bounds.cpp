@@ -1,0 +1,130 @@
+#include "renyi/curve/plain_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/curve/closed_curve.hpp"
+#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/curve/saddle.hpp"
+#include "renyi/curve/single_step.hpp"
+#include "renyi/transform/sampled_loss.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr int kMostHalvings = 45;
+constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
+
+// Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
+double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
+double log_normal_tail_above(double x) noexcept {
+    const double tail = normal_tail_at(x);
+    return tail > 1e-290 ? std::log(tail) + 1e-13 : -0.5 * x * x;
+}
+
+// Of the sampled steps, and one more for all Gaussian ones, which compose by themselves.
+double number_of_parts(const SortedSteps& c) noexcept {
+    double number = c.gaussian > 0.0 ? 1.0 : 0.0;
+    for (const SampledStep& s : c.steps) number += s.q < 1.0 ? s.count : 0.0;
+    return number;
+}
+
+// Basic composition: every part at delta over their number, or at epsilon over it.
+double composed_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    const double share = std::max(delta / number_of_parts(c) * (1.0 - 0x1p-50), 0.0);
+    double sum = c.gaussian > 0.0
+                     ? std::max(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0)
+                     : 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction}, share).upper, 0.0);
+    return sum * (1.0 + 0x1p-48);
+}
+
+double composed_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double share = epsilon / number_of_parts(c) * (1.0 - 0x1p-50);
+    double sum =
+        c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction}, share).upper;
+    return sum * (1.0 + 0x1p-48);
+}
+
+// The ends of a positive bracket halved in the logarithm as long as that narrows it.
+Bracket halved(Bracket b, auto is_above) noexcept {
+    for (int turn = 0; turn < kMostHalvings && b.upper > b.lower * (1.0 + 1e-6) && b.lower > 0.0; ++turn) {
+        const double middle = std::sqrt(b.lower) * std::sqrt(b.upper);
+        (is_above(middle) ? b.upper : b.lower) = middle;
+    }
+    return b;
+}
+
+}  // namespace
+
+double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    return chernoff_delta(saddle_at_epsilon({c.steps, direction}, epsilon), epsilon);
+}
+
+// A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
+// "some output beyond part/sigma" (remove) or "none" (add), for a few parts.
+double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    double lower = 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction}, epsilon).lower);
+    for (const double part : {0.25, 0.5, 0.75}) {
+        double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
+        for (const SampledStep& s : c.steps) {
+            if (s.q == 1.0) continue;
+            const double x = part / s.sigma, without = normal_tail_at(x), shifted = normal_tail_at(x - 1.0 / s.sigma);
+            any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
+            log_without += s.count * std::log1p(-without);
+            log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
+        }
+        const double slack = 1e-13 * (1.0 + std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
+        const double here = direction == Direction::remove
+                                ? -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12)
+                                : std::exp(log_without - slack) - std::exp(epsilon + log_with + slack);
+        if (here > lower) lower = here;  // false where it is no number
+    }
+    return lower;
+}
+
+// Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
+double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
+    if (c.gaussian > 0.0) return upper;
+    if (direction == Direction::add) return std::min(upper, -std::expm1(epsilon - c.largest_loss) * (1.0 + 1e-12));
+    const double number = number_of_parts(c);
+    double sum = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const SampledLoss law{s.q, s.sigma, SampledPair::remove};
+        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
+        sum += s.count *
+               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
+    }
+    return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
+}
+
+// Basic composition, the largest loss, and that of a single step.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
+    if (direction == Direction::add) answer.upper = std::min(answer.upper, c.largest_loss);
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0)
+            answer.lower = std::max(answer.lower, single_step_epsilon({s.q, s.sigma, direction}, delta).lower);
+    return answer;
+}
+
+// Ends at which the bounds of delta certainly are on one side.
+Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer = quick_epsilon(c, direction, delta);
+    if (plain_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
+    const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
+    const auto enough = [&](double epsilon) { return plain_upper(c, direction, epsilon) <= delta; };
+    answer.upper = halved({start(), answer.upper}, enough).upper;
+    const auto not_too_little = [&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); };
+    const double first = start(), found = halved({first, answer.upper}, not_too_little).lower;
+    return {found > first ? found : answer.lower, answer.upper};
+}
+
+}  // namespace renyi

@@ -1,0 +1,23 @@
+// A composition of Poisson-sampled Gaussian steps, brought into an order that depends on nothing but the steps, so that
+// answers do not either, to the last bit.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "renyi/loss/sampled_step.hpp"
+
+namespace renyi {
+
+struct SortedSteps {
+    std::vector<SampledStep> steps{};  // sorted and merged, those that release nothing left out
+    double gaussian = 0.0;             // mu^2 of the Gaussian steps among them
+    double largest_loss = 0.0;         // of Direction::add, rounded up; inf if there are Gaussian steps
+    bool only_gaussian = true;
+
+    bool is_single() const noexcept { return steps.size() == 1 && steps[0].count == 1.0; }
+};
+
+SortedSteps sorted_steps(std::span<const SampledStep> steps);
+
+}  // namespace renyi

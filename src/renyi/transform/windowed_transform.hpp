@@ -1,0 +1,47 @@
+// The characteristic function of a tilted windowed law at equidistant ordinates, from its nodes.
+//
+// Nodes that turn by less than 1 up to the last ordinate are a Taylor series. The others come as e^{i (s + t)} with s
+// at the first ordinate of a block and t for its rows, which are the same for all blocks; with e^{i s} = 1 + c + i v
+// all sums are of (1 + c)(1 + c') - v v' - 1 and its like, so that small angles keep their digits.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "renyi/transform/transform_kernels.hpp"
+#include "renyi/transform/windowed_nodes.hpp"
+
+namespace renyi {
+
+class WindowedTransform {
+public:
+    // The nodes at the tilt; the mean, near theirs, is what the phase refers to. For ordinates y = n step up to the
+    // last.
+    WindowedTransform(const WindowedNodes& nodes, double tilt, double mean, double step, double last);
+
+    // At y = (first + j) step, j = 0 ... kLanes - 1, with the tilted expectation E and d = loss - mean:
+    //     E[e^{i y d}] - 1 - i y E[d]    (excess)   or   E[e^{i y d}]    (whole).
+    void excess(double first, double* re, double* im) const;
+    void whole(double first, double* re, double* im) const;
+
+    // Bounds of the absolute error of these, for excess also with y E[d] != 0 neglected.
+    double excess_error(double y) const noexcept;
+    double whole_error(double y) const noexcept;
+
+private:
+    void separate(const std::vector<double>& weight, const std::vector<double>& d, double last);
+    void add_still(double y, double& re, double& im) const noexcept;
+    void moving(double first, double* re, double* im) const;
+
+    double step_;
+    std::vector<double> moving_weight_, moving_;       // outside the Taylor series
+    std::unique_ptr<double[]> row_cosine_, row_sine_;  // cos - 1 and sin of j step d, a row for each j
+    double row_re_[kLanes], row_im_[kLanes];           // their weighted sums
+    mutable std::vector<double> block_cosine_, block_sine_;
+    double moments_[windowed::kMoments];
+    double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
+    double still_mass_ = 0.0, still_mean_ = 0.0, additions_ = 0.0;
+    double moving_mass_ = 0.0, moving_mean_ = 0.0, moving_absolute_ = 0.0;  // weight, E d and E |d|
+};
+
+}  // namespace renyi
