@@ -177,7 +177,7 @@ def _(mechanism: Exponential, adjacency: str, remove: bool) -> Pair:
         return Pair.bracketed(REVEALED, Pair.bounded_range(LARGEST_LOSS))
     if epsilon < SMALLEST:
         return Pair.bracketed(Pair.bounded_range(SMALLEST), NOTHING)
-    return Pair.bounded_range(epsilon)
+    return Pair.bracketed(Pair.bounded_range(epsilon), Pair.approximate_privacy(0.5 * epsilon, 0.0))
 
 
 @pair_of.register
