@@ -90,7 +90,8 @@ class DirectionCurve:
         if self._lattice is None:
             return brackets
         least = np.maximum(brackets[0], 0.0)
-        narrow = brackets[1] - least <= LOSSES_RTOL * np.abs(brackets[1])
+        finite = np.isfinite(brackets[1])
+        narrow = finite & (brackets[1] - least <= LOSSES_RTOL * np.abs(brackets[1]))
         for i in np.flatnonzero(~(narrow | (brackets[1] <= sys.float_info.min))):
             if brackets[0, i] < brackets[1, i]:
                 low, high = bracket(float(values[i]))
