@@ -58,4 +58,12 @@ inline double log1p_of(const Scaled& s) noexcept {
     return lane_log1p(s.mantissa.hi * power_of_two(s.exponent));
 }
 
+// The double nearest to exp(a), 0 or inf beyond the range.
+inline double exp_of_dd(DoubleDouble a) noexcept {
+    if (!(a.hi < 710.0)) return kLog2 * HUGE_VAL;
+    if (a.hi < -746.0) return 0.0;
+    const Scaled e = exp_dd(a);
+    return std::ldexp(e.mantissa.hi, static_cast<int>(e.exponent));
+}
+
 }  // namespace renyi
