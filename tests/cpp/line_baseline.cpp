@@ -39,7 +39,7 @@ double tilted_nodes(const double (&law)[5], const double* v, double* weight, dou
     nodes.resize(count);
     std::copy_n(v, count, nodes.v.begin());
     std::copy_n(weight, count, nodes.weight.begin());
-    renyi_baseline::tilted::fill({law[0], law[1], law[2], law[3], law[4]}, nodes);
+    renyi_baseline::tilted::fill({law[0], law[1], law[2], law[3], law[4], std::log(law[3] / law[4])}, nodes);
     std::copy_n(nodes.weight.begin(), count, weight);
     std::copy_n(nodes.t.begin(), count, t);
     std::copy_n(nodes.posterior.begin(), count, posterior);

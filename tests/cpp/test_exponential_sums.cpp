@@ -96,7 +96,7 @@ void nodes_have_the_same_bits() {
         nodes.weight[k] = 1.0;
     }
     const double p = uniform(0.0, 1.0), law[5] = {uniform(1.0, 9.0), uniform(0.2, 2.0), uniform(0.0, 3.0), p, 1.0 - p};
-    tilted::fill({law[0], law[1], law[2], law[3], law[4]}, nodes);
+    tilted::fill({law[0], law[1], law[2], law[3], law[4], std::log(law[3] / law[4])}, nodes);
     const double height = uniform(0.1, 0.7), y = uniform(0.0, 9.0);
     const double decay = tilted::sum_decay(nodes, law[0], y, tilted::Line(height, law[1]));
     const double plain =

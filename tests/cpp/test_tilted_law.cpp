@@ -1,5 +1,5 @@
-// The characteristic function of the tilted loss against a plain fine rule in long double, and the bound of what it is
-// further on.
+// The characteristic function of the tilted loss against a plain fine rule in long double, with the limit of the losses
+// anywhere: beyond all peaks, between two, on the flank of one; and the bound of what it is further on.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -22,9 +22,9 @@ struct Loss {
     Real weight, value;
 };
 
-// The losses at Gauss-Legendre nodes, with their weights under the tilted law, which sum to one.
-std::vector<Loss> losses_of(double q, double sigma, double alpha) {
-    const Real end = std::max<Real>(alpha / sigma, 0) + 14;
+// The losses up to the limit at Gauss-Legendre nodes, with their weights under the tilted law, which sum to one.
+std::vector<Loss> losses_of(double q, double sigma, double alpha, double limit) {
+    const Real end = std::min<Real>(limit, std::max(alpha / sigma, 0.0) + 14);
     const Real first = -14 + std::min<Real>(alpha / sigma, 0);
     const long panels = static_cast<long>(std::ceil(24 * (end - first)));
     const Real half = (end - first) / (2 * panels);
@@ -64,12 +64,12 @@ void decays(const TiltedLaw& law, const std::vector<Loss>& losses) {
     }
 }
 
-void agrees(double q, double sigma, Direction direction, double alpha) {
-    const std::vector<Loss> losses = losses_of(q, sigma, alpha);
+void agrees(double q, double sigma, Direction direction, double alpha, double limit) {
+    const std::vector<Loss> losses = losses_of(q, sigma, alpha, limit);
     Real mean = 0, variance = 0;
     for (const Loss& loss : losses) mean += loss.weight * loss.value;
     for (const Loss& loss : losses) variance += loss.weight * (loss.value - mean) * (loss.value - mean);
-    TiltedLaw law(q, sigma, direction, alpha, static_cast<double>(mean), 0.0);
+    TiltedLaw law(q, sigma, direction, alpha, static_cast<double>(mean), 0.0, limit);
     TiltedLine line;
     CHECK_THAT(std::fabs(law.recentre(line) - static_cast<double>(mean)), <=, 1e-13 * (1.0 + std::fabs(alpha)));
     decays(law, losses);
@@ -103,8 +103,11 @@ int main() {
     for (const double sigma : {0.7, 1.5, 4.0})
         for (const double q : {0.5, 0.01, 1e-4})
             for (const double alpha : {1.5, 6.0, 30.0, 150.0}) {
-                if (alpha / sigma < 120.0) agrees(q, sigma, Direction::remove, alpha);
-                agrees(q, sigma, Direction::add, -alpha);
+                for (const double limit : {kInfinity, 60.0, 31.5, 22.0, 12.0, 9.0})
+                    if (alpha / sigma < 120.0) agrees(q, sigma, Direction::remove, alpha, limit);
+                agrees(q, sigma, Direction::add, -alpha, kInfinity);
             }
+    // A flank at the limit, apart from the peak near the origin.
+    agrees(0.01, 4.0, Direction::remove, 149.91891353017965, 31.540199);
     return check::finish();
 }

@@ -180,7 +180,7 @@ def test_cases_reported_elsewhere():
 
 
 def test_losses_that_rise_to_the_limit():
-    """Tilted laws peak at outputs never seen: a direct sum of convolutions gives 7.8e-85."""
+    """Tilted laws with a peak beyond the limit: a direct sum of convolutions gives 7.8e-85."""
     lower, upper = composed((0.01, 4.0, 316)).get_delta_bounds(1.0)
     assert lower <= 7.8e-85 * 1.05
     assert upper >= 7.8e-85 * 0.95

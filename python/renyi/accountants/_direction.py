@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -91,7 +92,9 @@ class DirectionCurve:
         """Return brackets, wide ones intersected with those of a lattice if there is one."""
         if self._lattice is None:
             return brackets
-        for i in np.flatnonzero(~(brackets[1] - brackets[0] <= LOSSES_RTOL * np.abs(brackets[1]))):
+        least = np.maximum(brackets[0], 0.0)
+        narrow = brackets[1] - least <= LOSSES_RTOL * np.abs(brackets[1])
+        for i in np.flatnonzero(~(narrow | (brackets[1] <= sys.float_info.min))):
             if brackets[0, i] < brackets[1, i]:
                 low, high = bracket(float(values[i]))
                 brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)

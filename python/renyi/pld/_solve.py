@@ -183,7 +183,8 @@ def _tilt_and_window(
         elif log_size < first_size - 7.0:
             break
         tolerated = math.log(1e-3 * goal.rtol / largest_weight(slope)) + log_size
-        low, high, shifts = _chernoff(blocks, slope - choice.slope, max(tolerated, -690.0))
+        tolerated = min(max(tolerated, -690.0), -1.0)
+        low, high, shifts = _chernoff(blocks, slope - choice.slope, tolerated)
         if best is None or high - low < 0.8 * (best[2] - best[1]):
             best = slope, low, high, shifts
     assert best is not None

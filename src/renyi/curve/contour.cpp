@@ -1,4 +1,4 @@
-// Placing a contour: the saddle point and the step. See the header for the certificate.
+// Placing a contour: the limit, the saddle point and the step. See the header for the certificate.
 #include "renyi/curve/contour.hpp"
 
 #include <algorithm>
@@ -13,22 +13,9 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
-constexpr double kFirstGuess = -40.0;  // of log delta, for the outputs that are seen
-constexpr double kMargin = 2.0;        // of u: room for tilted laws to die down before the farthest output
+constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
 constexpr double kFirstReach = 0.6;    // in spreads, where a Gaussian transform loses an eighth and others gain
-
-// Beyond it, in units of sigma, the outputs of all steps together have a probability below e^log_mass.
-double farthest_output(std::span<const SampledStep> steps, double log_mass) noexcept {
-    double farthest = 0.0;
-    for (const SampledStep& s : steps) {
-        const double share = log_mass - std::log(static_cast<double>(steps.size())) - std::log(s.count);
-        const double alone = std::sqrt(2.0 * std::max(-share, 1.0));
-        const double moved = 1.0 / s.sigma + std::sqrt(2.0 * std::max(std::log(s.q) - share, 1.0));
-        farthest = std::max(farthest, std::max(alone, moved) + kMargin);
-    }
-    return farthest;
-}
 
 }  // namespace
 
@@ -63,23 +50,43 @@ bool Contour::place_for_epsilon(double epsilon) {
 
 bool Contour::place_at_epsilon(double epsilon) {
     const std::vector<SampledStep> all = repeated_steps();
-    const Saddle whole = saddle_at_epsilon({all, direction_}, epsilon);
-    return !reaches(whole, farthest_output(all, kFirstGuess - effort_.depth)) && place(whole, epsilon);
+    limit_ = kInfinity;
+    const Saddle whole = saddle_at_epsilon({all, direction_, limit_}, epsilon);
+    const bool beyond = reaches(whole, limit_for(all, kFirstGuess - effort_.depth));
+    if (!beyond && !(whole.is_short && leaves_out())) return place(whole, epsilon);
+    if (!leaves_out()) return false;
+    // The limit is moved out until what lies beyond is negligible against delta.
+    double log_delta = kFirstGuess;
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
+        if (!place(saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon)) return false;
+        const double found = sum(epsilon).log_value;
+        if (found >= log_delta) return true;
+        log_delta = std::isnan(found) ? 2.0 * log_delta : found - 1.0;
+    }
+    return true;
 }
 
 bool Contour::place_for_delta(double delta) {
     work_ = 0.0;
     const std::vector<SampledStep> all = repeated_steps();
-    const double log_delta = std::log(delta);
-    const Saddle whole = saddle_at_delta({all, direction_}, log_delta);
-    if (reaches(whole, farthest_output(all, log_delta - effort_.depth - 1.0))) return false;
+    const double log_delta = std::log(delta), limit = limit_for(all, log_delta - effort_.depth - 1.0);
+    limit_ = kInfinity;
+    const Saddle whole = saddle_at_delta({all, direction_, limit_}, log_delta);
+    const bool beyond = reaches(whole, limit);
+    if (beyond && !leaves_out()) return false;
+    if (beyond || (whole.is_short && leaves_out())) {
+        limit_ = limit;
+        const Saddle saddle = saddle_at_delta({all, direction_, limit_}, log_delta);
+        return saddle.tilt > 0.0 && place(saddle, saddle.epsilon());
+    }
     if (whole.tilt > 0.0 && place(whole, whole.epsilon())) return true;
     return work_ < most_work() && place_by_epsilon(all, delta);
 }
 
 // Contours for epsilons nearer and nearer, from that of the Gaussian with the same mean and variance.
 bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
-    const TiltedMoment origin = tilted_moment({all, direction_}, 0.0);
+    const TiltedMoment origin = tilted_moment({all, direction_, kInfinity}, 0.0);
     double epsilon = origin.first + std::sqrt(-2.0 * std::log(delta) * origin.second);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!place_at_epsilon(epsilon)) return false;
@@ -91,12 +98,12 @@ bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
     return false;
 }
 
-// Whether the tilted law has a peak at outputs that are never seen.
-bool Contour::reaches(const Saddle& saddle, double farthest) const noexcept {
+// Whether the tilted law has a peak beyond the limit, at outputs that are never seen.
+bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     if (direction_ == Direction::add) return false;
     if (saddle.tilt == 0.0) return true;
     return std::any_of(steps_.begin(), steps_.end(), [&](const SampledStep& s) {
-        return s.q < 1.0 && order_of(direction_, saddle.tilt) > farthest * s.sigma;
+        return s.q < 1.0 && order_of(direction_, saddle.tilt) > limit * s.sigma;
     });
 }
 
@@ -122,7 +129,7 @@ bool Contour::place(const Saddle& saddle, double epsilon) {
 }
 
 TiltedMoment Contour::moment_of(const Group& g, double t) const noexcept {
-    return tilted_moment({steps_of(g), direction_}, t);
+    return tilted_moment({steps_of(g), direction_, limit_}, t);
 }
 
 Contour::Bound Contour::bound_at(double t) const noexcept {
@@ -161,6 +168,7 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
         above_ = bound;
         if (right < 1.3 * left) break;
     }
+    for (Group& g : groups_) g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
     const double period = std::max(left, right);
     step_ = 2.0 * kPi / period;
     return period > 0.0 && period < kInfinity;

@@ -10,7 +10,8 @@
 // every term is >= 0, so T_h is never below delta, and the other terms are bounded by delta(eps') <= e^{K(s) - s eps'}
 // s^s/(1+s)^(1+s) at some s below t for m < 0 (s = 0 gives delta <= 1) and above t for m > 0. The nodes left out are
 // bounded by |e^{K(t+iy)}| <= e^{K(t)} rho for all y >= Y (TiltedLaw::log_decay) and 1/|z (z+1)| <= 1/y^2. The bounds
-// hold for any t and h; what is chosen well only makes them small.
+// hold for any t and h; what is chosen well only makes them small. Losses beyond a limit are left out of the sum and
+// their mass is added to the upper end.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,11 @@ struct Effort {
     double depth;
     std::size_t most_nodes;
     double most_work;  // terms of the transforms, for each kind of step
+    bool leaves_out;   // losses too large to be seen, where the tilted law has its peak among them
 };
 
-constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5};  // e^-37 < 2^-53; beyond, the split sum is faster
-constexpr Effort kLastEffort{37.0, 1 << 13, 2e7};   // where that has no answer: some ten milliseconds
+constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5, false};  // e^-37 < 2^-53; beyond, the split sum is faster
+constexpr Effort kLastEffort{37.0, 1 << 13, 2e7, true};    // where that has no answer: some ten milliseconds
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each
@@ -44,7 +46,7 @@ public:
     void repeat(double times) noexcept;
 
     // Evaluates the transform where it serves best; false where it decays too slowly or takes too much work, where no
-    // saddle point is found, or the tilted law has a peak at outputs that are never seen.
+    // saddle point is found, or the tilted law has a peak beyond the losses that count.
     bool place_for_epsilon(double epsilon);
     bool place_for_delta(double delta);
 
@@ -61,6 +63,7 @@ private:
         double gaussian = 0.0;     // variance of the Gaussian steps
         double total_count = 0.0;  // of the others
         TiltedMoment at{};
+        double beyond = 0.0;                         // mass of the losses left out
         std::vector<double> log_modulus{}, phase{};  // of the tilted characteristic function at the nodes
         double log_tail = 0.0;                       // bound of log_modulus beyond the last node
     };
@@ -79,12 +82,14 @@ private:
     double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
-    bool reaches(const Saddle& saddle, double farthest) const noexcept;
+    bool leaves_out() const noexcept { return effort_.leaves_out && direction_ == Direction::remove; }
+    bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
     void make_laws(const TiltedMoment& at);
     bool add_nodes(std::size_t count);
+    void bound_tails();
     void add_law(std::size_t law, std::size_t first, Group& group);
     std::span<const SampledStep> steps_of(const Group& g) const noexcept;
     TiltedMoment moment_of(const Group& g, double t) const noexcept;
@@ -102,6 +107,7 @@ private:
     Group groups_[kGroups];
     Direction direction_;
     Effort effort_;
+    double limit_ = kInfinity;  // of u: larger losses are left out, see LossSum
     double t_ = 0.0, step_ = 0.0;
     Bound below_, above_;
     double guess_ = 0.0;  // epsilon of the last placement

@@ -59,8 +59,8 @@ Bracket Contour::delta(double epsilon) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const Sum s = sum(epsilon);
     const double alias = std::exp(log_aliasing(epsilon) - s.log_value) + kUnitRoundoff;
-    const double value = std::exp(s.log_value);
-    const double upper = std::max(value * (1.0 + s.error), kSmallestNormal);
+    const double value = std::exp(s.log_value), beyond = total([](const Group& g) { return g.beyond; });
+    const double upper = std::max(value * (1.0 + s.error) + beyond, kSmallestNormal);
     return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
 }
 
@@ -81,7 +81,8 @@ Bracket Contour::epsilon(double delta) const noexcept {
     const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_delta));
     const double residual = s.log_value - log_delta;
     const double alias = std::exp(log_aliasing(epsilon) - s.log_value);
-    const double excess = std::max(residual, 0.0) + s.error + slack;
+    const double beyond = total([](const Group& g) { return g.beyond; }) / delta;
+    const double excess = std::max(residual, 0.0) + s.error + slack + beyond;
     const double deficit = std::max(-residual, 0.0) + s.error + alias + slack;
     if (!(excess + deficit < kInfinity)) return kNoBracket;
     const Bracket found{epsilon - 1.25 * deficit / -s.slope, epsilon + 1.25 * excess / -s.slope};

@@ -22,9 +22,9 @@ void Contour::make_laws(const TiltedMoment& at) {
     for (Group& g : groups_) {
         g.at = {};
         for (const SampledStep& s : steps_of(g)) {
-            const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_}, t_);
+            const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_, limit_}, t_);
             double mean = sign * m.first / s.count;
-            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times));
+            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
             if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre(line_);
             g.at.value += m.value;
             g.at.error += m.error;
@@ -53,7 +53,10 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
             total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
         if (std::isnan(here)) return false;
         const double weight = level - std::log(kPi * y);
-        if (here + weight < 0.0 && total([](const Group& g) { return g.log_tail; }) + weight < 0.0) return true;
+        if (here + weight < 0.0) {
+            bound_tails();
+            if (total([](const Group& g) { return g.log_tail; }) + weight < 0.0) return true;
+        }
         wanted = nodes_ + nodes_ / 4;
     }
     return false;
@@ -76,7 +79,6 @@ bool Contour::add_nodes(std::size_t count) {
             const double y = static_cast<double>(j + 1) * step_;
             g.log_modulus.push_back(-0.5 * g.gaussian * y * y);
         }
-        g.log_tail = -0.5 * g.gaussian * last * last;
         for (std::size_t i = g.first; i < g.last; ++i)
             if (steps_[i].q != 1.0) add_law(i, first, g);
     }
@@ -84,14 +86,26 @@ bool Contour::add_nodes(std::size_t count) {
     return true;
 }
 
-// One law at the nodes from the first on, and its bound beyond the last.
+// One law at the nodes from the first on.
 void Contour::add_law(std::size_t law, std::size_t first, Group& g) {
     const double last = static_cast<double>(g.phase.size()) * step_;
     laws_[law].lay(last, step_, line_);
     for (std::size_t j = first; j < g.phase.size(); j += kLanes)
         laws_[law].add_log_characteristic(line_, static_cast<double>(j + 1), steps_[law].count, &g.log_modulus[j],
                                           &g.phase[j]);
-    g.log_tail += steps_[law].count * laws_[law].log_decay(line_, last);
+}
+
+// Beyond the last node.
+void Contour::bound_tails() {
+    const double last = static_cast<double>(nodes_) * step_;
+    for (Group& g : groups_) {
+        g.log_tail = -0.5 * g.gaussian * last * last;
+        for (std::size_t i = g.first; i < g.last; ++i) {
+            if (steps_[i].q == 1.0) continue;
+            laws_[i].lay(last, step_, line_);
+            g.log_tail += steps_[i].count * laws_[i].log_decay(line_, last);
+        }
+    }
 }
 
 }  // namespace renyi

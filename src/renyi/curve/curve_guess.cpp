@@ -15,7 +15,7 @@ namespace {
 
 // Of the loss without a tilt.
 double variance_of(const SortedSteps& c, Direction direction) noexcept {
-    return tilted_moment({c.steps, direction}, 0.0).second;
+    return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/curve/saddle.hpp"
 #include "renyi/curve/single_step.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
@@ -62,8 +64,44 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 }  // namespace
 
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-    return chernoff_delta(saddle_at_epsilon({c.steps, direction}, epsilon), epsilon);
+    return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
 }
+
+namespace {
+
+// Chernoff's bound of what can be seen: all else together is less than e^-760, a fraction of the smallest double.
+double chernoff_delta_of_seen(const SortedSteps& c, double epsilon) noexcept {
+    constexpr double kUnseen = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
+    const LossSum seen{c.steps, Direction::remove, limit_for(c.steps, kUnseen)};
+    const double bound = chernoff_delta(saddle_at_epsilon(seen, epsilon), epsilon);
+    return bound == kSmallest ? kSmallest : bound + kSmallest;  // equal: less than half of it
+}
+
+double chernoff_epsilon_of_seen(const SortedSteps& c, double delta) noexcept {
+    constexpr double kUnseen = 40.0;  // e^-40 of delta
+    const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
+    const double rest = delta - mass_beyond(c.steps, limit);
+    const Saddle saddle = saddle_at_delta({c.steps, Direction::remove, limit}, std::log(delta));
+    return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * (1.0 - 0x1p-50)) : kInfinity;
+}
+
+// Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
+double common_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
+    if (c.gaussian > 0.0) return upper;
+    if (direction == Direction::add) return std::min(upper, -std::expm1(epsilon - c.largest_loss) * (1.0 + 1e-12));
+    const double number = number_of_parts(c);
+    double sum = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const SampledLoss law{s.q, s.sigma, SampledPair::remove};
+        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
+        sum += s.count *
+               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
+    }
+    return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
+}
+
+}  // namespace
 
 // A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
 // "some output beyond part/sigma" (remove) or "none" (add), for a few parts.
@@ -89,20 +127,26 @@ double plain_lower(const SortedSteps& c, Direction direction, double epsilon) no
     return lower;
 }
 
-// Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
-    if (c.gaussian > 0.0) return upper;
-    if (direction == Direction::add) return std::min(upper, -std::expm1(epsilon - c.largest_loss) * (1.0 + 1e-12));
-    const double number = number_of_parts(c);
-    double sum = 0.0;
+    const double upper = common_upper(c, direction, epsilon);
+    return direction == Direction::remove ? std::min(upper, chernoff_delta_of_seen(c, epsilon)) : upper;
+}
+
+// Of products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
+// Replaced records are two replacements by none apart, and a single step is q times that of the Gaussian mechanism.
+double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
+    const bool replaces = pair == SampledPair::replace_one;
+    double log_rest = 0.0, divergence = 0.0;
     for (const SampledStep& s : c.steps) {
-        const SampledLoss law{s.q, s.sigma, SampledPair::remove};
-        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
-        sum += s.count *
-               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
+        const double apart = s.q * gaussian_delta_bounds((replaces && s.q < 1.0 ? 2.0 : 1.0) / s.sigma, 0.0).upper;
+        log_rest += s.count * std::log1p(-std::min(apart * (1.0 + 0x1p-48), 1.0));
+        const Certified kl = rdp_sampled_gaussian(s.q, s.sigma, 1.0);
+        divergence += s.count * kl.value * (1.0 + kl.relative_error + 0x1p-50);
     }
-    return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
+    const double information = std::sqrt(std::min(0.5 * divergence, -std::expm1(-divergence)));
+    const double all = -std::expm1(log_rest * (1.0 + 0x1p-48));
+    const double bound = replaces && !c.only_gaussian ? std::fmin(2.0 * information, all) : std::fmin(information, all);
+    return bound * (1.0 + 0x1p-48) + kSmallestNormal;
 }
 
 // Basic composition, the largest loss, and that of a single step.
@@ -118,9 +162,10 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
 // Ends at which the bounds of delta certainly are on one side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
-    if (plain_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
+    if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_seen(c, delta));
+    if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
     const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
-    const auto enough = [&](double epsilon) { return plain_upper(c, direction, epsilon) <= delta; };
+    const auto enough = [&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; };
     answer.upper = halved({start(), answer.upper}, enough).upper;
     const auto not_too_little = [&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); };
     const double first = start(), found = halved({first, answer.upper}, not_too_little).lower;

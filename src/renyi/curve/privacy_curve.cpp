@@ -9,6 +9,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/curve_guess.hpp"
 #include "renyi/curve/plain_bounds.hpp"
+#include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 #include "renyi/transform/split_sum.hpp"
 
@@ -55,6 +56,7 @@ public:
         last_line_.reset();
         held_ = {};
         mirror_.reset();
+        direct_.emplace(c_, pair_);
     }
 
     // Where `known` is a number that certainly is enough, it is the upper end.
@@ -85,6 +87,7 @@ private:
     const SplitSum& place_split(double epsilon, double log_delta);
 
     SortedSteps c_{};
+    std::optional<DirectBounds> direct_;
     Contour contour_;
     std::vector<PlacedSplit> splits_;
     std::optional<Contour> last_line_;     // of kLastEffort
@@ -193,21 +196,30 @@ Bracket CurveSolver::delta(double epsilon, double known) {
 }
 
 Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
-    if (replaces()) return split_delta(epsilon);
+    const Bracket near_one = direct_->delta_near_one(epsilon);
+    if (narrow(near_one, kUseful)) return near_one;
+    answer = common(answer, near_one);
+    if (replaces()) {
+        answer = common(answer, split_delta(epsilon));
+        return narrow(answer, kUseful) ? answer : common(answer, direct_->delta(epsilon));
+    }
     const PlacedSplit* near = nearest_split(epsilon);
     const bool line_may_serve = !near || relative_distance(near->epsilon, epsilon) > kFar;
     if (line_may_serve && contour_.place_for_epsilon(epsilon)) answer = common(answer, contour_.delta(epsilon));
     if (mirror_) answer = common(answer, mirrored_delta(epsilon));
     if (narrow(answer, kUseful)) return answer;
-    answer = common(answer, split_delta(epsilon));
-    if (!narrow(answer, kUseful) && direction_ == Direction::add && !mirror_)
-        answer = common(answer, mirrored_delta(epsilon));
-    if (!narrow(answer, kUseful))
-        answer = common(answer, {plain_lower(c_, direction_, epsilon), plain_upper(c_, direction_, epsilon)});
-    if (!narrow(answer, kUseful)) {
+    answer = common(answer, direct_->delta_of_seen(epsilon));
+    if (narrow(answer, kUseful)) return answer;
+    const auto place_last = [&] {
         last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
         if (last_line_->place_for_epsilon(epsilon)) answer = common(answer, last_line_->delta(epsilon));
-    }
+    };
+    if (direct_->has_many_seen()) place_last();
+    if (!narrow(answer, kUseful)) answer = common(answer, split_delta(epsilon));
+    if (!narrow(answer, kUseful) && direction_ == Direction::add && !mirror_)
+        answer = common(answer, mirrored_delta(epsilon));
+    if (!narrow(answer, kUseful)) answer = common(answer, direct_->delta(epsilon));
+    if (!narrow(answer, kUseful) && !direct_->has_many_seen()) place_last();
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -217,6 +229,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
     Bracket answer = contour_.epsilon(delta);
     if (!narrow(answer, kNarrow)) {
         if (is_enough(known, delta)) return {-kInfinity, known};
+        if (direct_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
         answer = placed_epsilon(delta);
     }
     if (std::isnan(answer.lower)) answer = new_epsilon(delta);
@@ -226,18 +239,24 @@ Bracket CurveSolver::epsilon(double delta, double known) {
 }
 
 Bracket CurveSolver::new_epsilon(double delta) {
-    if (replaces()) return split_epsilon(delta);
+    if (replaces()) {
+        const Bracket split = split_epsilon(delta);
+        return narrow(split, kUseful) ? split : common(split, direct_->epsilon(delta));
+    }
     Bracket answer = kNoBracket;
     if (contour_.place_for_delta(delta)) answer = contour_.epsilon(delta);
     if (narrow(answer, kUseful)) return answer;
-    const Bracket quick = quick_epsilon(c_, direction_, delta);
-    if (narrow(quick, kUseful)) return quick;
-    answer = common(common(answer, split_epsilon(delta)), quick);
-    if (!narrow(answer, kUseful)) answer = common(answer, plain_epsilon(c_, direction_, delta));
-    if (!narrow(answer, kUseful)) {
-        Contour last(c_.steps, {}, direction_, kLastEffort);
-        if (last.place_for_delta(delta)) answer = common(answer, last.epsilon(delta));
-    }
+    answer = common(answer, quick_epsilon(c_, direction_, delta));
+    if (!narrow(answer, kUseful)) answer = common(answer, direct_->epsilon_of_seen(delta));
+    if (narrow(answer, kUseful)) return answer;
+    const auto place_last = [&] {
+        Contour line(c_.steps, {}, direction_, kLastEffort);
+        if (line.place_for_delta(delta)) answer = common(answer, line.epsilon(delta));
+    };
+    if (direct_->has_many_seen()) place_last();
+    if (!narrow(answer, kUseful)) answer = common(answer, split_epsilon(delta));
+    if (!narrow(answer, kUseful)) answer = common(answer, direct_->epsilon(delta));
+    if (!narrow(answer, kUseful) && !direct_->has_many_seen()) place_last();
     return answer;
 }
 

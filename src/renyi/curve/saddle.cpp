@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "renyi/fp/bracket.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 namespace renyi {
@@ -15,11 +16,18 @@ constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
 constexpr double kReached = 1.01, kShortOf = 0.85;
+constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to die down before it
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
+constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
 
-LogADerivatives derivatives_of(const SampledStep& s, double order) noexcept {
+// Where the tilted law ends well before the limit, the whole law is the same.
+LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
-    return log_a_derivatives(s.q, s.sigma, order);
+    const double room = limit - order / s.sigma;
+    const bool ends = room > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0))));
+    if (order <= 1.0 || s.q == 1.0 || limit == kInfinity || (ends && order <= kLargestOrder))
+        return log_a_derivatives(s.q, s.sigma, order);
+    return log_a_below(s.q, s.sigma, order, limit);
 }
 
 bool is_integer_order(double order) noexcept { return order >= 2.0 && order <= 64.0 && order == std::floor(order); }
@@ -62,8 +70,8 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;
     TiltedMoment m{};
     for (const SampledStep& s : loss.steps) {
-        LogADerivatives d = derivatives_of(s, order);
-        if (s.q < 1.0 && is_integer_order(order)) {
+        LogADerivatives d = derivatives_of(s, order, loss.limit);
+        if (std::isinf(loss.limit) && s.q < 1.0 && is_integer_order(order)) {
             const Certified binomial = log_a_binomial(s.q, s.sigma, order);
             if (binomial.relative_error < d.value.relative_error) d.value = binomial;
         }
@@ -76,6 +84,27 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     return m;
 }
 
+double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept {
+    double limit = 0.0;
+    for (const SampledStep& s : steps) {
+        const double share = log_mass - std::log(static_cast<double>(steps.size())) - std::log(s.count);
+        const double alone = std::sqrt(2.0 * std::max(-share, 1.0));
+        const double moved = 1.0 / s.sigma + std::sqrt(2.0 * std::max(std::log(s.q) - share, 1.0));
+        limit = std::max(limit, std::max(alone, moved) + kMargin);
+    }
+    return limit;
+}
+
+// Q(x) <= e^{-x^2/2} / 2 for x >= 0.
+double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
+    double mass = 0.0;
+    for (const SampledStep& s : steps) {
+        const double moved = std::max(limit - 1.0 / s.sigma, 0.0);
+        mass += s.count * (std::exp(-0.5 * limit * limit) + s.q * std::exp(-0.5 * moved * moved));
+    }
+    return 0.5 * mass * (1.0 + 1e-9);
+}
+
 double Saddle::log_estimate() const noexcept {
     return at.value - tilt * epsilon() - std::log(tilt) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
 }
@@ -85,7 +114,7 @@ namespace {
 // The saddle point lies beyond the largest tilt in reach: a contour somewhat before that serves as well as it can.
 Saddle short_of(const LossSum& loss, double reach) noexcept {
     if (reach == 0.0) return {};
-    Saddle s{exact_tilt(loss.direction, kShortOf * reach)};
+    Saddle s{exact_tilt(loss.direction, kShortOf * reach), {}, true};
     s.at = tilted_moment(loss, s.tilt);
     return s;
 }
@@ -145,8 +174,18 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
     constexpr double kLeast = std::numeric_limits<double>::denorm_min();
     if (t * epsilon == kInfinity && saddle.at.value + saddle.at.error < 1e307) return kLeast;
     if (std::isnan(exponent + error)) return 1.0;
-    const double bound = std::exp(exponent + error) * (1.0 + 0x1p-50);
-    return std::clamp(bound, kLeast, 1.0);  // not 0, however small
+    const double bound = std::exp(exponent + error);  // below the normal numbers right to half of the smallest
+    return bound == 0.0 ? kLeast : std::min(bound * (1.0 + 0x1p-50) + (bound < kSmallestNormal ? kLeast : 0.0), 1.0);
+}
+
+double chernoff_epsilon(const Saddle& saddle, double delta) noexcept {
+    const double t = saddle.tilt, goal = std::log(delta);
+    if (!(t > 0.0)) return kInfinity;
+    const double peak = t * std::log1p(1.0 / t) + std::log1p(t);
+    const double error =
+        saddle.at.error + 16.0 * kUnitRoundoff * (2.0 + std::fabs(saddle.at.value) + peak + std::fabs(goal));
+    const double bound = (saddle.at.value - peak - goal + error) / t;
+    return std::isnan(bound) ? kInfinity : bound + 4.0 * kUnitRoundoff * std::fabs(bound);
 }
 
 }  // namespace renyi

@@ -12,16 +12,18 @@
 
 namespace renyi {
 
-constexpr double kLargestTilt = 1e12;
+constexpr double kLargestTilt = 1e30;
 
-// The composition in one direction.
+// The composition in one direction. Losses beyond u = limit are left out of it (Direction::remove): there the moment
+// generating function may grow without bound from outputs that will never be seen.
 struct LossSum {
     std::span<const SampledStep> steps;
     Direction direction;
+    double limit;
 };
 
-// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t >= 0. NaN where t is out of reach: for
-// Direction::remove orders of log A end at 1e6.
+// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t >= 0. NaN where t is out of reach: orders
+// of log A end at 1e6, and at the limit the tilted law must have died down.
 struct TiltedMoment {
     double value, error;
     double first, second;
@@ -32,12 +34,19 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept;
 // A tilt near t whose order is exact: K changes by K' times the rounding of the order otherwise, and K' may be large.
 double exact_tilt(Direction direction, double t) noexcept;
 
+// A limit beyond which sum count P(u > limit) is below e^log_mass.
+double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept;
+
+// sum count P(u > limit), rounded up: what is left out of delta.
+double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept;
+
 // The order of log A that belongs to the tilt t.
 inline double order_of(Direction direction, double t) noexcept { return direction == Direction::remove ? 1.0 + t : -t; }
 
 struct Saddle {
     double tilt = 0.0;  // 0: none within reach
     TiltedMoment at{};
+    bool is_short = false;  // the saddle point itself is out of reach
 
     // The epsilon of which it is the saddle point.
     double epsilon() const noexcept { return at.first - 1.0 / tilt - 1.0 / (1.0 + tilt); }
@@ -51,6 +60,8 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept;
 
 // Chernoff's bound of delta at a saddle point: e^{K(t) - t eps} t^t/(1+t)^(1+t), rounded up.
 double chernoff_delta(const Saddle& saddle, double epsilon) noexcept;
+// The epsilon at which the bound is delta, rounded up; of either sign, inf without a saddle point.
+double chernoff_epsilon(const Saddle& saddle, double delta) noexcept;
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept;
 
 }  // namespace renyi

@@ -8,6 +8,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/loss/sampled_gaussian_far.hpp"
+#include "renyi/special/gauss_legendre.hpp"
 
 namespace renyi {
 
@@ -18,16 +19,23 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kTarget = 41.0;        // e^-41 = 1.6e-18
 constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: what is summed there is up to e^2 larger
+constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_below.cpp
+constexpr double kFlank = 4.0;          // and S times that, where the integrand rises to the limit like e^{S u}
+constexpr double kPanelPerStep = 1.0;   // and its part of the step of the trapezoidal rule, which falls with y
 constexpr double kMostNodes = 65536.0;  // with more there are none, and the transform is NaN
+constexpr int kMostShifts = 12;         // of a bound that may tend to 1 from above
 constexpr double kShiftPays = 0.4;      // its rounding is larger
 
 }  // namespace
 
-TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, double mean, double log_count) noexcept
+TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, double mean, double log_count,
+                     double limit) noexcept
     : law_(q, sigma), direction_(direction), alpha_(alpha), target_(kTarget + std::max(log_count, 0.0)) {
     const double c = law_.c;
-    const double low = far_mode(law_, alpha, 0.0);
-    const double high = direction == Direction::remove ? far_mode(law_, alpha, alpha * c) : low;
+    // A peak beyond the limit counts as far as it reaches below it: the limit stands for its mode.
+    const bool cut = direction == Direction::remove && limit < kInfinity;
+    const double low = std::min(far_mode(law_, alpha, 0.0), cut ? limit : kInfinity);
+    const double high = direction == Direction::remove ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
     const bool two = high - low > 1.0;
     const double at_low = far_height(law_, alpha, low), at_high = two ? far_height(law_, alpha, high) : at_low;
     mode_ = at_high > at_low ? high : low;
@@ -63,6 +71,12 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
             window_count_ = 2;
         }
     }
+    edge_ = cut && windows_[window_count_ - 1].last + mode_ > limit;
+    if (edge_) {
+        windows_[0].last = limit - mode_;
+        window_count_ = 1;
+        panel_ = std::min(kPanel, kFlank / std::max(alpha * c * law_.posterior(limit) - limit, 0.0));
+    }
     const double w = std::max(law_.w(mode_), -708.0);
     loss_ = w < 700.0 ? lane_log1p(law_.q * lane_expm1(w)) : law_.log_ratio(mode_);
     centre_ = loss_ - mean;
@@ -91,14 +105,19 @@ double TiltedLaw::step_for(double y) const noexcept {
     return 2.0 * kPi * a / (target_ + 0.7 + growth(a) + y * a * law_.c);
 }
 
-bool TiltedLaw::shifts(double y) const noexcept { return step_for(y) < kShiftPays * shifted_step_; }
+bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) < kShiftPays * shifted_step_; }
 
-double TiltedLaw::spacing_for(double y) const noexcept { return shifts(y) ? shifted_step_ : step_for(y); }
+double TiltedLaw::spacing_for(double y) const noexcept {
+    if (shifts(y)) return shifted_step_;
+    // An edge leaves it to the panels to serve the bound of the decay, which has half of the strip.
+    return edge_ ? std::min(step_for(y), 0.5 * step_for(0.0)) : step_for(y);
+}
 
 double TiltedLaw::cost(double y) const noexcept {
     double length = 0.0;
     for (int k = 0; k < window_count_; ++k) length += windows_[k].last - windows_[k].first;
-    return length / spacing_for(y);
+    const double h = spacing_for(y);
+    return edge_ ? kLegendreHalf * length / std::min(panel_, kPanelPerStep * h) : length / h;
 }
 
 double TiltedLaw::far() const noexcept {
@@ -114,8 +133,12 @@ double TiltedLaw::rounding(double y) const noexcept {
 double TiltedLaw::rounding_of_mean() const noexcept { return 24.0 + 24.0 * far(); }
 
 void TiltedLaw::lay_nodes(double h, TiltedLine& line) const {
-    lay_grid(h, line.nodes);
-    fill({alpha_, law_.c, mode_, p_, one_minus_p_}, line.nodes);
+    if (edge_) {
+        lay_panels(h, line.nodes);
+    } else {
+        lay_grid(h, line.nodes);
+    }
+    fill({alpha_, law_.c, mode_, p_, one_minus_p_, law_.logit(mode_)}, line.nodes);
     line.spacing = h;
     line.weight = sum_weights(line.nodes);
 }
@@ -135,6 +158,22 @@ void TiltedLaw::lay_grid(double h, Nodes& nodes) const {
         }
     }
     for (; n < nodes.count(); ++n) nodes.v[n] = nodes.weight[n] = 0.0;
+}
+
+// Pairs of panels of Gauss-Legendre nodes, the last one ending at the limit, for the trapezoidal step h.
+void TiltedLaw::lay_panels(double h, Nodes& nodes) const {
+    const double first = windows_[0].first, length = windows_[0].last - first;
+    const double pairs = std::ceil(length / (4.0 * std::min(panel_, kPanelPerStep * h)));
+    if (!(2.0 * pairs * kLanes <= kMostNodes)) return nodes.resize(0);
+    const std::size_t panels = 2 * static_cast<std::size_t>(pairs);
+    const double half_width = 0.5 * length / static_cast<double>(panels);
+    nodes.resize(panels * kLanes);
+    for (std::size_t k = 0; k < nodes.count(); ++k) {
+        const std::size_t i = k % kLanes;
+        const double middle = first + static_cast<double>(2 * (k / kLanes) + 1) * half_width;
+        nodes.v[k] = middle + (i < kLegendreHalf ? -half_width : half_width) * kLegendreNode[i % kLegendreHalf];
+        nodes.weight[k] = kLegendreWeight[i % kLegendreHalf] * half_width;
+    }
 }
 
 double TiltedLaw::recentre(TiltedLine& line) {
@@ -175,20 +214,30 @@ void TiltedLaw::add_log_characteristic(TiltedLine& line, double first, double co
     }
 }
 
+// The integrand at the limit, in units of the weights of lay_panels.
+double TiltedLaw::edge_weight() const noexcept {
+    const double v = windows_[0].last;
+    const double t = lane_log1p(p_ * lane_expm1(std::min(v * law_.c, 700.0)));
+    return lane_exp(alpha_ * t - mode_ * v - 0.5 * v * v);
+}
+
 double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
     const Nodes& nodes = line.nodes;
     const auto decay = [&](double shift) {
         // The rule has what the shift leaves of the strip.
         const double exponent = growth(strip()) - 2.0 * kPi * (strip() - shift) / line.spacing;
-        const double aliasing = 2.0 * lane_exp(std::min(exponent, 700.0));
-        return sum_decay(nodes, alpha_, y, Line(shift, law_.c)) / line.weight + aliasing;
+        const double aliasing = edge_ ? 0.0 : 2.0 * lane_exp(std::min(exponent, 700.0));
+        // The shifted line ends above the limit, to which a segment of height b leads down.
+        const double rise = edge_ ? shift * lane_exp(0.5 * shift * shift) * edge_weight() : 0.0;
+        return (sum_decay(nodes, alpha_, y, Line(shift, law_.c)) + rise) / line.weight + aliasing;
     };
     // The best shift is near y E[r]/sigma while that is small.
     double shift = std::min(0.5 * strip(), y * law_.c * sum_posterior(nodes) / line.weight);
     double best = decay(shift);
     for (const double factor : {2.0, 0.5}) {
         const double start = shift;
-        for (double next = shift * factor; next <= 0.5 * strip(); next *= factor) {
+        double next = shift * factor;
+        for (int turn = 0; turn < kMostShifts && next <= 0.5 * strip(); ++turn, next *= factor) {
             const double here = decay(next);
             if (!(here < best)) break;
             best = here;

@@ -36,8 +36,9 @@ struct TiltedLine {
 class TiltedLaw {
 public:
     // Order alpha > 1 for Direction::remove, < 0 for Direction::add; mean = E l; log_count enters the accuracy: errors
-    // are small against 1/count.
-    TiltedLaw(double q, double sigma, Direction direction, double alpha, double mean, double log_count) noexcept;
+    // are small against 1/count. The law is that of u <= limit, where the integrand has died down.
+    TiltedLaw(double q, double sigma, Direction direction, double alpha, double mean, double log_count,
+              double limit) noexcept;
 
     // E l from the nodes, right to 32u of l, and from now on the mean that d refers to.
     double recentre(TiltedLine& line);
@@ -69,6 +70,7 @@ private:
     };
 
     double far() const noexcept;
+    double edge_weight() const noexcept;
     double growth(double a) const noexcept;
     double strip() const noexcept;
     double step_for(double y) const noexcept;
@@ -76,6 +78,7 @@ private:
     double spacing_for(double y) const noexcept;
     void lay_nodes(double h, TiltedLine& line) const;
     void lay_grid(double h, tilted::Nodes& nodes) const;
+    void lay_panels(double h, tilted::Nodes& nodes) const;
 
     SampledGaussianLaw law_;
     Direction direction_;
@@ -86,6 +89,8 @@ private:
     double shift_, shifted_step_;  // the line Im u = shift_, for large y
     Window windows_[2];
     int window_count_;
+    double panel_ = 0.0;  // largest half-width of a panel, if there is an edge:
+    bool edge_;           // the tilted law does not die down before the limit
 };
 
 }  // namespace renyi

@@ -10,6 +10,8 @@ namespace renyi::tilted {
 
 namespace {
 
+constexpr double kFarLogit = 600.0;
+
 RENYI_MULTIVERSION
 void fill_rows(Node at, std::size_t count, const double* __restrict v, double* __restrict weight, double* __restrict t,
                double* __restrict posterior) noexcept {
@@ -25,6 +27,25 @@ void fill_rows(Node at, std::size_t count, const double* __restrict v, double* _
             t[k + i] = l;
             weight[k + i] *= lane_exp((at.alpha * l - at.mode * x) - 0.5 * (x * x));
             posterior[k + i] = sampled / y;
+        }
+    }
+}
+
+// The same where the mode has posterior odds e^logit beyond e^+-600: with s = w + logit, y is e^-logit (1 + e^s) or 1 +
+// e^s to 2^-800. Where s > 40, log(1 + e^s) is s to 2^-57, and w stays free of the rounding of logit.
+RENYI_MULTIVERSION
+void fill_far_rows(Node at, std::size_t count, const double* __restrict v, double* __restrict weight,
+                   double* __restrict t, double* __restrict posterior) noexcept {
+    const double origin = at.logit > 0.0 ? at.logit : 0.0;
+    for (std::size_t k = 0; k < count; k += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double x = v[k + i];
+            const double w = x * at.c, s = w + at.logit;
+            const double e = lane_exp(s < 0.0 ? s : -s);
+            const double l = s > 40.0 ? w + (at.logit - origin) : (s > 0.0 ? s : 0.0) + lane_log1p(e) - origin;
+            t[k + i] = l;
+            weight[k + i] *= lane_exp((at.alpha * l - at.mode * x) - 0.5 * (x * x));
+            posterior[k + i] = (s < 0.0 ? e : 1.0) / (1.0 + e);
         }
     }
 }
@@ -96,7 +117,8 @@ void Nodes::resize(std::size_t count) {
 }
 
 void fill(const Node& at, Nodes& nodes) noexcept {
-    fill_rows(at, nodes.count(), nodes.v.data(), nodes.weight.data(), nodes.t.data(), nodes.posterior.data());
+    const auto rows = at.logit > kFarLogit || at.logit < -kFarLogit ? fill_far_rows : fill_rows;
+    rows(at, nodes.count(), nodes.v.data(), nodes.weight.data(), nodes.t.data(), nodes.posterior.data());
 }
 
 void shift(const Nodes& nodes, double alpha, double mode, const Line& line, Shifted out) noexcept {

@@ -23,6 +23,7 @@ struct Nodes {
 // What the kernels need of a TiltedLaw.
 struct Node {
     double alpha, c, mode, p, one_minus_p;
+    double logit;  // log(p / one_minus_p), which may be beyond the range of their exponentials
 };
 
 // A line Im u = b = height, and versine and sine of b/sigma.

@@ -37,7 +37,8 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
         const WindowedNodes::Masses m = chosen.nodes().masses();
         if (add) {
             sure_.error = std::max(sure_.error, m.error + std::exp(-target));
-            sure_.log_kept += s.count * std::log(m.mass);
+            sure_.log_kept += s.count * std::log(std::min(m.mass, 1.0));
+            sure_.kept_error += s.count * (m.error + std::exp(-target) + 2.0 * kUnitRoundoff);
             sure_.grown += s.count * std::log1p(-m.fall / m.mass);
             const LossStep& top = *s.base.begin();
             WindowedLaw beyond(s.law, LossWindow{}.with(LossStep{top.level, top.width, 1.0}));
@@ -152,7 +153,7 @@ SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
         positive = std::fabs(gained) + std::fabs(grown) * reverse;
         slope = -(grown + 1.0) * reverse;
     }
-    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff);
+    const double error = positive * (2.0 * sure_.error + sure_.kept_error + 16.0 * kUnitRoundoff);
     const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);
     const double lost = std::exp(sure_.log_lost - sure_.lost_tilt * epsilon);
     return {value, slope, value - error, value + error + gap + lost + sure_.ignored};

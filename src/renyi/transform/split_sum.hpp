@@ -43,6 +43,7 @@ private:
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
+        double kept_error = 0.0;  // of log_kept, absolutely, where it is that of a mass next to 1
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
         double ignored = 0.0;  // mass of steps that are nothing against delta
