@@ -13,6 +13,7 @@
 #include "renyi/pair/gaussian.hpp"
 #include "renyi/pair/reversed.hpp"
 #include "renyi/pair/sampled.hpp"
+#include "renyi/transform/single_use.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;
@@ -171,6 +172,29 @@ void gaussians() {
     CHECK_THAT(found.upper - found.lower, <=, 1e-12 * found.upper);
 }
 
+// One use alone, down to the bottom of the range.
+void singles() {
+    for (const double mu : {0.01, 0.5, 3.0}) {
+        const GaussianPair pair(mu);
+        for (const double delta : {0.1, 1e-6, 1e-80, 1e-250}) {
+            const Bracket truth = gaussian_epsilon(mu, delta), found = single_epsilon(pair, delta);
+            CHECK_THAT(found.lower, <=, truth.upper);
+            CHECK_THAT(found.upper, >=, truth.lower);
+            CHECK_THAT(found.upper - found.lower, <=, 1e-12 * std::fabs(found.upper));
+            const Bracket back = single_delta(pair, truth.upper), there = gaussian_delta_bounds(mu, truth.upper);
+            CHECK_THAT(back.lower, <=, there.upper);
+            CHECK_THAT(back.upper, >=, there.lower);
+            CHECK_THAT(back.upper - back.lower, <=, 1e-9 * back.upper);
+        }
+    }
+    const ExponentialLoss laplace = ExponentialLoss::laplace(2.0);
+    for (const double epsilon : {-0.3, 0.0, 0.1, 0.4999}) {
+        // Laplace noise: delta is 1 - e^((epsilon - 1/scale)/2) from -1/scale on.
+        const Bracket found = single_delta(laplace, epsilon);
+        contains(found, -std::expm1(0.5L * (epsilon - 0.5L)), 1e-15, 1e-9);
+    }
+}
+
 void edges() {
     LossComposition nothing({}, 1e-5, kPoints);
     CHECK_THAT(nothing.delta(0.0, fourier).upper, ==, 0.0);
@@ -232,6 +256,7 @@ int main() {
     responses();
     tables();
     gaussians();
+    singles();
     edges();
     sampled();
     return check::finish();

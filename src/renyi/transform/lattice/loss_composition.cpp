@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
+constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
@@ -69,11 +70,12 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
         return epsilon > largest_ ? infinite_ : Bracket{infinite_.lower, 1.0};
     }
     const std::scoped_lock lock(mutex_);
+    Bracket found{0.0, 1.0};
     for (const ComposedSides& sides : solved_) {
-        const Bracket found = sides.delta(epsilon);
+        found = common(found, sides.delta(epsilon));
         if (found.upper - found.lower <= rtol_ * found.upper) return found;
     }
-    return solve(epsilon, fourier).delta(epsilon);
+    return common(found, solve(epsilon, fourier).delta(epsilon));
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
@@ -139,7 +141,8 @@ std::optional<ComposedSides> LossComposition::solve_again(const CompositionGoal&
     const OwnedLaws laws = finest_->laws(Side::upper);
     const TiltChoice choice = choose_tilt(laws.laws, goal.epsilon, goal.rtol);
     ComposedSides sides = compose_sides(*finest_, choice, goal, merged_.drift, fourier);
-    const bool enough = sides.relative_width(goal.epsilon) <= std::max(goal.rtol, 1.5 * finest_width_);
+    const double width = sides.relative_width(goal.epsilon);
+    const bool enough = width <= goal.rtol || width <= std::min(1.5 * finest_width_, kPoor);
     return enough ? std::optional(std::move(sides)) : std::nullopt;
 }
 

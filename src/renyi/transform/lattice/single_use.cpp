@@ -11,13 +11,15 @@ namespace renyi::lattice {
 
 namespace {
 
+constexpr double kNextTo = 0x1p-24;  // relative to a loss
+
 // Cuts at equally spaced losses alone, unless they are as good as an end.
 class At final : public Fineness {
 public:
     At(double first, double last, int steps) noexcept
         : first_(first),
-          step_(steps > 0 ? (last - first) / steps : 1.0),
-          steps_(step_ > 0.0 ? steps : 0),
+          step_(last > first ? (last - first) / steps : 1.0),
+          steps_(last > first ? steps : 0),
           least_(8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last))) {}
 
     double cut(double low, double high) const noexcept override {
@@ -77,21 +79,22 @@ private:
 
 }  // namespace
 
-// Losses are not known to lie below epsilon by less than their errors: the span that ends there is kept narrow.
+// A cut is only nearly met, and losses are only nearly right: what is below epsilon and may be above it must not have
+// much mass, so that there is another cut next to it.
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
-    const double below = epsilon - 0x1p-10 * std::fabs(epsilon);
-    const BothSides sides(pair, At(below, epsilon, below < epsilon ? 1 : 0));
+    const BothSides sides(pair, At(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
     return {sides.bound(epsilon, drift, Side::lower), sides.bound(epsilon, drift, Side::upper)};
 }
 
-// Spans cut inside a bracket narrow it as often as they are cut, and in the end to the square of its width.
+// Spans cut around a bracket narrow it by a factor, and in the end to the square of its width.
 Bracket single_epsilon(const Pair& pair, double delta, double drift) {
-    constexpr int kTurns = 20, kCuts = 8;
+    constexpr int kTurns = 40, kCuts = 12;
     Bracket found = BothSides(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
     for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
         const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
         if (!(width > 0.0)) break;
-        const BothSides sides(pair, At(found.lower, found.upper, kCuts));
+        const double reach = 0.5 * width + std::max(0.5 * width, kNextTo * std::fabs(middle));
+        const BothSides sides(pair, At(middle - reach, middle + reach, kCuts));
         const Bracket next = sides.epsilon(delta, drift, middle, 0.25 * width);
         found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
         if (!(found.upper - found.lower < 0.5 * width)) break;
