@@ -7,6 +7,8 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from renyi.pld._composed_loss import NodeMasses, Window
+from renyi.pld._spectrum import LowFrequencies, _largest_beyond, _Moments, low_frequencies
 
 from renyi.pld import (
     BoundedRange,
@@ -21,9 +23,7 @@ from renyi.pld import (
     delta_bounds,
     poisson_sampled,
 )
-from renyi.pld._composed_loss import NodeMasses, Window
 from renyi.pld._composition import TiltedPart, compose
-from renyi.pld._spectrum import LowFrequencies, _largest_beyond, _Moments, low_frequencies
 
 
 def bumps(seed: int) -> list[TiltedPart]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from renyi._accounting import RenyiCurve
 from renyi._validation import float_above
 from renyi.accountants._base import Adjacency
-from renyi.accountants._samples import leaves
 from renyi.accountants._sampled_curves import curve_of
+from renyi.accountants._samples import leaves
 from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps, settled
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import (

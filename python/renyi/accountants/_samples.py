@@ -11,7 +11,6 @@ from renyi._pair import Pair
 from renyi.accountants._pairs import (
     NOTHING,
     REPLACE,
-    REVEALED,
     gaussian_pair,
     laplace_pair,
     moved,
