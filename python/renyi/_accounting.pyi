@@ -4,11 +4,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from renyi._pair import Pair
+
 CONVERSIONS: tuple[Literal["mironov", "balle", "asoodeh", "optimal"], ...]
 
 class RenyiCurve:
     @staticmethod
     def linear(rho: float, xi: float = 0.0) -> RenyiCurve: ...
+    @staticmethod
+    def of_pair(pair: Pair) -> RenyiCurve | None: ...
     @staticmethod
     def unbounded() -> RenyiCurve: ...
     @staticmethod

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 import mpmath as mp
+
 from renyi._pair import LossComposition, Pair
 
 Law = dict[object, mp.mpf]

@@ -1,4 +1,4 @@
-"""Dependencies point down: python, bindings, curve, mechanism and their like, loss, special, fp."""
+"""Dependencies point down: bindings, curve, transform, mechanism, pair and loss, special, fp."""
 
 import ast
 import re
@@ -14,11 +14,12 @@ FLOOR = {
     "fp": 0,
     "special": 1,
     "loss": 2,
+    "pair": 2,
     "mechanism": 3,
-    "transform": 3,
-    "curve": 4,
-    "iteration": 4,
-    "sgd": 4,
+    "transform": 4,
+    "curve": 5,
+    "iteration": 5,
+    "sgd": 5,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -138,6 +139,10 @@ def test_only_the_bindings_know_numpy_or_python():
         ("fp", '#include "renyi/special/elementary.hpp"', True),
         ("curve", '#include "renyi/sgd/noise.hpp"', True),
         ("curve", '#include "renyi/loss/gaussian.hpp"', False),
+        ("transform", '#include "renyi/pair/pair.hpp"', False),
+        ("pair", '#include "renyi/transform/lattice/lattice.hpp"', True),
+        ("pair", '#include "renyi/loss/gaussian.hpp"', True),
+        ("mechanism", '#include "renyi/transform/moment.hpp"', True),
         ("fp", "#include <Python.h>", True),
         ("fp", "#include <numpy/arrayobject.h>", True),
         ("fp", '#  include "certified.hpp"', True),

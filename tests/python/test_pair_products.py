@@ -6,6 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from pair_reference import bounds
+
 from renyi._pair import Pair
 
 EPSILONS = (0.0, 0.02, 0.3, 1.0)

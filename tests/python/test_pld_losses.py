@@ -7,9 +7,9 @@ import math
 
 import mpmath as mp
 import pytest
+from renyi.accountants._losses import is_mirrored, loss_of
 
 from renyi import pld
-from renyi.accountants._losses import is_mirrored, loss_of
 from renyi.accountants._pairs import replace_one_loss_of
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import (

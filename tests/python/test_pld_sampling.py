@@ -10,6 +10,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from renyi.pld._binomial import RELATIVE_ERROR, binomial_masses, likely_range
 
 from renyi.pld import (
     NOTHING,
@@ -29,7 +30,6 @@ from renyi.pld import (
     sampled_with_replacement,
     truncated_poisson_sampled,
 )
-from renyi.pld._binomial import RELATIVE_ERROR, binomial_masses, likely_range
 
 
 def fraction(value: Fraction) -> mp.mpf:

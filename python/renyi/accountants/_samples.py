@@ -11,7 +11,6 @@ from renyi._pair import Pair
 from renyi.accountants._pairs import (
     NOTHING,
     REPLACE,
-    REVEALED,
     gaussian_pair,
     laplace_pair,
     moved,
@@ -38,7 +37,14 @@ from renyi.mechanisms import (
 )
 from renyi.pld import Reversed
 
-__all__ = ["compiled_pair", "is_mirrored", "leaves", "step_pair"]
+__all__ = [
+    "NOT_REMOVAL",
+    "compiled_pair",
+    "covers_removal",
+    "is_mirrored",
+    "leaves",
+    "step_pair",
+]
 
 MOST_PRODUCTS = 10_000  # releases on one sample
 
@@ -114,7 +120,7 @@ def _(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
     if adjacency != REPLACE:
         pair = pair_of(base, adjacency, remove)
         return pair.sampled(rate) if remove else _turned(pair).sampled(rate).reversed()
-    if not _covers_removal(base):
+    if not covers_removal(base):
         raise UnsupportedMechanismError(mechanism, NOT_REMOVAL)
     removal = pair_of(base, "add_remove", True)
     return Pair.spliced(pair_of(base, adjacency, remove), rate, removal.sampled(rate))
@@ -133,7 +139,7 @@ def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     if size == population:
         return pair
     rate = min(math.nextafter(size / population, 1.0), 1.0)
-    attained = pair_of(base, "zero_out", True) if _covers_removal(base) else NOTHING
+    attained = pair_of(base, "zero_out", True) if covers_removal(base) else NOTHING
     return Pair.spliced(pair, rate, attained.sampled(math.nextafter(size / population, 0.0)))
 
 
@@ -167,7 +173,7 @@ def _(mechanism: TruncatedPoissonSampled, adjacency: str, remove: bool) -> Pair:
     if rate == 0.0:
         return NOTHING
     if adjacency == "add_remove":
-        if not _covers_removal(base):
+        if not covers_removal(base):
             raise UnsupportedMechanismError(mechanism, NOT_REMOVAL)
         pair = Pair.truncated_poisson_removal(
             pair_of(base, "add_remove", True), pair_of(base, REPLACE, True), rate, limit, population
@@ -220,12 +226,12 @@ def _mu_of(steps: list[tuple[SampledStep, int]]) -> float:
     return math.sqrt(total) / least * (1.0 + 2.0**-50)
 
 
-def _covers_removal(mechanism: Mechanism) -> bool:
+def covers_removal(mechanism: Mechanism) -> bool:
     """Whether the pair for replacing a record also dominates its removal."""
     if isinstance(mechanism, Composed):
-        return all(_covers_removal(part) for part, _ in mechanism.parts)
+        return all(covers_removal(part) for part, _ in mechanism.parts)
     if isinstance(mechanism, PoissonSampled):
-        return _covers_removal(mechanism.mechanism)
+        return covers_removal(mechanism.mechanism)
     return isinstance(
         mechanism,
         Gaussian

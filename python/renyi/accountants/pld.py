@@ -19,8 +19,8 @@ from renyi.accountants._direction import (
     worse_deltas,
     worse_epsilons,
 )
-from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._risk import CurveAccountant, DirectionName, Part
+from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._steps import SampledStep, gaussian_steps, settled
 from renyi.accountants._support import check_adjacency
 from renyi.mechanisms import Mechanism, ShuffledBatches

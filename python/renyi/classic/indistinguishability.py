@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from renyi._validation import delta_of, real_of
 from renyi.classic._rounding import above
 from renyi.pld import (
@@ -189,11 +191,11 @@ def loss_tail(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -> 
     >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at), 12) for at in (0.3, 0.41)]
     [0.6, 0.0]
     """
-    losses = discrete_pair(pair)
-    atoms = losses.atoms()
-    counted = atoms.loss + atoms.loss_error > real_of(epsilon, "epsilon", "a number")
-    mass = math.fsum(atoms.mass[counted]) + losses.infinite_mass
-    return min(above(mass), 1.0) if mass else 0.0
+    rows, infinite, _ = discrete_pair(pair)._pair.spans(np.empty(0))
+    _, _, loss, mass, _, mass_error, loss_error = rows.reshape(-1, 7).T
+    counted = loss + loss_error > real_of(epsilon, "epsilon", "a number")
+    total = math.fsum((mass * (1.0 + mass_error))[counted]) + infinite[1]
+    return min(above(total), 1.0) if total else 0.0
 
 
 def _pair(pair: Pair) -> PrivacyLossDistribution:

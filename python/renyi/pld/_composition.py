@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from renyi._pair import LossComposition
 from renyi._validation import count_of, delta_of, real_of, uses_of
 from renyi.pld._distribution import Part, PrivacyLossDistribution
-from renyi.pld._noise import Gaussian
 
 __all__ = ["MAX_POINTS", "Composition", "delta_bounds", "epsilon_bounds"]
 
@@ -22,7 +20,7 @@ class Composition:
     Parameters
     ----------
     parts : iterable of (PrivacyLossDistribution, int)
-        Pairs with their counts, 0 <= count <= 1e9. Gaussians are merged into one.
+        Pairs with their counts, 0 <= count <= 1e9.
     rtol : float
         Aim for the relative width of brackets of delta, in [1e-12, 1].
     max_points : int
@@ -57,7 +55,7 @@ class Composition:
         points = count_of(max_points, "max_points")
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
-        self._parts = merged_parts(parts)
+        self._parts = _distinct(parts)
         compiled = [(pair._pair, count) for pair, count in self._parts]
         self._composed = LossComposition(compiled, self._rtol, points)
 
@@ -89,15 +87,14 @@ class Composition:
         return self._composed.epsilon_bounds(delta_of(delta))
 
 
-def merged_parts(parts: Iterable[Part]) -> list[Part]:
-    """Return the distinct parts, Gaussians merged into one with its mu rounded up."""
+def _distinct(parts: Iterable[Part]) -> list[Part]:
+    """Return the distinct parts with their counts, those that are used at all."""
     allowed = "an iterable of (PrivacyLossDistribution, count) pairs"
     try:
         items = list(parts)
     except TypeError:
         raise TypeError(f"parts must be {allowed}, got {parts!r}") from None
     counts: dict[PrivacyLossDistribution, int] = {}
-    squares: list[float] = []
     for item in items:
         pair: object = item
         if not (

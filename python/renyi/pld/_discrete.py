@@ -1,4 +1,4 @@
-"""Losses of finitely many values: discrete pairs, randomized response, (ε, δ) pairs, noise on integers."""
+"""Losses of finitely many values: discrete pairs, randomized response, noise on integers."""
 
 from __future__ import annotations
 

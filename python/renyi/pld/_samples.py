@@ -15,6 +15,7 @@ __all__ = [
     "sampled_gaussian",
 ]
 
+
 @dataclass(frozen=True, slots=True)
 class PoissonSampled(PrivacyLossDistribution):
     """The record takes part with probability ``sample_rate``: ((1-q) Q + q P, Q).
@@ -80,4 +81,5 @@ def sampled_gaussian(
     sample_rate: float, sigma: float, direction: str = "remove"
 ) -> PrivacyLossDistribution:
     """Return the Poisson-sampled Gaussian in one direction, see ``poisson_sampled``."""
-    return poisson_sampled(Gaussian(1.0 / within(sigma, "sigma", 0.0, 1e6, above=True)), sample_rate, direction)
+    mu = 1.0 / within(sigma, "sigma", 0.0, 1e6, above=True)
+    return poisson_sampled(Gaussian(mu), sample_rate, direction)

@@ -67,7 +67,7 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
                 f"parts must be of at most {_MAX_VERTICES} composed losses, got {length}"
             )
         p, q = (
-            np.convolve(total, _self_convolved(np.bincount(places, weights), count))
+            np.convolve(total, _self_convolved(_at_nodes(places, weights), count))
             for total, weights in ((p, masses), (q, others))
         )
     # Reject Q from the largest loss downward. Outcomes of P alone are missing from p, so that beta
@@ -156,6 +156,10 @@ def _beta(composition: Composition, alpha: float) -> float:
             at_b = bound(b)
         best = max(best, at_a, at_b)
     return best
+
+
+def _at_nodes(places: npt.NDArray[np.intp], weights: Array) -> Array:
+    return np.asarray(np.bincount(places, weights), dtype=np.float64)
 
 
 def _self_convolved(masses: Array, count: int) -> Array:
