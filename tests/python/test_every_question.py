@@ -175,3 +175,13 @@ def test_odds_beyond_the_range_of_exponentials():
     low, high = composed((q, sigma, count)).get_delta_bounds(mean, direction="remove")
     assert low <= high <= low * (1 + 1e-6)
     assert low == pytest.approx(0.5, abs=1e-4)
+
+
+def test_moments_below_the_range_of_doubles():
+    """A split sum placed far from the answer: what it bounds must not vanish."""
+    ledger = composed((4.91401230727173e-05, 0.8563946802072303, 5))
+    delta = 9.456018577793706e-283
+    low, high = ledger.get_epsilon_bounds(delta)
+    assert low <= high
+    assert ledger.get_delta_bounds(high * (1 - 1e-9))[1] >= delta
+    assert ledger.get_delta_bounds(low * (1 + 1e-9))[0] <= delta

@@ -80,9 +80,12 @@ double log_moment_above(const WindowedLaw& law, double tilt) {
 
 // The same for one step of the kind and others of any, whose expectations are at least 1.
 double log_one_above(const std::vector<double>& counts, const std::vector<WindowedLaw>& laws, double tilt) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < laws.size(); ++i) sum += counts[i] * std::exp(log_moment_above(laws[i], tilt));
-    return std::log(sum) + 1e-12;
+    double result = -kInfinity;  // the moments may be below the range of doubles
+    for (std::size_t i = 0; i < laws.size(); ++i) {
+        const double here = std::log(counts[i]) + log_moment_above(laws[i], tilt), top = std::max(result, here);
+        if (top > -kInfinity) result = top + std::log1p(std::exp(std::min(result, here) - top));
+    }
+    return result > -kInfinity ? result + 1e-12 * (1.0 + std::fabs(result)) : result;
 }
 
 }  // namespace
