@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
@@ -13,6 +14,7 @@ namespace renyi {
 namespace {
 
 constexpr double kFirstTilt = 1e-6, kLastTilt = 1e29;
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 constexpr int kTurns = 60;
 constexpr double kUnseen = 40.0, kLeastLogDelta = -760.0;
 
@@ -59,7 +61,8 @@ double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double least = golden_section(kFirstTilt, kLastTilt, kTurns, [&](double t) {
         return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
     });
-    const double chernoff = std::exp(least) * (1.0 + 1e-12) + rest + kSmallestNormal;
+    // Below the normal numbers the exponential and what is left out are right to one of the smallest double each.
+    const double chernoff = std::exp(least) * (1.0 + 1e-12) + rest + 3.0 * kSmallest;
     return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
 }
 
