@@ -163,7 +163,6 @@ cdef extern from * nogil:
     PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
     PairPointer skellam_noise "renyi::skellam_noise"(double variance, int shift)
     PairPointer staircase_noise "renyi::staircase_noise"(double epsilon, double gamma)
-    PairPointer make_atoms "make_pair<renyi::AtomsPair>"(Spans atoms, cbool symmetric)
     PairPointer make_reversed "make_pair<renyi::ReversedPair>"(PairPointer base)
     PairPointer make_sampled "make_pair<renyi::PoissonSampledPair>"(PairPointer base, double rate)
     PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
@@ -204,17 +203,6 @@ cdef class Pair:
 
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
-
-    @staticmethod
-    def atoms(rows, infinite, null, bint symmetric):
-        """Atoms (loss, p, q, mass error, loss error); bounds of the masses where Q or P vanishes."""
-        cdef Spans found
-        for loss, p, q, mass_error, loss_error in rows:
-            found.spans.push_back(Span(loss, loss, loss, p, q, mass_error, loss_error))
-        found.infinite = Bracket(infinite[0], infinite[1])
-        found.null = Bracket(null[0], null[1])
-        found.unbounded_above = found.unbounded_below = False
-        return wrapped(make_atoms(found, symmetric))
 
     @staticmethod
     def gaussian(double mu):
