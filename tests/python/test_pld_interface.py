@@ -18,7 +18,6 @@ from renyi.pld import (
     Laplace,
     PoissonSampled,
     RandomizedResponse,
-    ReplaceOneSampledGaussian,
     Reversed,
     beta_lower,
     delta_bounds,
@@ -34,7 +33,7 @@ def test_numbers_outside_their_domain(bad: float) -> None:
     for name, build in {
         "mu": lambda: Gaussian(bad),
         "scale": lambda: Laplace(bad),
-        "sigma": lambda: ReplaceOneSampledGaussian(0.1, bad),
+        "sigma": lambda: sampled_gaussian(0.1, bad),
         "p": lambda: RandomizedResponse(bad),
     }.items():
         with pytest.raises(ValueError, match=f"^{name} must be "):
@@ -101,7 +100,10 @@ def test_gaussians_merge_and_equal_parts_add_up() -> None:
     composition = Composition(
         [(Gaussian(3.0), 1), (Laplace(1.0), 2), (Gaussian(4.0), 1), (Laplace(1.0), 1)]
     )
-    assert composition.parts == ((Laplace(1.0), 3), (Gaussian(5.0), 1))
+    assert composition.parts == ((Gaussian(3.0), 1), (Laplace(1.0), 3), (Gaussian(4.0), 1))
+    merged = Composition([(Gaussian(5.0), 1), (Laplace(1.0), 3)])
+    assert composition.delta_bounds(9.0) == pytest.approx(merged.delta_bounds(9.0), rel=1e-12)
+    assert Composition([(Laplace(1.0), 0)]).parts == ()
 
 
 def test_tradeoff_of_randomized_response() -> None:
