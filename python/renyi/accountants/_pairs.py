@@ -73,6 +73,8 @@ def moved(adjacency: str) -> int:
 
 def gaussian_pair(mu: float) -> Pair:
     """Return (N(mu, 1), N(0, 1)), mu in [0, inf]."""
+    if mu == math.inf:
+        return REVEALED
     if mu > LARGEST_MU:
         return Pair.bracketed(REVEALED, Pair.gaussian(0.2 * LARGEST_MU))
     if mu == 0.0:
@@ -82,6 +84,8 @@ def gaussian_pair(mu: float) -> Pair:
 
 def laplace_pair(scale: float) -> Pair:
     """Return the pair of Laplace noise of this scale over the shift, scale in [0, inf]."""
+    if scale == 0.0:
+        return REVEALED
     if scale < 1.0 / LARGEST_LOSS:
         return Pair.bracketed(REVEALED, Pair.laplace(1.0 / LARGEST_LOSS))
     if scale == math.inf:
@@ -121,6 +125,8 @@ def _(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
     G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way.
     """
     scale = mechanism.noise_multiplier / moved(adjacency)
+    if scale == 0.0:
+        return REVEALED
     if scale < 0.1:
         return Pair.bracketed(REVEALED, NOTHING)
     if scale == math.inf:

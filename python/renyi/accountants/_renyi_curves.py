@@ -154,7 +154,10 @@ def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
-    return RenyiCurve.randomized_response(mechanism.p, mechanism.choices)
+    p, choices = mechanism.p, mechanism.choices
+    if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
+        return curve_of_pairs(mechanism, adjacency)  # all or nothing is revealed
+    return RenyiCurve.randomized_response(p, choices)
 
 
 @curve_of.register

@@ -56,15 +56,16 @@ def _(mechanism: PoissonSampled, adjacency: Adjacency) -> RenyiCurve:
         return _sampled(base, rate, adjacency)
     if not covers_removal(base):
         raise UnsupportedMechanismError(mechanism, NOT_REMOVAL)
-    known = _of_pairs(mechanism, adjacency)
-    return _both_orders(base, rate) if known is None else known
+    return _of_pairs(mechanism, adjacency) or _both_orders(base, rate)
 
 
 def _of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:
+    """Return the curve of the pairs of a sample, never above the bounds by the curve inside."""
     try:
-        return curve_of_pairs(mechanism, adjacency)
+        curve = curve_of_pairs(mechanism, adjacency)
     except UnsupportedMechanismError:
         return None
+    return None if curve.is_unbounded else curve
 
 
 def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
@@ -82,11 +83,10 @@ def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
     if needs_no_factor(base):
         return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
-    bound = curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
-    if adjacency == "replace_one":
-        return bound
-    known = _of_pairs(PoissonSampled(base, rate), adjacency)
-    return bound if known is None else known.smaller(bound)
+    known = None
+    if adjacency != "replace_one":
+        known = _of_pairs(PoissonSampled(base, rate), adjacency)
+    return known or curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
 
 
 def _pair_of(mechanism: Mechanism) -> RenyiCurve | None:
@@ -125,9 +125,9 @@ def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
     if innermost.replacement:
         return curve_of_pairs(mechanism, adjacency)
     rate = innermost.sample_size / mechanism.population
-    bound = fixed_size_curve(innermost.mechanism, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
     known = None if needs_no_factor(innermost.mechanism) else _of_pairs(mechanism, adjacency)
-    return bound if known is None else known.smaller(bound)
+    rate = math.nextafter(rate, 1.0) if rate < 1.0 else 1.0
+    return known or fixed_size_curve(innermost.mechanism, rate)
 
 
 def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:

@@ -75,8 +75,12 @@ def compiled_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
 
 def is_mirrored(mechanism: Mechanism, adjacency: str) -> bool:
     """Whether one use loses as much in the one direction as in the other, by the pairs known."""
-    sides = (compiled_pair(mechanism, adjacency, side) for side in (True, False))
-    return not _is_lopsided(mechanism) and all(pair.symmetric for pair in sides)
+    if adjacency == REPLACE:
+        return _holds_in_both_orders(mechanism)
+    if isinstance(mechanism, Gumbel):
+        return True  # one pair above both signs of the shift
+    one, other = (compiled_pair(mechanism, adjacency, side) for side in (True, False))
+    return one is other or (one.symmetric and other.symmetric and not _is_lopsided(mechanism))
 
 
 def step_pair(step: SampledStep, adjacency: str, remove: bool) -> Pair:
@@ -114,6 +118,8 @@ def _(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
     base, rate = collapsed(mechanism)
     if rate == 0.0:
         return NOTHING
+    if rate == 1.0:
+        return pair_of(base, adjacency, remove)
     steps = gaussian_steps(mechanism)
     if steps is not None and len(steps) == 1 and steps[0][1] == 1:
         return step_pair(steps[0][0], adjacency, remove)
@@ -132,7 +138,7 @@ def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     if mechanism.replacement:
         return _with_replacement(mechanism, adjacency)
     pair = pair_of(base, adjacency, remove)
-    if not pair.symmetric:
+    if not _holds_in_both_orders(base):
         raise UnsupportedMechanismError(
             mechanism, "two samples may come in either order, and the pair inside has only one"
         )
@@ -199,6 +205,17 @@ def _(mechanism: ShuffledBatches, adjacency: str, remove: bool) -> Pair:
 
 def _turned(pair: Pair) -> Pair:
     return pair if pair.symmetric else pair.reversed()
+
+
+def _holds_in_both_orders(mechanism: Mechanism) -> bool:
+    """Whether a pair for replacing a record dominates both orders of the two neighbours.
+
+    It does but for losses of a user's own that differ between the directions.
+    """
+    if isinstance(mechanism, PrivacyLoss):
+        one, other = mechanism.loss(True)._pair, mechanism.loss(False)._pair
+        return one is other or (one.symmetric and other.symmetric and not _is_lopsided(mechanism))
+    return all(_holds_in_both_orders(inner) for inner in mechanism._inner())
 
 
 def _is_lopsided(mechanism: Mechanism) -> bool:

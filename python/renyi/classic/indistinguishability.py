@@ -191,11 +191,15 @@ def loss_tail(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -> 
     >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at), 12) for at in (0.3, 0.41)]
     [0.6, 0.0]
     """
-    rows, infinite, _ = discrete_pair(pair)._pair.spans(np.empty(0))
-    _, _, loss, mass, _, mass_error, loss_error = rows.reshape(-1, 7).T
-    counted = loss + loss_error > real_of(epsilon, "epsilon", "a number")
-    total = math.fsum((mass * (1.0 + mass_error))[counted]) + infinite[1]
-    return min(above(total), 1.0) if total else 0.0
+    checked = discrete_pair(pair)
+    p, q = np.array(checked.p), np.array(checked.q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_p, of_q = np.log(p), np.log(q)
+        # Logarithms are right to an ulp or two of themselves, their difference to half an ulp.
+        largest = of_p - of_q + 2.0**-50 * (np.abs(of_p) + np.abs(of_q))
+    counted = (q == 0.0) | (largest > real_of(epsilon, "epsilon", "a number"))
+    mass = math.fsum(p[counted])
+    return min(above(mass), 1.0) if mass else 0.0
 
 
 def _pair(pair: Pair) -> PrivacyLossDistribution:

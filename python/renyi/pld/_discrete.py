@@ -56,10 +56,10 @@ class RandomizedResponse(PrivacyLossDistribution):
     Parameters
     ----------
     p : float
-        Probability of the true answer, in (0, 1), not 1/choices. With probability r of a uniform
-        answer and the truth otherwise, p = 1 - r + r/choices.
+        Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
+        probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
     choices : int
-        Number of answers, at least 2.
+        Number of answers, at least 1; a single one is always given.
 
     Examples
     --------
@@ -71,12 +71,8 @@ class RandomizedResponse(PrivacyLossDistribution):
     choices: int = 2
 
     def __post_init__(self) -> None:
-        p = probability_of(self.p, "p")
-        choices = integer_of(self.choices, "choices", 2)
-        if not 0.0 < p < 1.0 or p * choices == 1.0:
-            raise ValueError(f"p must be a number in (0, 1) other than 1/choices, got {self.p!r}")
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "choices", choices)
+        object.__setattr__(self, "p", probability_of(self.p, "p"))
+        object.__setattr__(self, "choices", integer_of(self.choices, "choices", 1))
 
     def _build(self) -> Pair:
         return Pair.randomized_response(self.p, self.choices)

@@ -131,8 +131,8 @@ class Gumbel(PrivacyLossDistribution):
 
     Examples
     --------
-    >>> Gumbel(2.0).support
-    (-inf, 0.5)
+    >>> Gumbel(2.0).support[1]
+    0.5
     """
 
     scale: float
@@ -168,7 +168,8 @@ class StudentT(PrivacyLossDistribution):
 
     Examples
     --------
-    >>> StudentT(3.0, 2.0).support[1] == 4.0 * math.asinh(0.25 / math.sqrt(3.0))
+    >>> largest = 4.0 * math.asinh(0.25 / math.sqrt(3.0))
+    >>> 0.0 <= StudentT(3.0, 2.0).support[1] - largest < 1e-14
     True
     """
 
