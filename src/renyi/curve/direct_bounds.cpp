@@ -12,6 +12,7 @@ namespace renyi {
 namespace {
 
 constexpr double kManySeen = 50.0;
+constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
 
 }  // namespace
 
@@ -53,7 +54,8 @@ Bracket DirectBounds::epsilon(double delta) {
 
 bool DirectBounds::has_many_seen() const noexcept {
     double seen = 0.0;
-    for (const SampledStep& s : c_.steps) seen += s.q * s.count;
+    for (const SampledStep& s : c_.steps)
+        if (s.sigma < kLittleNoise) seen += s.q * s.count;
     return seen > kManySeen;
 }
 

@@ -21,7 +21,8 @@ constexpr double kNarrow = 1e-11;  // relative width at which a contour placed f
 constexpr double kServes = 1e-10;  // the same of a split sum
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
-constexpr int kMostPlacements = 6;
+constexpr int kMostPlacements = 6, kMostMoves = 2;
+constexpr double kMove = 0.94;
 constexpr std::size_t kMostKept = 64;  // split sums: about a megabyte each
 constexpr double kFar = 0.4;           // relative distance at which a line may serve where it did not serve before
 constexpr double kNear = 0.1;          // relative distance of an epsilon from that a split sum was placed for
@@ -163,20 +164,26 @@ Bracket CurveSolver::split_delta(double epsilon) {
 Bracket CurveSolver::split_epsilon(double delta) {
     double low = 0.0, high = kInfinity, epsilon = last_ > 0.0 ? last_ : guess_epsilon(c_, pair_, delta);
     Bracket best{-kInfinity, kInfinity};
+    int moves = 0;  // off an epsilon for which the windows fall badly
     for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
         const SplitSum& split = place_split(epsilon, std::log(delta));
         const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
             const double middle = 0.5 * (found.lower + found.upper);
-            if (std::fabs(middle - epsilon) < kNear * epsilon || narrow(best, 1e-12)) break;
-            epsilon = middle;
+            const bool near = std::fabs(middle - epsilon) < kNear * epsilon;
+            if (narrow(best, near ? kUseful : 1e-12) || (near && ++moves > kMostMoves)) break;
+            epsilon = near ? kMove * epsilon : middle;
             continue;
         }
         const Bracket here = split.delta(epsilon);
         if (here.lower > delta) low = epsilon;
         if (here.upper < delta) high = epsilon;
-        if (low != epsilon && high != epsilon) break;
+        if (low != epsilon && high != epsilon) {
+            if (++moves > kMostMoves) break;
+            epsilon *= kMove;
+            continue;
+        }
         epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : std::sqrt(low * high);
         best = common(best, {low > 0.0 ? low : -kInfinity, high});
     }
