@@ -12,6 +12,7 @@ namespace renyi::lattice {
 
 namespace {
 
+constexpr std::int64_t kMostOfTwoSided = 1 << 16;  // nodes, where no number of them brings both sides together
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
@@ -42,6 +43,7 @@ LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol
       reached_(-merged_.drift) {
     InfiniteMass least, most;
     for (const LossPart& part : merged_.parts) {
+        if (part.pair->two_sided()) max_points_ = std::min(max_points_, kMostOfTwoSided);
         outlines_.push_back(outline_of(*part.pair));
         const LossOutline& outline = outlines_.back();
         const double count = static_cast<double>(part.count);
