@@ -49,7 +49,7 @@ SMALLEST = 1e-12  # a loss below is accounted as this from above, as none from b
 
 NO_LARGEST_SHIFT = (
     "of the integer vectors that a record may add none is known to dominate the others; "
-    "RDPAccountant takes it, on Poisson samples for adding, removing or zeroing out a record"
+    "RDPAccountant takes it"
 )
 BY_RENYI_ONLY = "it is known by its Rényi divergences only, RDPAccountant takes it"
 
