@@ -9,8 +9,9 @@ namespace renyi {
 
 namespace {
 
-constexpr double kNarrow = 1e-3;  // relative to losses and distances from the largest
-constexpr double kRough = 64.0;   // parts of the range from which the spread is read
+constexpr double kNarrow = 1e-3;    // relative to losses and distances from the largest
+constexpr double kKnown = 0x1p-20;  // relative error of a mass
+constexpr double kRough = 64.0;     // parts of the range from which the spread is read
 
 class PartsOfRange final : public Fineness {
 public:
@@ -40,15 +41,17 @@ struct Extent {
 
 Extent extent_of(const Spans& spans) noexcept {
     Extent extent;
-    double square = 0.0;
+    double square = 0.0, divergence = 0.0;
     for (const Span& s : spans.spans) {
         if (s.p == 0.0 && s.q == 0.0) continue;
         extent.lowest = std::min(extent.lowest, s.low);
         if (s.p > 0.0) extent.largest = std::max(extent.largest, s.high);
         const double loss = std::max(std::fabs(s.low), std::fabs(s.high));
         square += std::min(s.p, s.q) * loss * loss;
+        divergence += divergence_term({s.mean, s.p, s.q});
     }
-    extent.spread = std::sqrt(square);
+    // A - 1 >= (alpha - 1) KL, and small losses move it by (alpha - 1) sum |p - q| e <= 2 (alpha - 1) KL^(1/2) e.
+    extent.spread = std::max(std::sqrt(square), std::sqrt(std::min(divergence, 1.0)));
     return extent;
 }
 
@@ -62,8 +65,13 @@ PairMoment::PairMoment(const Pair& pair) {
     const Spans found = pair.spans(Side::upper, NarrowSpans(rough.spread, whole.largest));
     bounded_ = !found.unbounded_above && found.infinite.upper <= 4.0 * kNegligible;
     if (!bounded_) return;
-    for (const Span& s : found.spans) {
+    for (Span s : found.spans) {
         if (s.p == 0.0 && s.q == 0.0) continue;
+        if (s.mass_error > kKnown) {  // next to nothing: as much as it may be
+            s.p *= 1.0 + s.mass_error;
+            s.q *= 1.0 + s.mass_error;
+            s.mass_error = 0.0;
+        }
         error_ = std::max(error_, s.mass_error);
         loss_error_ = std::max(loss_error_, s.loss_error);
         small_loss_error_ = std::max(small_loss_error_, s.loss_error / std::max(std::fabs(s.mean), rough.spread));

@@ -72,6 +72,18 @@ CurvePointer curve_of_both_orders(const PairPointer& pair) {
     return std::make_shared<const ShownChoice>(std::vector<WeightedPart>{{1.0, one}, {1.0, other}});
 }
 
+// The reverse of what is made of several pairs, of their reverses.
+CurvePointer curve_of_reverse(const PairPointer& pair) {
+    const auto turned = [](const PairPointer& part) { return std::make_shared<const ReversedPair>(part); };
+    if (const auto* reversed = dynamic_cast<const ReversedPair*>(pair.get())) return curve_of(reversed->base());
+    if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return curve_of(turned(known->upper()));
+    const auto* choice = dynamic_cast<const MixedPair*>(pair.get());
+    if (!choice) return nullptr;
+    std::vector<WeightedPair> parts;
+    for (const WeightedPair& part : choice->parts()) parts.push_back({part.weight, turned(part.pair)});
+    return curve_of_choice(MixedPair(std::move(parts)));
+}
+
 }  // namespace
 
 CurvePointer curve_of(const PairPointer& pair) {
@@ -81,6 +93,8 @@ CurvePointer curve_of(const PairPointer& pair) {
         return std::make_shared<const GaussianMixtureMoment>(std::move(mixtures->p), std::move(mixtures->q));
     if (const auto* choice = dynamic_cast<const MixedPair*>(pair.get())) return curve_of_choice(*choice);
     if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return curve_of(known->upper());
+    if (const auto* reversed = dynamic_cast<const ReversedPair*>(pair.get()))
+        if (CurvePointer found = curve_of_reverse(reversed->base())) return found;
     const Spans rough = pair->spans(Side::upper, Coarse{});
     if (rough.infinite.upper > 4.0 * kNegligible) return std::make_shared<const UnboundedCurve>();
     if (rough.unbounded_above) {

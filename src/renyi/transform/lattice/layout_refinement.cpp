@@ -8,7 +8,7 @@ namespace renyi::lattice {
 namespace {
 
 constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged,
-constexpr double kTwoSided = 0x1p12;          // where a part is known by two pairs only
+constexpr double kTwoSided = 0x1p14;          // where a part is known by two pairs only
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
 constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
 

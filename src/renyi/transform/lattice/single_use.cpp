@@ -11,7 +11,8 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr double kNextTo = 0x1p-24;  // relative to a loss
+constexpr double kBeside = 0x1p-16;  // of a span: a cut as near to an end is met only after others
+constexpr double kNextTo = 0x1p-12;  // relative to a loss; far more than a cut of a wide span may miss
 
 // Cuts at equally spaced losses alone, unless they are as good as an end.
 class At final : public Fineness {
@@ -26,7 +27,8 @@ public:
         const double from = std::max(std::floor((low + least_ - first_) / step_) + 1.0, 0.0);
         const double to = std::min(std::ceil((high - least_ - first_) / step_) - 1.0, steps_);
         const double middle = first_ + step_ * std::floor(0.5 * (from + to));
-        return from <= to && low < middle && middle < high ? middle : kFine;
+        if (!(from <= to && low < middle && middle < high)) return kFine;
+        return std::min(middle - low, high - middle) < kBeside * (high - low) ? kAnywhere : middle;
     }
 
 private:
