@@ -13,7 +13,7 @@
 #include "renyi/pair/gaussian.hpp"
 #include "renyi/pair/reversed.hpp"
 #include "renyi/pair/sampled.hpp"
-#include "renyi/transform/single_use.hpp"
+#include "renyi/transform/lattice/single_use.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;
