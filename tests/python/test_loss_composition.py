@@ -77,6 +77,26 @@ def test_failing_transform(monkeypatch: pytest.MonkeyPatch) -> None:
     assert composition.delta_bounds(0.5) == expected.delta_bounds(0.5)
 
 
+def test_equal_pairs_are_one() -> None:
+    def made() -> list[Pair]:
+        laplace = Pair.laplace(2.0)
+        return [
+            laplace,
+            discrete([0.75, 0.25], [0.25, 0.75]),
+            laplace.sampled(0.1).reversed(),
+            Pair.mixed([0.5, 0.25], [laplace, Pair.gaussian(1.0)]),
+            Pair.product([(laplace, 2), (Pair.gaussian(1.0), 1)]),
+        ]
+
+    first, other = made(), made()
+    assert all(one is same for one, same in zip(first, other, strict=True))
+    assert len(set(first)) == len(first)
+    assert Pair.laplace(2.0).reversed() is Pair.laplace(2.0)  # its own reverse
+    apart = LossComposition([(pair, 3) for pair in first + other], 1e-3, POINTS)
+    together = LossComposition([(pair, 6) for pair in first], 1e-3, POINTS)
+    assert apart.delta_bounds(0.5) == together.delta_bounds(0.5)
+
+
 def test_threads() -> None:
     composition = LossComposition([(Pair.laplace(1.0).sampled(0.1), 200)], 1e-4, 2**16)
     epsilons = [0.5 + 0.25 * i for i in range(12)]

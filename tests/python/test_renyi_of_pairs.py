@@ -65,6 +65,44 @@ def test_random_sensitivities() -> None:
             assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-9"))
 
 
+@pytest.mark.parametrize("mu", [3.0, 30.0, 100.0, 1e6])
+@pytest.mark.parametrize("rate", [0.3, 1e-3])
+def test_mixtures_far_apart(mu: float, rate: float) -> None:
+    sampled = pld.PoissonSampled(pld.Gaussian(mu), rate)
+    remove, add = (
+        RDPAccountant().compose(PrivacyLoss(pair, pair)).get_rdp(ORDERS)
+        for pair in (sampled, pld.Reversed(sampled))
+    )
+    with mp.workdps(30):
+        q = mp.mpf(rate)
+        for order, of_removal, of_addition in zip(ORDERS, remove, add, strict=True):
+            a = mp.mpf(order)
+            # One term of the mixture alone, below the sum; without the other, above it.
+            least = (a * mp.log(q) + a * (a - 1) * mp.mpf(mu) ** 2 / 2) / (a - 1)
+            assert least <= of_removal
+            assert of_removal <= (a * mp.mpf(mu) ** 2 / 2) * (1 + mp.mpf("1e-12"))
+            most = -mp.log(1 - q)
+            assert of_addition <= most * (1 + mp.mpf("1e-9"))
+            if mu >= 30.0:  # the components do not overlap
+                assert of_addition >= most * (1 - mp.mpf("1e-9"))
+
+
+def test_draws_with_replacement() -> None:
+    # Twice of two draws is the worst of what a record may appear: below one that always does.
+    found = rdp_of(FixedSizeSampled(Gaussian(1.0), 2, 10, True), "replace_one")
+    once = rdp_of(FixedSizeSampled(Gaussian(1.0), 1, 10, True), "replace_one")
+    always = rdp_of(Gaussian(0.5), "replace_one")
+    fixed = rdp_of(FixedSizeSampled(Gaussian(1.0), 1, 10), "replace_one")
+    for value, one, most, other in zip(found, once, always, fixed, strict=True):
+        assert 0.0 < one < value < most
+        assert one <= other * (1.0 + 1e-9)
+    accountant = RDPAccountant(adjacency="replace_one").compose(
+        FixedSizeSampled(Gaussian(3.0), 2, 10, True), 5
+    )
+    exact = PLDAccountant("replace_one").compose(FixedSizeSampled(Gaussian(3.0), 2, 10, True), 5)
+    assert exact.get_epsilon_bounds(1e-5)[0] <= accountant.get_epsilon(1e-5)
+
+
 def test_losses_of_ones_own() -> None:
     p, q = (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)
     for rate in (1.0, 0.25):

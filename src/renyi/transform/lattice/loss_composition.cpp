@@ -19,6 +19,7 @@ constexpr double kPoor = 0.01;    // relative width beyond which lattices are ma
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kRough = 1e-3;   // relative width of each side
 constexpr double kApart = 0.05;   // relative distance of the sides beside which it is little
+constexpr double kSeen = 1e-3;
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
@@ -34,6 +35,26 @@ std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side)
         found.push_back({known ? found[static_cast<std::size_t>(same)].pair : one_side(part.pair, side), part.count});
     }
     return found;
+}
+
+// The same number of nodes on the losses that are likely enough to be seen beside delta, about.
+LossLayout seen_at(const LossLayout& layout, double delta) {
+    const OwnedLaws laws = layout.laws(Side::upper);
+    std::vector<LossRange> ranges;
+    double widest = 0.0, before = 0.0;
+    for (std::size_t i = 0; i < laws.laws.size(); ++i) {
+        const NodeLaw& law = laws.laws[i];
+        const LossRange old = layout.ranges()[i];
+        const double least = kSeen * delta / law.count;
+        const auto above = std::ranges::partition_point(law.above, [&](double mass) { return mass > least; });
+        const auto end = std::max<std::size_t>(static_cast<std::size_t>(above - law.above.begin()), 1);
+        const double high = end < law.losses.size() ? law.losses[end] : old.high;
+        ranges.push_back({std::max(old.low, -std::fabs(high)), std::min(old.high, high)});
+        widest = std::max(widest, ranges.back().high - ranges.back().low);
+        before = std::max(before, old.high - old.low);
+    }
+    const bool shorter = 0.0 < widest && widest < 0.125 * before && !layout.exact();
+    return shorter ? layout.with_step(layout.step() * (widest / before), ranges) : layout;
 }
 
 bool is_found(Bracket b) noexcept { return b.upper - b.lower < kInfinity; }
@@ -222,7 +243,7 @@ const LossLayout& LossComposition::coarse_layout() {
 
 // About epsilon(delta), from the coarse lattices: Newton's method, as the tilt is -d log delta/d epsilon, about.
 double LossComposition::guess(double delta) {
-    const OwnedLaws laws = coarse_layout().laws(Side::upper);
+    const OwnedLaws laws = seen_at(coarse_layout(), delta).laws(Side::upper);
     double high = 0.0;
     for (const NodeLaw& law : laws.laws) high += law.count * (law.size() > 0 ? law.losses.back() : 0.0);
     double low = std::min(std::log1p(-delta), high);
