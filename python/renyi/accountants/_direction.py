@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable
 
@@ -30,18 +29,14 @@ class DirectionCurve:
         Where Gaussian and Poisson-sampled Gaussian steps are all there is.
     lattice : callable, optional
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
-    largest_loss : float
-        What no loss exceeds.
     """
 
     def __init__(
         self,
         sampled: SampledGaussianQuestions | None,
         lattice: Lattice | None,
-        largest_loss: float,
     ) -> None:
         self._sampled, self._lattice = sampled, lattice
-        self._largest_loss = largest_loss
 
     def is_enough(self, epsilon: float, delta: float) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
@@ -68,19 +63,16 @@ class DirectionCurve:
         """Return lower and upper ends, of shape (2, n)."""
         if self._sampled is None:
             return _each(self._epsilon_by_lattice, deltas)
-        result = np.zeros((2, deltas.size))
-        inside = (deltas > 0.0) & (deltas < 1.0)
-        result[:, inside] = _answer(self._sampled.epsilon_into, deltas, known, inside)
-        result[:, deltas == 0.0] = self._largest_loss
+        result: Array = np.empty((2, deltas.size))
+        self._sampled.epsilon_into(deltas, result, known)
         return self._narrowed(result, deltas, self._epsilon_by_lattice)
 
     def delta_brackets(self, epsilons: Array, known: Array | None = None) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         if self._sampled is None:
             return _each(self._delta_by_lattice, epsilons)
-        result = np.zeros((2, epsilons.size))
-        finite = epsilons < math.inf
-        result[:, finite] = _answer(self._sampled.delta_into, epsilons, known, finite)
+        result: Array = np.empty((2, epsilons.size))
+        self._sampled.delta_into(epsilons, result, known)
         return self._narrowed(result, epsilons, self._delta_by_lattice)
 
     def _narrowed(
@@ -132,19 +124,3 @@ def worse_epsilons(curves: Iterable[DirectionCurve], deltas: Array) -> Array:
 
 def _each(bracket: Callable[[float], Bracket], values: Array) -> Array:
     return np.array([bracket(value) for value in values.tolist()]).reshape(-1, 2).T
-
-
-def _answer(
-    query: Callable[[Array, Array, Array | None], None],
-    values: Array,
-    known: Array | None,
-    chosen: npt.NDArray[np.bool_],
-) -> Array:
-    """Return the brackets of the chosen values, asked in ascending order: neighbours share work."""
-    index = np.flatnonzero(chosen)
-    order = index[np.argsort(values[index], kind="stable")]
-    out: Array = np.empty((2, index.size))
-    query(values[order], out, None if known is None else known[order])
-    result: Array = np.empty((2, values.size))
-    result[:, order] = out
-    return result[:, index]

@@ -24,8 +24,6 @@ constexpr double kRoom = 4.0 * kUnitRoundoff;
 
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
 
-Bracket common(Bracket a, Bracket b) noexcept { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
-
 // Pairs that are used several times stay one pair.
 std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side) {
     std::vector<LossPart> found;
