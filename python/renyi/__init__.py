@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import renyi.divergences as divergences
     import renyi.iteration as iteration
     import renyi.pld as pld
+    import renyi.papers as papers
     import renyi.plot as plot
     import renyi.reference as reference
     import renyi.sgd as sgd
@@ -75,6 +76,7 @@ _SUBMODULES = frozenset(
         "divergences",
         "iteration",
         "pld",
+        "papers",
         "plot",
         "reference",
         "sgd",
@@ -163,6 +165,7 @@ __all__ = [
     "get_include",
     "iteration",
     "pld",
+    "papers",
     "plot",
     "reference",
     "sgd",
