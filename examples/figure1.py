@@ -127,7 +127,7 @@ def draw(path: str) -> None:
     right.set(
         xlabel=r"order $\alpha$",
         ylabel=r"Rényi-DP $\varepsilon(\alpha)$",
-        title=rf"$\sigma={RIGHT_SIGMA:g}$, $q={RIGHT_RATE:g}$ (chosen: theorem to 14.3, formula to 147)",
+        title=rf"$\sigma={RIGHT_SIGMA:g}$, $q={RIGHT_RATE:g}$ (our choice: see the page)",
         ylim=(float(exact.min()), 10.0),
     )
     right.legend()

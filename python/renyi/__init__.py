@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import renyi.comparison as comparison
     import renyi.divergences as divergences
     import renyi.iteration as iteration
-    import renyi.pld as pld
     import renyi.papers as papers
+    import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
     import renyi.sgd as sgd
@@ -164,8 +164,8 @@ __all__ = [
     "divergences",
     "get_include",
     "iteration",
-    "pld",
     "papers",
+    "pld",
     "plot",
     "reference",
     "sgd",
