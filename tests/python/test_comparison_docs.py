@@ -67,6 +67,6 @@ def test_the_table_of_constants():
 
 
 def test_everything_is_there():
-    assert len(CONSOLE) == 2
+    assert len(CONSOLE) == 3
     assert len(TABLES) == 3
     assert (FOLDER / re.findall(r"!\[.*?\]\((.*?)\)", TEXT)[0]).stat().st_size < 100_000
