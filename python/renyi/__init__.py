@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import renyi.comparison as comparison
     import renyi.divergences as divergences
     import renyi.iteration as iteration
+    import renyi.papers as papers
     import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
@@ -75,6 +76,7 @@ _SUBMODULES = frozenset(
         "divergences",
         "iteration",
         "pld",
+        "papers",
         "plot",
         "reference",
         "sgd",
@@ -162,6 +164,7 @@ __all__ = [
     "divergences",
     "get_include",
     "iteration",
+    "papers",
     "pld",
     "plot",
     "reference",

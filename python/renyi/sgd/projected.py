@@ -50,7 +50,7 @@ class PNSGDRun:
     scales : float or ndarray
         Of the noise Z of the steps; one for all of a shuffled pass.
     n : int
-        Number of records and steps.
+        Number of steps: of records over the batch size.
     """
 
     weights: Vector
@@ -110,9 +110,11 @@ class PNSGDRun:
     def _step_of(self, record: int | None) -> int | None:
         if record is None:
             return None
-        if not 0 <= record < self.n:
-            raise ValueError(f"record must be an integer in [0, {self.n - 1}], got {record!r}")
-        return record + 1
+        size = self.descent.batch_size
+        if not 0 <= record < self.n * size:
+            last = self.n * size - 1
+            raise ValueError(f"record must be an integer in [0, {last}], got {record!r}")
+        return record // size + 1
 
 
 class PNSGD:
@@ -128,6 +130,8 @@ class PNSGD:
         At most ``2 / (loss.smoothness + loss.strong_convexity)``.
     noise : {"gaussian", "laplace"}
         Law of Z; Laplace noise in one dimension only.
+    batch_size : int
+        Records of a step, whose gradients are averaged.
 
     Raises
     ------
@@ -159,7 +163,13 @@ class PNSGD:
     """
 
     def __init__(
-        self, domain: Domain, loss: Loss, *, step_size: float, noise: Noise = "gaussian"
+        self,
+        domain: Domain,
+        loss: Loss,
+        *,
+        step_size: float,
+        noise: Noise = "gaussian",
+        batch_size: int = 1,
     ) -> None:
         if noise == "laplace" and domain.dimension != 1:
             raise ValueError(
@@ -168,7 +178,7 @@ class PNSGD:
         contraction = step_contraction(step_size, loss.smoothness, loss.strong_convexity)
         self.domain, self.loss = domain, loss
         self.descent = NoisyDescent(
-            step_size, loss.lipschitz(domain), domain.diameter, contraction, noise
+            step_size, loss.lipschitz(domain), domain.diameter, contraction, noise, batch_size
         )
 
     def run(
@@ -186,7 +196,8 @@ class PNSGD:
         Parameters
         ----------
         features : array_like
-            A row a record, within the bounds of the loss.
+            A row a record, within the bounds of the loss; their number is a multiple of the batch
+            size.
         labels : array_like
             A label a record.
         noise : float, array_like or DecayingNoise
@@ -212,7 +223,10 @@ class PNSGD:
         if order not in ("shuffled", "online"):
             raise ValueError(f"order must be 'shuffled' or 'online', got {order!r}")
         x, y = self.loss.checked(features, labels)
-        n, dimension = len(x), self.domain.dimension
+        size, dimension = self.descent.batch_size, self.domain.dimension
+        if len(x) % size:
+            raise ValueError(f"features must have a multiple of {size} rows, got {len(x)}")
+        n = len(x) // size
         if x.shape[1] != dimension:
             raise ValueError(f"features must have {dimension} columns, got {x.shape[1]}")
         scales = self._scales(noise, order, n)
@@ -221,7 +235,7 @@ class PNSGD:
             raise ValueError(f"start must be {dimension} finite numbers, got {start!r}")
         source = generator_of(generator)
         if order == "shuffled":
-            secret = source._core.permutation(n)
+            secret = source._core.permutation(len(x))
             x, y = x[secret], y[secret]
         w = self._descend(self.domain.project(first), x, y, scales, source)
         return PNSGDRun(w, self.descent, order, scales, n)
@@ -246,10 +260,20 @@ class PNSGD:
         eta, draw = self.descent.step_size, gaussian_noise
         if self.descent.noise == "laplace":
             draw = laplace_noise
-        widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), len(x))
-        for begin in range(0, len(x), _BLOCK):
+        size = self.descent.batch_size
+        steps = len(x) // size
+        widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), steps)
+        rows, values = x.reshape(steps, size, -1), y.reshape(steps, size)
+        for begin in range(0, steps, _BLOCK):
             block = slice(begin, begin + _BLOCK)
-            noise = draw((len(x[block]), len(w)), 1.0, generator=source) * widths[block, None]
-            for features, label, z in zip(x[block], y[block].tolist(), noise, strict=True):
-                w = self.domain.project(w - eta * self.loss.gradient(w, features, label) + z)
+            noise = draw((len(rows[block]), len(w)), 1.0, generator=source) * widths[block, None]
+            for features, labels, z in zip(rows[block], values[block].tolist(), noise, strict=True):
+                w = self.domain.project(w - eta * self._gradient(w, features, labels) + z)
         return w
+
+    def _gradient(self, w: Vector, features: Vector, labels: list[float]) -> Vector:
+        """Return the mean gradient of a batch."""
+        total = self.loss.gradient(w, features[0], labels[0])
+        for row, label in zip(features[1:], labels[1:], strict=True):
+            total = total + self.loss.gradient(w, row, label)
+        return total / len(labels) if len(labels) > 1 else total
