@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 LEAST_BOUND: float
 LARGEST_BOUND: float
+MOST_ROWS: int
 
 def clip_into(
     arrays: list[npt.NDArray[Any]],

@@ -24,6 +24,7 @@ cdef extern from "renyi/sgd/clip_factor.hpp" namespace "renyi" nogil:
         normalise
         constant
     const double kLeastBound
+    const size_t kMostRows
     const double kLargestBound
 
 cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
@@ -47,6 +48,7 @@ cnp.import_array()
 
 LEAST_BOUND = kLeastBound
 LARGEST_BOUND = kLargestBound
+MOST_ROWS = kMostRows
 
 cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}
 

@@ -129,7 +129,7 @@ def ghost_clip_and_sum(
     for layer in checked:
         sums += _weighted(layer, factors, kind)
     private = PrivateDiagnostics(norms.nearest, factors)
-    sensitivity = sensitivity_of(bound, adjacency_of(adjacency))
+    sensitivity = sensitivity_of(bound, adjacency_of(adjacency), kind)
     return ClippedSum(sums, sensitivity, (bound,), "flat", adjacency, private)
 
 

@@ -19,17 +19,17 @@ from renyi.iteration import (
     step_contraction,
 )
 from renyi.iteration.setting import Noise
+from renyi.sgd._arrays import noise_scale
 from renyi.sgd._generator import generator_of
 from renyi.sgd.convex_losses import Loss
 from renyi.sgd.domains import Domain
-from renyi.sgd.noise import gaussian_noise, laplace_noise
 
 __all__ = ["PNSGD", "PNSGDRun"]
 
 Order = Literal["shuffled", "online"]
 Vector = npt.NDArray[np.float64]
 
-_BLOCK = 4096  # steps whose noise is drawn at once
+_FINE = 32  # binary digits of the noise's scale that are kept: ideal noise to a part in 2^33
 
 
 @dataclass(frozen=True)
@@ -243,13 +243,15 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        eta, draw = self.descent.step_size, gaussian_noise
-        if self.descent.noise == "laplace":
-            draw = laplace_noise
+        """Noise of iterates that nobody sees is fine; that of the last is on the lattice."""
+        eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
         widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), len(x))
-        for begin in range(0, len(x), _BLOCK):
-            block = slice(begin, begin + _BLOCK)
-            noise = draw((len(x[block]), len(w)), 1.0, generator=source) * widths[block, None]
-            for features, label, z in zip(x[block], y[block].tolist(), noise, strict=True):
-                w = self.domain.project(w - eta * self.loss.gradient(w, features, label) + z)
+        for width in (widths.min(), widths.max()):
+            noise_scale(float(width), w.dtype)
+        for left, (features, label, width) in enumerate(
+            zip(x, y.tolist(), widths, strict=True), 1 - len(x)
+        ):
+            w = w - eta * self.loss.gradient(w, features, label)
+            source._core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
+            w = self.domain.project(w)
         return w
