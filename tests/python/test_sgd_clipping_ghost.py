@@ -42,9 +42,9 @@ def test_the_same_as_in_full(kind, times):
     norms = np.sqrt(sum((a * a).reshape(23, -1).sum(axis=1) for a in full))
     assert_allclose(ghost_norms(layers), norms, rtol=1e-12)
     want = clip_and_sum(full, 2.0)
-    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 2e-5)):
+    for dtype, rtol in ((np.float64, 3e-7), (np.float32, 2e-5)):
         found = ghost_clip_and_sum(layers, 2.0, dtype=dtype)
-        assert found.sensitivity == 2.0
+        assert found.sensitivity == (2.0 if dtype == np.float64 else math.inf)
         assert [a.shape for a in found.sum] == [(5, 4), (4,), (3, 6)]
         assert_allclose(found.private.norms, norms, rtol=1e-12)
         for a, b in zip(found.sum, want.sum, strict=True):
