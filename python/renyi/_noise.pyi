@@ -19,7 +19,12 @@ class ChaCha20:
     ) -> None: ...
     def words(self, groups: int) -> npt.NDArray[np.uint32]: ...
     def add_noise(
-        self, gaussian: bool, numbers: npt.NDArray[Any], scale: float, threads: int, resolution: int = ...
+        self,
+        gaussian: bool,
+        numbers: npt.NDArray[Any],
+        scale: float,
+        threads: int,
+        resolution: int = ...,
     ) -> tuple[int, int]: ...
     def add_integers(
         self, gaussian: bool, out: npt.NDArray[np.int64], scale: float, threads: int

@@ -11,7 +11,7 @@ respect to what left it; T = 1 without a time axis. Its norm needs inner product
 Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
 down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic, the rounding
 of its product with the factor included. The rounding of the matrix product itself is that of
-NumPy's library.
+NumPy's library, and not in the sensitivity: sums of `clip_and_sum` are exact, these are not.
 """
 
 from __future__ import annotations
