@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from facts import facts, publish
@@ -26,6 +27,7 @@ from questions import Question, anything, bracket, plain, stressed, training
 from speed import duration, table
 from tqdm import tqdm
 
+from renyi._curve import SampledGaussianCurve
 from renyi._peers import CurvePeer, installed_curves
 
 OUTPUT = Path(__file__).parent / "results" / "workload.md"
@@ -107,6 +109,26 @@ def ours(
     yield from lines
 
 
+def routes(questions: Sequence[Question]) -> Iterator[str]:
+    yield "## What answered them\n"
+    yield "Each direction by itself, of several routes the last (curve/privacy_curve.hpp).\n"
+    found: dict[Literal["remove", "add"], Counter[str]] = {"remove": Counter(), "add": Counter()}
+    for question in questions:
+        q, sigma, steps = question.run
+        curve = SampledGaussianCurve()
+        curve.add(q, sigma, float(steps))
+        for pair, counts in found.items():
+            asked = curve.questions(pair)
+            asked.epsilon_into(np.array([question.at]), np.empty((2, 1)))
+            counts[asked.route] += 1
+    names = sorted({name for counts in found.values() for name in counts})
+    shares = (
+        [pair, *(f"{100 * counts[name] / len(questions):.1f} %" for name in names)]
+        for pair, counts in found.items()
+    )
+    yield table("direction|" + "|".join(names), list(shares))
+
+
 def theirs(peer: CurvePeer, question: Question) -> float:
     return peer.epsilon([question.run], question.at)
 
@@ -174,6 +196,7 @@ def workload(options: argparse.Namespace) -> Iterator[str]:
     )
     questions, asked = training(options.seed, options.runs), dict[str, list[Answer]]()
     yield from ours(questions, options.patience, asked)
+    yield from routes(questions)
     if options.peers:
         yield from beside(questions[: options.peers], options.patience, asked)
 

@@ -24,12 +24,18 @@ cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
         double upper
 
 cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
+    cdef enum class Route(int):
+        pass
     cdef cppclass PrivacyCurve:
         PrivacyCurve(Steps, SampledPair) except +
         void delta(ConstDoubles epsilons, ConstDoubles known, Bracket*) except +
         void epsilon(ConstDoubles deltas, ConstDoubles known, Bracket*) except +
         double rough_delta(double epsilon)
+        Route route()
     void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
+
+
+ROUTES = ("nothing new", "closed form", "bounds", "line", "split sum", "long line")
 
 
 cdef SampledPair pair_of(str name):
@@ -62,7 +68,7 @@ cdef class SampledGaussianQuestions:
         raise TypeError("SampledGaussianCurve.questions makes these")
 
     def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
-        """Answer delta at every epsilon."""
+        """Answer delta at every epsilon, in any order; `known` may be an upper end where it certainly is enough."""
         cdef vector[Bracket] answers
         cdef ConstDoubles asked = view(epsilons), limits
         if known is not None:
@@ -73,7 +79,7 @@ cdef class SampledGaussianQuestions:
         unpack(answers, out)
 
     def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
-        """Answer epsilon at every delta in (0, 1)."""
+        """Answer epsilon at every delta in [0, 1], in any order; `known` as for delta."""
         cdef vector[Bracket] answers
         cdef ConstDoubles asked = view(deltas), limits
         if known is not None:
@@ -86,6 +92,11 @@ cdef class SampledGaussianQuestions:
     def rough_delta(self, double epsilon):
         """Return a certified upper bound of delta, quickly."""
         return deref(self.curve).rough_delta(epsilon)
+
+    @property
+    def route(self):
+        """What the last question took; of several routes the last."""
+        return ROUTES[<int>deref(self.curve).route()]
 
 
 cdef class SampledGaussianCurve(CountedSteps):

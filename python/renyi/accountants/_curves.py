@@ -81,10 +81,10 @@ class PrivacyCurves:
         replaces = self._adjacency == "replace_one"
         with self._lock:
             sampled = self._curve.questions(self._pair(remove)) if self._only_steps else None
-        lattice = None
-        if sampled is None or replaces:
-            lattice = cache(lambda: self._composition(remove, rtol))
-        return DirectionCurve(sampled, lattice, self._largest_loss(remove), self._reduces_noise())
+        if sampled is not None and not replaces:
+            return DirectionCurve(sampled, None)
+        lattice = cache(lambda: self._composition(remove, rtol))
+        return DirectionCurve(sampled, lattice, self._reduces_noise())
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
@@ -101,16 +101,6 @@ class PrivacyCurves:
         if self._adjacency == "replace_one":
             return "replace_one"
         return "remove" if remove else "add"
-
-    def _largest_loss(self, remove: bool) -> float:
-        """Return the sum of the largest losses of the steps, rounded up."""
-        steps, _ = self.contents()
-        if not steps:
-            return 0.0
-        if remove or any(step.rate == 1.0 for step, _ in steps):
-            return math.inf
-        total = -math.fsum(count * math.log1p(-step.rate) for step, count in steps)
-        return math.nextafter(total * (1.0 + 2.0**-50), math.inf)
 
     def _reduces_noise(self) -> bool:
         """Whether lattices account for less noise than there is, and bound from above only."""

@@ -30,8 +30,6 @@ class DirectionCurve:
         Where Gaussian and Poisson-sampled Gaussian steps are all there is.
     lattice : callable, optional
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
-    largest_loss : float
-        What no loss exceeds.
     has_less_noise : bool
         Whether lattices account for less noise than there is, and bound from above only.
     """
@@ -40,11 +38,10 @@ class DirectionCurve:
         self,
         sampled: SampledGaussianQuestions | None,
         lattice: Lattice | None,
-        largest_loss: float,
-        has_less_noise: bool,
+        has_less_noise: bool = False,
     ) -> None:
         self._sampled, self._lattice = sampled, lattice
-        self._largest_loss, self._has_less_noise = largest_loss, has_less_noise
+        self._has_less_noise = has_less_noise
 
     def is_enough(self, epsilon: float, delta: float) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
@@ -71,19 +68,16 @@ class DirectionCurve:
         """Return lower and upper ends, of shape (2, n)."""
         if self._sampled is None:
             return _each(self._epsilon_by_lattice, deltas)
-        result = np.zeros((2, deltas.size))
-        inside = (deltas > 0.0) & (deltas < 1.0)
-        result[:, inside] = _answer(self._sampled.epsilon_into, deltas, known, inside)
-        result[:, deltas == 0.0] = self._largest_loss
+        result: Array = np.empty((2, deltas.size))
+        self._sampled.epsilon_into(deltas, result, known)
         return self._narrowed(result, deltas, self._epsilon_by_lattice)
 
     def delta_brackets(self, epsilons: Array, known: Array | None = None) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         if self._sampled is None:
             return _each(self._delta_by_lattice, epsilons)
-        result = np.zeros((2, epsilons.size))
-        finite = epsilons < math.inf
-        result[:, finite] = _answer(self._sampled.delta_into, epsilons, known, finite)
+        result: Array = np.empty((2, epsilons.size))
+        self._sampled.delta_into(epsilons, result, known)
         return self._narrowed(result, epsilons, self._delta_by_lattice)
 
     def _narrowed(
@@ -136,19 +130,3 @@ def worse_epsilons(curves: Iterable[DirectionCurve], deltas: Array) -> Array:
 
 def _each(bracket: Callable[[float], Bracket], values: Array) -> Array:
     return np.array([bracket(value) for value in values.tolist()]).reshape(-1, 2).T
-
-
-def _answer(
-    query: Callable[[Array, Array, Array | None], None],
-    values: Array,
-    known: Array | None,
-    chosen: npt.NDArray[np.bool_],
-) -> Array:
-    """Return the brackets of the chosen values, asked in ascending order: neighbours share work."""
-    index = np.flatnonzero(chosen)
-    order = index[np.argsort(values[index], kind="stable")]
-    out: Array = np.empty((2, index.size))
-    query(values[order], out, None if known is None else known[order])
-    result: Array = np.empty((2, values.size))
-    result[:, order] = out
-    return result[:, index]

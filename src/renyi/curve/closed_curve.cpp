@@ -15,6 +15,7 @@ bool is_closed_step(const SortedSteps& c, SampledPair pair) noexcept {
 }  // namespace
 
 std::optional<Bracket> closed_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept {
+    if (epsilon == kInfinity) return Bracket{0.0, 0.0};
     if (c.steps.empty()) {
         const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
         return Bracket{value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
@@ -27,7 +28,11 @@ std::optional<Bracket> closed_delta(const SortedSteps& c, SampledPair pair, doub
 }
 
 std::optional<Bracket> closed_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
-    if (c.steps.empty()) return Bracket{0.0, 0.0};
+    if (c.steps.empty() || delta == 1.0) return Bracket{0.0, 0.0};
+    if (delta == 0.0) {  // only a record that was added has a largest loss
+        const double largest = pair == SampledPair::add ? c.largest_loss : kInfinity;
+        return Bracket{largest, largest};
+    }
     if (c.only_gaussian) return gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
     if (is_closed_step(c, pair))
         return single_step_epsilon({c.steps[0].q, c.steps[0].sigma, direction_of(pair)}, delta);

@@ -14,13 +14,13 @@
 namespace renyi {
 
 // log delta - log target or its counterpart for 1 - delta, with the sign of delta - target.
-struct Excess {
+struct LogExcess {
     double value;
     double per_mass;  // d value = per_mass * d delta / mass
     int sign;         // 0: below the error
 };
 
-inline Excess excess_over(double target, const CurvePoint& p) noexcept {
+inline LogExcess excess_over(double target, const CurvePoint& p) noexcept {
     const bool high = target > 0.5;
     const Enclosed& e = high ? p.complement : p.delta;
     const double orientation = high ? -1.0 : 1.0;
@@ -55,10 +55,10 @@ Bracket curve_root(double target, double start, RootRange range, At at, Step ste
     double left = range.least, right = range.most;
     double x = start;
     // True if the root lies to the right of x.
-    const auto right_of = [&](const Excess& e) { return (e.sign > 0) == range.falling; };
+    const auto right_of = [&](const LogExcess& e) { return (e.sign > 0) == range.falling; };
     for (int i = 0; i < 200; ++i) {
         const CurvePoint p = at(x);
-        const Excess e = excess_over(target, p);
+        const LogExcess e = excess_over(target, p);
         if (e.sign != 0) (right_of(e) ? left : right) = x;
         const double next = step(x, e, p);
         if (e.sign == 0 || std::fabs(next - x) <= 0x1p-51 * std::fabs(x)) {
@@ -75,7 +75,7 @@ Bracket curve_root(double target, double start, RootRange range, At at, Step ste
         for (int i = 0; i < 2100; ++i, width *= 2.0) {
             const double y = x + std::copysign(width, direction);
             if (direction > 0.0 ? y >= end : y <= end) return;
-            const Excess e = excess_over(target, at(y));
+            const LogExcess e = excess_over(target, at(y));
             if (e.sign == 0 || right_of(e) != (direction < 0.0)) continue;
             end = y;
             return;
@@ -92,7 +92,7 @@ template <class At>
 Bracket epsilon_root(double delta, double start, At at) noexcept {
     return curve_root(
         delta, start, {-kInfinity, kInfinity, true}, at,
-        [](double x, const Excess& e, const CurvePoint&) { return x + e.value / e.per_mass; },
+        [](double x, const LogExcess& e, const CurvePoint&) { return x + e.value / e.per_mass; },
         [](double left, double right) {
             if (std::isinf(left)) return std::isinf(right) ? 0.0 : right - 1.0 - 3.0 * std::fabs(right);
             return std::isinf(right) ? left + 1.0 + 3.0 * std::fabs(left) : left + 0.5 * (right - left);

@@ -114,7 +114,7 @@ Bracket gaussian_mu(double eps, double delta) noexcept {
     const double start = std::max(z > 0.0 ? size / (z + root) * 2.0 : root - z, 2.5 * delta);
     return curve_root(
         delta, start, {0.0, kInfinity, false}, at,
-        [eps, delta](double mu, const Excess& e, const CurvePoint& p) {
+        [eps, delta](double mu, const LogExcess& e, const CurvePoint& p) {
             // d delta / d mu = phi(mu/2 - eps/mu)
             const GaussianArguments g = arguments(mu, std::fabs(eps));
             const Scaled density = normal_density(eps < 0.0 ? -g.b : g.a);

@@ -21,6 +21,9 @@ namespace renyi {
 
 class CurveSolver;
 
+// What a question took; of several, the last.
+enum class Route { nothing_new, closed_form, bounds, line, split_sum, long_line };
+
 // The curve of one composition. Questions share contours, earlier ones with later ones: neighbours cost next to
 // nothing.
 class PrivacyCurve {
@@ -28,13 +31,16 @@ public:
     PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair);
     ~PrivacyCurve();
 
-    // Where `known`, if there are any, certainly is enough by a quick bound, it may be the upper end.
+    // In any order. Where `known`, if there are any, certainly is enough by a quick bound, it may be the upper end.
     void delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers);
-    // 0 < delta < 1; epsilons of either sign.
+    // 0 <= delta <= 1; epsilons of either sign.
     void epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers);
 
     // An upper bound of delta that is quickly had and usually within a factor of ten or so.
     double rough_delta(double epsilon) const noexcept;
+
+    // Of the last question.
+    Route route() const noexcept;
 
 private:
     std::unique_ptr<CurveSolver> solver_;

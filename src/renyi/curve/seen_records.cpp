@@ -15,6 +15,7 @@
 
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/fp/certified.hpp"
+#include "renyi/special/false_position.hpp"
 
 namespace renyi {
 
@@ -128,34 +129,22 @@ double best_margin(const SampledStep& s, double epsilon, Allowance& a) noexcept 
     return best;
 }
 
-// Where a falling bound of delta passes it, from both sides, in a bracket or beyond: regula falsi on its logarithm, the
-// end that stays put halved (Illinois).
+// Where a falling bound of delta passes it, from both sides, in a bracket or beyond: false position on its logarithm.
 Bracket crossing(double delta, Bracket around, auto bound) noexcept {
     const auto excess = [&](double epsilon) { return std::log(std::max(bound(epsilon), kSmallestNormal) / delta); };
-    double low = around.lower, high = around.upper, at_low = excess(low), at_high = excess(high);
-    if (!(at_low > 0.0)) return {-kInfinity, low};
-    while (at_high > 0.0) {
-        if (high > 1e15) return {high, kInfinity};
-        const double further = high + 8.0 * (high - low);
-        low = high;
-        at_low = at_high;
-        at_high = excess(high = further);
+    FalsePosition ends{around.lower, around.upper, excess(around.lower), excess(around.upper)};
+    if (!(ends.at_low > 0.0)) return {-kInfinity, ends.low};
+    while (ends.at_high > 0.0) {
+        if (ends.high > 1e15) return {ends.high, kInfinity};
+        const double further = ends.high + 8.0 * ends.width();
+        ends = {ends.high, further, ends.at_high, excess(further)};
     }
-    for (int turn = 0; turn < kTurns && high - low > kPrecision * high; ++turn) {
-        const double share = std::clamp(at_low / (at_low - at_high), 0.01, 0.99);
-        const double middle = turn % 4 == 3 ? 0.5 * (low + high) : low + share * (high - low);
-        const double here = excess(middle);
-        if (here > 0.0) {
-            low = middle;
-            at_low = here;
-            at_high *= 0.5;
-        } else {
-            high = middle;
-            at_high = here;
-            at_low *= 0.5;
-        }
+    for (int turn = 0; turn < kTurns && ends.width() > kPrecision * ends.high; ++turn) {
+        const double part = turn % 4 == 3 ? 0.5 : std::clamp(ends.part(), 0.01, 0.99);
+        const double middle = ends.low + part * ends.width(), here = excess(middle);
+        here > 0.0 ? ends.move_low(middle, here) : ends.move_high(middle, here);
     }
-    return {low, high};
+    return {ends.low, ends.high};
 }
 
 }  // namespace

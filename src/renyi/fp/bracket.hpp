@@ -22,6 +22,15 @@ struct Enclosed {
 };
 
 constexpr Bracket kNoBracket{kNaN, kNaN};
+
+// What two brackets of one number have in common; NaN is no bound.
+inline Bracket common(Bracket a, Bracket b) noexcept {
+    return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)};
+}
+
+// Relative to the upper end.
+inline bool is_narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
+
 constexpr Enclosed kNotEnclosed{{{kNaN, 0.0}, 0.0}, 0.0};
 constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 

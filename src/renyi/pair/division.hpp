@@ -17,6 +17,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/pair/pair.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/false_position.hpp"
 
 namespace renyi {
 
@@ -85,22 +86,14 @@ Span integrated(const Part& part, const Rule& rule, const Output& output, double
 template <class Loss>
 std::pair<double, double> place_of(double value, const Part& part, const Loss& loss) {
     constexpr double kClose = 1e-7;  // of the part's losses: readers ask for cuts of a few of their cells
-    double a = part.start, b = part.end, at_a = part.first - value, at_b = part.last - value;
-    double found = 0.5 * (a + b), here = value;
-    for (int turn = 0; turn < 8 && at_a != at_b; ++turn) {
-        found = a + (b - a) * (at_a / (at_a - at_b));
+    FalsePosition ends{part.start, part.end, part.first - value, part.last - value};
+    double found = 0.5 * (ends.low + ends.high), here = value;
+    for (int turn = 0; turn < 8 && ends.at_low != ends.at_high; ++turn) {
+        found = ends.low + ends.width() * ends.part();
         here = loss(found);
         const double rest = here - value;
         if (std::fabs(rest) <= kClose * std::fabs(part.last - part.first)) break;
-        if ((rest > 0.0) == (at_a > 0.0)) {
-            a = found;
-            at_a = rest;
-            at_b *= 0.5;
-        } else {
-            b = found;
-            at_b = rest;
-            at_a *= 0.5;
-        }
+        (rest > 0.0) == (ends.at_low > 0.0) ? ends.move_low(found, rest) : ends.move_high(found, rest);
     }
     return {found, here};
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/special/false_position.hpp"
 
 namespace renyi::lattice {
 
@@ -38,30 +39,20 @@ Crossing log_crossing(const Curve& curve, double delta, double start, double str
         high += reach;
         below = curve(high);
     }
-    above = log_excess(above);
-    below = log_excess(below);
+    FalsePosition ends{low, high, log_excess(above), log_excess(below)};
     for (int step = 0; step < kSteps; ++step) {
-        const double width = high - low, least = close * std::max(std::fabs(low), std::fabs(high));
-        if (width <= 2.0 * least) break;
-        // Log delta is nearly linear: false position, halving the end that stays (Illinois), and no closer to an end
-        // than what is asked for.
-        double middle = low + 0.5 * width;
-        if (step % 4 != 3 && std::isfinite(above) && std::isfinite(below)) {
-            middle = std::min(std::max(low + width * above / (above - below), low + least), high - least);
+        const double least = close * std::max(std::fabs(ends.low), std::fabs(ends.high));
+        if (ends.width() <= 2.0 * least) break;
+        // Log delta is nearly linear; no closer to an end than what is asked for.
+        double middle = ends.low + 0.5 * ends.width();
+        if (step % 4 != 3 && std::isfinite(ends.at_low) && std::isfinite(ends.at_high)) {
+            middle = std::min(std::max(ends.low + ends.width() * ends.part(), ends.low + least), ends.high - least);
         }
-        if (!(low < middle && middle < high)) break;
-        const double value = curve(middle), excess = log_excess(value);
-        if (value > delta) {
-            low = middle;
-            above = excess;
-            below *= 0.5;
-        } else {
-            high = middle;
-            below = excess;
-            above *= 0.5;
-        }
+        if (!(ends.low < middle && middle < ends.high)) break;
+        const double value = curve(middle);
+        value > delta ? ends.move_low(middle, log_excess(value)) : ends.move_high(middle, log_excess(value));
     }
-    return {low, high};
+    return {ends.low, ends.high};
 }
 
 }  // namespace renyi::lattice

@@ -19,8 +19,6 @@ constexpr double kPoor = 0.01;    // relative width beyond which lattices are ma
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
-Bracket common(Bracket a, Bracket b) noexcept { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
-
 bool is_found(Bracket b) noexcept { return b.upper - b.lower < kInfinity; }
 
 // Encloses epsilon(delta), from both sides of one composition.

@@ -1,0 +1,94 @@
+#include "renyi/curve/placed_splits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/curve/curve_guess.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kServes = 1e-10;  // relative width at which a sum placed for another question still serves
+constexpr double kUseful = 1e-9;   // and at which none is placed anew
+constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum was placed
+constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
+constexpr double kReach = 0.4;
+constexpr double kMove = 0.94;
+constexpr int kMostPlacements = 6, kMostMoves = 2;
+constexpr std::size_t kMostKept = 64;  // about a megabyte each
+
+// Between 0 and 1, of numbers of one sign.
+double relative_distance(double a, double b) noexcept {
+    return a == b ? 0.0 : std::fabs(a - b) / (std::fabs(a) + std::fabs(b));
+}
+
+}  // namespace
+
+const PlacedSplits::Placed* PlacedSplits::nearest(double epsilon) const noexcept {
+    const auto nearest = std::min_element(splits_.begin(), splits_.end(), [&](const Placed& a, const Placed& b) {
+        return relative_distance(a.epsilon, epsilon) < relative_distance(b.epsilon, epsilon);
+    });
+    return nearest == splits_.end() ? nullptr : &*nearest;
+}
+
+bool PlacedSplits::reach(double epsilon) const noexcept {
+    const Placed* placed = nearest(epsilon);
+    return placed && relative_distance(placed->epsilon, epsilon) <= kReach;
+}
+
+const SplitSum& PlacedSplits::place(double epsilon, double log_delta) {
+    if (splits_.size() == kMostKept) splits_.erase(splits_.begin());
+    splits_.push_back({epsilon, SplitSum(c_.steps, pair_)});
+    splits_.back().sum.place(epsilon, log_delta);
+    return splits_.back().sum;
+}
+
+Bracket PlacedSplits::placed_delta(double epsilon) const noexcept {
+    const Placed* placed = nearest(epsilon);
+    return placed ? placed->sum.delta(epsilon) : kNoBracket;
+}
+
+// Delta there must be narrow: next to 0 epsilon is not, relatively.
+Bracket PlacedSplits::placed_epsilon(double delta, double start) const noexcept {
+    const Placed* placed = start > 0.0 ? nearest(start) : nullptr;
+    if (!placed) return kNoBracket;
+    const Bracket found = placed->sum.epsilon(delta, start);
+    return is_narrow(placed->sum.delta(found.upper), kServes) ? found : kNoBracket;
+}
+
+Bracket PlacedSplits::delta(double epsilon) {
+    const Bracket placed = placed_delta(epsilon);
+    return is_narrow(placed, kUseful) ? placed : place(epsilon, guess_log_delta(c_, pair_, epsilon)).delta(epsilon);
+}
+
+Bracket PlacedSplits::epsilon(double delta, double start) {
+    double low = 0.0, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
+    Bracket best{-kInfinity, kInfinity};
+    int moves = 0;  // off an epsilon for which the windows fall badly
+    for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
+        const SplitSum& split = place(epsilon, std::log(delta));
+        const Bracket found = split.epsilon(delta, epsilon);
+        if (!std::isnan(found.lower)) {
+            best = common(best, found);
+            const double middle = 0.5 * (found.lower + found.upper);
+            const bool near = std::fabs(middle - epsilon) < kNear * epsilon;
+            if (is_narrow(best, near ? kUseful : kFound) || (near && ++moves > kMostMoves)) break;
+            epsilon = near ? kMove * epsilon : middle;
+            continue;
+        }
+        const Bracket here = split.delta(epsilon);
+        if (here.lower > delta) low = epsilon;
+        if (here.upper < delta) high = epsilon;
+        if (low != epsilon && high != epsilon) {
+            if (++moves > kMostMoves) break;
+            epsilon *= kMove;
+            continue;
+        }
+        epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : std::sqrt(low * high);
+        best = common(best, {low > 0.0 ? low : -kInfinity, high});
+    }
+    return best;
+}
+
+}  // namespace renyi

@@ -1,0 +1,46 @@
+// The split sums of one composition: each is placed for one epsilon and serves its neighbours, which cost next to
+// nothing.
+#pragma once
+
+#include <vector>
+
+#include "renyi/curve/sorted_steps.hpp"
+#include "renyi/fp/bracket.hpp"
+#include "renyi/transform/sampled_loss.hpp"
+#include "renyi/transform/split_sum.hpp"
+
+namespace renyi {
+
+class PlacedSplits {
+public:
+    // `c` outlives this.
+    PlacedSplits(const SortedSteps& c, SampledPair pair) noexcept : c_(c), pair_(pair) {}
+
+    void clear() noexcept { splits_.clear(); }
+
+    // Whether one is placed so near that it serves about as well as a line would.
+    bool reach(double epsilon) const noexcept;
+
+    // By what is placed already; no bracket where that is nothing, or gives none.
+    Bracket placed_delta(double epsilon) const noexcept;
+    Bracket placed_epsilon(double delta, double start) const noexcept;
+
+    // Placed anew where that is needed. `start`: about the answer, or 0.
+    Bracket delta(double epsilon);
+    Bracket epsilon(double delta, double start);
+
+private:
+    struct Placed {
+        double epsilon;
+        SplitSum sum;
+    };
+
+    const Placed* nearest(double epsilon) const noexcept;
+    const SplitSum& place(double epsilon, double log_delta);
+
+    const SortedSteps& c_;
+    SampledPair pair_;
+    std::vector<Placed> splits_;
+};
+
+}  // namespace renyi
