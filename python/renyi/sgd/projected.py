@@ -136,9 +136,9 @@ class PNSGD:
 
     Notes
     -----
-    The theorem is about real arithmetic, and the last iterate is rounded to the lattice of its noise
-    (`noise_lattice`) before it is projected. Iterates before it are rounded to double precision, and
-    their noise to 2^-32 of its scale; that is not in the guarantee.
+    The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
+    The theorem is about real arithmetic: that iterates before it are rounded to double precision,
+    and their noise to 2^-32 of its scale, is not in the guarantee.
 
     The noise of a shuffled pass over n records for a target is
     ``renyi.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
