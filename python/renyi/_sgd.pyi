@@ -8,7 +8,6 @@ LARGEST_BOUND: float
 MOST_ROWS: int
 
 def sum_spacing(bound: float) -> float: ...
-
 def clip_into(
     arrays: list[npt.NDArray[Any]],
     sums: list[npt.NDArray[Any]],

@@ -103,16 +103,16 @@ def _norms_of(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
         a_norms, g_norms = np.sqrt(a_squares), np.sqrt(g_squares)
         roundings = 2.0 * (inputs + outputs + times * times + 16)
         weights = _bounded(_gram(a, g), (a_norms * g_norms).sum(axis=1), roundings)
-        weights = (*weights, (a_norms * g_norms).sum(axis=1) * (1.0 + roundings * _UNIT))
-        parts = [np.ldexp(part, a_exponent + g_exponent) for part in weights]
+        wide = (a_norms * g_norms).sum(axis=1) * (1.0 + roundings * _UNIT)
+        parts = [np.ldexp(part, a_exponent + g_exponent) for part in (*weights, wide)]
         if bias:
             sums = g_norms.sum(axis=1)
             biases = _bounded((g.sum(axis=1) ** 2).sum(axis=1), sums, roundings)
-            biases = (*biases, sums * (1.0 + roundings * _UNIT))
+            others = (*biases, sums * (1.0 + roundings * _UNIT))
             slacks = (1.0, 1.0 + 2.0**-50, 1.0 + 2.0**-50)
             parts = [
                 joint_norm([part, np.ldexp(other, g_exponent)]) * slack
-                for part, other, slack in zip(parts, biases, slacks, strict=True)
+                for part, other, slack in zip(parts, others, slacks, strict=True)
             ]
         reach = times * np.sqrt(inputs * outputs) * (a_most + g_most + 2.0)
         finite = np.isfinite(a_most) & np.isfinite(g_most)
