@@ -19,17 +19,17 @@ from renyi.iteration import (
     step_contraction,
 )
 from renyi.iteration.setting import Noise
+from renyi.sgd._arrays import noise_scale
 from renyi.sgd._generator import generator_of
 from renyi.sgd.convex_losses import Loss
 from renyi.sgd.domains import Domain
-from renyi.sgd.noise import gaussian_noise, laplace_noise
 
 __all__ = ["PNSGD", "PNSGDRun"]
 
 Order = Literal["shuffled", "online"]
 Vector = npt.NDArray[np.float64]
 
-_BLOCK = 4096  # steps whose noise is drawn at once
+_FINE = 32  # binary digits of the noise's scale that are kept: ideal noise to a part in 2^33
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,10 @@ class PNSGD:
 
     Notes
     -----
+    The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
+    The theorem is about real arithmetic: that iterates before it are rounded to double precision,
+    and their noise to 2^-32 of its scale, is not in the guarantee.
+
     The noise of a shuffled pass over n records for a target is
     ``renyi.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
 
@@ -257,18 +261,20 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        eta, draw = self.descent.step_size, gaussian_noise
-        if self.descent.noise == "laplace":
-            draw = laplace_noise
+        """Noise of iterates that nobody sees is fine; that of the last is on the lattice."""
+        eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
         size = self.descent.batch_size
         steps = len(x) // size
         widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), steps)
-        rows, values = x.reshape(steps, size, -1), y.reshape(steps, size)
-        for begin in range(0, steps, _BLOCK):
-            block = slice(begin, begin + _BLOCK)
-            noise = draw((len(rows[block]), len(w)), 1.0, generator=source) * widths[block, None]
-            for features, labels, z in zip(rows[block], values[block].tolist(), noise, strict=True):
-                w = self.domain.project(w - eta * self._gradient(w, features, labels) + z)
+        for width in (widths.min(), widths.max()):
+            noise_scale(float(width), w.dtype)
+        rows, values = x.reshape(steps, size, -1), y.reshape(steps, size).tolist()
+        for left, (features, labels, width) in enumerate(
+            zip(rows, values, widths, strict=True), 1 - steps
+        ):
+            w = w - eta * self._gradient(w, features, labels)
+            source._core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
+            w = self.domain.project(w)
         return w
 
     def _gradient(self, w: Vector, features: Vector, labels: list[float]) -> Vector:
