@@ -12,6 +12,7 @@ import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi.accountants._base import Adjacency
+from renyi.accountants._profile import profile_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -180,8 +181,21 @@ def _(mechanism: ShuffledBatches, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: RepeatAndSelect, adjacency: Adjacency) -> RenyiCurve:
-    base = curve_of(mechanism.mechanism, adjacency)
-    return base.repeat_and_select(mechanism.mean, mechanism.shape)
+    run, mean = mechanism.mechanism, mechanism.mean
+    base = curve_of(run, adjacency)
+    known = _profile(run, base, mean, adjacency) if mechanism.shape == math.inf else ()
+    return base.repeat_and_select(mean, mechanism.shape, known)
+
+
+def _profile(
+    run: Mechanism, curve: RenyiCurve, mean: float, adjacency: Adjacency
+) -> tuple[tuple[float, float], ...]:
+    """Return points of the profile of one run, down to a delta that does not show in the bound."""
+    divergence = np.empty(1)
+    curve.rdp_into(np.ones(1), divergence)
+    if not divergence[0] > 0.0:
+        return ()
+    return profile_of(run, adjacency, 1e-7 * min(float(divergence[0]), 1.0) / max(mean, 1.0))
 
 
 @curve_of.register
