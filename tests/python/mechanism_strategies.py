@@ -64,13 +64,6 @@ def tables(draw):
     return RDPCurve(orders, divergences)
 
 
-@st.composite
-def responses(draw):
-    choices = draw(st.integers(2, 100))
-    p = draw(st.floats(0.0, 1.0, exclude_min=True, exclude_max=True))
-    return RandomizedResponse(p if p * choices != 1.0 else 0.7, choices)
-
-
 pairs = st.recursive(
     st.one_of(
         st.builds(pld.Laplace, st.floats(0.002, 1e12)),
@@ -92,7 +85,7 @@ leaves = st.one_of(
     st.builds(DiscreteGaussian, finite_noises, sizes),
     st.builds(MultivariateDiscreteGaussian, noises),
     st.builds(DiscreteLaplace, finite_noises, sizes),
-    responses(),
+    st.builds(RandomizedResponse, rates, st.integers(1, 100)),
     st.builds(Exponential, losses),
     st.builds(PureDP, losses),
     st.builds(ApproxDP, losses, rates),

@@ -259,11 +259,8 @@ OUTSIDE = [
     (r"sensitivity must be an integer >= 1", DiscreteGaussian, 1.0, 0),
     (r"scale must be a number in \(0, inf\)", DiscreteLaplace, -1.0),
     (r"sensitivity must be an integer >= 1", DiscreteLaplace, 1.0, -1),
-    (r"p must be a number in \(0, 1\)", RandomizedResponse, 0.0),
-    (r"p must be a number in \(0, 1\)", RandomizedResponse, 1.0),
-    (r"p must be a number in \(0, 1\)", RandomizedResponse, 0.5),
     (r"p must be a number in \[0, 1\]", RandomizedResponse, 1.5),
-    (r"choices must be an integer >= 2", RandomizedResponse, 0.75, 1),
+    (r"choices must be an integer >= 1", RandomizedResponse, 0.75, 0),
     (r"epsilon must be a number in \[0, inf\]", Exponential, -0.1),
     (r"epsilon must be a number in \[0, inf\]", PureDP, math.nan),
     (r"epsilon must be a number in \[0, inf\]", ApproxDP, -1.0, 0.0),
@@ -315,7 +312,7 @@ def test_integers_of_a_wrong_type(bad):
         STEP * bad
     with pytest.raises(TypeError, match="steps must be an integer >= 1"):
         TreeAggregation(1.0, bad)
-    with pytest.raises(TypeError, match="choices must be an integer >= 2"):
+    with pytest.raises(TypeError, match="choices must be an integer >= 1"):
         RandomizedResponse(0.75, bad)
     with pytest.raises(TypeError, match="sensitivity must be an integer >= 1"):
         DiscreteLaplace(0.75, bad)

@@ -9,7 +9,9 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from pair_reference import bounds
 
+from renyi._pair import Pair
 from renyi.pld import (
     ApproximateDP,
     Composition,
@@ -20,7 +22,6 @@ from renyi.pld import (
     Laplace,
     PrivacyLossDistribution,
     RandomizedResponse,
-    ReplaceOneSampledGaussian,
     Reversed,
     delta_bounds,
     epsilon_bounds,
@@ -354,14 +355,14 @@ def test_replace_one(q: float, sigma: float, epsilon: float) -> None:
                 else (low, (low + high) / 2)
             )
         exact = mp.quad(difference, [-14 * s - 1, -8 * s, -4 * s, -2 * s, low])
-    bounds = delta_bounds([(ReplaceOneSampledGaussian(q, sigma), 1)], epsilon)
-    assert bounds[0] <= exact * (1 + mp.mpf("1e-13"))
-    assert bounds[1] >= exact * (1 - mp.mpf("1e-13"))
-    assert bounds[1] - bounds[0] <= 1e-9 * bounds[1]
+    found = bounds(Pair.replaced_gaussian(q, sigma), epsilon)
+    assert found[0] <= exact * (1 + mp.mpf("1e-13"))
+    assert found[1] >= exact * (1 - mp.mpf("1e-13"))
+    assert found[1] - found[0] <= 1e-9 * found[1]
     if q == 1.0:
         with mp.workdps(40):
             assert_encloses(
-                delta_bounds([(ReplaceOneSampledGaussian(q, sigma), 5)], 6.0),
+                bounds(Pair.replaced_gaussian(q, sigma), 6.0, 5),
                 gaussian_delta(2 * mp.sqrt(5) / s, 6.0),
                 1e-5,
             )

@@ -18,7 +18,6 @@ from renyi.pld import (
     Laplace,
     PoissonSampled,
     RandomizedResponse,
-    ReplaceOneSampledGaussian,
     Reversed,
     beta_lower,
     delta_bounds,
@@ -34,8 +33,7 @@ def test_numbers_outside_their_domain(bad: float) -> None:
     for name, build in {
         "mu": lambda: Gaussian(bad),
         "scale": lambda: Laplace(bad),
-        "sigma": lambda: ReplaceOneSampledGaussian(0.1, bad),
-        "p": lambda: RandomizedResponse(bad),
+        "sigma": lambda: sampled_gaussian(0.1, bad),
     }.items():
         with pytest.raises(ValueError, match=f"^{name} must be "):
             build()
@@ -55,9 +53,9 @@ def test_named_errors() -> None:
         (ValueError, "p", lambda: Discrete(((0.5, 0.5),), (1.0,))),  # type: ignore[arg-type]
         (TypeError, "p", lambda: Discrete(("a", "b"), (0.5, 0.5))),  # type: ignore[arg-type]
         (ValueError, "p", lambda: Discrete((math.nan, 1.0), (0.5, 0.5))),
-        (ValueError, "choices", lambda: RandomizedResponse(0.7, 1)),
+        (ValueError, "choices", lambda: RandomizedResponse(0.7, 0)),
         (TypeError, "choices", lambda: RandomizedResponse(0.7, 2.0)),  # type: ignore[arg-type]
-        (ValueError, "p", lambda: RandomizedResponse(0.25, 4)),
+        (ValueError, "p", lambda: RandomizedResponse(1.25, 4)),
         (ValueError, "epsilon", lambda: ApproximateDP(-1.0, 0.0)),
         (ValueError, "delta", lambda: ApproximateDP(1.0, 1.5)),
         (TypeError, "base", lambda: Reversed(1.0)),  # type: ignore[arg-type]
@@ -81,7 +79,7 @@ def test_named_errors() -> None:
         (ValueError, "parts", lambda: discrete_tradeoff([part])),
         (TypeError, "log_p", lambda: Density(1.0, np.sin, 0.0, 1.0)),  # type: ignore[arg-type]
         (ValueError, "end", lambda: Density(np.sin, np.sin, 1.0, 0.0)),
-        (ValueError, "log_p", lambda: Density(np.zeros_like, np.zeros_like, 0.0, 2.0)),
+        (ValueError, "log_p and log_q", lambda: Density(np.zeros_like, np.zeros_like, 0.0, 2.0)),
         (ValueError, "tolerance", lambda: Density(np.sin, np.sin, 0.0, 1.0, (), 1.0)),
         (ValueError, "breaks", lambda: Density(np.sin, np.sin, 0.0, 1.0, (2.0,))),
     ]
@@ -101,7 +99,10 @@ def test_gaussians_merge_and_equal_parts_add_up() -> None:
     composition = Composition(
         [(Gaussian(3.0), 1), (Laplace(1.0), 2), (Gaussian(4.0), 1), (Laplace(1.0), 1)]
     )
-    assert composition.parts == ((Laplace(1.0), 3), (Gaussian(5.0), 1))
+    assert composition.parts == ((Gaussian(3.0), 1), (Laplace(1.0), 3), (Gaussian(4.0), 1))
+    merged = Composition([(Gaussian(5.0), 1), (Laplace(1.0), 3)])
+    assert composition.delta_bounds(9.0) == pytest.approx(merged.delta_bounds(9.0), rel=1e-12)
+    assert Composition([(Laplace(1.0), 0)]).parts == ()
 
 
 def test_tradeoff_of_randomized_response() -> None:

@@ -7,10 +7,12 @@ import math
 
 import mpmath as mp
 import pytest
+from pair_reference import bounds
 
 from renyi import pld
-from renyi.accountants._losses import is_mirrored, loss_of
-from renyi.accountants._pairs import replace_one_loss_of
+from renyi._pair import Pair
+from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
+from renyi.accountants._steps import SampledStep
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import (
     ZCDP,
@@ -44,13 +46,22 @@ MINE = PrivacyLoss(pld.Laplace(1.0))
 ONE_WAY = PrivacyLoss(pld.Gumbel(2.0))
 
 
-def known_loss(mechanism: Mechanism, adjacency: str, remove: bool) -> pld.PrivacyLossDistribution:
+def known_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
     check_adjacency(mechanism, adjacency)
-    return loss_of(mechanism, adjacency, remove)
+    return compiled_pair(mechanism, adjacency, remove)
+
+
+def both_ends(mechanism: Mechanism, adjacency: str) -> tuple[float, float]:
+    return bounds(compiled_pair(mechanism, adjacency, True), 0.25)
+
+
+def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
+    e = mp.mpf(epsilon)
+    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
 
 
 def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
-    return pld.delta_bounds([(loss_of(mechanism, adjacency, remove), 1)], epsilon)[1]
+    return bounds(compiled_pair(mechanism, adjacency, remove), epsilon)[1]
 
 
 @pytest.mark.parametrize(
@@ -81,18 +92,18 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
         (FixedSizeSampled(Laplace(1.0), 5, 50, True), ("replace_one",)),
         (FixedSizeSampled(MINE, 5, 50, True), ()),
         (FixedSizeSampled(DiscreteLaplace(1.0), 5, 50, True), ()),
-        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 12, 100), ("zero_out",)),
+        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 12, 100), ADJACENCIES),
         (ShuffledBatches(SEVERAL, 10), ("replace_one", "zero_out")),
     ],
 )
 def test_what_is_known(mechanism: Mechanism, held: tuple[str, ...]) -> None:
     for adjacency, remove in itertools.product(ADJACENCIES, (True, False)):
         if adjacency in held:
-            lower, upper = pld.delta_bounds([(known_loss(mechanism, adjacency, remove), 1)], 0.01)
+            lower, upper = bounds(known_pair(mechanism, adjacency, remove), 0.01)
             assert 0.0 <= lower <= upper <= 1.0
         else:
             with pytest.raises(UnsupportedMechanismError, match=r"^mechanism must be ") as caught:
-                known_loss(mechanism, adjacency, remove)
+                known_pair(mechanism, adjacency, remove)
             assert caught.value.reason
 
 
@@ -124,21 +135,24 @@ def test_which_lose_the_same_in_both_directions(
 def test_replacing_moves_twice_as_far() -> None:
     for make in (Gaussian, Laplace, Gumbel):
         for adjacency in ("add_remove", "zero_out"):
-            assert loss_of(make(1.0), adjacency, True) == loss_of(make(2.0), "replace_one", True)
-    assert loss_of(DiscreteGaussian(2.0, 3), "replace_one", True) == pld.DiscreteGaussian(2.0, 6)
-    assert loss_of(DiscreteLaplace(2.0, 3), "add_remove", True) == pld.DiscreteLaplace(2.0, 3)
-    answers = {loss_of(RandomizedResponse(0.7, 4), a, True) for a in ADJACENCIES}
-    assert answers == {pld.RandomizedResponse(0.7, 4)}
+            one, two = make(1.0), make(2.0)
+            assert both_ends(one, adjacency) == both_ends(two, "replace_one")
+    moved_by_6 = bounds(Pair.discrete_gaussian(2.0, 6), 0.25)
+    assert both_ends(DiscreteGaussian(2.0, 3), "replace_one") == moved_by_6
+    moved_by_3 = bounds(Pair.discrete_laplace(2.0, 3), 0.25)
+    assert both_ends(DiscreteLaplace(2.0, 3), "add_remove") == moved_by_3
+    answers = {both_ends(RandomizedResponse(0.7, 4), a) for a in ADJACENCIES}
+    assert answers == {bounds(Pair.randomized_response(0.7, 4), 0.25)}
     with mp.workdps(30):  # Laplace noise: 1 - e^((epsilon - 2/b)/2)
         exact = -mp.expm1((mp.mpf("0.25") - 2) / 2)
     assert delta(Laplace(1.0), "replace_one", 0.25) == pytest.approx(float(exact), rel=1e-13)
 
 
 def test_a_tree_is_a_gaussian() -> None:
-    found = loss_of(TreeAggregation(4.0, 100), "zero_out", True)
-    assert isinstance(found, pld.Gaussian)
-    assert found.mu == pytest.approx(math.sqrt(7.0) / 4.0, rel=1e-14)
-    assert found.mu >= math.sqrt(7.0) / 4.0
+    lower, upper = both_ends(TreeAggregation(4.0, 100), "replace_one")
+    with mp.workdps(30):
+        assert lower <= gaussian_delta(mp.sqrt(7) / 2, 0.25) <= upper
+    assert upper - lower <= 1e-12 * upper
 
 
 def test_gumbel_noise_covers_both_signs() -> None:
@@ -151,20 +165,22 @@ def test_gumbel_noise_covers_both_signs() -> None:
 
 def test_noise_of_several_releases_merges() -> None:
     composed = Composed((Gaussian(2.0), 4), (Gaussian(3.0), 9))
-    found = loss_of(ShuffledBatches(composed, 3), "zero_out", True)
-    assert isinstance(found, pld.Gaussian)
-    assert math.sqrt(2.0) <= found.mu <= math.sqrt(2.0) * (1.0 + 1e-14)
-    assert loss_of(ShuffledBatches(Composed(), 3), "zero_out", True) == pld.NOTHING
-    sampled = loss_of(PoissonSampled(composed, 0.1), "replace_one", True)
-    assert isinstance(sampled, pld.ReplaceOneSampledGaussian)
+    lower, upper = both_ends(ShuffledBatches(composed, 3), "zero_out")
+    with mp.workdps(30):
+        assert lower <= gaussian_delta(mp.sqrt(2), 0.25) <= upper
+    assert upper - lower <= 1e-12 * upper
+    assert both_ends(ShuffledBatches(Composed(), 3), "zero_out") == (0.0, 0.0)
+    sampled = both_ends(PoissonSampled(composed, 0.1), "replace_one")
+    exact = bounds(Pair.replaced_gaussian(0.1, math.sqrt(0.5)), 0.25)
+    assert sampled == pytest.approx(exact, rel=1e-12)
 
 
 def test_samples_of_samples() -> None:
     twice = PoissonSampled(PoissonSampled(Laplace(1.0), 0.5), 0.25)
     for adjacency, remove in itertools.product(("add_remove", "replace_one"), (True, False)):
-        once = loss_of(PoissonSampled(Laplace(1.0), 0.125), adjacency, remove)
-        found = pld.delta_bounds([(loss_of(twice, adjacency, remove), 1)], 0.02)
-        assert found == pytest.approx(pld.delta_bounds([(once, 1)], 0.02), rel=1e-12)
+        once = compiled_pair(PoissonSampled(Laplace(1.0), 0.125), adjacency, remove)
+        found = bounds(compiled_pair(twice, adjacency, remove), 0.02)
+        assert found == pytest.approx(bounds(once, 0.02), rel=1e-12)
     nested = FixedSizeSampled(FixedSizeSampled(Laplace(1.0), 5, 20), 20, 100)
     whole = delta(FixedSizeSampled(Laplace(1.0), 5, 100), "replace_one", 0.05)
     assert delta(nested, "replace_one", 0.05) == pytest.approx(whole, rel=1e-12)
@@ -174,11 +190,11 @@ def test_samples_of_samples() -> None:
 
 def test_rates_zero_and_one() -> None:
     for adjacency in ADJACENCIES:
-        assert loss_of(PoissonSampled(Laplace(1.0), 0.0), adjacency, True) == pld.NOTHING
-        whole = loss_of(Laplace(1.0), adjacency, True)
-        assert loss_of(PoissonSampled(Laplace(1.0), 1.0), adjacency, True) == whole
+        assert both_ends(PoissonSampled(Laplace(1.0), 0.0), adjacency) == (0.0, 0.0)
+        whole = both_ends(Laplace(1.0), adjacency)
+        assert both_ends(PoissonSampled(Laplace(1.0), 1.0), adjacency) == pytest.approx(whole)
     full = FixedSizeSampled(Laplace(1.0), 7, 7)
-    assert loss_of(full, "replace_one", True) == pld.Laplace(0.5)
+    assert both_ends(full, "replace_one") == bounds(Pair.laplace(0.5), 0.25)
     cut = TruncatedPoissonSampled(Gaussian(1.0), 1.0, 5, 10)
     assert delta(cut, "zero_out", 0.0) == pytest.approx(
         0.5 * delta(Gaussian(1.0), "zero_out", 0.0), rel=1e-12
@@ -199,8 +215,8 @@ def test_poisson_samples_of_laplace_noise_under_replacement(q: float, epsilon: f
 
         cuts = [-60, -5, -1, *(mp.mpf(k) / 16 - 1 for k in range(1, 32)), 1, 5, 60]
         exact = mp.quad(excess, cuts)
-    found = loss_of(PoissonSampled(Laplace(1.0), q), "replace_one", True)
-    upper = pld.delta_bounds([(found, 1)], epsilon)[1]
+    found = compiled_pair(PoissonSampled(Laplace(1.0), q), "replace_one", True)
+    upper = bounds(found, epsilon)[1]
     assert exact <= upper * (1 + mp.mpf("1e-3"))  # kinks between the nodes
     if epsilon == 0.0:  # attained
         assert exact == pytest.approx(upper, rel=1e-3)
@@ -208,8 +224,8 @@ def test_poisson_samples_of_laplace_noise_under_replacement(q: float, epsilon: f
 
 def test_small_noise_under_replacement() -> None:
     # Below 0.1 the exact pair overflows; the splice takes its place and is no smaller.
-    at_limit = pld.delta_bounds([(replace_one_loss_of(0.25, 0.1), 1)], 2.0)
-    below = pld.delta_bounds([(replace_one_loss_of(0.25, 0.0999), 1)], 2.0)
+    at_limit = bounds(step_pair(SampledStep(0.25, 0.1), "replace_one", True), 2.0)
+    below = bounds(step_pair(SampledStep(0.25, 0.0999), "replace_one", True), 2.0)
     assert at_limit[0] <= below[1] <= 1.0
     assert delta(PoissonSampled(Gaussian(0.0), 0.25), "replace_one", 5.0) == pytest.approx(0.25)
 
@@ -230,7 +246,7 @@ def test_small_noise_under_replacement() -> None:
 )
 def test_too_little_noise_reveals(mechanism: Mechanism) -> None:
     for adjacency in ADJACENCIES:
-        lower, upper = pld.delta_bounds([(loss_of(mechanism, adjacency, True), 1)], 0.5)
+        lower, upper = bounds(compiled_pair(mechanism, adjacency, True), 0.5)
         assert lower <= upper == 1.0
 
 
@@ -252,21 +268,25 @@ def test_too_little_noise_reveals(mechanism: Mechanism) -> None:
 )
 def test_too_much_noise_hides(mechanism: Mechanism) -> None:
     for sampled in (mechanism, PoissonSampled(mechanism, 0.1)):
-        lower, upper = pld.delta_bounds([(loss_of(sampled, "add_remove", True), 1)], 0.0)
+        lower, upper = bounds(compiled_pair(sampled, "add_remove", True), 0.0)
         assert 0.0 <= lower <= upper <= 1e-8
 
 
 def test_directions_of_a_mixture() -> None:
     for mechanism in (MIXTURE, PoissonSampled(MIXTURE, 0.5)):
-        remove = pld.delta_bounds([(loss_of(mechanism, "add_remove", True), 1)], -0.1)
-        add = pld.delta_bounds([(loss_of(mechanism, "add_remove", False), 1)], 0.1)
+        remove = bounds(compiled_pair(mechanism, "add_remove", True), -0.1)
+        add = bounds(compiled_pair(mechanism, "add_remove", False), 0.1)
         dual = [-math.expm1(0.1) + math.exp(0.1) * value for value in remove]
-        assert add == pytest.approx(dual, rel=1e-9, abs=1e-14)
+        assert add[0] <= dual[1] + 1e-14
+        assert add[1] >= dual[0] - 1e-14
+        assert dual[1] - dual[0] <= 1e-7
 
 
 def test_a_loss_of_ones_own_is_sampled_in_both_directions() -> None:
     mine = PrivacyLoss(pld.Gumbel(2.0), pld.Reversed(pld.Gumbel(3.0)))
     sampled = PoissonSampled(mine, 0.1)
-    remove, add = (loss_of(sampled, "add_remove", side) for side in (True, False))
-    assert remove == pld.poisson_sampled(pld.Gumbel(2.0), 0.1)
-    assert add == pld.poisson_sampled(pld.Gumbel(3.0), 0.1, "add")
+    remove, add = (
+        bounds(compiled_pair(sampled, "add_remove", side), 0.02) for side in (True, False)
+    )
+    assert remove == bounds(Pair.gumbel(2.0).sampled(0.1), 0.02)
+    assert add == bounds(Pair.gumbel(3.0).sampled(0.1).reversed(), 0.02)

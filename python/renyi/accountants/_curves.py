@@ -1,7 +1,7 @@
 """What was composed, and its privacy curves.
 
 Gaussian and Poisson-sampled Gaussian steps are inverted from their transforms (`renyi._curve`);
-everything else, samples where a record is replaced too, goes through lattices (`renyi.pld`). Both
+everything else, samples where a record is replaced too, goes through lattices (`renyi._pair`). Both
 certify brackets, and every answer is an end of one.
 """
 
@@ -14,12 +14,11 @@ from typing import Literal
 
 import numpy as np
 
-from renyi import pld
 from renyi._curve import SampledGaussianCurve
+from renyi._pair import LossComposition
 from renyi.accountants._base import Adjacency
 from renyi.accountants._direction import LOSSES_RTOL, Array, DirectionCurve
-from renyi.accountants._losses import is_mirrored, loss_of
-from renyi.accountants._pairs import replace_one_loss_of, step_loss
+from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
 from renyi.accountants._steps import SampledStep, settled
 from renyi.mechanisms import Mechanism
 
@@ -27,7 +26,6 @@ __all__ = ["PrivacyCurves"]
 
 PairName = Literal["remove", "add", "replace_one"]
 
-LARGEST_NOISE = 1e6  # of a sampled Gaussian on a lattice
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 
 
@@ -84,7 +82,7 @@ class PrivacyCurves:
         lattice = None
         if sampled is None or replaces:
             lattice = cache(lambda: self._composition(remove, rtol))
-        return DirectionCurve(sampled, lattice, self._largest_loss(remove), self._reduces_noise())
+        return DirectionCurve(sampled, lattice, self._largest_loss(remove))
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
@@ -112,18 +110,8 @@ class PrivacyCurves:
         total = -math.fsum(count * math.log1p(-step.rate) for step, count in steps)
         return math.nextafter(total * (1.0 + 2.0**-50), math.inf)
 
-    def _reduces_noise(self) -> bool:
-        """Whether lattices account for less noise than there is, and bound from above only."""
-        return any(LARGEST_NOISE < step.noise < math.inf for step, _ in self.contents()[0])
-
-    def _composition(self, remove: bool, rtol: float) -> pld.Composition:
+    def _composition(self, remove: bool, rtol: float) -> LossComposition:
         steps, losses = self.contents()
-        parts = [(self._loss_of(step, remove), count) for step, count in steps]
-        parts += [(loss_of(part, self._adjacency, remove), count) for part, count in losses]
-        return pld.Composition(parts, rtol=rtol, max_points=LATTICE_POINTS)
-
-    def _loss_of(self, step: SampledStep, remove: bool) -> pld.PrivacyLossDistribution:
-        noise = min(step.noise, LARGEST_NOISE)
-        if self._adjacency == "replace_one":
-            return replace_one_loss_of(step.rate, noise)
-        return step_loss(step.rate, noise, remove)
+        parts = [(step_pair(step, self._adjacency, remove), count) for step, count in steps]
+        parts += [(compiled_pair(part, self._adjacency, remove), count) for part, count in losses]
+        return LossComposition(parts, rtol, LATTICE_POINTS)

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from renyi import pld
 from renyi._curve import SampledGaussianQuestions
+from renyi._pair import LossComposition
 
 __all__ = ["LOSSES_RTOL", "Array", "Bracket", "DirectionCurve", "worse_deltas", "worse_epsilons"]
 
 Array = npt.NDArray[np.float64]
 Bracket = tuple[float, float]
-Lattice = Callable[[], pld.Composition]
+Lattice = Callable[[], LossComposition]
 
 LOSSES_RTOL = 1e-5  # of a single number that only lattices can give
 
@@ -32,8 +32,6 @@ class DirectionCurve:
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
     largest_loss : float
         What no loss exceeds.
-    has_less_noise : bool
-        Whether lattices account for less noise than there is, and bound from above only.
     """
 
     def __init__(
@@ -41,10 +39,9 @@ class DirectionCurve:
         sampled: SampledGaussianQuestions | None,
         lattice: Lattice | None,
         largest_loss: float,
-        has_less_noise: bool,
     ) -> None:
         self._sampled, self._lattice = sampled, lattice
-        self._largest_loss, self._has_less_noise = largest_loss, has_less_noise
+        self._largest_loss = largest_loss
 
     def is_enough(self, epsilon: float, delta: float) -> bool:
         """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
@@ -106,7 +103,6 @@ class DirectionCurve:
         if delta == 1.0:
             return 0.0, 0.0
         low, high = self._lattice().epsilon_bounds(delta)
-        low = -math.inf if self._has_less_noise else low
         # Next to no loss at all: delta at 0 may tell that none is needed.
         if low <= 0.0 < min(high, delta):
             high = 0.0 if self._delta_by_lattice(0.0)[1] <= delta else high
@@ -115,7 +111,7 @@ class DirectionCurve:
     def _delta_by_lattice(self, epsilon: float) -> Bracket:
         assert self._lattice is not None
         low, high = self._lattice().delta_bounds(epsilon)
-        return max(0.0 if self._has_less_noise else low, 0.0), min(high, 1.0)
+        return max(low, 0.0), min(high, 1.0)
 
 
 def worse_deltas(curves: Iterable[DirectionCurve], epsilons: Array) -> Array:

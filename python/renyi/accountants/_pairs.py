@@ -1,108 +1,234 @@
-"""Pairs of single releases, for all numbers.
+"""The pair of distributions that dominates one release, in each direction.
 
-Where a number lies outside what the engine takes, the next larger loss it takes bounds from above
-and the next smaller one from below.
+``remove`` compares the outputs with the record to those without it; for replaced records both
+directions have one pair. Replacing a record moves a query twice as far as removing it. `_samples`
+adds what is done with releases: composition and sampling.
 """
 
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 
-from renyi import pld
+import numpy as np
 
-__all__ = [
-    "Pair",
-    "approximate_pair",
-    "bounded_range_pair",
-    "gaussian_pair",
-    "gumbel_pair",
-    "laplace_pair",
-    "replace_one_loss_of",
-    "step_loss",
-]
+from renyi._pair import Pair
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    Mechanism,
+    MultivariateDiscreteGaussian,
+    PrivacyLoss,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    RDPCurve,
+    RepeatAndSelect,
+    TreeAggregation,
+)
 
-Pair = pld.PrivacyLossDistribution
+__all__ = ["NOTHING", "REVEALED", "gaussian_pair", "laplace_pair", "moved", "pair_of"]
 
-NOTHING, REVEALED = pld.NOTHING, pld.REVEALED
+REPLACE = "replace_one"
+NOTHING = Pair.discrete(np.ones(1), np.ones(1))
+REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
 LARGEST_MU = 500.0
-"""A larger one leaves nothing to protect; the cells of its loss would be many."""
+"""A larger one leaves nothing to protect; the spans of its loss would be many."""
+
+LARGEST_LOSS = 500.0  # of Laplace noise, of bounded range, of approximate privacy
+SMALLEST = 1e-12  # a loss below is accounted as this from above, as none from below
+
+NO_LARGEST_SHIFT = (
+    "of the integer vectors that a record may add none is known to dominate the others; "
+    "RDPAccountant takes it"
+)
+BY_RENYI_ONLY = "it is known by its Rényi divergences only, RDPAccountant takes it"
+
+
+@singledispatch
+def pair_of(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
+    """Return a pair that dominates one use of a mechanism in one direction.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If none is known.
+    """
+    raise UnsupportedMechanismError(mechanism, "its privacy loss is not known")
+
+
+def moved(adjacency: str) -> int:
+    """Return how far neighbours move a query, in units of one record's presence."""
+    return 2 if adjacency == REPLACE else 1
 
 
 def gaussian_pair(mu: float) -> Pair:
     """Return (N(mu, 1), N(0, 1)), mu in [0, inf]."""
+    if mu == math.inf:
+        return REVEALED
     if mu > LARGEST_MU:
-        return pld.Bracketed(REVEALED, pld.Gaussian(0.2 * LARGEST_MU))
+        return Pair.bracketed(REVEALED, Pair.gaussian(0.2 * LARGEST_MU))
     if mu == 0.0:
         return NOTHING
-    return pld.Gaussian(mu) if mu >= 1e-12 else pld.Bracketed(pld.Gaussian(1e-12), NOTHING)
+    return Pair.gaussian(mu) if mu >= SMALLEST else Pair.bracketed(Pair.gaussian(SMALLEST), NOTHING)
 
 
 def laplace_pair(scale: float) -> Pair:
-    """Return the pair of Laplace noise of this scale over the shift."""
-    if scale < 2e-3:
-        return pld.Bracketed(REVEALED, pld.Laplace(2e-3))
+    """Return the pair of Laplace noise of this scale over the shift, scale in [0, inf]."""
+    if scale == 0.0:
+        return REVEALED
+    if scale < 1.0 / LARGEST_LOSS:
+        return Pair.bracketed(REVEALED, Pair.laplace(1.0 / LARGEST_LOSS))
     if scale == math.inf:
         return NOTHING
-    return pld.Laplace(scale) if scale <= 1e12 else pld.Bracketed(pld.Laplace(1e12), NOTHING)
+    if scale > 1.0 / SMALLEST:
+        return Pair.bracketed(Pair.laplace(1.0 / SMALLEST), NOTHING)
+    return Pair.laplace(scale)
 
 
-def approximate_pair(epsilon: float, delta: float) -> Pair:
-    """Return the pair of (epsilon, delta)-privacy."""
-    pair = pld.ApproximateDP(min(epsilon, 500.0), delta)
-    return pair if epsilon <= 500.0 else pld.Bracketed(REVEALED, pair)
+@pair_of.register
+def _(mechanism: Gaussian, adjacency: str, remove: bool) -> Pair:
+    return _of_noise(mechanism.noise_multiplier, adjacency)
 
 
-def gumbel_pair(scale: float) -> Pair:
-    """Return the pair of Gumbel noise, of this scale over the shift, on a query moved either way.
+@pair_of.register
+def _(mechanism: TreeAggregation, adjacency: str, remove: bool) -> Pair:
+    return _of_noise(mechanism.effective_noise_multiplier, adjacency)
+
+
+def _of_noise(noise: float, adjacency: str) -> Pair:
+    return gaussian_pair(moved(adjacency) / noise if noise else math.inf)
+
+
+@pair_of.register
+def _(mechanism: Laplace, adjacency: str, remove: bool) -> Pair:
+    return laplace_pair(mechanism.noise_multiplier / moved(adjacency))
+
+
+@pair_of.register
+def _(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
+    """Return the pair of noise on a query moved either way.
 
     Above 0 the losses of the reversed pair are the larger ones. With t = 1/scale, r = 1/(e^t - 1)
     and the profiles H of (P, Q) and G of (Q, P), d(G - H)/dE at E = e^s is
     1 - e^(-r (t-s)) - e^(-(r+1)(t+s)) for s in [0, t]: concave in s, positive at 0 since
     e^(rt) > 1 + e^-t, negative at t. So G - H, 0 at s = 0, rises and then falls to
-    G(t) - H(t) = G(t) > 0, and beyond t H vanishes.
+    G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way.
     """
+    scale = mechanism.noise_multiplier / moved(adjacency)
+    if scale == 0.0:
+        return REVEALED
     if scale < 0.1:
-        return pld.Bracketed(REVEALED, NOTHING)
+        return Pair.bracketed(REVEALED, NOTHING)
     if scale == math.inf:
         return NOTHING
-    pair = pld.Spliced(pld.Reversed(pld.Gumbel(min(scale, 1e9))), 1.0)
-    return pair if scale <= 1e9 else pld.Bracketed(pair, NOTHING)
+    reverse = Pair.gumbel(min(scale, 1e9)).reversed()
+    return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
 
-def bounded_range_pair(epsilon: float) -> Pair:
+@pair_of.register
+def _(mechanism: DiscreteGaussian, adjacency: str, remove: bool) -> Pair:
+    shift = moved(adjacency) * mechanism.sensitivity
+    if shift > 1000.0 * mechanism.sigma:
+        return Pair.bracketed(REVEALED, NOTHING)
+    if shift > 2**20 or mechanism.sigma > 1e4:
+        raise UnsupportedMechanismError(
+            mechanism, "its losses are kept one by one, up to sigma 10,000 and a shift of 2^20"
+        )
+    return Pair.discrete_gaussian(mechanism.sigma, shift)
+
+
+@pair_of.register
+def _(mechanism: MultivariateDiscreteGaussian, adjacency: str, remove: bool) -> Pair:
+    raise UnsupportedMechanismError(mechanism, NO_LARGEST_SHIFT)
+
+
+@pair_of.register
+def _(mechanism: DiscreteLaplace, adjacency: str, remove: bool) -> Pair:
+    shift = moved(adjacency) * mechanism.sensitivity
+    if shift > LARGEST_LOSS * mechanism.scale:
+        return Pair.bracketed(REVEALED, NOTHING)
+    if shift > 2**20:
+        raise UnsupportedMechanismError(
+            mechanism, "its losses are kept one by one, up to a shift of 2^20"
+        )
+    return Pair.discrete_laplace(min(mechanism.scale, 1.0 / SMALLEST), shift)
+
+
+@pair_of.register
+def _(mechanism: RandomizedResponse, adjacency: str, remove: bool) -> Pair:
+    return Pair.randomized_response(mechanism.p, mechanism.choices)
+
+
+@pair_of.register
+def _(mechanism: Exponential, adjacency: str, remove: bool) -> Pair:
     """Return the pair of losses in an interval of length epsilon.
 
-    It dominates all mechanisms of that range; each epsilon is reached by one of them, a composition
-    of its uses by none.
+    It dominates all mechanisms of that range; each delta is reached by one of them, a composition
+    by none: randomized response, of that range too, bounds those from below.
     """
+    epsilon = mechanism.epsilon
     if epsilon == 0.0:
         return NOTHING
-    if epsilon < 1e-12:
-        return pld.Bracketed(pld.BoundedRange(1e-12), NOTHING)
-    pair = pld.BoundedRange(min(epsilon, 500.0))
-    return pair if epsilon <= 500.0 else pld.Bracketed(REVEALED, pair)
+    if epsilon > LARGEST_LOSS:
+        return Pair.bracketed(REVEALED, Pair.bounded_range(LARGEST_LOSS))
+    if epsilon < SMALLEST:
+        return Pair.bracketed(Pair.bounded_range(SMALLEST), NOTHING)
+    return Pair.bracketed(Pair.bounded_range(epsilon), Pair.approximate_privacy(0.5 * epsilon, 0.0))
 
 
-def step_loss(rate: float, noise: float, remove: bool) -> Pair:
-    """Return the loss of one Poisson-sampled Gaussian step, add/remove."""
-    if noise == 0.0:  # the record shows itself whenever it is in the sample
-        revealing = pld.Discrete((rate, 1.0 - rate), (0.0, 1.0))
-        return revealing if remove else pld.Reversed(revealing)
-    if rate == 1.0:
-        return pld.Gaussian(1.0 / noise)
-    return pld.sampled_gaussian(rate, noise, "remove" if remove else "add")
+@pair_of.register
+def _(mechanism: PureDP, adjacency: str, remove: bool) -> Pair:
+    return _approximate(mechanism.epsilon, 0.0)
 
 
-def replace_one_loss_of(rate: float, noise: float) -> Pair:
-    """Return the loss of one Poisson-sampled Gaussian step when one record is replaced.
+@pair_of.register
+def _(mechanism: ApproxDP, adjacency: str, remove: bool) -> Pair:
+    return _approximate(mechanism.epsilon, mechanism.delta)
 
-    The means move from -1 to 1; the pair is its own mirror image, so that one direction is enough.
-    """
-    if noise == 0.0:
-        return pld.Discrete((rate, 0.0, 1.0 - rate), (0.0, rate, 1.0 - rate))
-    if rate == 1.0:
-        return pld.Gaussian(2.0 / noise)
-    if noise < 0.1:  # the pair of Gaussian mixtures would overflow
-        return pld.Spliced(gaussian_pair(2.0 / noise), rate)
-    return pld.ReplaceOneSampledGaussian(rate, noise)
+
+def _approximate(epsilon: float, delta: float) -> Pair:
+    pair = Pair.approximate_privacy(min(epsilon, LARGEST_LOSS), delta)
+    return pair if epsilon <= LARGEST_LOSS else Pair.bracketed(REVEALED, pair)
+
+
+@pair_of.register
+def _(mechanism: PrivacyLoss, adjacency: str, remove: bool) -> Pair:
+    return mechanism.loss(remove)._pair
+
+
+@pair_of.register
+def _(mechanism: GaussianMixture, adjacency: str, remove: bool) -> Pair:
+    if adjacency == REPLACE:
+        raise UnsupportedMechanismError(
+            mechanism, "the pair of two records of random sensitivity each is not known"
+        )
+    noise, given = mechanism.noise_multiplier, mechanism.probabilities
+    kept = [(w, m) for w, m in zip(given, mechanism.sensitivities, strict=True) if w > 0.0]
+    weights, means = zip(*kept, strict=True)
+    if noise == math.inf or not any(means):
+        return NOTHING
+    if noise == 0.0 or max(map(abs, means)) > 1e6 * noise:
+        hidden = math.fsum(w for w, m in kept if not m)
+        shown = np.array([math.fsum(w for w, m in kept if m), hidden])
+        pair = Pair.bracketed(Pair.discrete(shown, np.array([0.0, 1.0])), NOTHING)
+    else:
+        pair = Pair.gaussian_mixture(weights, means, noise)
+    return pair if remove else pair.reversed()
+
+
+@pair_of.register(ZCDP)
+@pair_of.register(RDPCurve)
+@pair_of.register(RepeatAndSelect)
+@pair_of.register(RandomAllocation)
+def _(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
+    raise UnsupportedMechanismError(mechanism, BY_RENYI_ONLY)

@@ -8,13 +8,15 @@ from typing import NamedTuple
 from renyi._accounting import RenyiCurve
 from renyi._validation import float_above
 from renyi.accountants._base import Adjacency
-from renyi.accountants._losses import leaves
+from renyi.accountants._renyi_curves import curve_of_pairs
 from renyi.accountants._sampled_curves import curve_of
+from renyi.accountants._samples import leaves
 from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps, settled
-from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
+from renyi.accountants._support import check_adjacency
 from renyi.mechanisms import (
     ApproxDP,
     Composed,
+    Gaussian,
     Mechanism,
     PoissonSampled,
     PureDP,
@@ -58,7 +60,7 @@ def renyi_parts(mechanism: Mechanism, adjacency: Adjacency) -> list[tuple[Part, 
 def _parts_of_leaf(leaf: Mechanism, adjacency: Adjacency) -> list[tuple[Part, int]]:
     steps = gaussian_steps(leaf)
     if steps is not None:
-        return _step_parts(leaf, steps, adjacency)
+        return _step_parts(steps, adjacency)
     if isinstance(leaf, ShuffledBatches):  # every record is in one batch
         return renyi_parts(leaf.mechanism, adjacency)
     rate, base = 1.0, leaf
@@ -97,20 +99,21 @@ def _without_failures(mechanism: Mechanism) -> tuple[Mechanism, float]:
 
 
 def _step_parts(
-    leaf: Mechanism, steps: list[tuple[SampledStep, int]], adjacency: Adjacency
+    steps: list[tuple[SampledStep, int]], adjacency: Adjacency
 ) -> list[tuple[Part, int]]:
     parts: list[tuple[Part, int]] = []
     for given, count in steps:
         step = settled(given)
         if step is None:
             continue
+        part: Part = step
         if adjacency == "replace_one":
-            if step.rate < 1.0:
-                raise UnsupportedMechanismError(
-                    leaf,
-                    "no Rényi divergence of Poisson samples is known to it where one record is "
-                    "replaced; PLDAccountant takes it",
-                )
-            step = SampledStep(1.0, 0.5 * step.noise)
-        parts.append((step, count))
+            whole = step.rate == 1.0
+            part = SampledStep(1.0, 0.5 * step.noise) if whole else _replaced(step)
+        parts.append((part, count))
     return parts
+
+
+def _replaced(step: SampledStep) -> RenyiPart:
+    sampled = PoissonSampled(Gaussian(step.noise), step.rate)
+    return RenyiPart(sampled, curve_of_pairs(sampled, "replace_one"))

@@ -6,13 +6,14 @@ Of mechanisms on all of the data; `_sampled_curves` adds samples.
 from __future__ import annotations
 
 import math
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi.accountants._base import Adjacency
 from renyi.accountants._profile import profile_of
+from renyi.accountants._samples import compiled_pair, is_mirrored
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -38,6 +39,7 @@ __all__ = [
     "LARGEST_LOSS",
     "SMALLEST_SHIFT",
     "curve_of",
+    "curve_of_pairs",
     "distance",
 ]
 
@@ -56,9 +58,28 @@ def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     UnsupportedMechanismError
         If none is known that is valid.
     """
-    raise UnsupportedMechanismError(
-        mechanism, "no Rényi divergence of it is known; PLDAccountant may take it"
-    )
+    return curve_of_pairs(mechanism, adjacency)
+
+
+@lru_cache(maxsize=256)
+def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
+    """Return the curve of the pairs that dominate a mechanism in each direction.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If no pair is known, or nothing of a pair but its spans, and these have no end.
+    """
+    sides = (True,) if is_mirrored(mechanism, adjacency) else (True, False)
+    curves = [RenyiCurve.of_pair(compiled_pair(mechanism, adjacency, side)) for side in sides]
+    known = [curve for curve in curves if curve is not None]
+    if len(known) < len(curves):
+        raise UnsupportedMechanismError(
+            mechanism,
+            "its losses have no bound, and no form of its Rényi divergences is known; "
+            "PLDAccountant takes it",
+        )
+    return known[0] if len(known) == 1 else known[0].larger(known[1])
 
 
 def distance(adjacency: Adjacency) -> int:
@@ -134,7 +155,10 @@ def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
-    return RenyiCurve.randomized_response(mechanism.p, mechanism.choices)
+    p, choices = mechanism.p, mechanism.choices
+    if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
+        return curve_of_pairs(mechanism, adjacency)  # all or nothing is revealed
+    return RenyiCurve.randomized_response(p, choices)
 
 
 @curve_of.register

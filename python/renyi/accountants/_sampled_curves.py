@@ -10,8 +10,10 @@ from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
     SMALLEST_SHIFT,
     curve_of,
+    curve_of_pairs,
     distance,
 )
+from renyi.accountants._samples import NOT_REMOVAL, covers_removal
 from renyi.accountants._steps import SMALLEST, SampledStep, collapsed, settled
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
@@ -50,13 +52,20 @@ SYMMETRIC = (
 @curve_of.register
 def _(mechanism: PoissonSampled, adjacency: Adjacency) -> RenyiCurve:
     base, rate = collapsed(mechanism)
-    if adjacency == "replace_one" and 0.0 < rate < 1.0:
-        raise UnsupportedMechanismError(
-            mechanism,
-            "no Rényi divergence of Poisson samples is known to it where one record is replaced; "
-            "PLDAccountant takes some",
-        )
-    return _sampled(base, rate, adjacency)
+    if adjacency != "replace_one" or rate in (0.0, 1.0):
+        return _sampled(base, rate, adjacency)
+    if not covers_removal(base):
+        raise UnsupportedMechanismError(mechanism, NOT_REMOVAL)
+    return _of_pairs(mechanism, adjacency) or _both_orders(base, rate)
+
+
+def _of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:
+    """Return the curve of the pairs of a sample, never above the bounds by the curve inside."""
+    try:
+        curve = curve_of_pairs(mechanism, adjacency)
+    except UnsupportedMechanismError:
+        return None
+    return None if curve.is_unbounded else curve
 
 
 def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
@@ -74,7 +83,10 @@ def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
     if needs_no_factor(base):
         return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
-    return curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
+    known = None
+    if adjacency != "replace_one":
+        known = _of_pairs(PoissonSampled(base, rate), adjacency)
+    return known or curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
 
 
 def _pair_of(mechanism: Mechanism) -> RenyiCurve | None:
@@ -107,18 +119,15 @@ def needs_no_factor(mechanism: Mechanism) -> bool:
 
 @curve_of.register
 def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
-    if mechanism.replacement:
-        raise UnsupportedMechanismError(
-            mechanism,
-            "no Rényi divergence of samples with replacement is known; PLDAccountant takes some",
-        )
     innermost = mechanism
     while isinstance(innermost.mechanism, FixedSizeSampled) and not innermost.replacement:
         innermost = innermost.mechanism  # a sample of a sample
     if innermost.replacement:
-        return curve_of(innermost, adjacency)  # raises
+        return curve_of_pairs(mechanism, adjacency)
     rate = innermost.sample_size / mechanism.population
-    return fixed_size_curve(innermost.mechanism, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
+    known = None if needs_no_factor(innermost.mechanism) else _of_pairs(mechanism, adjacency)
+    rate = math.nextafter(rate, 1.0) if rate < 1.0 else 1.0
+    return known or fixed_size_curve(innermost.mechanism, rate)
 
 
 def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
@@ -128,11 +137,17 @@ def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
     alone = curve_of(base, "replace_one")
     if not needs_no_factor(base):
         return alone.fixed_size_bound(rate, False).smaller(alone.mixture_bound(rate))
-    # Both directions of a Poisson sample together: twice the excess of the larger one. Without one
-    # pair for all, the profile is at most the sum of two, that of the two records and that of one
-    # and the record which a sample has in their place.
+    several = _both_orders(base, rate)
+    return several if is_symmetric(base) else several.smaller(alone.fixed_size_bound(rate, False))
+
+
+def _both_orders(base: Mechanism, rate: float) -> RenyiCurve:
+    """Return the curve where a record is replaced in a sample that holds any at a rate.
+
+    Both directions of a Poisson sample together: twice the excess of the larger one. Without one
+    pair for all, the profile is at most the sum of two, that of the two records and that of one
+    and what a sample has in their place.
+    """
     poisson = _sampled(base, rate, "replace_one")
-    if is_symmetric(base):
-        return poisson.mixture_bound(2.0).smaller(alone.mixture_bound(rate))
-    several = poisson.mixture_bound(4.0).smaller(alone.mixture_bound(rate))
-    return several.smaller(alone.fixed_size_bound(rate, False))
+    twice = poisson.mixture_bound(2.0 if is_symmetric(base) else 4.0)
+    return twice.smaller(curve_of(base, "replace_one").mixture_bound(rate))

@@ -8,7 +8,6 @@ from renyi.mechanisms import (
     RandomAllocation,
     ShuffledBatches,
     TreeAggregation,
-    TruncatedPoissonSampled,
 )
 
 __all__ = ["UnsupportedMechanismError", "check_adjacency"]
@@ -19,7 +18,6 @@ HOLDS_FOR: dict[type[Mechanism], tuple[str, ...]] = {
     RandomAllocation: ("add_remove", "zero_out"),
     ShuffledBatches: ("replace_one", "zero_out"),
     TreeAggregation: ("replace_one", "zero_out"),
-    TruncatedPoissonSampled: ("zero_out",),
 }
 
 

@@ -19,8 +19,8 @@ from renyi.accountants._direction import (
     worse_deltas,
     worse_epsilons,
 )
-from renyi.accountants._losses import leaves, loss_of
 from renyi.accountants._risk import CurveAccountant, DirectionName, Part
+from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._steps import SampledStep, gaussian_steps, settled
 from renyi.accountants._support import check_adjacency
 from renyi.mechanisms import Mechanism, ShuffledBatches
@@ -91,7 +91,7 @@ class PLDAccountant(CurveAccountant):
                 inner = self._parts_of(leaf.mechanism)
                 parts += [(part, times * count) for part, times in inner]
             else:
-                loss_of(leaf, self._adjacency, True)  # raises
+                compiled_pair(leaf, self._adjacency, True)  # raises
                 parts.append((leaf, count))
         return parts
 

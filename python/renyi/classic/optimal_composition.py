@@ -23,10 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import delta_of, epsilon_of, uses_of
+from renyi.classic._binomial import (
+    NEGLIGIBLE,
+    RELATIVE_ERROR,
+    binomial_masses,
+    likely_range,
+)
 from renyi.classic._rounding import above
 from renyi.mechanisms._arguments import FINITE_NON_NEGATIVE, number_in
-from renyi.pld._binomial import RELATIVE_ERROR, binomial_masses, likely_range
-from renyi.pld._cells import NEGLIGIBLE
 
 __all__ = ["optimal_composition_delta", "optimal_composition_epsilon"]
 

@@ -27,10 +27,10 @@ class RandomizedResponse(Mechanism):
     Parameters
     ----------
     p : float
-        Probability of the true answer, in (0, 1), not 1/choices. With probability r of a uniform
-        answer and the truth otherwise, p = 1 - r + r/choices.
+        Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
+        probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
     choices : int
-        Number of answers, at least 2.
+        Number of answers, at least 1; a single one is always given.
 
     Raises
     ------
@@ -47,11 +47,8 @@ class RandomizedResponse(Mechanism):
     choices: int = 2
 
     def __post_init__(self) -> None:
-        choices = integer_of(self.choices, "choices", 2)
-        p = number_in(self.p, "p", PROBABILITY)
-        if p in (0.0, 1.0) or p * choices == 1.0:
-            raise ValueError(f"p must be a number in (0, 1) other than 1/choices, got {self.p!r}")
-        settle(self, p=p, choices=choices)
+        choices = integer_of(self.choices, "choices", 1)
+        settle(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
 
     def _headline(self) -> str:
         return f"Randomized response, {self.choices} choices, the true one with {read(self.p)}"

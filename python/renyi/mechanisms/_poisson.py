@@ -70,8 +70,8 @@ class PoissonSampled(Sampling):
 class TruncatedPoissonSampled(Sampling):
     """Runs Gaussian noise on a Poisson sample, cut to a uniform subset if it exceeds a limit.
 
-    Holds for "zero_out" adjacency, where the number of records is public: whether a record that was
-    sampled survives the cut depends on the others.
+    Whether a record that was sampled survives the cut depends on the others, and where the batch is
+    full a record that is added takes the place of another.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class TruncatedPoissonSampled(Sampling):
     batch_limit : int
         The largest batch, at least 1. A limit of ``population`` or more cuts nothing.
     population : int
-        Number of records, at least 1.
+        Number of records, at least 1; of the larger of both data sets where one has a record more.
 
     Raises
     ------

@@ -12,7 +12,7 @@ __all__ = ["PrivacyLoss"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivacyLoss(Mechanism):
-    """A mechanism given by the distributions of its privacy loss, for `PLDAccountant`.
+    """A mechanism given by the distributions of its privacy loss.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Losses of finitely many values: discrete pairs, randomized response, (ε, δ) pairs."""
+"""Losses of finitely many values: discrete pairs, randomized response, noise on integers."""
 
 from __future__ import annotations
 
@@ -9,35 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import epsilon_of, integer_of, probability_of
-from renyi.pld._cells import NO_ATOMS, ROUNDING, Array, Atom, Atoms, Cells, empty_cells, summed
+from renyi._pair import Pair
+from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.pld._distribution import PrivacyLossDistribution
 
-__all__ = ["ApproximateDP", "Discrete", "OnlyAtoms", "RandomizedResponse"]
+__all__ = ["ApproximateDP", "Discrete", "DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse"]
 
-
-class OnlyAtoms(PrivacyLossDistribution):
-    """A loss without a continuous part."""
-
-    __slots__ = ()
-
-    @property
-    def support(self) -> tuple[float, float]:
-        losses = self.atoms().loss
-        return (float(losses.min()), float(losses.max())) if losses.size else (0.0, 0.0)
-
-    def loss_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def other_range(self, tail: float) -> tuple[float, float]:
-        return math.inf, -math.inf
-
-    def cells(self, edges: Array) -> Cells:
-        return empty_cells(edges.size - 1)
+LARGEST_SHIFT = 2**20
+LARGEST_SIGMA = 1e4
+WIDEST = 1000.0  # shift over sigma
 
 
 @dataclass(frozen=True, slots=True)
-class Discrete(OnlyAtoms):
+class Discrete(PrivacyLossDistribution):
     """A pair of distributions on finitely many outcomes.
 
     Parameters
@@ -61,56 +45,25 @@ class Discrete(OnlyAtoms):
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "q", q)
 
-    @property
-    def infinite_mass(self) -> float:
-        mass = math.fsum(a for a, b in zip(self.p, self.q, strict=True) if b == 0.0)
-        return math.nextafter(mass, 1.0) if mass else 0.0
-
-    @property
-    def null_mass(self) -> float:
-        return math.fsum(b for a, b in zip(self.p, self.q, strict=True) if a == 0.0)
-
-    @property
-    def symmetric(self) -> bool:
-        outcomes = list(zip(self.p, self.q, strict=True))
-        return sorted(outcomes) == sorted((b, a) for a, b in outcomes)
-
-    def atoms(self) -> Atoms:
-        p, q = np.array(self.p), np.array(self.q)
-        shared = (p > 0.0) & (q > 0.0)
-        p, q = p[shared], q[shared]
-        with np.errstate(over="ignore", divide="ignore", under="ignore"):
-            ratio = p / q
-            near = (ratio > 0.5) & (ratio < 2.0)
-            losses = np.where(near, np.log(ratio), np.log(p) - np.log(q))
-        values, place = np.unique(losses, return_inverse=True)
-        size = np.where(near, 1.0, np.abs(np.log(p)) + np.abs(np.log(q)))
-        loss_error = np.zeros(values.size)
-        np.maximum.at(loss_error, place, 2.0 * ROUNDING * (1.0 + size))
-        return Atoms(
-            values,
-            summed(place, p, values.size),
-            summed(place, q, values.size),
-            loss_error,
-            np.full(values.size, ROUNDING * len(self.p)),
-        )
+    def _build(self) -> Pair:
+        return Pair.discrete(np.array(self.p), np.array(self.q))
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(OnlyAtoms):
+class RandomizedResponse(PrivacyLossDistribution):
     """One of ``choices`` answers: the true one with probability ``p``, each other equally likely.
 
     Parameters
     ----------
     p : float
-        Probability of the true answer, in (0, 1), not 1/choices. With probability r of a uniform
-        answer and the truth otherwise, p = 1 - r + r/choices.
+        Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
+        probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
     choices : int
-        Number of answers, at least 2.
+        Number of answers, at least 1; a single one is always given.
 
     Examples
     --------
-    >>> [round(atom.loss, 4) for atom in RandomizedResponse(0.75).atoms()]
+    >>> RandomizedResponse(0.75).atoms()[0].round(4).tolist()
     [-1.0986, 1.0986]
     """
 
@@ -118,36 +71,15 @@ class RandomizedResponse(OnlyAtoms):
     choices: int = 2
 
     def __post_init__(self) -> None:
-        p = probability_of(self.p, "p")
-        choices = integer_of(self.choices, "choices", 2)
-        if not 0.0 < p < 1.0 or p * choices == 1.0:
-            raise ValueError(f"p must be a number in (0, 1) other than 1/choices, got {self.p!r}")
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "choices", choices)
+        object.__setattr__(self, "p", probability_of(self.p, "p"))
+        object.__setattr__(self, "choices", integer_of(self.choices, "choices", 1))
 
-    def atoms(self) -> Atoms:
-        others = self.choices - 1
-        wrong = (1.0 - self.p) / others
-        # log(p/wrong) with its relative error bounded also where p is close to 1/choices.
-        ratio = self.p / wrong
-        excess = (self.p * self.choices - 1.0) / others
-        loss = math.log1p(excess / wrong) if 0.5 < ratio < 2.0 else math.log(ratio)
-        error = ROUNDING * (4.0 * abs(loss) + 2.0 * max(ratio, 1.0))
-        found = [
-            Atom(-loss, wrong, error, 2.0 * ROUNDING),
-            Atom(loss, self.p, error),
-        ]
-        if others > 1:
-            found.append(Atom(0.0, wrong * (others - 1), 0.0, 4.0 * ROUNDING))
-        return Atoms.of(sorted(found, key=lambda atom: atom.loss))
-
-    @property
-    def symmetric(self) -> bool:
-        return True
+    def _build(self) -> Pair:
+        return Pair.randomized_response(self.p, self.choices)
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateDP(OnlyAtoms):
+class ApproximateDP(PrivacyLossDistribution):
     """The pair that dominates every (epsilon, delta)-private mechanism.
 
     P has delta where Q vanishes, Q the same where P vanishes; the rest is randomized response of
@@ -176,27 +108,92 @@ class ApproximateDP(OnlyAtoms):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", probability_of(self.delta, "delta"))
 
-    @property
-    def infinite_mass(self) -> float:
-        return self.delta
+    def _build(self) -> Pair:
+        return Pair.approximate_privacy(self.epsilon, self.delta)
 
-    @property
-    def null_mass(self) -> float:
-        return self.delta
 
-    @property
-    def symmetric(self) -> bool:
-        return True
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(PrivacyLossDistribution):
+    """Discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)) on the integers.
 
-    def atoms(self) -> Atoms:
-        rest, top = 1.0 - self.delta, self.epsilon
-        if rest == 0.0:
-            return NO_ATOMS
-        if top == 0.0:
-            return Atoms.of((Atom(0.0, rest, 0.0, ROUNDING),))
-        large, small = rest / (1.0 + math.exp(-top)), rest / (1.0 + math.exp(top))
-        masses, error = np.array([small, large]), np.full(2, ROUNDING * (8.0 + top))
-        return Atoms(np.array([-top, top]), masses, masses[::-1], np.zeros(2), error)
+    Parameters
+    ----------
+    sigma : float
+        In [shift/1000, 1e4]: up to 78 sigma + shift losses are kept one by one.
+    shift : int
+        How far the two means lie apart, in [1, 2^20].
+
+    Notes
+    -----
+    The loss at x is shift (2 x - shift) / (2 sigma^2). What lies beyond 38.7 sigma of both means
+    has less than 2^-1060 of either mass and is counted at infinite loss. The pair is its own
+    reverse.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010.
+
+    Examples
+    --------
+    >>> from renyi.pld import epsilon_bounds
+    >>> lower, upper = epsilon_bounds([(DiscreteGaussian(3.0), 1)], 1e-5)
+    >>> bool(lower <= upper < lower + 1e-9)
+    True
+    """
+
+    sigma: float
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        shift = _shift_of(self.shift)
+        allowed = f"a number in [{shift / WIDEST:g}, {LARGEST_SIGMA:g}] for a shift of {shift}"
+        sigma = real_of(self.sigma, "sigma", allowed)
+        if not shift / WIDEST <= sigma <= LARGEST_SIGMA:
+            raise ValueError(f"sigma must be {allowed}, got {self.sigma!r}")
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "shift", shift)
+
+    def _build(self) -> Pair:
+        return Pair.discrete_gaussian(self.sigma, self.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(PrivacyLossDistribution):
+    """Discrete Laplace noise, of mass ∝ e^(-|x| / scale) on the integers: the geometric mechanism.
+
+    Parameters
+    ----------
+    scale : float
+        In [shift/500, 1e12].
+    shift : int
+        How far the two centres lie apart, in [1, 2^20].
+
+    Notes
+    -----
+    With r = e^(-1/scale) the loss is ±shift/scale with P-masses 1/(1+r) and r^shift/(1+r), and
+    (2 j - shift)/scale with mass r^(shift-j) (1-r)/(1+r) for 0 < j < shift. The pair is its own
+    reverse.
+
+    Examples
+    --------
+    >>> DiscreteLaplace(2.0, 2).atoms()[0].tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    scale: float
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        shift = _shift_of(self.shift)
+        allowed = f"a number in [{shift / 500.0:g}, 1e12] for a shift of {shift}"
+        scale = real_of(self.scale, "scale", allowed)
+        if not shift / 500.0 <= scale <= 1e12:
+            raise ValueError(f"scale must be {allowed}, got {self.scale!r}")
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "shift", shift)
+
+    def _build(self) -> Pair:
+        return Pair.discrete_laplace(self.scale, self.shift)
 
 
 def _probabilities(values: npt.ArrayLike, name: str) -> tuple[float, ...]:
@@ -213,3 +210,11 @@ def _probabilities(values: npt.ArrayLike, name: str) -> tuple[float, ...]:
     if not np.all(array >= 0.0) or abs(math.fsum(array.tolist()) - 1.0) > 1e-9:
         raise ValueError(f"{name} must be {allowed}, got {values!r}")
     return tuple(array.tolist())
+
+
+def _shift_of(value: object) -> int:
+    allowed = f"an integer in [1, {LARGEST_SHIFT}]"
+    shift = count_of(value, "shift")
+    if not 1 <= shift <= LARGEST_SHIFT:
+        raise ValueError(f"shift must be {allowed}, got {value!r}")
+    return shift

@@ -13,15 +13,15 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from renyi._pair import common_step
 from renyi._validation import real_of
-from renyi.pld._bounds import MAX_POINTS, Composition
-from renyi.pld._cells import ROUNDING, Array, summed
-from renyi.pld._distribution import Part
-from renyi.pld._layout import common_step
+from renyi.pld._composition import MAX_POINTS, Composition
+from renyi.pld._distribution import Array, Part
 
 __all__ = ["beta_lower", "discrete_tradeoff"]
 
 _MAX_VERTICES = 2**14
+_ROUNDING = 2.0**-53
 
 
 def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
@@ -54,25 +54,21 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
     [1.0, 0.625, 0.333, 0.167, 0.0]
     """
     items = Composition(parts).parts
-    atoms = [distribution.atoms() for distribution, _ in items]
-    continuous = any(d.loss_range(1e-9)[0] < math.inf for d, _ in items)
-    step = 1.0 if all(len(a) < 2 for a in atoms) else common_step(atoms)
-    if continuous or step is None or not all(map(len, atoms)):
+    step = common_step([pair._pair for pair, _ in items])
+    if step is None:
         raise ValueError("parts must be of finitely many losses on one lattice, got others")
     p, q = np.ones(1), np.ones(1)
-    for (_, count), found in zip(items, atoms, strict=True):
-        places = np.rint((found.loss - found.loss.min()) / step).astype(np.intp)
+    for pair, count in items:
+        losses, masses, others = pair.atoms()
+        places = np.rint((losses - losses.min()) / step).astype(np.intp)
         length = count * int(places.max()) + p.size
         if length > _MAX_VERTICES:
             raise ValueError(
                 f"parts must be of at most {_MAX_VERTICES} composed losses, got {length}"
             )
-        one_p, one_q = (
-            summed(places, masses, int(places.max()) + 1) for masses in (found.mass, found.other)
-        )
         p, q = (
-            np.convolve(p, _self_convolved(one_p, count)),
-            np.convolve(q, _self_convolved(one_q, count)),
+            np.convolve(total, _self_convolved(_at_nodes(places, weights), count))
+            for total, weights in ((p, masses), (q, others))
         )
     # Reject Q from the largest loss downward. Outcomes of P alone are missing from p, so that beta
     # starts below 1; those of Q alone come last.
@@ -136,13 +132,13 @@ def _beta(composition: Composition, alpha: float) -> float:
     def bound(epsilon: float) -> float:
         delta = composition.delta_bounds(epsilon)[1]
         taken = math.exp(epsilon) * alpha
-        value = 1.0 - delta - taken - 4.0 * ROUNDING * (1.0 + delta + taken)
+        value = 1.0 - delta - taken - 4.0 * _ROUNDING * (1.0 + delta + taken)
         return max(value, 0.0)
 
     if alpha == 1.0:
         return 0.0
     if alpha == 0.0:
-        return max(1.0 - 4.0 * ROUNDING - composition.delta_bounds(math.inf)[1], 0.0)
+        return max(1.0 - 4.0 * _ROUNDING - composition.delta_bounds(math.inf)[1], 0.0)
     # The maximum lies where Q(L > epsilon) = alpha; epsilon < -log alpha since e^epsilon Q < 1.
     low, high = -40.0, -math.log(alpha)
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -160,6 +156,10 @@ def _beta(composition: Composition, alpha: float) -> float:
             at_b = bound(b)
         best = max(best, at_a, at_b)
     return best
+
+
+def _at_nodes(places: npt.NDArray[np.intp], weights: Array) -> Array:
+    return np.asarray(np.bincount(places, weights), dtype=np.float64)
 
 
 def _self_convolved(masses: Array, count: int) -> Array:

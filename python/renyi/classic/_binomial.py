@@ -11,10 +11,14 @@ import math
 from fractions import Fraction
 
 import numpy as np
-
-from renyi.pld._cells import NEGLIGIBLE, Array
+import numpy.typing as npt
 
 __all__ = ["RELATIVE_ERROR", "binomial_masses", "likely_range"]
+
+Array = npt.NDArray[np.float64]
+
+NEGLIGIBLE = 2.0**-1040
+"""Mass that underflow may hide, counted wherever it does harm."""
 
 RELATIVE_ERROR = 1e-11
 """Of every probability above 2^-1022: D < 710 has 60 u of itself, the exponent 5 u."""

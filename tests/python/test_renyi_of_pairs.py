@@ -1,0 +1,167 @@
+"""Rényi divergences read from pairs: against quadratures and sums, and beside the exact curve."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pld
+from renyi.mechanisms import (
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Laplace,
+    Mechanism,
+    MultivariateDiscreteGaussian,
+    PoissonSampled,
+    PrivacyLoss,
+    RandomizedResponse,
+    TruncatedPoissonSampled,
+)
+
+ORDERS = (1.5, 2.0, 4.5, 16.0)
+
+
+def rdp_of(mechanism: Mechanism, adjacency: str) -> list[float]:
+    return RDPAccountant(adjacency=adjacency).compose(mechanism).get_rdp(ORDERS).tolist()
+
+
+def normal_mixture(parts: list[tuple[float, float]], sigma: float, x: mp.mpf) -> mp.mpf:
+    return mp.fsum(mp.mpf(w) * mp.npdf(x, m, sigma) for w, m in parts)
+
+
+def divergence_of(
+    p: list[tuple[float, float]], q: list[tuple[float, float]], sigma: float, order: float
+) -> mp.mpf:
+    def integrand(x: mp.mpf) -> mp.mpf:
+        over, under = normal_mixture(p, sigma, x), normal_mixture(q, sigma, x)
+        return over**order * under ** (1 - mp.mpf(order))
+
+    far = 2.0 * order + 14.0 * sigma
+    return mp.log(mp.quad(integrand, mp.linspace(-far, far, 60))) / (mp.mpf(order) - 1)
+
+
+@pytest.mark.parametrize(("q", "sigma"), [(0.1, 1.0), (0.5, 2.0)])
+def test_gaussian_noise_on_samples_where_a_record_is_replaced(q: float, sigma: float) -> None:
+    found = rdp_of(PoissonSampled(Gaussian(sigma), q), "replace_one")
+    with mp.workdps(25):
+        for order, value in zip(ORDERS, found, strict=True):
+            p, other = [(1 - q, 0.0), (q, -1.0)], [(1 - q, 0.0), (q, 1.0)]
+            exact = divergence_of(p, other, sigma, order)
+            assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-9"))
+
+
+def test_random_sensitivities() -> None:
+    weights, means = [0.81, 0.18, 0.01], [0.0, 1.0, 2.0]
+    found = rdp_of(GaussianMixture(2.0, means, weights), "add_remove")
+    p, q = list(zip(weights, means, strict=True)), [(1.0, 0.0)]
+    with mp.workdps(25):
+        for order, value in zip(ORDERS, found, strict=True):
+            exact = max(divergence_of(p, q, 2.0, order), divergence_of(q, p, 2.0, order))
+            assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-9"))
+
+
+def test_losses_of_ones_own() -> None:
+    p, q = (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)
+    for rate in (1.0, 0.25):
+        own = PrivacyLoss(pld.Discrete(p, q))
+        found = rdp_of(own if rate == 1.0 else PoissonSampled(own, rate), "add_remove")
+        with mp.workdps(30):
+            one = [rate * mp.mpf(a) + (1 - rate) * mp.mpf(b) for a, b in zip(p, q, strict=True)]
+            for order, value in zip(ORDERS, found, strict=True):
+                moments = [
+                    mp.fsum(x**order * y ** (1 - order) for x, y in zip(a, b, strict=True))
+                    for a, b in ((one, list(map(mp.mpf, q))), (list(map(mp.mpf, q)), one))
+                ]
+                exact = mp.log(max(moments)) / (mp.mpf(order) - 1)
+                assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-6"))
+
+
+def random_mechanism(source: np.random.Generator) -> Mechanism:
+    own = (
+        pld.Laplace(float(source.uniform(0.5, 4.0))),
+        pld.Discrete((0.6, 0.3, 0.1), (0.2, 0.3, 0.5)),
+        pld.StudentT(3.0, float(source.uniform(1.0, 4.0))),
+        pld.ApproximateDP(0.7, 0.0),
+    )
+    rate, noise = float(source.uniform(0.01, 0.5)), float(source.uniform(0.8, 3.0))
+    return (
+        PrivacyLoss(own[int(source.integers(len(own)))]),
+        PoissonSampled(PrivacyLoss(own[int(source.integers(2))]), rate),
+        PoissonSampled(Gaussian(noise), rate),
+        PoissonSampled(Laplace(noise), rate),
+        PoissonSampled(RandomizedResponse(0.7, 3), rate),
+        PoissonSampled(GaussianMixture(noise, [0.0, 1.0], [0.75, 0.25]), rate),
+        FixedSizeSampled(PrivacyLoss(own[0]), 3, 10),
+        FixedSizeSampled(Laplace(noise), 3, 10, True),
+    )[int(source.integers(8))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_epsilon_is_never_below_the_exact_curve(seed: int) -> None:
+    source = np.random.default_rng(seed)
+    mechanism, count = random_mechanism(source), int(source.integers(1, 6))
+    for adjacency in ("add_remove", "replace_one"):
+        exact, bound = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+        if not exact.supports(mechanism):
+            continue
+        assert bound.supports(mechanism)
+        exact.compose(mechanism, count)
+        bound.compose(mechanism, count)
+        for delta in (1e-6, 0.01):
+            assert exact.get_epsilon_bounds(delta, rtol=1e-3)[0] <= bound.get_epsilon(delta)
+
+
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one", "zero_out"])
+def test_batches_that_are_cut(adjacency: str) -> None:
+    # Without a cut it is a Poisson sample; with one, the divergences are those of rarer noise.
+    whole = rdp_of(PoissonSampled(Gaussian(2.0), 0.1), adjacency)
+    never = rdp_of(TruncatedPoissonSampled(Gaussian(2.0), 0.1, 50, 50), adjacency)
+    assert never == pytest.approx(whole, rel=1e-9)
+    cut = TruncatedPoissonSampled(Gaussian(2.0), 0.1, 8, 50)
+    found = RDPAccountant(adjacency=adjacency).compose(cut)
+    assert math.isfinite(found.get_epsilon(1e-5))
+
+
+def test_responses_of_any_probability() -> None:
+    for p, choices in ((0.5, 2), (0.25, 4), (0.0, 1), (1.0, 1), (0.3, 1)):
+        for accountant in (PLDAccountant(), RDPAccountant()):
+            assert accountant.compose(RandomizedResponse(p, choices)).get_delta(0.0) <= 1e-15
+    for p, choices in ((0.0, 2), (1.0, 2), (1.0, 5), (0.0, 3)):
+        mechanism = RandomizedResponse(p, choices)
+        lower, upper = PLDAccountant().compose(mechanism).get_delta_bounds(3.0)
+        exact = 1.0 / (choices - 1) if p == 0.0 else 1.0  # the one answer that is never given
+        assert lower <= exact <= upper <= exact * (1.0 + 1e-12)
+        assert RDPAccountant().compose(mechanism).get_epsilon(1e-5) == math.inf
+
+
+def test_what_has_no_form() -> None:
+    own = PrivacyLoss(pld.GeneralisedGaussian(1.5, 2.0))
+    assert PLDAccountant().supports(own)
+    with pytest.raises(UnsupportedMechanismError, match="its losses have no bound, and no form"):
+        RDPAccountant().compose(own)
+
+
+def test_what_is_said_to_be_supported_is_answered() -> None:
+    twice = FixedSizeSampled(PrivacyLoss(pld.Laplace(2.0)) * 2, 3, 10)
+    exact, bound = PLDAccountant("replace_one"), RDPAccountant(adjacency="replace_one")
+    for accountant in (exact, bound):
+        assert accountant.supports(twice)
+        accountant.compose(twice, 2)
+    assert exact.get_epsilon_bounds(1e-3)[0] <= bound.get_epsilon(1e-3) < 2.0
+    one_way = FixedSizeSampled(PrivacyLoss(pld.Gumbel(2.0)) * 2, 3, 10)
+    assert not PLDAccountant("replace_one").supports(one_way)
+
+
+def test_vectors_of_integers_where_a_record_is_replaced() -> None:
+    # Twice the shift of one dimension is among what a record may do.
+    inside = MultivariateDiscreteGaussian(2.0)
+    found = rdp_of(PoissonSampled(inside, 0.1), "replace_one")
+    alone = rdp_of(inside, "replace_one")
+    exact = rdp_of(PoissonSampled(Gaussian(2.0), 0.1), "replace_one")
+    for value, whole, least in itertools.zip_longest(found, alone, exact):
+        assert 0.5 * least <= value <= whole
