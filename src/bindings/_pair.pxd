@@ -10,3 +10,4 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
 
 cdef class Pair:
     cdef PairPointer pair
+    cdef object __weakref__

@@ -1,6 +1,8 @@
 # distutils: language = c++
 """Pairs of distributions, and their lattices."""
 
+from weakref import WeakValueDictionary
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -185,10 +187,18 @@ cdef extern from "renyi/pair/tabulated.hpp" namespace "renyi" nogil:
         PairPointer pair()
 
 
+_alive = WeakValueDictionary()
+
+
 cdef Pair wrapped(PairPointer pair):
     cdef Pair result = Pair.__new__(Pair)
     result.pair = move(pair)
     return result
+
+
+cdef Pair only_one(tuple arguments, PairPointer pair):
+    """The pair of equal arguments that is alive already, if there is one: equal pairs are the same object."""
+    return _alive.setdefault(arguments, wrapped(move(pair)))
 
 
 def _values(function, places):
@@ -199,7 +209,10 @@ def _values(function, places):
 
 
 cdef class Pair:
-    """A pair of distributions seen through its privacy loss; immutable, made by the static methods."""
+    """A pair of distributions seen through its privacy loss; immutable, made by the static methods.
+
+    Pairs of equal arguments are the same object.
+    """
 
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
@@ -207,52 +220,53 @@ cdef class Pair:
     @staticmethod
     def gaussian(double mu):
         """(N(mu, 1), N(0, 1))."""
-        return wrapped(make_gaussian(mu))
+        return only_one(("gaussian", mu), make_gaussian(mu))
 
     @staticmethod
     def laplace(double scale):
         """Laplace noise of the given scale on a query moved by 1."""
-        return wrapped(make_laplace(scale))
+        return only_one(("laplace", scale), make_laplace(scale))
 
     @staticmethod
     def bounded_range(double epsilon):
         """What dominates every mechanism whose loss lies in some interval of length epsilon."""
-        return wrapped(make_bounded_range(epsilon))
+        return only_one(("bounded_range", epsilon), make_bounded_range(epsilon))
 
     @staticmethod
     def gaussian_mixture(weights, means, double sigma):
         """(sum of w N(m, sigma^2), N(0, sigma^2))."""
-        return wrapped(make_gaussian_mixture(weights, means, sigma))
+        arguments = ("gaussian_mixture", tuple(weights), tuple(means), sigma)
+        return only_one(arguments, make_gaussian_mixture(weights, means, sigma))
 
     @staticmethod
     def replaced_gaussian(double rate, double sigma):
         """((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard deviation sigma."""
-        return wrapped(make_replaced_gaussian(rate, sigma))
+        return only_one(("replaced_gaussian", rate, sigma), make_replaced_gaussian(rate, sigma))
 
     @staticmethod
     def generalised_gaussian(double shape, double scale):
         """Noise of density proportional to e^(-(|x|/scale)^shape) on a query moved by 1."""
-        return wrapped(generalised_gaussian_noise(shape, scale))
+        return only_one(("generalised_gaussian", shape, scale), generalised_gaussian_noise(shape, scale))
 
     @staticmethod
     def student(double degrees, double scale):
         """Student's t noise on a query moved by 1."""
-        return wrapped(student_noise(degrees, scale))
+        return only_one(("student", degrees, scale), student_noise(degrees, scale))
 
     @staticmethod
     def gumbel(double scale):
         """Gumbel noise: P around 1, Q around 0."""
-        return wrapped(make_gumbel(scale))
+        return only_one(("gumbel", scale), make_gumbel(scale))
 
     @staticmethod
     def skellam(double variance, int shift):
         """Skellam noise on an integer moved by `shift`."""
-        return wrapped(skellam_noise(variance, shift))
+        return only_one(("skellam", variance, shift), skellam_noise(variance, shift))
 
     @staticmethod
     def staircase(double epsilon, double gamma):
         """Staircase noise on a query moved by 1."""
-        return wrapped(staircase_noise(epsilon, gamma))
+        return only_one(("staircase", epsilon, gamma), staircase_noise(epsilon, gamma))
 
     @staticmethod
     def tabulated(log_p, log_q, double start, double end, breaks, double tolerance):
@@ -286,12 +300,12 @@ cdef class Pair:
         for weight, pair in zip(weights, pairs, strict=True):
             one = pair
             parts.push_back(WeightedPair(weight, one.pair))
-        return wrapped(make_mixed(parts))
+        return only_one(("mixed", tuple(weights), tuple(pairs)), make_mixed(parts))
 
     @staticmethod
     def bracketed(Pair upper, Pair lower):
         """A pair known by one above it and one below it."""
-        return wrapped(make_bracketed(upper.pair, lower.pair))
+        return only_one(("bracketed", upper, lower), make_bracketed(upper.pair, lower.pair))
 
     @staticmethod
     def discrete(double[::1] p, double[::1] q):
@@ -303,32 +317,33 @@ cdef class Pair:
         for i in range(p.shape[0]):
             first.push_back(p[i])
             second.push_back(q[i])
-        return wrapped(shared_atoms(discrete_pair(first, second)))
+        arguments = ("discrete", bytes(p), bytes(q))
+        return only_one(arguments, shared_atoms(discrete_pair(first, second)))
 
     @staticmethod
     def randomized_response(double p, int64_t choices):
         """The true one of several answers with probability p; two records of different answers."""
-        return wrapped(shared_atoms(cpp_randomized_response(p, choices)))
+        return only_one(("randomized_response", p, choices), shared_atoms(cpp_randomized_response(p, choices)))
 
     @staticmethod
     def response_against_uniform(double p, int64_t choices):
         """The true one of several answers with probability p, against a uniform one."""
-        return wrapped(shared_atoms(cpp_against_uniform(p, choices)))
+        return only_one(("response_against_uniform", p, choices), shared_atoms(cpp_against_uniform(p, choices)))
 
     @staticmethod
     def approximate_privacy(double epsilon, double delta):
         """What dominates every (epsilon, delta)-private mechanism; epsilon in [0, 700]."""
-        return wrapped(shared_atoms(cpp_approximate_privacy(epsilon, delta)))
+        return only_one(("approximate_privacy", epsilon, delta), shared_atoms(cpp_approximate_privacy(epsilon, delta)))
 
     @staticmethod
     def discrete_gaussian(double sigma, int64_t shift):
         """Discrete Gaussian noise on an integer moved by `shift`."""
-        return wrapped(shared_atoms(cpp_discrete_gaussian(sigma, shift)))
+        return only_one(("discrete_gaussian", sigma, shift), shared_atoms(cpp_discrete_gaussian(sigma, shift)))
 
     @staticmethod
     def discrete_laplace(double scale, int64_t shift):
         """Discrete Laplace noise on an integer moved by `shift`; shift / scale <= 700."""
-        return wrapped(shared_atoms(cpp_discrete_laplace(scale, shift)))
+        return only_one(("discrete_laplace", scale, shift), shared_atoms(cpp_discrete_laplace(scale, shift)))
 
     @staticmethod
     def product(parts):
@@ -338,7 +353,7 @@ cdef class Pair:
         for pair, count in parts:
             one = pair
             found.push_back(RepeatedPair(one.pair, count))
-        return wrapped(make_product(found))
+        return only_one(("product", *parts), make_product(found))
 
     @staticmethod
     def spliced(Pair base, double rate, Pair attained):
@@ -348,7 +363,7 @@ cdef class Pair:
         its removal where the size of the sample varies. `attained` is what fixed neighbours have:
         the base sampled, where records may be replaced by one that counts for nothing.
         """
-        return wrapped(make_bracketed(make_spliced(base.pair, rate), attained.pair))
+        return only_one(("spliced", base, rate, attained), make_bracketed(make_spliced(base.pair, rate), attained.pair))
 
     @staticmethod
     def truncated_poisson(pair_at, double rate, double limit, double population):
@@ -360,7 +375,8 @@ cdef class Pair:
         cdef Pair below = pair_at(rates.below.rate)
         cdef Pair full = pair_at(rates.full.rate)
         cdef Pair taken = pair_at(rates.taken)
-        return wrapped(truncated_pair(rates, below.pair, full.pair, taken.pair))
+        arguments = ("truncated_poisson", below, full, taken, rates.below.weight, rates.full.weight)
+        return only_one(arguments, truncated_pair(rates, below.pair, full.pair, taken.pair))
 
     @staticmethod
     def truncated_poisson_removal(
@@ -374,7 +390,8 @@ cdef class Pair:
         cdef PairPointer below = make_sampled(removal.pair, rates.below.rate)
         cdef PairPointer full = make_sampled(replacement.pair, rates.full.rate)
         cdef PairPointer taken = make_sampled(removal.pair, rates.taken)
-        return wrapped(truncated_pair(rates, below, full, taken))
+        arguments = ("truncated_poisson_removal", removal, replacement, rate, limit, population)
+        return only_one(arguments, truncated_pair(rates, below, full, taken))
 
     @staticmethod
     def sampled_with_replacement(group, int64_t draws, int64_t population):
@@ -387,19 +404,19 @@ cdef class Pair:
         cdef vector[PairPointer] pairs
         cdef Pair least = group(drawn.least)
         cdef Pair one
-        cdef size_t i
-        for i in range(drawn.groups.size()):
-            one = group(drawn.groups[i].largest)
+        groups = [group(part.largest) for part in drawn.groups]
+        for one in groups:
             pairs.push_back(one.pair)
-        return wrapped(drawn_pair(drawn, pairs, least.pair))
+        arguments = ("sampled_with_replacement", draws, population, least, *groups)
+        return only_one(arguments, drawn_pair(drawn, pairs, least.pair))
 
     def reversed(self):
         """(Q, P)."""
-        return wrapped(make_reversed(self.pair))
+        return self if self.symmetric else only_one(("reversed", self), make_reversed(self.pair))
 
     def sampled(self, double rate):
         """((1 - rate) Q + rate P, Q)."""
-        return wrapped(make_sampled(self.pair, rate))
+        return only_one(("sampled", self, rate), make_sampled(self.pair, rate))
 
     @property
     def symmetric(self):

@@ -125,7 +125,7 @@ def _(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
         return step_pair(steps[0][0], adjacency, remove)
     if adjacency != REPLACE:
         pair = pair_of(base, adjacency, remove)
-        return pair.sampled(rate) if remove else _turned(pair).sampled(rate).reversed()
+        return pair.sampled(rate) if remove else pair.reversed().sampled(rate).reversed()
     if not covers_removal(base):
         raise UnsupportedMechanismError(mechanism, NOT_REMOVAL)
     removal = pair_of(base, "add_remove", True)
@@ -201,10 +201,6 @@ def _(mechanism: TruncatedPoissonSampled, adjacency: str, remove: bool) -> Pair:
 def _(mechanism: ShuffledBatches, adjacency: str, remove: bool) -> Pair:
     # A record is in one batch; which one may be known.
     return pair_of(mechanism.mechanism, adjacency, remove)
-
-
-def _turned(pair: Pair) -> Pair:
-    return pair if pair.symmetric else pair.reversed()
 
 
 def _holds_in_both_orders(mechanism: Mechanism) -> bool:

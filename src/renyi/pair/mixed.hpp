@@ -39,6 +39,7 @@ public:
     bool symmetric() const noexcept override { return upper_->symmetric() && lower_->symmetric(); }
 
     const PairPointer& upper() const noexcept { return upper_; }
+    const PairPointer& lower() const noexcept { return lower_; }
 
 private:
     PairPointer upper_, lower_;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "renyi/pair/atoms.hpp"
 #include "renyi/pair/division.hpp"
 #include "renyi/pair/mixed.hpp"
 #include "renyi/pair/sampled.hpp"
@@ -87,7 +86,7 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
     const double peak = detail::to_double(terms.at(mode)) / rate;
     const double error = detail::binomial_error(m, 2.0 * static_cast<double>(counts.masses.size())) +
                          (32.0 + static_cast<double>(counts.masses.size())) * kUnitRoundoff;
-    ReplacedDraws found{{}, 0.0, std::min(rate * (1.0 + 16.0 * kUnitRoundoff), 1.0), 1, 0.0};
+    ReplacedDraws found{{}, std::min(rate * (1.0 + 16.0 * kUnitRoundoff), 1.0), 1, 0.0};
     std::size_t start = 0;
     for (const std::size_t end : ends_of(counts)) {
         double mass = 0.0;
@@ -97,7 +96,7 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
         found.groups.push_back({static_cast<std::int64_t>(counts.first) + static_cast<std::int64_t>(end) - 1, weight});
         start = end;
     }
-    found.revealed = std::min(counts.left * peak * (1.0 + 2.0 * error) + kNegligible, 1.0);
+    if (counts.left > 0.0) found.groups.push_back({draws, std::min(counts.left * peak * (1.0 + 2.0 * error), 1.0)});
     // The losses are about k P[K >= k] for one that is worth the most.
     double from = 0.0, most = 0.0;
     for (std::size_t i = counts.masses.size(); i-- > 0;) {
@@ -114,9 +113,6 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
 PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least) {
     std::vector<WeightedPair> parts;
     for (std::size_t i = 0; i < groups.size(); ++i) parts.push_back({drawn.groups[i].weight, groups[i]});
-    Spans revealed;
-    revealed.infinite = revealed.null = {1.0, 1.0};
-    parts.push_back({drawn.revealed, std::make_shared<const AtomsPair>(std::move(revealed), true)});
     auto base = std::make_shared<const MixedPair>(std::move(parts));
     auto above = std::make_shared<const SplicedPair>(std::move(base), drawn.rate);
     auto below = std::make_shared<const PoissonSampledPair>(std::move(least), drawn.rate_of_least);

@@ -20,6 +20,7 @@ constexpr double kLogRoot = 0x1.d67f1c864beb5p-1;  // log sqrt(2 pi)
 constexpr double kNats = 45.0;                     // that errors are below the sum
 constexpr int kWidths = 48;
 constexpr int kMostTurns = 4;
+constexpr double kMostPoints = 0x1p16;
 
 // log sum w e^{m x - m^2/2}
 double log_mixture_at(const NormalMixture& mixture, double x) noexcept {
@@ -46,8 +47,8 @@ double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0
 double log_term(double beta, double loss) noexcept {
     const double t = beta * loss;
     if (t > 600.0) return t;
-    const double back = loss > -600.0 ? phi(-loss) : lane_exp(600.0) * deep_exp(-loss - 600.0);
-    return std::log(phi(t) + beta * back);
+    if (loss < -600.0) return lane_log(beta) - loss;  // the rest is below e^-590 of it
+    return std::log(phi(t) + beta * phi(-loss));
 }
 
 }  // namespace
@@ -85,9 +86,60 @@ GaussianMixtureMoment::Rule GaussianMixtureMoment::rule_for(double alpha, double
     return best;
 }
 
+bool GaussianMixtureMoment::is_long(double alpha) const noexcept {
+    const Rule rule = rule_for(alpha, kNats);
+    return rule.last - rule.first > kMostPoints;
+}
+
+// min_j (log 1/v_j + alpha (m-n_j)^2/2), and its slope in alpha.
+double GaussianMixtureMoment::nearest(const NormalComponent& of_p, double alpha, double& slope) const noexcept {
+    double found = kInfinity;
+    for (const NormalComponent& c : q_) {
+        const double half_square = 0.5 * (of_p.mean - c.mean) * (of_p.mean - c.mean);
+        const double value = alpha * half_square - std::min(lane_log(c.weight), 0.0);
+        if (value >= found) continue;
+        found = value;
+        slope = half_square;
+    }
+    return found;
+}
+
+// K = alpha log S, S = sum w_i e^{u_i}, u_i = (alpha-1)/alpha nearest_i >= 0, each to 16u of itself.
+LogMoment GaussianMixtureMoment::moment_far_apart(double alpha) const noexcept {
+    const double beta = alpha - 1.0;
+    std::vector<double> exponents, rises;  // u and du/dalpha
+    for (const NormalComponent& c : p_) {
+        double slope = 0.0;
+        const double near = nearest(c, alpha, slope);
+        exponents.push_back(beta / alpha * near);
+        rises.push_back(near / (alpha * alpha) + beta / alpha * slope);
+    }
+    const double top = *std::max_element(exponents.begin(), exponents.end());
+    const double from = top > 700.0 ? top : 0.0;  // small ones keep their digits
+    double sum = 0.0, excess = 0.0, first = 0.0, second = 0.0;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+        const double term = p_[i].weight * deep_exp(exponents[i] - from);
+        sum += term;
+        if (from == 0.0) excess += p_[i].weight * lane_expm1(exponents[i]);
+        first += term * rises[i];
+        second += term * rises[i] * rises[i];
+    }
+    const double log_sum = from == 0.0 ? lane_log1p(excess) : from + std::log(sum), mean = first / sum;
+    return {{alpha * log_sum * (1.0 + 0x1p-45), 0x1p-45},
+            log_sum + alpha * mean,
+            alpha * std::max(second / sum - mean * mean, 0.0)};
+}
+
+Certified GaussianMixtureMoment::divergence_far_apart() const noexcept {
+    double sum = 0.0, slope = 0.0;
+    for (const NormalComponent& c : p_) sum += c.weight * nearest(c, 1.0, slope);
+    return {sum * (1.0 + 0x1p-45), 0x1p-45};
+}
+
 LogMoment GaussianMixtureMoment::log_moment(double alpha) const noexcept {
     const double beta = alpha - 1.0;
     if (beta == 0.0) return {{0.0, 0.0}, divergence(1.0).value, 0.0};
+    if (is_long(alpha)) return moment_far_apart(alpha);
     double nats = kNats;
     LogMoment found{};
     for (int turn = 0; turn < kMostTurns; ++turn) {
@@ -135,6 +187,7 @@ LogMoment GaussianMixtureMoment::log_moment(double alpha) const noexcept {
 // sum p phi(-l); on the lines the logarithms are larger by pi/2 and log 1/cos(D a) at most, and E_P |l| <= KL + 1.
 Certified GaussianMixtureMoment::divergence(double alpha) const noexcept {
     if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+    if (is_long(2.0)) return divergence_far_apart();
     double nats = kNats;
     Certified found{};
     for (int turn = 0; turn < kMostTurns; ++turn) {

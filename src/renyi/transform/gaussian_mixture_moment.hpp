@@ -6,6 +6,12 @@
 // by the trapezoidal rule, whose error for an integrand analytic on |Im x| <= a is at most 2/(e^{2 pi a/h} - 1) times
 // its integral on the lines Im x = +-a. There |phi| grows by e^{a^2/2}, sums of e^{m x} with positive weights do not
 // grow, and fall at most by cos(D a), D half the range of the means.
+//
+// Means far apart would take too many points. There one term of each mixture is as good as all: with
+// |f| = (int |f|^alpha q)^(1/alpha), Minkowski's inequality and q >= v_j N(n_j)
+//
+//     A^(1/alpha) = |p/q| <= sum_i w_i |N(m_i)/q|,   |N(m_i)/q|^alpha <= min_j v_j^(1-alpha) e^{alpha (alpha-1)
+//     (m_i-n_j)^2/2} KL <= sum_i w_i min_j (log 1/v_j + (m_i-n_j)^2/2)
 #pragma once
 
 #include <vector>
@@ -38,6 +44,10 @@ private:
         double log_fall;      // of cos(D a)^-(alpha-1)
     };
     Rule rule_for(double alpha, double nats) const noexcept;
+    bool is_long(double alpha) const noexcept;
+    double nearest(const NormalComponent& of_p, double alpha, double& slope) const noexcept;
+    LogMoment moment_far_apart(double alpha) const noexcept;
+    Certified divergence_far_apart() const noexcept;
     Point at(double x, double step) const noexcept;
 
     NormalMixture p_, q_;

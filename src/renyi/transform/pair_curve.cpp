@@ -20,6 +20,36 @@ namespace renyi {
 
 namespace {
 
+template <class Change>
+PairPointer of_each(const MixedPair& choice, const Change& change) {
+    std::vector<WeightedPair> parts;
+    for (const WeightedPair& part : choice.parts()) parts.push_back({part.weight, change(part.pair)});
+    return std::make_shared<const MixedPair>(std::move(parts));
+}
+
+PairPointer reverse_of(const PairPointer& base) {
+    if (base->symmetric()) return base;
+    if (const auto* turned = dynamic_cast<const ReversedPair*>(base.get())) return turned->base();
+    if (const auto* choice = dynamic_cast<const MixedPair*>(base.get())) return of_each(*choice, reverse_of);
+    return std::make_shared<const ReversedPair>(base);
+}
+
+PairPointer sample_of(const PairPointer& base, double rate) {
+    if (const auto* choice = dynamic_cast<const MixedPair*>(base.get()))
+        return of_each(*choice, [rate](const PairPointer& part) { return sample_of(part, rate); });
+    return std::make_shared<const PoissonSampledPair>(base, rate);
+}
+
+// The pair from above, and what is done to a shown choice done to each of its parts.
+PairPointer expanded(const PairPointer& pair) {
+    if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return expanded(known->upper());
+    if (const auto* turned = dynamic_cast<const ReversedPair*>(pair.get())) return reverse_of(expanded(turned->base()));
+    if (const auto* sampled = dynamic_cast<const PoissonSampledPair*>(pair.get()))
+        return sample_of(expanded(sampled->base()), sampled->rate());
+    if (const auto* choice = dynamic_cast<const MixedPair*>(pair.get())) return of_each(*choice, expanded);
+    return pair;
+}
+
 struct TwoMixtures {
     NormalMixture p, q;
 };
@@ -72,29 +102,15 @@ CurvePointer curve_of_both_orders(const PairPointer& pair) {
     return std::make_shared<const ShownChoice>(std::vector<WeightedPart>{{1.0, one}, {1.0, other}});
 }
 
-// The reverse of what is made of several pairs, of their reverses.
-CurvePointer curve_of_reverse(const PairPointer& pair) {
-    const auto turned = [](const PairPointer& part) { return std::make_shared<const ReversedPair>(part); };
-    if (const auto* reversed = dynamic_cast<const ReversedPair*>(pair.get())) return curve_of(reversed->base());
-    if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return curve_of(turned(known->upper()));
-    const auto* choice = dynamic_cast<const MixedPair*>(pair.get());
-    if (!choice) return nullptr;
-    std::vector<WeightedPair> parts;
-    for (const WeightedPair& part : choice->parts()) parts.push_back({part.weight, turned(part.pair)});
-    return curve_of_choice(MixedPair(std::move(parts)));
-}
-
 }  // namespace
 
-CurvePointer curve_of(const PairPointer& pair) {
+CurvePointer curve_of(const PairPointer& given) {
+    const PairPointer pair = expanded(given);
     if (const auto* gaussian = dynamic_cast<const GaussianPair*>(pair.get()))
         return std::make_shared<const LinearCurve>(0.5 * gaussian->mu() * gaussian->mu() * (1.0 + 0x1p-50));
     if (auto mixtures = mixtures_of(*pair))
         return std::make_shared<const GaussianMixtureMoment>(std::move(mixtures->p), std::move(mixtures->q));
     if (const auto* choice = dynamic_cast<const MixedPair*>(pair.get())) return curve_of_choice(*choice);
-    if (const auto* known = dynamic_cast<const BracketedPair*>(pair.get())) return curve_of(known->upper());
-    if (const auto* reversed = dynamic_cast<const ReversedPair*>(pair.get()))
-        if (CurvePointer found = curve_of_reverse(reversed->base())) return found;
     const Spans rough = pair->spans(Side::upper, Coarse{});
     if (rough.infinite.upper > 4.0 * kNegligible) return std::make_shared<const UnboundedCurve>();
     if (rough.unbounded_above) {

@@ -220,20 +220,18 @@ LatticePair discretise(const Pair& pair, const Lattice& lattice) {
     const AtHalfCells fineness(lattice);
     Above above(lattice);
     Below below(lattice);
-    const Spans over = pair.spans(Side::upper, fineness);
-    for (const Span& span : over.spans) above.add(span);
-    const bool two_sided = pair.two_sided();
-    const Spans other = two_sided ? pair.spans(Side::lower, fineness) : Spans{};
-    const Spans& under = two_sided ? other : over;
-    for (const Span& span : under.spans) below.add(span);
+    const Spans found = pair.spans(Side::upper, fineness);
+    for (const Span& span : found.spans) above.add(span);
+    for (const Span& span : found.spans) below.add(span);
     below.hand_on();
-    const double terms = static_cast<double>(over.spans.size());
-    return {lattice,
-            std::move(above.nodes).rounded(1.0),
-            std::move(below.nodes).rounded(-1.0),
-            over.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff),
-            under.infinite.lower * (1.0 - 4.0 * kUnitRoundoff),
-            std::max(above.nodes.drift, below.nodes.drift)};
+    const double terms = static_cast<double>(found.spans.size());
+    return {
+        lattice,
+        std::move(above.nodes).rounded(1.0),
+        std::move(below.nodes).rounded(-1.0),
+        found.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff),
+        found.infinite.lower * (1.0 - 4.0 * kUnitRoundoff),
+        std::max(above.nodes.drift, below.nodes.drift)};
 }
 
 }  // namespace renyi::lattice

@@ -7,8 +7,7 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged,
-constexpr double kTwoSided = 0x1p14;          // where a part is known by two pairs only
+constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
 constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
 
@@ -77,7 +76,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         const std::vector<LossRange> ranges = trimmed(layout, upper.laws, *choice, rtol);
         if (gap <= 0.7 * rtol) return {*choice, layout.cropped(ranges)};
         const double nodes = static_cast<double>(layout.longest());
-        const bool two_sided = layout.two_sided(), hopeless = nodes >= (two_sided ? kTwoSided : kHopeless);
+        const bool hopeless = nodes >= kHopeless;
         double order = 2.0;
         if (last_step > 0.0 && gap < last_gap && last_gap < 1.0) {
             order = std::log(last_gap / gap) / std::log(last_step / layout.step());
@@ -85,7 +84,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
             return {*choice, layout.cropped(ranges).as_final()};  // the pair itself is known no better
         }
         order = std::clamp(order, 0.8, 2.2);
-        const double shrink = std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), two_sided ? 0.25 : 1.0 / 64.0, 0.8);
+        const double shrink = std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);
         last_step = layout.step();
         last_gap = gap;
         // How much finer a step the width asked for needs, at this order of convergence.

@@ -48,21 +48,17 @@ LossOutline outline_of(const Pair& pair) {
     LossOutline found;
     found.low = kInfinity;
     found.high = found.largest = -kInfinity;
-    const Spans above = pair.spans(Side::upper, Coarse{});
-    const Spans below = pair.two_sided() ? pair.spans(Side::lower, Coarse{}) : above;
-    for (const Span& span : above.spans) {
+    const Spans spans = pair.spans(Side::upper, Coarse{});
+    for (const Span& span : spans.spans) {
         if (!(span.p > 0.0)) continue;
         found.low = std::min(found.low, span.low);
         found.high = std::max(found.high, span.high);
         found.largest = std::max(found.largest, span.high + span.loss_error);
         if (span.low == span.high) found.atoms.push_back({span.mean, span.p, span.loss_error});
         found.only_atoms &= span.low == span.high;
+        found.surely_reached = std::max(found.surely_reached, span.mean - span.loss_error);
     }
-    for (const Span& span : below.spans) {
-        if (span.p > 0.0) found.surely_reached = std::max(found.surely_reached, span.mean - span.loss_error);
-    }
-    found.infinite = {below.infinite.lower, above.infinite.upper};
-    found.only_atoms &= !pair.two_sided();  // the sides' atoms may lie on different lattices
+    found.infinite = spans.infinite;
     if (found.low > found.high) found.low = found.high = found.largest = 0.0;  // nothing finite
     merge_equal(found.atoms);
     std::ranges::stable_sort(found.atoms, std::ranges::greater{}, &PointMass::mass);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "renyi/pair/one_side.hpp"
 #include "renyi/transform/lattice/layout_refinement.hpp"
 #include "renyi/transform/lattice/log_crossing.hpp"
 #include "renyi/transform/lattice/single_use.hpp"
@@ -12,14 +13,28 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr std::int64_t kMostOfTwoSided = 1 << 16;  // nodes, where no number of them brings both sides together
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
+constexpr double kRough = 1e-3;   // relative width of each side
+constexpr double kApart = 0.05;   // relative distance of the sides beside which it is little
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
+bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
+
 Bracket common(Bracket a, Bracket b) noexcept { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
+
+// Pairs that are used several times stay one pair.
+std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side) {
+    std::vector<LossPart> found;
+    for (const LossPart& part : parts) {
+        const auto same = std::ranges::find(parts, part.pair, &LossPart::pair) - parts.begin();
+        const bool known = same < static_cast<std::ptrdiff_t>(found.size());
+        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : one_side(part.pair, side), part.count});
+    }
+    return found;
+}
 
 bool is_found(Bracket b) noexcept { return b.upper - b.lower < kInfinity; }
 
@@ -41,9 +56,13 @@ LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol
       max_points_(max_points),
       largest_(merged_.drift),
       reached_(-merged_.drift) {
+    if (std::ranges::any_of(parts, [](const LossPart& part) { return part.pair->two_sided(); })) {
+        rough_ = sides_of(parts, std::max(rtol, kRough), max_points);
+        fine_ = sides_of(parts, rtol, max_points);
+        return;
+    }
     InfiniteMass least, most;
     for (const LossPart& part : merged_.parts) {
-        if (part.pair->two_sided()) max_points_ = std::min(max_points_, kMostOfTwoSided);
         outlines_.push_back(outline_of(*part.pair));
         const LossOutline& outline = outlines_.back();
         const double count = static_cast<double>(part.count);
@@ -55,7 +74,27 @@ LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol
     infinite_ = {least.bounds().lower, most.bounds().upper};
 }
 
+LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol,
+                                                 std::int64_t max_points) {
+    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol, max_points),
+            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol, max_points)};
+}
+
+Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return {std::min(below->delta(epsilon, fourier).lower, most), most};
+}
+
+Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier) const {
+    const double most = above->epsilon(delta, fourier).upper;
+    return {std::min(below->epsilon(delta, fourier).lower, most), most};
+}
+
 Bracket LossComposition::delta(double epsilon, FourierTransform& fourier) {
+    if (rough_) {
+        const Bracket rough = rough_->delta(epsilon, fourier);
+        return is_apart(rough) ? rough : common(rough, fine_->delta(epsilon, fourier));
+    }
     if (epsilon == -kInfinity) return {1.0, 1.0};
     const double floor = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
     if (merged_.parts.empty()) return {floor * (1.0 - kRoom), std::min(floor * (1.0 + kRoom), 1.0)};
@@ -81,6 +120,11 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
+    if (rough_) {
+        const Bracket rough = rough_->epsilon(delta, fourier);
+        const bool apart = !is_found(rough) || is_apart(rough_->delta(rough.upper, fourier));
+        return apart ? rough : common(rough, fine_->epsilon(delta, fourier));
+    }
     if (delta == 1.0) return {-kInfinity, -kInfinity};
     if (merged_.parts.empty()) {
         const double value = std::log1p(-delta);

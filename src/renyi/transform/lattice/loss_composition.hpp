@@ -4,8 +4,11 @@
 // One use alone is a sum over spans. Otherwise the loss is discretised from both sides with one step, chosen so that
 // the log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT; the results
 // enclose delta whatever was chosen. Results are kept: questions nearby are answered from them.
+//
+// Of pairs that are known by two each side is composed by itself, roughly where the two are far apart.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -40,6 +43,16 @@ private:
     const LossLayout& coarse_layout();
     double guess(double delta);
 
+    // The upper and the lower sides of the parts.
+    struct Sides {
+        std::unique_ptr<LossComposition> above, below;
+
+        Bracket delta(double epsilon, FourierTransform& fourier) const;
+        Bracket epsilon(double delta, FourierTransform& fourier) const;
+    };
+    static Sides sides_of(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points);
+
+    std::optional<Sides> rough_, fine_;  // where sides differ, instead of all that follows
     MergedParts merged_;
     double rtol_;
     std::int64_t max_points_;

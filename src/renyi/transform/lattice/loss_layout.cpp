@@ -56,10 +56,6 @@ LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<Los
     *this = with_step(step_, ranges_);
 }
 
-bool LossLayout::two_sided() const noexcept {
-    return std::ranges::any_of(parts_, [](const PairPointer& pair) { return pair->two_sided(); });
-}
-
 double LossLayout::uses() const noexcept {
     double uses = 0.0;
     for (const std::int64_t count : counts_) uses += static_cast<double>(count);

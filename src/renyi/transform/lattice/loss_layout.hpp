@@ -33,8 +33,6 @@ public:
     double step() const noexcept { return step_; }
     // All losses are at nodes: no step does better.
     bool exact() const noexcept { return exact_; }
-    // Some part is known by two pairs only, which no step brings together.
-    bool two_sided() const noexcept;
     // A smaller step would not bring both sides together.
     bool final() const noexcept { return final_; }
     const std::vector<LatticePair>& pairs() const noexcept { return pairs_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "renyi/fp/double_double.hpp"
 #include "renyi/transform/lattice/log_crossing.hpp"
@@ -45,19 +44,16 @@ double of_span(const Span& span, double epsilon, Side side) noexcept {
     return std::min(span.p * share * -std::expm1(epsilon - span.high), from(span.low));
 }
 
-// Both sides' spans; one set of them where they do not differ.
-class BothSides {
+// The bounds that spans give.
+class SpanBounds {
 public:
-    BothSides(const Pair& pair, const Fineness& fineness) : above_(pair.spans(Side::upper, fineness)) {
-        if (pair.two_sided()) below_ = pair.spans(Side::lower, fineness);
-    }
+    SpanBounds(const Pair& pair, const Fineness& fineness) : spans_(pair.spans(Side::upper, fineness)) {}
 
     double bound(double epsilon, double drift, Side side) const {
         const bool is_upper = side == Side::upper;
         const double sign = is_upper ? 1.0 : -1.0;
-        const Spans& found = is_upper || !below_ ? above_ : *below_;
-        DoubleDouble sum{is_upper ? found.infinite.upper : found.infinite.lower, 0.0};
-        for (const Span& span : found.spans) {
+        DoubleDouble sum{is_upper ? spans_.infinite.upper : spans_.infinite.lower, 0.0};
+        for (const Span& span : spans_.spans) {
             // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
             const double rounding = 2.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(span.mean));
             const double value = of_span(span, epsilon - sign * (span.loss_error + drift + rounding), side);
@@ -75,8 +71,7 @@ public:
 private:
     static constexpr double kClose = 2.0 * kUnitRoundoff;
 
-    Spans above_;
-    std::optional<Spans> below_;
+    Spans spans_;
 };
 
 }  // namespace
@@ -84,20 +79,20 @@ private:
 // A cut is only nearly met, and losses are only nearly right: what is below epsilon and may be above it must not have
 // much mass, so that there is another cut next to it.
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
-    const BothSides sides(pair, At(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
-    return {sides.bound(epsilon, drift, Side::lower), sides.bound(epsilon, drift, Side::upper)};
+    const SpanBounds spans(pair, At(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
+    return {spans.bound(epsilon, drift, Side::lower), spans.bound(epsilon, drift, Side::upper)};
 }
 
 // Spans cut around a bracket narrow it by a factor, and in the end to the square of its width.
 Bracket single_epsilon(const Pair& pair, double delta, double drift) {
     constexpr int kTurns = 40, kCuts = 12;
-    Bracket found = BothSides(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
+    Bracket found = SpanBounds(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
     for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
         const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
         if (!(width > 0.0)) break;
         const double reach = 0.5 * width + std::max(0.5 * width, kNextTo * std::fabs(middle));
-        const BothSides sides(pair, At(middle - reach, middle + reach, kCuts));
-        const Bracket next = sides.epsilon(delta, drift, middle, 0.25 * width);
+        const SpanBounds spans(pair, At(middle - reach, middle + reach, kCuts));
+        const Bracket next = spans.epsilon(delta, drift, middle, 0.25 * width);
         found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
         if (!(found.upper - found.lower < 0.5 * width)) break;
     }
