@@ -15,7 +15,7 @@ from renyi.mechanisms import Mechanism
 __all__ = ["profile_of"]
 
 ANCHORS = 16  # where epsilon is asked, which takes a search; between them delta is
-FALL = 0.05  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
+FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST = 1e-250
 
 

@@ -10,7 +10,9 @@ namespace renyi {
 
 namespace {
 
-double slope(const ProfilePoint& a, const ProfilePoint& b) noexcept { return (b.delta - a.delta) / (b.excess - a.excess); }
+double slope(const ProfilePoint& a, const ProfilePoint& b) noexcept {
+    return (b.delta - a.delta) / (b.excess - a.excess);
+}
 
 }  // namespace
 

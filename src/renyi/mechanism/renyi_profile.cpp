@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kSmallestDistance = 1e-5;  // of orders from 1
 constexpr double kStep = 0.25;              // of log(order - 1)
-constexpr double kGap = 1e-3;               // of log delta, between tangents and chord
-constexpr double kFall = 0.1;               // of log delta, from point to point
+constexpr double kGap = 1e-4;               // of log delta, between tangents and chord
+constexpr double kFall = 0.01;              // of log delta, from point to point
 constexpr double kLastEpsilon = 11.6;       // log(a/(a-1)) at the smallest distance
 constexpr int kHalvings = 12;
 

@@ -46,7 +46,7 @@ private:
     double mean_, log_mean_;
     bool poisson_;
     PrivacyProfile profile_;  // of Poisson
-    double cost_ = 0.0;  // C
+    double cost_ = 0.0;       // C
     double largest_order_, largest_loss_;
     double flat_until_ = 1.0, flat_divergence_ = 0.0;
 };
