@@ -32,6 +32,7 @@ from renyi.mechanisms import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
+    Skellam,
     TreeAggregation,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only the bound is
 SMALLEST_SHIFT = 1e-12  # smaller ones, relative to the noise, are accounted as this one
 MOST_ATOMS = 2**16
+WHOLE = np.unique(np.rint(np.geomspace(2.0, 1e6, 400)))  # orders
 LARGEST = 1e290  # of a divergence over its order; above, it is accounted as infinite
 
 
@@ -151,6 +153,18 @@ def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
     if math.isinf(mechanism.noise_multiplier):
         return RenyiCurve.linear(0.0)
     return RenyiCurve.gumbel(max(distance(adjacency) / mechanism.noise_multiplier, SMALLEST_SHIFT))
+
+
+@curve_of.register
+def _(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
+    # Agarwal, Kairouz, Liu 2021, of whole orders; between them K lies below its chords.
+    shift = float(mechanism.sensitivity * distance(adjacency))
+    ratio = shift / mechanism.variance
+    rest = np.minimum(0.25 * ((2.0 * WHOLE - 1.0) * ratio + 6.0 / mechanism.variance), 1.5) * ratio
+    moments = (WHOLE - 1.0) * (0.5 * WHOLE * shift * ratio + rest) * (1.0 + 2.0**-48)
+    if not moments[-1] < LARGEST:
+        return RenyiCurve.unbounded()
+    return RenyiCurve.polygon(WHOLE.tolist(), moments.tolist())
 
 
 @curve_of.register

@@ -49,7 +49,8 @@ def rdp_repeat_and_select(
     Theorem 6 for Poisson: D(alpha) + mean delta + log(mean)/(alpha - 1), where one run is (epsilon,
     delta)-DP with epsilon = log(alpha/(alpha - 1)); delta is ``profile(epsilon, digits)``, or
     without that the smallest known from ``delta_balle`` at some order, from the Kullback-Leibler
-    divergence by Bretagnolle and Huber, and from the largest loss. For mean < 1 the outcome without a run is counted for itself,
+    divergence by Bretagnolle and Huber, and from the largest loss. For mean < 1 the outcome without
+    a run is counted for itself,
     log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1). Divergences grow with the order,
     so the least value at an order not below alpha is a bound too.
 
