@@ -214,7 +214,7 @@ def rdp_skellam(variance: Number, alpha: Number, sensitivity: int = 1, digits: i
     The masses are :math:`e^{-v} I_{|x|}(v)`; they are summed until they are lost in the digits.
 
     >>> round(float(rdp_skellam(10, 2)), 9)
-    0.105024195
+    0.099654438
     """
     check_digits(digits)
     v, a, s = positive("variance", variance), order_of(alpha), whole("sensitivity", sensitivity, 1)
