@@ -268,9 +268,10 @@ def rdp_staircase(epsilon: Number, gamma: Number, alpha: Number, digits: int = 5
     0.735325664
     """
     check_digits(digits)
-    e, g, a = exact("epsilon", epsilon), exact("gamma", gamma), order_of(alpha)
+    e, place, a = exact("epsilon", epsilon), exact("gamma", gamma), order_of(alpha)
     require("epsilon", 0 < e < math.inf, "> 0 and finite", epsilon)
-    require("gamma", 0 <= g <= 1, "in [0, 1]", gamma)
+    require("gamma", 0 <= place <= 1, "in [0, 1]", gamma)
+    g = Fraction(place)
     require("alpha", a > 1, "> 1", alpha)
 
     def by_density() -> Any:
