@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+PAGE = Path(__file__).parents[2] / "docs" / "noise.md"
 EXAMPLE = runpy.run_path(
     str(Path(__file__).parents[2] / "examples" / "noise_comparison.py"), run_name="example"
 )
@@ -31,7 +32,10 @@ def density(noise, x):
     return np.exp(-(np.abs(x / s) ** noise.shape))
 
 
-@pytest.mark.parametrize("name", NOISES)
+SCALED = [name for name, noise in NOISES.items() if math.isfinite(noise.scale)]
+
+
+@pytest.mark.parametrize("name", SCALED)
 def test_variance_and_information(name):
     noise = NOISES[name]
     # x = sinh(u): the variance of three degrees of freedom needs far tails.
@@ -48,6 +52,44 @@ def test_variance_and_information(name):
     score = np.gradient(np.log(np.where(kept, f, 1.0)), x)
     information = float((f * score**2 * weight)[kept].sum()) / total
     assert information == pytest.approx(noise.information, rel=2e-3)
+
+
+@pytest.mark.parametrize("deviation", [0.3, 2.0, 4.0])
+def test_staircase_of_a_deviation_has_the_least_epsilon(deviation):
+    variance = EXAMPLE["staircase_variance"]
+    noise = NOISES["staircase"].mechanism(deviation)
+    gamma, b = noise.gamma, math.exp(-noise.epsilon)
+    # The density by steps: b^k at k + gamma and below, from k - 1 + gamma on.
+    ends = np.append(0.0, gamma + np.arange(2000.0))
+    heights = b ** np.arange(2000.0)
+    mass = (heights * np.diff(ends)).sum()
+    square = (heights * np.diff(ends**3)).sum() / 3.0
+    assert square / mass == pytest.approx(deviation**2, rel=1e-9)
+    assert variance(noise.epsilon, gamma) < min(
+        variance(noise.epsilon, gamma * other) for other in (0.99, 1.01)
+    )
+
+
+def test_skellam_noise_gains_less_than_a_twelfth_of_variance():
+    def epsilon(name, variance):
+        release = EXAMPLE["Release"]("many", math.sqrt(variance), 256)
+        return EXAMPLE["epsilons"](NOISES[name], release, [1e-5])[0]
+
+    assert epsilon("Gaussian", 16.0 + 1.0 / 12.0) < epsilon("Skellam", 16.0)
+    assert epsilon("Skellam", 16.0) < epsilon("Gaussian", 16.0)
+
+
+@pytest.mark.parametrize("noise", EXAMPLE["NOISES"], ids=lambda noise: noise.name)
+def test_the_page_says_what_one_and_sixteen_uses_cost(noise):
+    rows = PAGE.read_text(encoding="utf-8").splitlines()
+    row = next(line for line in rows if line.startswith(f"| {noise.name} |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")][2:6]
+    found = [
+        EXAMPLE["_rounded_up"](value)
+        for release in EXAMPLE["RELEASES"][:2]
+        for value in EXAMPLE["epsilons"](noise, release, EXAMPLE["DELTAS"])
+    ]
+    assert cells == found
 
 
 def test_many_uses_depend_on_the_information_only():

@@ -124,7 +124,8 @@ def _(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
     and the profiles H of (P, Q) and G of (Q, P), d(G - H)/dE at E = e^s is
     1 - e^(-r (t-s)) - e^(-(r+1)(t+s)) for s in [0, t]: concave in s, positive at 0 since
     e^(rt) > 1 + e^-t, negative at t. So G - H, 0 at s = 0, rises and then falls to
-    G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way.
+    G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way. One use
+    attains the splice; several do not, even where each way is chosen by what was released.
     """
     scale = mechanism.noise_multiplier / moved(adjacency)
     if scale == 0.0:

@@ -50,8 +50,9 @@ class PLDAccountant(CurveAccountant):
     -----
     Equal steps merge: memory and time grow with the number of distinct steps only. Every method
     reads the same certified brackets, and single numbers and arrays are their upper ends: of the
-    curve of the dominating pairs, which for `Exponential` and sampling without Poisson's coins is
-    above that of any one mechanism. Methods may be called from many threads.
+    curve of the dominating pairs. For `Exponential`, for several uses of `Gumbel`, and for sampling
+    without Poisson's coins or of replaced records that is above the curve of any one mechanism, and
+    the lower ends are what fixed neighbours reach. Methods may be called from many threads.
 
     Gaussian and Poisson-sampled Gaussian steps of training runs, few or many: a query takes
     typically a millisecond, at most some tens, and a bracket is mostly below 1e-12 wide,

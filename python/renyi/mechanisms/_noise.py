@@ -74,6 +74,12 @@ class Gumbel(Mechanism):
     TypeError, ValueError
         If it is not a number in (0, inf].
 
+    Notes
+    -----
+    `PLDAccountant` is exact for one use. Its bracket of several reaches from a record that always
+    moves the query the same way to a pair above both ways, which no neighbours have: 9.04 to 9.34
+    for 16 uses of standard deviation 4 at delta 1e-5, where 9.069 is reached by adaptive choices.
+
     References
     ----------
     Gil, Alajaji, Linder 2013, Information Sciences 249 (Rényi divergences in closed form).
