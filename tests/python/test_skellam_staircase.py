@@ -37,6 +37,45 @@ def test_skellam(variance, shift, adjacency):
         assert high - low <= 1e-4 * high
 
 
+def skellam_masses(variance, size):
+    """Masses at 0, ..., size - 1: Bessel functions by recurrence, which is stable downwards."""
+    values, v = [mp.zero, mp.mpf(10) ** -mp.dps], mp.mpf(variance)
+    for k in range(size + 60 + int(4 * variance), 0, -1):
+        values.append(values[-2] + 2 * k / v * values[-1])
+    values = values[:1:-1]
+    total = values[0] + 2 * mp.fsum(values[1:])
+    return [value / total for value in values[:size]]
+
+
+@pytest.mark.parametrize("variance", [0.05, 0.5, 2.0, 10.0, 64.0, 400.0])
+def test_skellam_divergences_are_below_the_theorems(variance):
+    """Agarwal, Kairouz and Liu's bound at whole orders, and its chords between them."""
+    orders, shifts = [1.5, 2.0, 2.5, 3.0, 7.0, 20.0, 33.3, 64.0], [1, 2, 5, 12]
+    with mp.workdps(30):
+        size = int(900 + 2 * variance)  # terms are largest before alpha s + v
+        laws = skellam_masses(variance, size + max(shifts) + 1)
+        assert abs(laws[3] / (mp.besseli(3, variance) * mp.exp(-variance)) - 1) < 1e-20
+        logs = [mp.log(law) for law in laws]
+        for shift in shifts:
+            found = RDPAccountant().compose(Skellam(variance, shift)).get_rdp(orders)
+            for alpha, rdp in zip(orders, found, strict=True):
+                a, v, s = mp.mpf(alpha), mp.mpf(variance), mp.mpf(shift)
+                terms = [
+                    mp.exp(a * logs[abs(x - shift)] + (1 - a) * logs[abs(x)])
+                    for x in range(-size, size)
+                ]
+                assert terms[-1] < 1e-6 * max(terms)
+                truth = mp.log(mp.fsum(terms)) / (a - 1)
+                assert truth <= rdp
+                first = ((2 * a - 1) * s**2 + 6 * s) / (4 * v**2)
+                bound = a * s**2 / (2 * v) + min(first, 3 * s / (2 * v))
+                if alpha.is_integer() and alpha <= 20.0:  # larger ones are on a coarser grid
+                    assert rdp == pytest.approx(float(bound), rel=1e-13)
+                    assert rdp >= bound
+                if alpha >= 2.0 and variance >= 64.0 and alpha * shift <= variance / 8:
+                    assert rdp <= 1.1 * truth
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 0.7, 4.0, 40.0])
 @pytest.mark.parametrize("gamma", [0.0, 0.125, 0.5, 0.8125, 1.0])
 def test_staircase(epsilon, gamma):

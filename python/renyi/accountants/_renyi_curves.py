@@ -157,7 +157,8 @@ def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
-    # Agarwal, Kairouz, Liu 2021, of whole orders; between them K lies below its chords.
+    # Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5, of whole orders and with both
+    # sensitivities equal; between them K lies below its chords.
     shift = float(mechanism.sensitivity * distance(adjacency))
     ratio = shift / mechanism.variance
     rest = np.minimum(0.25 * ((2.0 * WHOLE - 1.0) * ratio + 6.0 / mechanism.variance), 1.5) * ratio

@@ -230,7 +230,8 @@ class Skellam(Mechanism):
 
     References
     ----------
-    Agarwal, Kairouz, Liu 2021, arXiv 2110.04995 (the Rényi bound of `RDPAccountant`).
+    Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5 (the Rényi bound of
+    `RDPAccountant`).
 
     Examples
     --------
