@@ -1,4 +1,4 @@
-"""Mechanisms on Poisson samples beside autodp and dp_accounting: speed, and how tight.
+"""Mechanisms and samples of them beside autodp and dp_accounting: speed, and how tight.
 
     python bench/mechanisms.py             # everything, writes bench/results/mechanisms.md
     python bench/mechanisms.py --quick     # fewer rounds, to the screen only
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from facts import publish
+from mechanisms_pairs import sections
 from speed import duration, machine, table, times
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
@@ -88,7 +89,7 @@ def dp_accounting() -> Library | None:
 
 def section(case: tuple[Any, str, float], peers: Sequence[Library], rounds: int) -> Iterable[str]:
     make, kind, noise = case
-    yield f"## {kind}, noise multiplier {noise:g}\n"
+    yield f"### {kind}, noise multiplier {noise:g}\n"
 
     def nudged(k: int) -> float:
         return noise * (1 + 1e-10 * k)
@@ -146,15 +147,16 @@ def main() -> None:
     peers = [peer for peer in found.values() if peer is not None]
     missing = [name for name, peer in found.items() if peer is None]
     rounds = 2 if options.quick else 7
-    parts = ["# Mechanisms on Poisson samples\n", machine(peers, missing, rounds)]
+    parts = ["# Mechanisms\n", machine(peers, missing, rounds)]
     parts.append(
+        "## Poisson samples, by three routes\n\n"
         f"Epsilon at delta = {DELTA:g} of {COUNT:,} uses at sampling rate {RATE:g}. Fresh "
         "accountant, compose, one query; every repetition has another noise multiplier (parts in "
         "1e10). `curve` is the exact privacy curve, `Renyi` the best bound from Renyi divergences, "
         "`general` the bound with the factor 3. autodp's general bound is another one.\n"
     )
     found = (part for case in CASES for part in section(case, peers, rounds))
-    publish(chain(parts, found), None if options.quick else OUTPUT)
+    publish(chain(parts, found, sections(rounds)), None if options.quick else OUTPUT)
 
 
 if __name__ == "__main__":
