@@ -53,7 +53,17 @@ NO_LARGEST_SHIFT = (
     "of the integer vectors that a record may add none is known to dominate the others; "
     "RDPAccountant takes it"
 )
-BY_RENYI_ONLY = "it is known by its Rényi divergences only, RDPAccountant takes it"
+NO_LARGEST_PAIR = (
+    "of the pairs with its Rényi divergences none is known to dominate the others; "
+    "RDPAccountant takes it"
+)
+NO_PAIR_SELECTED = (
+    "the theorems on selection bound Rényi divergences, not pairs; RDPAccountant takes it"
+)
+NO_PAIR_ALLOCATED = (
+    "the loss of a step drawn among many is known by its Rényi divergences only; "
+    "RDPAccountant takes it"
+)
 
 
 @singledispatch
@@ -259,7 +269,15 @@ def _(mechanism: GaussianMixture, adjacency: str, remove: bool) -> Pair:
 
 @pair_of.register(ZCDP)
 @pair_of.register(RDPCurve)
-@pair_of.register(RepeatAndSelect)
-@pair_of.register(RandomAllocation)
 def _(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
-    raise UnsupportedMechanismError(mechanism, BY_RENYI_ONLY)
+    raise UnsupportedMechanismError(mechanism, NO_LARGEST_PAIR)
+
+
+@pair_of.register
+def _(mechanism: RepeatAndSelect, adjacency: str, remove: bool) -> Pair:
+    raise UnsupportedMechanismError(mechanism, NO_PAIR_SELECTED)
+
+
+@pair_of.register
+def _(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
+    raise UnsupportedMechanismError(mechanism, NO_PAIR_ALLOCATED)

@@ -1,0 +1,147 @@
+"""The README's table of mechanisms and accountants against what accountants take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import renyi.mechanisms
+from renyi import PLDAccountant, RDPAccountant, pld
+from renyi.accountants import Adjacency
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Gumbel,
+    Laplace,
+    Mechanism,
+    MultivariateDiscreteGaussian,
+    PoissonSampled,
+    PrivacyLoss,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    RDPCurve,
+    RepeatAndSelect,
+    ShuffledBatches,
+    Skellam,
+    Staircase,
+    TreeAggregation,
+    TruncatedPoissonSampled,
+)
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+NORMAL = Gaussian(2.0)
+LEAVES: dict[str, Mechanism] = {
+    type(leaf).__name__: leaf
+    for leaf in (
+        NORMAL,
+        Laplace(2.0),
+        DiscreteLaplace(2.0),
+        Staircase(1.0, 0.4),
+        RandomizedResponse(0.6),
+        PureDP(0.5),
+        DiscreteGaussian(3.0),
+        Skellam(20.0),
+        Gumbel(4.0),
+        Exponential(1.0),
+        GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
+        PrivacyLoss(pld.StudentT(3.0, 2.0)),
+        ApproxDP(0.5, 1e-7),
+        ZCDP(0.1),
+        RDPCurve([2.0, 4.0], [0.1, 0.2]),
+        RepeatAndSelect(NORMAL, 10.0, 1.0),
+        MultivariateDiscreteGaussian(2.0),
+        RandomAllocation(NORMAL, 10),
+        TruncatedPoissonSampled(NORMAL, 0.1, 20, 100),
+        ShuffledBatches(NORMAL, 10),
+        TreeAggregation(2.0, 8),
+        PoissonSampled(NORMAL, 0.1),
+        FixedSizeSampled(NORMAL, 10, 100),
+    )
+}
+ONLY: dict[str, Adjacency] = {
+    "FixedSizeSampled": "replace_one",
+    "ShuffledBatches": "zero_out",
+    "TreeAggregation": "zero_out",
+}
+TAIL = PrivacyLoss(pld.GeneralisedGaussian(3.0, 2.0))
+# Note, whether each accountant takes it, adjacency, mechanism.
+NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
+    ("¹", (False, False), "replace_one", LEAVES["GaussianMixture"]),
+    ("²", (False, True), "add_remove", TAIL),
+    ("³", (True, False), "add_remove", LEAVES["ZCDP"]),
+    ("³", (True, False), "add_remove", LEAVES["RDPCurve"]),
+    ("⁴", (True, False), "add_remove", LEAVES["RepeatAndSelect"]),
+    ("⁵", (True, False), "add_remove", LEAVES["MultivariateDiscreteGaussian"]),
+    ("⁶", (True, False), "add_remove", LEAVES["RandomAllocation"]),
+    *(
+        ("⁷", (False, False), "replace_one", PoissonSampled(LEAVES[name], 0.1))
+        for name in ("PureDP", "Staircase", "Exponential", "ApproxDP", "PrivacyLoss")
+    ),
+    ("⁸", (False, False), "replace_one", FixedSizeSampled(LEAVES["Skellam"], 10, 100, True)),
+]
+
+
+def rows() -> list[tuple[list[str], list[str]]]:
+    """The mechanisms of each row, and what it says of each accountant."""
+    block = README.partition("| | `RDPAccountant` | `PLDAccountant` |\n|---|---|---|\n")[2]
+    found = []
+    for line in block.partition("\n\n")[0].splitlines():
+        first, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        found.append((re.findall(r"`([A-Z]\w+)`", first), cells))
+    return found
+
+
+def takes(mechanism: Mechanism, adjacency: Adjacency) -> tuple[bool, bool]:
+    by_rdp = RDPAccountant(adjacency=adjacency).supports(mechanism)
+    return by_rdp, PLDAccountant(adjacency).supports(mechanism)
+
+
+def test_every_mechanism_has_its_row() -> None:
+    named = {name for names, _ in rows() for name in names}
+    classes = {
+        name
+        for name in renyi.mechanisms.__all__
+        if isinstance(found := getattr(renyi.mechanisms, name), type)
+        and issubclass(found, Mechanism)
+    }
+    assert named == classes - {"Mechanism", "Composed"} == set(LEAVES)
+
+
+def test_no_cell_is_empty_and_every_note_is_explained() -> None:
+    notes = README.partition("Where it says none, ")[2].partition("\n\n")[0]
+    for _, cells in rows():
+        assert len(cells) == 2
+        assert all(cells)
+        for cell in cells:
+            assert len(re.findall("none", cell)) == len(re.findall("none[¹²³⁴⁵⁶⁷⁸]", cell))
+            assert all(note in notes for note in re.findall("[¹²³⁴⁵⁶⁷⁸]", cell))
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_what_is_said_to_be_taken_is(name: str) -> None:
+    cells = next(cells for names, cells in rows() if name in names)
+    found = takes(LEAVES[name], ONLY.get(name, "add_remove"))
+    assert found == tuple(not cell.startswith("none") for cell in cells)
+
+
+@pytest.mark.parametrize(("note", "taken", "adjacency", "mechanism"), NOTES, ids=repr)
+def test_what_is_said_to_be_refused_is(
+    note: str, taken: tuple[bool, bool], adjacency: Adjacency, mechanism: Mechanism
+) -> None:
+    assert takes(mechanism, adjacency) == taken
+    noted = [cells for _, cells in rows() if any(note in cell for cell in cells)]
+    assert [tuple(note not in cell for cell in cells) for cells in noted] == [taken]
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Laplace"])
+def test_samples_with_replacement(name: str) -> None:
+    assert takes(FixedSizeSampled(LEAVES[name], 10, 100, True), "replace_one") == (True, True)
