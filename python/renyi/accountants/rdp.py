@@ -56,8 +56,8 @@ class RDPAccountant(Accountant[Part]):
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
     noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
     steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative;
-    of which mechanisms the others are exact and of which bounds: see `renyi.mechanisms`. Methods
-    may be called from many threads.
+    of which mechanisms the others are exact and of which bounds: see the table in the README.
+    Methods may be called from many threads.
 
     Mechanisms that fail with some probability, `ApproxDP`, are accounted as what they are
     otherwise, and the probabilities are taken off delta.

@@ -40,6 +40,12 @@ class FixedSizeSampled(Sampling):
     TypeError, ValueError
         If an argument is not permitted.
 
+    Notes
+    -----
+    `PLDAccountant` bounds it by one pair above both orders of the two records, at each epsilon
+    attained by some neighbours, by no fixed ones at all: composed, its bracket reaches from what
+    fixed neighbours have to that pair.
+
     References
     ----------
     Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087; with replacement Balle, Barthe, Gaboardi

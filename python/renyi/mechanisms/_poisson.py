@@ -36,6 +36,11 @@ class PoissonSampled(Sampling):
     TypeError, ValueError
         If ``mechanism`` is not a mechanism or not permitted, or ``sample_rate`` outside [0, 1].
 
+    Notes
+    -----
+    Where records are replaced the pair of `PLDAccountant` is exact for Gaussian noise, and for
+    other noise one above both orders of the two records, as that of `FixedSizeSampled`.
+
     References
     ----------
     Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Definition 3; Zhu, Wang 2019, ICML.
