@@ -413,14 +413,23 @@ def test_selection_bounds():
         assert high <= truth * (1 + 1e-4)
 
 
+def laplace_profile(epsilon, digits=None):
+    """Of scale 2."""
+    return -mp.expm1(min(epsilon - mp.mpf(1) / 2, mp.zero) / 2)
+
+
 @pytest.mark.parametrize(("mean", "alpha"), [(0.1, 4.0), (10.0, 30.0)])
 def test_selection_of_a_poisson_number_of_runs(mean, alpha):
-    truth = reference.rdp_repeat_and_select(
-        lambda a, digits: reference.rdp_laplace(2.0, a, digits),
-        mean, math.inf, alpha, math.inf, 0.5, 4,
+    """By the curve alone: no looser than the reference from it, above that of the profile."""
+    bound, least = (
+        reference.rdp_repeat_and_select(
+            lambda a, digits: reference.rdp_laplace(2.0, a, digits),
+            mean, math.inf, alpha, math.inf, 0.5, 4, profile=profile,
+        )
+        for profile in (None, laplace_profile)
     )  # fmt: skip
     _, (_, high) = brackets(RenyiCurve.laplace(2.0).repeat_and_select(mean, math.inf), alpha)
-    assert truth * (1 - 1e-4) <= high <= truth * (1 + 1e-3)
+    assert least * (1 - 1e-4) <= high <= bound * (1 + 1e-3)
 
 
 def check_poisson(run, mean, alpha, divergence, delta):
@@ -460,7 +469,7 @@ def test_selection_among_laplace_runs_reads_their_exact_profile(mean, alpha):
     check_poisson(
         Laplace(2.0), mean, alpha,
         reference.rdp_laplace(2, alpha, 20),
-        lambda e: -mp.expm1(min(e - mp.mpf(1) / 2, mp.zero) / 2),
+        laplace_profile,
     )  # fmt: skip
 
 
@@ -469,7 +478,7 @@ def test_selection_among_runs_without_a_profile_is_a_bound():
         curve = RDPAccountant().compose(RepeatAndSelect(known, 5.0, math.inf))
         one = RDPAccountant().compose(known)
         for alpha in 2.0, 8.0:
-            least = one.get_rdp([alpha])[0] + math.log(5.0) / (alpha - 1)
+            least = one.get_rdp([alpha])[0]  # a higher order may serve a lower one better
             assert least <= curve.get_rdp([alpha])[0] < math.inf
 
 
