@@ -6,7 +6,9 @@ A splice is tight for one use. Composed, its bracket reaches from fixed neighbou
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +26,12 @@ from renyi import (
     RandomizedResponse,
     RDPAccountant,
     Skellam,
+    TruncatedPoissonSampled,
 )
 from renyi.mechanisms import Mechanism
 
 Array = npt.NDArray[np.float64]
+PAGE = (Path(__file__).parents[2] / "docs" / "noise.md").read_text(encoding="utf-8")
 SCALE = 4.0 * math.sqrt(6.0) / math.pi  # standard deviation 4, as in docs/noise.md
 REACH, LARGEST = 100.0, 20.0  # of the grid of epsilon; of one loss
 
@@ -91,6 +95,16 @@ def test_many_uses_of_gumbel_noise(uses: int, known: float) -> None:
     assert high <= 1.15 * known
 
 
+def test_the_page_says_what_the_bracket_is() -> None:
+    rows = re.findall(r"^\| (\d+) uses? \| (\S+) \| \S+ \| (\S+) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 3
+    for uses, lower, upper in rows:
+        low, high = PLDAccountant().compose(Gumbel(SCALE), int(uses)).get_epsilon_bounds(1e-5)
+        assert float(lower) <= low == pytest.approx(float(lower), rel=1e-3)
+        assert high <= float(upper) == pytest.approx(high, rel=1e-3)
+
+
+ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 REPLACED = [
     Gaussian(2.0),
     Laplace(2.0),
@@ -110,6 +124,8 @@ REPLACED = [
         ("add_remove", PoissonSampled(Gumbel(4.0), 0.1)),
         *(("replace_one", PoissonSampled(base, 0.1)) for base in [*REPLACED, Gumbel(4.0)]),
         *(("replace_one", FixedSizeSampled(base, 10, 100)) for base in REPLACED),
+        *(("replace_one", FixedSizeSampled(base, 10, 100, True)) for base in REPLACED[:2]),
+        *((kind, TruncatedPoissonSampled(Gaussian(2.0), 0.1, 12, 100)) for kind in ADJACENCIES),
     ],
     ids=repr,
 )

@@ -42,9 +42,8 @@ class FixedSizeSampled(Sampling):
 
     Notes
     -----
-    `PLDAccountant` bounds it by one pair above both orders of the two records, at each epsilon
-    attained by some neighbours, by no fixed ones at all: composed, its bracket reaches from what
-    fixed neighbours have to that pair.
+    `PLDAccountant` bounds it by one pair above both orders of the two records. Fixed neighbours
+    mostly do not have it: composed, the bracket reaches from what they have to that pair.
 
     References
     ----------
