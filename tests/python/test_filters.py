@@ -29,7 +29,7 @@ class TestFilter:
     def test_what_was_spent_stays_within_the_guarantee(self, order):
         budget = PrivacyFilter(2.0, 1e-6, order)
         choices = np.random.default_rng(5)
-        spent = RDPAccountant((budget.order,))
+        spent = RDPAccountant(orders=(budget.order,))
         for _ in range(2000):
             mechanism = Gaussian(float(choices.uniform(8.0, 200.0)))
             count = int(choices.integers(1, 4))
@@ -94,7 +94,7 @@ class TestFilter:
             thread.start()
         for thread in threads:
             thread.join()
-        total = RDPAccountant((20.0,)).compose(STEP, sum(taken))
+        total = RDPAccountant(orders=(20.0,)).compose(STEP, sum(taken))
         assert total.get_epsilon(1e-5) <= 1.0
         assert not budget.fits(STEP, 7) or sum(taken) == 8 * 300 * 7
 
@@ -117,7 +117,7 @@ class TestFilter:
 class TestFailures:
     def test_they_have_a_budget_of_their_own(self):
         budget = PrivacyFilter(1.0, 1e-5, failure_delta=1e-6)
-        spent = RDPAccountant((budget.order,))
+        spent = RDPAccountant(orders=(budget.order,))
         failing = ApproxDP(0.01, 3e-7)
         for _ in range(3):
             budget.spend(failing)
@@ -171,7 +171,8 @@ class TestOdometer:
         assert exact < odometer.get_epsilon() < 1.6 * exact
         one = PrivacyOdometer(1e-6, orders=[12.0])
         one.spend(STEP, 1000)
-        fixed = RDPAccountant([12.0], conversion="mironov").compose(STEP, 1000).get_epsilon(1e-6)
+        fixed = RDPAccountant(orders=[12.0], conversion="mironov").compose(STEP, 1000)
+        fixed = fixed.get_epsilon(1e-6)
         assert one.get_epsilon() == pytest.approx(fixed, rel=1e-12)
 
     def test_the_loss_stays_below_at_all_times(self):

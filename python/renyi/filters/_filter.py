@@ -188,7 +188,7 @@ class PrivacyFilter(RenyiFilter):
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
         left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
         chosen = _gaussian_order(epsilon_allowed, left) if order is None else order
-        RDPAccountant((chosen,))  # raises
+        RDPAccountant(orders=(chosen,))  # raises
         budget = _largest_divergence(epsilon_allowed, left, float(chosen))
         super().__init__(chosen, budget, adjacency, failing)
 
@@ -215,7 +215,7 @@ def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
 
     def holds(divergence: float) -> bool:
         noise = math.sqrt(0.5 * order / divergence)
-        spent = RDPAccountant((order,)).compose(Gaussian(noise))
+        spent = RDPAccountant(orders=(order,)).compose(Gaussian(noise))
         return spent.get_epsilon(delta) <= epsilon
 
     low, high = 0.0, 2.0 * epsilon + 1.0
