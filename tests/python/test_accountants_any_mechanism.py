@@ -172,7 +172,7 @@ def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacen
     ("mechanism", "adjacencies"),
     [
         (FixedSizeSampled(Gaussian(1.0), 10, 100), ("replace_one",)),
-        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 20, 100), ("zero_out",)),
+        (TruncatedPoissonSampled(Gaussian(1.0), 0.1, 20, 100), ADJACENCIES),
         (ShuffledBatches(Gaussian(1.0), 10), ("replace_one", "zero_out")),
         (RandomAllocation(Gaussian(1.0), 10), ("add_remove", "zero_out")),
         (TreeAggregation(1.0, 10), ("replace_one", "zero_out")),
@@ -323,7 +323,7 @@ def test_renyi_bounds_are_never_below_the_exact_curve(mechanism, adjacency):
     exact.compose(mechanism)
     upper.compose(mechanism)
     for delta in 1e-5, 0.05:
-        # From below a sample of fixed size is that of a record replaced by one without effect.
+        # From below a sample of fixed size is that of two fixed neighbours.
         low, high = exact.get_epsilon_bounds(delta, rtol=1e-3)
         assert low <= upper.get_epsilon(delta) <= 3.0 * high + 1.0
     low, _ = exact.get_delta_bounds(0.5, rtol=1e-3)

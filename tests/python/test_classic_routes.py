@@ -148,7 +148,7 @@ def test_the_first_route_holds_for_fixed_size_samples():
         assert low <= found.epsilon
     # the curve itself is close to that of Poisson samples
     poisson = PLDAccountant().compose(PoissonSampled(Gaussian(2.0), 0.1), 20).get_epsilon(1e-4)
-    assert poisson < low < high < 1.06 * poisson
+    assert low < poisson < high < 1.06 * poisson
 
 
 def test_one_fixed_size_sample_is_what_the_subsampling_theorem_says():

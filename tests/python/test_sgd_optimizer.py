@@ -11,7 +11,6 @@ import pytest
 from sgd_states import same
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
-from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
 from renyi.sgd import (
     DPSGD,
@@ -701,11 +700,6 @@ def test_bad_arguments(settings, error, message):
 def test_noise_beyond_double_precision_is_refused():
     with pytest.raises(ValueError, match="scale must be"):
         DPSGD(np.zeros(3), plan(noise_multiplier=1e300, max_grad_norm=2.0**96), SGD(0.1))
-
-
-def test_a_plan_that_the_accountant_cannot_bound_is_refused():
-    with pytest.raises(UnsupportedMechanismError):
-        made(plan(adjacency="replace_one"), accountant=RDPAccountant(adjacency="replace_one"))
 
 
 # --- interruptions, threads and batches that are not the sampler's

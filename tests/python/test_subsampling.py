@@ -1,5 +1,7 @@
 """The bounds of samples beside each other and beside exact divergences."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,11 @@ from renyi import (
     Gaussian,
     Gumbel,
     Laplace,
+    PrivacyLoss,
     PureDP,
     RandomizedResponse,
     UnsupportedMechanismError,
+    pld,
     reference,
 )
 from renyi.subsampling import fixed_size_rdp, poisson_rdp
@@ -129,4 +133,5 @@ def test_bad_arguments():
         with pytest.raises(ValueError, match=r"orders must be .*got 0.5"):
             function(Gaussian(1.0), 0.1, [2.0, 0.5])
         with pytest.raises(UnsupportedMechanismError):
-            function(ApproxDP(1.0, 1e-5), 0.1, 2.0)
+            function(PrivacyLoss(pld.GeneralisedGaussian(1.5, 2.0)), 0.1, 2.0)
+        assert function(ApproxDP(1.0, 1e-5), 0.1, 2.0) == math.inf

@@ -145,8 +145,14 @@ def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     if size == population:
         return pair
     rate = min(math.nextafter(size / population, 1.0), 1.0)
-    attained = pair_of(base, "zero_out", True) if covers_removal(base) else NOTHING
-    return Pair.spliced(pair, rate, attained.sampled(math.nextafter(size / population, 0.0)))
+    return Pair.spliced(pair, rate, _attained(base, math.nextafter(size / population, 0.0)))
+
+
+def _attained(base: Mechanism, rate: float) -> Pair:
+    """Return what two fixed neighbours have on a sample of this rate, all others of no effect."""
+    if isinstance(base, Gaussian) and rate > 0.0 and 1e-2 <= base.noise_multiplier <= 1e9:
+        return Pair.replaced_gaussian(rate, base.noise_multiplier)  # of opposite effects
+    return pair_of(base, "zero_out", True).sampled(rate) if covers_removal(base) else NOTHING
 
 
 def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:

@@ -19,7 +19,7 @@ constexpr double kPoor = 0.01;    // relative width beyond which lattices are ma
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kRough = 1e-3;   // relative width of each side
 constexpr double kApart = 0.05;   // relative distance of the sides beside which it is little
-constexpr double kSeen = 1e-3;
+constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
