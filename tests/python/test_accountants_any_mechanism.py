@@ -57,7 +57,7 @@ def by_rdp(adjacency):
 @settings(max_examples=150, deadline=None)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
-    accountant = blank(adjacency)
+    accountant = blank(adjacency=adjacency)
     if accountant.supports(mechanism):
         assert accountant.compose(mechanism).mechanisms == ((mechanism, 1),)
     else:

@@ -17,6 +17,8 @@ from renyi import (
     PureDP,
     RandomizedResponse,
     RDPAccountant,
+    TruncatedPoissonSampled,
+    UnsupportedMechanismError,
 )
 from renyi.accountants._chain import Chain
 from renyi.accountants._group_renyi import group_curve
@@ -170,3 +172,12 @@ def test_sizes_that_are_refused(value):
         (TypeError, ValueError), match=r"group_size must be an integer in \[1, 1000\]"
     ):
         PLDAccountant().get_delta(1.0, group_size=value)
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_a_population_that_changes_with_the_group_is_refused(kind):
+    cut = TruncatedPoissonSampled(Gaussian(2.0), 0.1, 20, 100)
+    removed = kind().compose(cut * 3)
+    for ask in (removed.get_delta, removed.get_epsilon, removed.get_beta):
+        with pytest.raises(UnsupportedMechanismError, match="population changes"):
+            ask(0.5, group_size=2)

@@ -86,7 +86,8 @@ class Accountant(Bounds[Part], Risks[Part]):
         Raises
         ------
         TypeError, ValueError
-            For arguments outside these ranges.
+            For arguments outside these ranges; `UnsupportedMechanismError` where what is known of
+            a mechanism does not carry over to groups.
 
         Examples
         --------
@@ -205,14 +206,15 @@ class Accountant(Bounds[Part], Risks[Part]):
         given = np.asarray(counts)
         times = [uses_of(count, "counts") for count in given.reshape(-1)]
         self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
-        self._curve(direction, rtol_of(rtol), group_size_of(group_size))  # raises
+        self._check_direction(direction)
+        rtol, size = rtol_of(rtol), group_size_of(group_size)
         result = np.full(len(times), math.nan)
-        if group_size == 1:
+        if size == 1:
             result = self._epsilons_after(float(flat[0]), mechanism, times, direction)
         for i in np.flatnonzero(np.isnan(result)):
             later = self._copy().compose(mechanism, times[i])
             result[i] = later.get_epsilon(
-                float(flat[0]), direction=direction, rtol=rtol, group_size=group_size
+                float(flat[0]), direction=direction, rtol=rtol, group_size=size
             )
         return np.asarray(result.reshape(given.shape))
 

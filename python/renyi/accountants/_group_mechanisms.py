@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from functools import singledispatch
 
+from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     Composed,
     DiscreteGaussian,
@@ -17,9 +18,22 @@ from renyi.mechanisms import (
     Laplace,
     Mechanism,
     MultivariateDiscreteGaussian,
+    TruncatedPoissonSampled,
 )
 
-__all__ = ["group_of"]
+__all__ = ["check_groups", "group_of"]
+
+
+def check_groups(mechanism: Mechanism, adjacency: str) -> None:
+    """Raise `UnsupportedMechanismError` unless one pair holds all along a chain of neighbours."""
+    if adjacency == "add_remove" and isinstance(mechanism, TruncatedPoissonSampled):
+        raise UnsupportedMechanismError(
+            mechanism,
+            "it holds for one record removed from a population of that size, and on the way to a "
+            "group the population changes",
+        )
+    for inner in mechanism._inner():
+        check_groups(inner, adjacency)
 
 
 @singledispatch

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, one_of, uses_of
-from renyi.accountants._group_mechanisms import group_of
+from renyi.accountants._group_mechanisms import check_groups, group_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
@@ -132,7 +132,15 @@ class Ledger(ABC, Generic[Part]):
         return type(self)(**self._settings())
 
     def _of_groups(self, size: int) -> Self | None:
-        """Return an accountant of what groups reveal, where that is known of all that is here."""
+        """Return an accountant of what groups reveal, where that is known of all that is here.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If nothing is known of groups.
+        """
+        for mechanism, _ in self.mechanisms:
+            check_groups(mechanism, self._adjacency)
         groups = self._blank()
         for mechanism, count in self.mechanisms:
             group = group_of(mechanism, size)

@@ -43,7 +43,8 @@ class PLDAccountant(Accountant[Part]):
     Notes
     -----
     Equal steps merge: memory and time grow with the number of distinct steps only. Every method
-    reads the same certified brackets, and single numbers and arrays are their upper ends: of the
+    reads the same certified brackets, and single numbers and arrays are their upper ends, where
+    these are wide never above what `RDPAccountant` proves of the same composition: of the
     curve of the dominating pairs, which for `Exponential` and sampling without Poisson's coins is
     above that of any one mechanism. Methods may be called from many threads.
 
@@ -52,9 +53,13 @@ class PLDAccountant(Accountant[Part]):
     relatively. Far from these (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or 1)
     no route may be narrow, and what several bounds leave is the answer.
 
-    Other mechanisms, and Gaussian noise on samples where records are replaced, take lattices of at
-    most 2^20 nodes (half a gigabyte, seconds), which may reach this cap. Wherever a bracket is
-    wide, a single number may be that much too large. It is never too small.
+    Other mechanisms, and Gaussian noise on samples where records are replaced, take lattices: their
+    brackets are at most ``rtol`` wide, relatively in delta, or as narrow as 2^20 nodes allow (half
+    a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
+    is never too small.
+
+    Groups of records take a chain of neighbours, seconds for hundreds of records, unless all is
+    noise on a query that moves further.
 
     References
     ----------
