@@ -29,6 +29,7 @@ OUTPUT = Path(__file__).parent / "results" / "noise_statistics.md"
 FULL = 1e9
 BLOCK = 1 << 22
 CELLS = 1 << 12
+SPACING = sgd.noise_lattice(1.0)
 Array = npt.NDArray[np.float64]
 Draw = Callable[[int, SecureGenerator], npt.NDArray[np.floating]]
 
@@ -42,14 +43,15 @@ def laplace_tail(x: float) -> float:
 
 
 def edges_of(tail: Callable[[float], float]) -> Array:
-    """Return where the distribution function is k / CELLS, by bisection of the tail."""
+    """Return where the distribution function is about k / CELLS, between lattice points."""
     low, high = np.zeros(CELLS // 2), np.full(CELLS // 2, 60.0)
     wanted = 0.5 - np.arange(CELLS // 2) / CELLS
     for _ in range(60):
         middle = 0.5 * (low + high)
         above = np.array([tail(x) for x in middle]) > wanted
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.concatenate([-high[:0:-1], high])
+    edges = np.concatenate([-high[:0:-1], high])
+    return np.unique((np.floor(edges / SPACING) + 0.5) * SPACING)
 
 
 class Law:
@@ -67,11 +69,13 @@ class Law:
         self.moments = moments  # of order 0, 2, 4, ...
         self.n = 0
         self.powers = np.zeros(7)
-        self.cells = np.zeros(CELLS)
         self.beyond = np.zeros((2, len(reach)))
         self.largest = 0.0
         self.products: dict[str, list[float]] = {}
         self.edges = edges_of(tail)
+        above = np.array([tail(x) if x > 0 else 1.0 - tail(-x) for x in self.edges])
+        self.mass = -np.diff(above, prepend=1.0, append=0.0)
+        self.cells = np.zeros(len(self.mass))
 
     def add(self, generator: SecureGenerator, size: int) -> None:
         x = self.draw(size, generator).astype(np.float64)
@@ -80,7 +84,9 @@ class Law:
         for k in range(1, 7):
             power *= x
             self.powers[k] += power.sum()
-        self.cells += np.bincount(np.searchsorted(self.edges, x, side="right"), minlength=CELLS)
+        self.cells += np.bincount(
+            np.searchsorted(self.edges, x, side="right"), minlength=len(self.cells)
+        )
         for k, r in enumerate(self.reach):
             self.beyond[:, k] += np.count_nonzero(x > r), np.count_nonzero(x < -r)
         self.largest = max(self.largest, float(abs(x).max()))
@@ -106,12 +112,12 @@ class Law:
             mean = self.moments[k // 2] if k % 2 == 0 else 0.0
             variance = self.moments[k] - mean**2
             yield f"moment {k}", (self.powers[k] / n - mean) / math.sqrt(variance / n)
-        expected = n / CELLS
+        expected, freedom = n * self.mass, len(self.mass) - 1
         chi_square = float((np.square(self.cells - expected) / expected).sum())
-        yield "chi-square", (chi_square - (CELLS - 1)) / math.sqrt(2 * (CELLS - 1))
+        yield f"chi-square, {freedom + 1} cells", (chi_square - freedom) / math.sqrt(2 * freedom)
         for k, r in enumerate(self.reach):
             for side, sign in ((0, "> "), (1, "< -")):
-                mean = n * self.tail(r)
+                mean = n * self.tail(r + 0.5 * SPACING)  # r is a lattice point
                 if mean > 1e-3:
                     excess = self.beyond[side, k] - mean
                     # For small counts twice the difference of square roots is nearer to normal.
@@ -125,8 +131,7 @@ class Law:
 
     def kolmogorov(self) -> float:
         """Return the probability of a distance as large (on the grid of cells: an upper bound)."""
-        distribution = np.cumsum(self.cells) / self.n
-        distance = np.max(abs(distribution - np.arange(1, CELLS + 1) / CELLS))
+        distance = np.max(abs(np.cumsum(self.cells) / self.n - np.cumsum(self.mass)))
         t = math.sqrt(self.n) * distance
         return min(
             1.0, 2 * sum((-1) ** (k - 1) * math.exp(-2 * (k * t) ** 2) for k in range(1, 50))
@@ -151,6 +156,16 @@ def laws() -> list[Law]:
 
             made.append(Law(f"{name}, {dtype}", draw, tail, moments, reach))
     return made
+
+
+def undecided(name: str, generator: SecureGenerator) -> str:
+    """Return the share of numbers that the first words, and double precision left undecided."""
+    law, dtype = name.split(", ")
+    numbers = np.zeros(BLOCK, dtype)
+    by_words, by_double = generator._core.add_noise(law == "Gaussian", numbers, 1.0, 2)
+    return (
+        f"{100 * by_words / BLOCK:.3f} %, more than double precision {100 * by_double / BLOCK:g} %"
+    )
 
 
 def discrete(count: int, sigma: float, generator: SecureGenerator) -> float:
@@ -180,6 +195,7 @@ def report(draws: float, chosen: str, generator: SecureGenerator) -> Iterator[tu
         yield "measured|standard deviations from the law\n---|---:", True
         for name, z in law.sigmas():
             yield f"{name.replace('|', ' ')}|{z:+.2f}", abs(z) <= 5.0
+        yield "more than the first words|" + undecided(law.name, generator), True
         p = law.kolmogorov()
         yield f"Kolmogorov-Smirnov|probability {p:.3f}", p >= 1e-6
     if not "Discrete Gaussian".startswith(chosen):

@@ -1,9 +1,12 @@
-"""The composition figures of Zhu and Wang's "Poisson Subsampled Renyi DP" (ICML 2019), drawn again.
+"""The figures of Zhu and Wang 2019, "Poisson Subsampled Renyi DP", drawn again and completed.
 
-Epsilon at delta = 1e-8 over the number of compositions of a mechanism on a Poisson sample of rate
-0.001: their general bound, their tight bound, the lower bound, no sampling, and the exact privacy
-curve, which no divergence reaches. High privacy above, low privacy below. Divergences are of whole
-orders from 2 to 10,000 and converted by eps(alpha) + log(1/delta)/(alpha-1), as there.
+A mechanism on a Poisson sample of rate 0.001, high privacy above, low privacy below. For each the
+Rényi divergence over its order, and epsilon at delta = 1e-8 over the number of compositions: their
+general and tight bounds, the lower bound, the bound of few terms, samples of fixed size (Wang,
+Balle, Kasiviswanathan 2019, a record replaced), the leading term of 2016 (Gaussian noise, orders
+for which its conditions hold), naive and strong composition, no sampling, and the exact privacy
+curve, which no divergence reaches. Divergences are of whole orders from 2 to 10,000 and converted
+by eps(alpha) + log(1/delta)/(alpha-1), as there.
 
     python -m pip install ".[plot]"
     python examples/composition_figures.py [composition.png]
@@ -26,11 +29,15 @@ from renyi import (
     RandomizedResponse,
     RDPAccountant,
 )
+from renyi.classic import optimal_composition_epsilon
 from renyi.mechanisms import Mechanism
-from renyi.subsampling import PoissonBound, poisson_rdp
+from renyi.papers import moments_leading_term
+from renyi.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
 
 RATE, DELTA = 1e-3, 1e-8
 ORDERS = np.arange(2.0, 10_001.0)
+SHOWN = np.unique(np.floor(1.07 ** np.arange(0, 171) + 1.0))  # to 1e5, as in the paper
+TERMS = (2, 10, 50)
 COUNTS = (*(2**i for i in range(16)), 60_000)
 PANELS: tuple[tuple[str, Mechanism], ...] = (
     (r"Gaussian, $\sigma = 5$", Gaussian(5.0)),
@@ -71,10 +78,105 @@ def unsampled(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
     return _converted(RDPAccountant().compose(mechanism).get_rdp(ORDERS), counts)
 
 
+def of_fixed_size(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
+    """Return epsilon for samples of fixed size where a record is replaced."""
+    return _converted(_fixed_size(mechanism, ORDERS), counts)
+
+
+def by_moments_of_2016(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
+    """Return epsilon by the leading term of 2016; infinite but for Gaussian noise."""
+    return _converted(leading_term(mechanism, ORDERS), counts)
+
+
+def leading_term(mechanism: Mechanism, orders: Array) -> Array:
+    """Return the leading term of 2016, infinite where a condition fails."""
+    if not isinstance(mechanism, Gaussian):
+        return np.full(orders.shape, math.inf)
+    found = []
+    for order in orders:
+        try:
+            found.append(moments_leading_term(RATE, mechanism.noise_multiplier, float(order)))
+        except ValueError:
+            found.append(math.inf)
+    return np.array(found)
+
+
+def naive(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
+    """Return the sum of epsilons, each exact at delta over the number of compositions."""
+    step = PLDAccountant().compose(PoissonSampled(mechanism, RATE))
+    return np.array([count * step.get_epsilon(DELTA / count) for count in counts])
+
+
+def strong(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
+    """Return the optimal composition of such guarantees, half of delta for the single steps."""
+    step = PLDAccountant().compose(PoissonSampled(mechanism, RATE))
+    found = []
+    for count in counts:
+        each = 0.5 * DELTA / count
+        single = step.get_epsilon(each)
+        found.append(optimal_composition_epsilon(single, DELTA, count, delta=each))
+    return np.array(found)
+
+
 def exact(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
     """Return the exact epsilon after each number of compositions."""
     step = PoissonSampled(mechanism, RATE)
     return PLDAccountant().get_epsilon_after(DELTA, step, counts)
+
+
+# Wide and pale below narrow and dark, so that curves that coincide all show.
+STYLES: dict[str, dict[str, Any]] = {
+    "no sampling": {"color": "0.6", "ls": "-.", "lw": 1.2},
+    "naive composition": {"color": "C8", "ls": "-", "lw": 1.2},
+    "strong composition": {"color": "C5", "ls": "--", "lw": 1.2},
+    "fixed size, a record replaced": {"color": "C4", "ls": "-", "lw": 1.2},
+    "leading term of 2016": {"color": "C1", "ls": "-", "lw": 1.2},
+    "general bound (factor 3)": {"color": "C3", "ls": "--", "lw": 1.4},
+    "tight bound": {"color": "#a6cee3", "ls": "-", "lw": 5.0},
+    "lower bound": {"color": "C0", "ls": ":", "lw": 1.6},
+    "exact privacy curve": {"color": "black", "ls": "-", "lw": 1.8},
+    "2 terms": {"color": "C2", "ls": "", "marker": "v", "ms": 4, "markevery": (0, 9)},
+    "10 terms": {"color": "C6", "ls": "", "marker": "s", "ms": 4, "markevery": (3, 9)},
+    "50 terms": {"color": "C9", "ls": "", "marker": "o", "ms": 4, "markevery": (6, 9)},
+}
+
+
+def compositions(mechanism: Mechanism, counts: tuple[int, ...]) -> dict[str, Array]:
+    """Return epsilon by every method after each number of compositions."""
+    found = {
+        "no sampling": unsampled(mechanism, counts),
+        "naive composition": naive(mechanism, counts),
+        "strong composition": strong(mechanism, counts),
+        "fixed size, a record replaced": of_fixed_size(mechanism, counts),
+        "leading term of 2016": by_moments_of_2016(mechanism, counts),
+    }
+    found |= {label: by_bound(mechanism, bound, counts) for label, bound in BOUNDS}
+    return found | {"exact privacy curve": exact(mechanism, counts)}
+
+
+def divergences(mechanism: Mechanism, orders: Array = SHOWN) -> dict[str, Array]:
+    """Return the bounds of the Rényi divergence at whole orders."""
+    found = {
+        "no sampling": np.asarray(RDPAccountant().compose(mechanism).get_rdp(orders)),
+        "fixed size, a record replaced": _fixed_size(mechanism, orders),
+        "leading term of 2016": leading_term(mechanism, orders),
+    }
+    for label, bound in BOUNDS:
+        found[label] = np.asarray(poisson_rdp(mechanism, RATE, orders, bound=bound))
+    for terms in TERMS:
+        found[f"{terms} terms"] = np.array(
+            [poisson_rdp_by_terms(mechanism, RATE, int(order), terms=terms) for order in orders]
+        )
+    return found
+
+
+def _fixed_size(mechanism: Mechanism, orders: Array) -> Array:
+    """Return the bound for a replaced record whose effect is that of one added here."""
+    same = {
+        Gaussian: lambda m: Gaussian(2.0 * m.noise_multiplier),
+        Laplace: lambda m: Laplace(2.0 * m.noise_multiplier),
+    }.get(type(mechanism), lambda m: m)(mechanism)
+    return np.asarray(fixed_size_rdp(same, RATE, orders, bound="tight"))
 
 
 def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
@@ -84,24 +186,36 @@ def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, grid = plt.subplots(2, 3, figsize=(14.0, 8.0), layout="constrained", sharex=True)
-    for axes, (title, mechanism) in zip(grid.flat, PANELS, strict=True):
-        _draw_panel(axes, title, mechanism, counts)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(r"$\varepsilon$ at $\delta = 10^{-8}$")
-    for axes in grid[1]:
-        axes.set_xlabel("compositions")
-    grid[0, 0].legend(fontsize="small")
-    figure.savefig(path, dpi=150)
+    figure, grid = plt.subplots(4, 3, figsize=(14.0, 16.0), layout="constrained")
+    for k, (title, mechanism) in enumerate(PANELS):
+        above, below = grid[2 * (k // 3), k % 3], grid[2 * (k // 3) + 1, k % 3]
+        _draw_panel(above, SHOWN, divergences(mechanism))
+        above.set(title=title, xlabel=r"order $\alpha$", ylabel=r"Rényi divergence")
+        found = compositions(mechanism, counts)
+        _draw_panel(below, counts, found)
+        top = 30.0 * float(found["general bound (factor 3)"][-1])
+        below.set(
+            xlabel="compositions", ylabel=r"$\varepsilon$ at $\delta = 10^{-8}$", ylim=(None, top)
+        )
+    handles = {}
+    for axes in grid[:2].flat:
+        handles |= {line.get_label(): line for line in axes.get_lines()}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def _draw_panel(axes: Any, title: str, mechanism: Mechanism, counts: tuple[int, ...]) -> None:
-    for (label, bound), style in zip(BOUNDS, ("C3--", "C0-", "C7:"), strict=True):
-        axes.loglog(counts, by_bound(mechanism, bound, counts), style, label=label)
-    axes.loglog(counts, unsampled(mechanism, counts), "C1-.", label="without sampling")
-    axes.loglog(counts, exact(mechanism, counts), "C2-", lw=2.5, label="exact privacy curve")
-    axes.set(title=title, ylim=(None, 2.0 * float(by_bound(mechanism, "general", counts)[-1])))
+def _draw_panel(axes: Any, x: Any, curves: dict[str, Array]) -> None:
+    for label, values in curves.items():
+        if np.isfinite(values).any():
+            order = list(STYLES).index(label)
+            axes.loglog(
+                x,
+                np.where(np.isfinite(values), values, np.nan),
+                **STYLES[label],
+                label=label,
+                zorder=2 + order,
+            )
 
 
 def _converted(rdp: Array, counts: tuple[int, ...]) -> Array:

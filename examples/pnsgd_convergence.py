@@ -2,10 +2,12 @@
 
 Delta of one noisy pass of projected SGD against the number of records, with noise that decays just
 so fast that delta converges (Sordello, Bu, Dong 2021, arXiv 2106.11767, and their slides). Top:
-shuffled records, one scale v(n) or sigma(n) for the whole pass. Bottom left: how fast the limit is
-approached. Bottom right: records in a fixed order, scales v_j or sigma_j, delta of the record of
-step 100. The parameters were recovered from the published curves; beside the numbers printed stand
-those that were read from there.
+shuffled records, one scale v(n) or sigma(n) for the whole pass. Middle left: how fast the limit is
+approached. Beside it: records in a fixed order, scales v_j or sigma_j, delta of the record of
+step 100, up to a billion of them. Below: the scales of the noise themselves, and what it is worth
+that only the last iterate of many epochs is seen (Bok, Su, Altschuler 2024, arXiv 2403.00278). The
+parameters were recovered from the published curves; beside the numbers printed stand those that
+were read from there.
 
     python -m pip install ".[plot]"
     python examples/pnsgd_convergence.py [pnsgd_convergence.png]
@@ -23,6 +25,7 @@ import numpy.typing as npt
 from renyi.iteration import (
     DecayingNoise,
     NoisyDescent,
+    epochs_mu,
     fixed_scale,
     online_delta,
     online_limit,
@@ -129,20 +132,45 @@ def table() -> list[tuple[str, float, float]]:
     return rows
 
 
-def draw(path: str, longest: float = 8.0) -> None:
+def scales(log10_n: Array) -> list[tuple[str, Array]]:
+    """Return the noise curves: v(n) and sigma(n) of whole passes, v_j and sigma_j of steps."""
+    n = np.rint(10.0**log10_n).astype(np.int64).tolist()
+    found = [
+        (
+            f"shuffled, {curve.label}",
+            np.array([fixed_scale(curve.descent, each, curve.c1, curve.c2) for each in n]),
+        )
+        for curve in SHUFFLED
+    ]
+    for descent, _, _ in ONLINE:
+        noise = noise_of(descent)
+        label = rf"online, {descent.noise.capitalize()}, $\eta=0.01$"
+        found.append((label, np.array([noise.scale(each) for each in n])))
+    return found
+
+
+def epochs(counts: tuple[int, ...], contraction: float, batches: int) -> tuple[Array, Array]:
+    """Return mu of the last iterate and of all, after so many epochs; of a step it is 0.2."""
+    runs = [epochs_mu(0.2, contraction, 1.0, epochs=n, batches=batches) for n in counts]
+    return np.array([run.mu for run in runs]), np.array([run.composed for run in runs])
+
+
+def draw(path: str, longest: float = 9.0) -> None:
     """Draw all panels into a file; online passes of up to 10^longest steps."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(2, 3, figsize=(14.0, 8.0), layout="constrained")
+    figure, axes = plt.subplots(3, 3, figsize=(14.0, 12.0), layout="constrained")
     for panel, curve in zip(axes[0], SHUFFLED, strict=True):
         _draw_shuffled(panel, curve)
     _draw_rates(axes[1][0])
     for panel, (descent, points, _) in zip(axes[1][1:], ONLINE, strict=True):
         _draw_online(panel, descent, points, longest)
-    figure.savefig(path, dpi=150)
+    _draw_scales(axes[2][0], axes[2][1])
+    _draw_epochs(axes[2][2])
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
@@ -179,6 +207,27 @@ def _draw_online(axes: Any, descent: NoisyDescent, points: dict[float, float], t
         ylabel=r"$\log_{10}\delta$",
         title=f"online, {descent.noise.capitalize()}, $\\eta=0.01$",
     )
+    axes.legend()
+
+
+def _draw_scales(whole: Any, steps: Any) -> None:
+    at = np.arange(2.0, 9.01, 0.1)
+    for label, values in scales(at):
+        axes = whole if label.startswith("shuffled") else steps
+        axes.loglog(10.0**at, values, label=label.partition(", ")[2])
+    whole.set(xlabel="$n$", ylabel=r"$v(n)$, $\sigma(n)$", title="noise of shuffled passes")
+    steps.set(xlabel="step $j$", ylabel=r"$v_j$, $\sigma_j$", title="noise of online passes")
+    whole.legend()
+    steps.legend()
+
+
+def _draw_epochs(axes: Any) -> None:
+    counts = tuple(dict.fromkeys(np.rint(np.geomspace(1, 3000, 40)).astype(int).tolist()))
+    for colour, contraction in zip(("C0", "C1", "C2"), (0.98, 0.99, 0.995), strict=True):
+        last, composed = epochs(counts, contraction, 20)
+        axes.loglog(counts, last, color=colour, label=f"last iterate, $c={contraction:g}$")
+    axes.loglog(counts, composed, "k--", label="all iterates")
+    axes.set(xlabel="epochs of 20 batches", ylabel=r"$\mu$ (Gaussian DP)", title="hidden iterates")
     axes.legend()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import renyi.comparison as comparison
     import renyi.divergences as divergences
     import renyi.iteration as iteration
+    import renyi.papers as papers
     import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
         RDPCurve,
         RepeatAndSelect,
         ShuffledBatches,
+        Skellam,
+        Staircase,
         TreeAggregation,
         TruncatedPoissonSampled,
     )
@@ -76,6 +79,7 @@ _SUBMODULES = frozenset(
         "divergences",
         "iteration",
         "pld",
+        "papers",
         "plot",
         "reference",
         "sgd",
@@ -116,6 +120,8 @@ _HOME = {
     "RandomizedResponse": "renyi.mechanisms",
     "RepeatAndSelect": "renyi.mechanisms",
     "ShuffledBatches": "renyi.mechanisms",
+    "Skellam": "renyi.mechanisms",
+    "Staircase": "renyi.mechanisms",
     "TreeAggregation": "renyi.mechanisms",
     "TruncatedPoissonSampled": "renyi.mechanisms",
     "ZCDP": "renyi.mechanisms",
@@ -149,6 +155,8 @@ __all__ = [
     "RenyiFilter",
     "RepeatAndSelect",
     "ShuffledBatches",
+    "Skellam",
+    "Staircase",
     "TreeAggregation",
     "TruncatedPoissonSampled",
     "UnsupportedMechanismError",
@@ -165,6 +173,7 @@ __all__ = [
     "divergences",
     "get_include",
     "iteration",
+    "papers",
     "pld",
     "plot",
     "reference",

@@ -6,6 +6,7 @@ import numpy.typing as npt
 SMALLEST_SCALE: float
 LARGEST_SCALE: float
 LARGEST_POPULATION: int
+NOISE_RANGE: dict[np.dtype[Any], tuple[float, float]]
 
 class ChaCha20:
     capsule: Any
@@ -17,9 +18,14 @@ class ChaCha20:
         self, key: bytes, nonce: int, next_group: int, buffer_group: int, buffer_used: int
     ) -> None: ...
     def words(self, groups: int) -> npt.NDArray[np.uint32]: ...
-    def noise(
-        self, gaussian: bool, add: bool, out: npt.NDArray[Any], scale: float, threads: int
-    ) -> None: ...
+    def add_noise(
+        self,
+        gaussian: bool,
+        numbers: npt.NDArray[Any],
+        scale: float,
+        threads: int,
+        resolution: int = ...,
+    ) -> tuple[int, int]: ...
     def add_integers(
         self, gaussian: bool, out: npt.NDArray[np.int64], scale: float, threads: int
     ) -> None: ...
@@ -28,6 +34,7 @@ class ChaCha20:
     def choose_repeated(self, population: int, size: int) -> npt.NDArray[np.int64]: ...
     def permutation(self, size: int) -> npt.NDArray[np.int64]: ...
 
+def noise_spacing(scale: float) -> float: ...
 def sum_on_grid(
     rows: npt.NDArray[Any],
     factors: npt.NDArray[np.float64],

@@ -5,7 +5,9 @@ import numpy.typing as npt
 
 LEAST_BOUND: float
 LARGEST_BOUND: float
+MOST_ROWS: int
 
+def sum_spacing(bound: float) -> float: ...
 def clip_into(
     arrays: list[npt.NDArray[Any]],
     sums: list[npt.NDArray[Any]],

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import RenyiCurve
+from renyi._tau_terms import poisson_rdp_by_terms
 from renyi._validation import numbers_of, one_of, probability_of
 from renyi.accountants import UnsupportedMechanismError
 from renyi.accountants._sampled_curves import (
@@ -21,7 +22,7 @@ from renyi.accountants._sampled_curves import (
 )
 from renyi.mechanisms import Mechanism, PoissonSampled
 
-__all__ = ["fixed_size_rdp", "poisson_rdp"]
+__all__ = ["fixed_size_rdp", "poisson_rdp", "poisson_rdp_by_terms"]
 
 Array = npt.NDArray[np.float64]
 PoissonBound = Literal["best", "tight", "general", "mixture", "lower"]

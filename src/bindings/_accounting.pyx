@@ -77,6 +77,11 @@ cdef extern from "renyi/mechanism/poisson_bound.hpp" namespace "renyi" nogil:
         tight
         lower
 
+cdef extern from "renyi/mechanism/privacy_profile.hpp" namespace "renyi" nogil:
+    cdef struct ProfilePoint:
+        pass
+    ProfilePoint profile_point(double epsilon, double delta)
+
 cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
     cdef struct WeightedCurve:
         const Curve* curve
@@ -160,7 +165,7 @@ cdef extern from * nogil:
     CurvePointer make_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight) except +
     CurvePointer make_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
     CurvePointer make_selection "make_curve<renyi::RepeatAndSelectCurve>"(
-        CurvePointer, double mean, double shape) except +
+        CurvePointer, double mean, double shape, vector[ProfilePoint]) except +
 
 cdef extern from "renyi/curve/rdp_conversion.hpp" namespace "renyi" nogil:
     cdef enum class Conversion:

@@ -53,18 +53,28 @@ cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
         GeneratorState state()
         void restore(const GeneratorState&)
 
-cdef extern from "renyi/sgd/continuous_noise.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/exact_rounding.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
         gaussian
         laplace
-    cdef enum class NoiseTarget:
-        fill
-        add
-    uint64_t noise_groups(NoiseLaw, cbool single_precision, size_t count)
-    void make_noise(NoiseLaw, NoiseTarget, const ChaChaStream&, uint64_t first, double scale, double* out, size_t count,
-                    int threads)
-    void make_noise(NoiseLaw, NoiseTarget, const ChaChaStream&, uint64_t first, float scale, float* out, size_t count,
-                    int threads)
+
+cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
+    const double kLeastSingle "renyi::kLeastNoise<float>"
+    const double kLargestSingle "renyi::kLargestNoise<float>"
+    const double kLeastDouble "renyi::kLeastNoise<double>"
+    const double kLargestDouble "renyi::kLargestNoise<double>"
+    cdef cppclass NoiseLattice:
+        NoiseLattice(double scale, int resolution)
+        double spacing
+    cdef cppclass Undecided:
+        uint64_t by_first_words
+        uint64_t by_double_precision
+    int kResolution
+    uint64_t noise_groups(size_t count)
+    Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, float* numbers, size_t count,
+                        int threads)
+    Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, double* numbers, size_t count,
+                        int threads)
 
 cdef extern from "renyi/sgd/discrete_gaussian.hpp" namespace "renyi" nogil:
     cdef cppclass DiscreteGaussian:
@@ -100,6 +110,8 @@ cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
 SMALLEST_SCALE = kSmallestScale
 LARGEST_SCALE = kLargestScale
 LARGEST_POPULATION = kLargestPopulation
+NOISE_RANGE = {np.dtype(np.float32): (kLeastSingle, kLargestSingle),
+               np.dtype(np.float64): (kLeastDouble, kLargestDouble)}
 
 ctypedef fused real:
     float
@@ -185,14 +197,17 @@ cdef class ChaCha20:
                 chacha20_groups(r.stream, r.first, groups, &view[0])
         return out
 
-    def noise(self, bint gaussian, bint add, real[::1] out, real scale, int threads):
-        cdef size_t count = out.shape[0]
+    def add_noise(self, bint gaussian, real[::1] numbers, double scale, int threads, int resolution=kResolution):
+        """How many of the numbers the first random words, and how many more double precision left undecided."""
+        cdef size_t count = numbers.shape[0]
         cdef NoiseLaw law = NoiseLaw.gaussian if gaussian else NoiseLaw.laplace
-        cdef NoiseTarget target = NoiseTarget.add if add else NoiseTarget.fill
-        cdef Reservation r = self.generator.reserve(noise_groups(law, real is float, count))
-        if count:
+        cdef Reservation r = self.generator.reserve(noise_groups(count))
+        cdef Undecided undecided
+        if count and scale:
             with nogil:
-                make_noise(law, target, r.stream, r.first, scale, &out[0], count, threads)
+                undecided = add_noise(law, r.stream, r.first, NoiseLattice(scale, resolution), &numbers[0], count,
+                                      threads)
+        return undecided.by_first_words, undecided.by_double_precision
 
     def add_integers(self, bint gaussian, int64_t[::1] out, double scale, int threads):
         cdef size_t count = out.shape[0]
@@ -235,6 +250,11 @@ cdef class ChaCha20:
             with nogil:
                 shuffle(words.get()[0], &view[0], size)
         return out
+
+
+def noise_spacing(double scale):
+    """Of the lattice that noise of a scale is rounded to."""
+    return NoiseLattice(scale, kResolution).spacing
 
 
 cdef ChaChaKey key_of(bytes key) except *:

@@ -24,6 +24,8 @@ cdef extern from "renyi/sgd/clip_factor.hpp" namespace "renyi" nogil:
         normalise
         constant
     const double kLeastBound
+    const size_t kMostRows
+    double _sum_spacing "renyi::sum_spacing"(double bound)
     const double kLargestBound
 
 cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
@@ -47,6 +49,12 @@ cnp.import_array()
 
 LEAST_BOUND = kLeastBound
 LARGEST_BOUND = kLargestBound
+MOST_ROWS = kMostRows
+
+def sum_spacing(double bound):
+    """Of the lattice that rows clipped at a bound are rounded to, where sums are in double precision."""
+    return _sum_spacing(bound)
+
 
 cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}
 

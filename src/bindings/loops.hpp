@@ -115,6 +115,10 @@ constexpr Kernel* kLogA = log_a;
 constexpr Kernel* kRdp = rdp_sampled_gaussian;
 using Complex = std::complex<double>;
 inline Complex complex_log_a(double q, double sigma, Complex alpha) noexcept { return log_a(q, sigma, alpha); }
+// The order of the add direction, at which 1 - alpha is exact.
+inline Certified log_b(double q, double sigma, double alpha) noexcept {
+    return alpha >= 1.0 && alpha <= 1e6 ? log_a(q, sigma, 1.0 - alpha) : log_a(q, sigma, std::nan(""));
+}
 inline Complex as_complex(Complex z) noexcept { return z; }
 
 struct Ufunc {
@@ -172,6 +176,9 @@ inline Ufunc ufuncs[] = {
      {D, D, D, D, D, D, Z, Z}},
     together<kLogA, lower>("log_a_lower"),
     together<kLogA, upper>("log_a_upper"),
+    ternary<log_b, nearest>("log_b"),
+    ternary<log_b, lower>("log_b_lower"),
+    ternary<log_b, upper>("log_b_upper"),
     ternary<log_a_binomial, nearest>("log_a_binomial"),
     ternary<log_a_binomial, lower>("log_a_binomial_lower"),
     ternary<log_a_binomial, upper>("log_a_binomial_upper"),

@@ -121,11 +121,17 @@ cdef class RenyiCurve:
             return self
         return wrapped(make_mixture(self.curve, r))
 
-    def repeat_and_select(self, double mean, double shape):
-        """The best output of a random number of runs (Papernot, Steinke 2022)."""
+    def repeat_and_select(self, double mean, double shape, profile=()):
+        """The best output of a random number of runs (Papernot, Steinke 2022).
+
+        ``profile``: pairs (epsilon >= 0, delta) such that the run is (epsilon, delta)-DP, as many as are known.
+        """
         if self.is_unbounded and mean > 0.0:
             return self
-        return wrapped(make_selection(self.curve, mean, shape))
+        cdef vector[ProfilePoint] points
+        for epsilon, delta in profile:
+            points.push_back(profile_point(epsilon, delta))
+        return wrapped(make_selection(self.curve, mean, shape, move(points)))
 
     def larger(self, RenyiCurve other not None):
         """What holds for both of two mechanisms."""

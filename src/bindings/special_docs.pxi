@@ -121,6 +121,14 @@ computation. At complex orders the principal branch is taken, and the absolute e
 is a small multiple of ``2**-53 * A(alpha.real)``, not certified.""",
         _SOURCE, _TWO, _VALUE_AT_TWO),
     **_family(
+        "log_b", "Log moment of the privacy loss of the sampled Gaussian when a record is added.",
+        """``log E[(mu0(z) / mu(z))**alpha]`` with ``z ~ mu``, the two distributions of `log_a` in the other
+order: ``log_a`` at ``1 - alpha``. ``log_b(q, sigma, alpha) / (alpha - 1)`` is the Rényi divergence of
+``mu0`` from ``mu``, and at most that of ``mu`` from ``mu0``: ``log_b <= log_a``.""",
+        ("q", "sigma", "rdp alpha"),
+        _ERROR + "\n" + _ENCLOSED.format("log_b") + "\nThe GIL is free during the computation.",
+        _SOURCE + " Theorem 5 for the direction.", _TWO, "0.0001602226498"),
+    **_family(
         "log_a_binomial", "`log_a` at whole orders, by the binomial expansion.",
         _LOG_A, ("q", "sigma", "integer alpha"),
         """``A - 1 = sum_k Bin(k; alpha, q) * expm1(k*(k-1) / (2*sigma**2))`` over ``k >= 2``: all terms are

@@ -9,7 +9,9 @@
 #undef RENYI_HAS_CLONES
 #define renyi renyi_baseline
 #include "renyi/sgd/chacha20.cpp"
-#include "renyi/sgd/continuous_noise.cpp"
+#include "renyi/sgd/exact_rounding.cpp"
+#include "renyi/sgd/fixed_point.cpp"
+#include "renyi/sgd/rounded_noise.cpp"
 #undef renyi
 
 namespace baseline {
@@ -17,25 +19,23 @@ namespace baseline {
 namespace {
 
 template <class Real>
-void make(bool gaussian, bool add, const std::uint32_t (&key)[8], std::uint64_t first, Real scale, Real* out,
-          std::size_t count) {
+void add(bool gaussian, const std::uint32_t* key, std::uint64_t first, double scale, Real* numbers, std::size_t count) {
     using namespace renyi_baseline;
     ChaChaStream stream{};
-    std::copy_n(key, 8, stream.key.begin());
-    make_noise(gaussian ? NoiseLaw::gaussian : NoiseLaw::laplace, add ? NoiseTarget::add : NoiseTarget::fill, stream,
-               first, scale, out, count, 1);
+    std::copy_n(key, stream.key.size(), stream.key.begin());
+    add_noise(gaussian ? NoiseLaw::gaussian : NoiseLaw::laplace, stream, first, NoiseLattice(scale), numbers, count, 1);
 }
 
 }  // namespace
 
-void noise(bool gaussian, bool add, const std::uint32_t (&key)[8], std::uint64_t first, double scale, double* out,
+void noise(bool gaussian, const std::uint32_t* key, std::uint64_t first, double scale, double* numbers,
            std::size_t count) {
-    make(gaussian, add, key, first, scale, out, count);
+    add(gaussian, key, first, scale, numbers, count);
 }
 
-void noise(bool gaussian, bool add, const std::uint32_t (&key)[8], std::uint64_t first, float scale, float* out,
+void noise(bool gaussian, const std::uint32_t* key, std::uint64_t first, double scale, float* numbers,
            std::size_t count) {
-    make(gaussian, add, key, first, scale, out, count);
+    add(gaussian, key, first, scale, numbers, count);
 }
 
 }  // namespace baseline

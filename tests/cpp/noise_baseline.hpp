@@ -6,9 +6,9 @@
 
 namespace baseline {
 
-void noise(bool gaussian, bool add, const std::uint32_t (&key)[8], std::uint64_t first, double scale, double* out,
+void noise(bool gaussian, const std::uint32_t* key, std::uint64_t first, double scale, double* numbers,
            std::size_t count);
-void noise(bool gaussian, bool add, const std::uint32_t (&key)[8], std::uint64_t first, float scale, float* out,
+void noise(bool gaussian, const std::uint32_t* key, std::uint64_t first, double scale, float* numbers,
            std::size_t count);
 
 }  // namespace baseline

@@ -29,12 +29,13 @@ double sum_squares_scaled(int element, const void* row, std::size_t n, double sc
 double largest(int element, const void* row, std::size_t n) { return kernels(element, true).largest(row, n); }
 
 void add(int element, bool wide_sum, void* sum, const void* const* rows, const double* factors, std::size_t count,
-         std::size_t n) {
-    kernels(element, wide_sum).add(sum, rows, factors, count, n);
+         double shift, std::size_t n) {
+    kernels(element, wide_sum).add(sum, rows, factors, count, shift, n);
 }
 
-void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, std::size_t n) {
-    kernels(element, wide_sum).add_scaled(sum, row, factor, scale, n);
+void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, double shift,
+                std::size_t n) {
+    kernels(element, wide_sum).add_scaled(sum, row, factor, scale, shift, n);
 }
 
 }  // namespace baseline

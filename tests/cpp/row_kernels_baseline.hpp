@@ -9,7 +9,8 @@ double sum_squares(int element, const void* row, std::size_t n);
 double sum_squares_scaled(int element, const void* row, std::size_t n, double scale);
 double largest(int element, const void* row, std::size_t n);
 void add(int element, bool wide_sum, void* sum, const void* const* rows, const double* factors, std::size_t count,
-         std::size_t n);
-void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, std::size_t n);
+         double shift, std::size_t n);
+void add_scaled(int element, bool wide_sum, void* sum, const void* row, double factor, double scale, double shift,
+                std::size_t n);
 
 }  // namespace baseline

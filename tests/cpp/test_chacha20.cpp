@@ -75,6 +75,9 @@ void second_implementation() {
                 reference::chacha20_block(key, static_cast<std::uint32_t>(counter),
                                           {static_cast<std::uint32_t>(counter >> 32), static_cast<std::uint32_t>(nonce),
                                            static_cast<std::uint32_t>(nonce >> 32)});
+            Block alone;
+            chacha20_block({key, nonce}, counter, alone.data());
+            same &= alone == block;
             for (std::size_t w = 0; w < 16; ++w) same &= words[g * kGroupWords + kBlocksInGroup * w + l] == block[w];
         }
     CHECK(same);

@@ -15,6 +15,8 @@ using namespace renyi;
 
 namespace {
 
+constexpr double kShift = 0x1.8p52 * 0x1p-12;
+
 bool equal(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 // The same numbers elsewhere, in every place of a line of the cache.
@@ -22,14 +24,14 @@ void moved(const RowKernels& kernels, std::size_t item, const char* row, std::si
     const double squares = kernels.sum_squares(row, n), factor = 0.7f;
     const void* from = row;
     std::vector<double> sums(kTile, 0.25);
-    kernels.add(sums.data(), &from, &factor, 1, n);
+    kernels.add(sums.data(), &from, &factor, 1, kShift, n);
     std::vector<char> memory((n + 64) * item);
     for (std::size_t place = 0; place * item < 64; ++place) {
         char* const copy = memory.data() + place * item;
         std::memcpy(copy, row, n * item);
         from = copy;
         std::vector<double> found(kTile, 0.25);
-        kernels.add(found.data(), &from, &factor, 1, n);
+        kernels.add(found.data(), &from, &factor, 1, kShift, n);
         CHECK(equal(kernels.sum_squares(copy, n), squares));
         CHECK(std::memcmp(found.data(), sums.data(), sums.size() * sizeof(double)) == 0);
     }
@@ -45,8 +47,8 @@ void together(const RowKernels& kernels, std::size_t item, const char* data, std
     }
     for (std::size_t count = 0; count <= kRowsAtOnce; ++count) {
         std::vector<double> sums(kTile, 0.25), same(kTile, 0.25);
-        kernels.add(sums.data(), rows, factors, count, n);
-        for (std::size_t r = 0; r < count; ++r) kernels.add(same.data(), rows + r, factors + r, 1, n);
+        kernels.add(sums.data(), rows, factors, count, kShift, n);
+        for (std::size_t r = 0; r < count; ++r) kernels.add(same.data(), rows + r, factors + r, 1, kShift, n);
         CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
     }
 }
@@ -71,15 +73,17 @@ void instruction_sets(int element, bool wide) {
             CHECK(equal(kernels.sum_squares_scaled(row, n, 0x1p-9),
                         baseline::sum_squares_scaled(element, row, n, 0x1p-9)));
             CHECK(equal(kernels.largest(row, n), baseline::largest(element, row, n)));
-            std::vector<double> sums(2 * kTile, 0.5);
-            std::vector<double> same = sums;
             const void* rows[] = {row, other, row};
             const double factors[] = {0.7f, 0.3f, -1.9f};
-            kernels.add(sums.data(), rows, factors, 3, n);
-            baseline::add(element, wide, same.data(), rows, factors, 3, n);
-            kernels.add_scaled(sums.data(), other, 0.3, 0.25, n);
-            baseline::add_scaled(element, wide, same.data(), other, 0.3, 0.25, n);
-            CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
+            for (const double rounding : {0.0, kShift}) {
+                std::vector<double> sums(2 * kTile, 0.5);
+                std::vector<double> same = sums;
+                kernels.add(sums.data(), rows, factors, 3, rounding, n);
+                baseline::add(element, wide, same.data(), rows, factors, 3, rounding, n);
+                kernels.add_scaled(sums.data(), other, 0.3, 0.25, rounding, n);
+                baseline::add_scaled(element, wide, same.data(), other, 0.3, 0.25, rounding, n);
+                CHECK(std::memcmp(sums.data(), same.data(), sums.size() * sizeof(double)) == 0);
+            }
             moved(kernels, item, row, n);
             together(kernels, item, row, n);
         }

@@ -26,6 +26,8 @@ from renyi.mechanisms import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
+    Skellam,
+    Staircase,
     TreeAggregation,
     TruncatedPoissonSampled,
 )
@@ -85,6 +87,8 @@ leaves = st.one_of(
     st.builds(DiscreteGaussian, finite_noises, sizes),
     st.builds(MultivariateDiscreteGaussian, noises),
     st.builds(DiscreteLaplace, finite_noises, sizes),
+    st.builds(Skellam, finite_noises, sizes),
+    st.builds(Staircase, st.floats(0.0, 500.0), rates),
     st.builds(RandomizedResponse, rates, st.integers(1, 100)),
     st.builds(Exponential, losses),
     st.builds(PureDP, losses),

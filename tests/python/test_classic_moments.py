@@ -170,6 +170,22 @@ def test_the_constant_against_direct_maximisation(c1, c2):
         assert constant == pytest.approx(float(max(terms)), rel=1e-10)
 
 
+def test_the_constant_is_as_near_the_supremum_as_it_says():
+    orders = np.unique(np.geomspace(2, 1e6, 1500).astype(int)).astype(float)
+    rng = np.random.default_rng(3)
+    found = [(5e-4, 2.0), (1e-3, 1.5), (1e-3, 1.0), (10.0, 10.0**-4.9)]
+    for c2, product in 10.0 ** rng.uniform((-4, -4), (1, 1), (60, 2)):
+        found.append((product / c2, c2))
+    for c1, c2 in found:
+        if c1 * math.sqrt(c2 / 1e6) > 1.0 or c1 * c2 < 1e-4:
+            continue
+        rates = np.clip(c1 * np.sqrt(c2 / orders), 1e-12, 1.0)
+        lowest = max(special.log_a_lower(rates, np.sqrt(orders / c2), orders).max(), 0.0)
+        lowest = max(float(lowest), (c1 * c2) ** 2 / 2)
+        excess = classic.log_moment_constant(c1, c2) / lowest - 1.0
+        assert 0.0 <= excess <= (3e-3 if c2 <= 2.0 else 1.2e-2)
+
+
 @pytest.mark.parametrize(("c1", "c2"), [(0.02, 0.3), (0.5, 1.0), (1.0, 4.0), (3.0, 2.0)])
 def test_beyond_the_orders_of_the_engine(c1, c2):
     bound = _beyond(c1, c2)

@@ -107,6 +107,27 @@ def test_forth_and_back(rate, epsilon):
     assert again.epsilon <= epsilon * (1 + 1e-10) + 1e-320
 
 
+def test_what_is_asked_of_a_sample_is_met_to_the_last_digit():
+    rng = np.random.default_rng(8)
+    asked = [(0.065, 0.0, 0.55), (700.0, 1e-300, 0.5), (5e-324, 5e-324, 0.5), (1e-300, 0.7, 1e-9)]
+    exponents = rng.uniform((-12, -300, -12), (2.8, 0, 0), (4000, 3))
+    for epsilon, delta, rate in asked + [tuple(row) for row in 10.0**exponents]:
+        base = classic.before_subsampling(epsilon, delta, rate)
+        again = classic.subsampled(*base, rate)
+        assert again.epsilon <= epsilon
+        assert again.delta <= delta
+        if min(epsilon, delta) > 1e-300:  # hardly anything is given away
+            assert again.epsilon > epsilon * (1 - 1e-11)
+            assert base.delta == 1.0 or again.delta > delta * (1 - 1e-13)
+
+
+def test_samples_of_an_epsilon_whose_exponential_overflows():
+    for epsilon, rate in ((737.0, 5e-324), (720.0, 1e-310), (800.0, 1e-300), (1e4, 1e-3)):
+        exact = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(epsilon)))
+        found = classic.subsampled(epsilon, 0.0, rate).epsilon
+        assert exact <= found <= exact * (1 + 1e-10)
+
+
 def test_edges():
     assert classic.subsampled(math.inf, 1.0, 0.5) == (math.inf, pytest.approx(0.5))
     assert classic.subsampled(0.0, 0.0, 0.5) == (0.0, 0.0)

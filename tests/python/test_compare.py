@@ -12,7 +12,7 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, classi
 from renyi.cli import main
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
-from renyi.comparison import METHODS, compare, plot_comparison, steps_grid
+from renyi.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
 
 SIGMA, RATE, STEPS = 4.0, 0.01, 1000
 RUN = ["--noise-multiplier", "4", "--sample-rate", "0.01", "--steps", "1000"]
@@ -260,3 +260,50 @@ def test_lines_end_where_a_method_gives_nothing():
     import matplotlib.pyplot as plt
 
     plt.close(axes.figure)
+
+
+# The other way round: the noise for a target.
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.01, 200), (0.2, 10), (1.0, 3)])
+def test_the_noise_that_each_method_needs(rate, steps):
+    for row in compare_noise(rate, steps, epsilon=1.5, delta=1e-5):
+        noise = row.noise_multiplier
+        (enough,) = compare(noise, rate, steps, delta=1e-5, methods=[row.method])
+        (little,) = compare(noise / 1.0002, rate, steps, delta=1e-5, methods=[row.method])
+        assert enough.epsilon <= 1.5 < little.epsilon
+        assert (row.sampling, row.adjacency) == (enough.sampling, enough.adjacency)
+
+
+def test_targets_of_noise():
+    for bad in (0.0, math.inf):
+        with pytest.raises(ValueError, match="epsilon must be a number in"):
+            compare_noise(0.1, 10, epsilon=bad, delta=1e-5)
+        with pytest.raises(ValueError, match="delta must be"):
+            compare_noise(0.1, 10, epsilon=1.0, delta=bad)
+    (row,) = compare_noise(1.0, 10**9, epsilon=1e-9, delta=1e-300, methods=["full_batch"])
+    assert row.noise_multiplier == math.inf
+
+
+def test_targets_on_the_command_line(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    setting = ["--target", "2", "--delta", "1e-5", "--sample-rate", "0.01", "--steps", "300"]
+    methods = ["--methods", "moments,exact"]
+    found = rows_of(capsys, *setting, *methods)["results"]
+    expected = compare_noise(0.01, 300, epsilon=2.0, delta=1e-5, methods=("moments", "exact"))
+    assert [row["noise_multiplier"] for row in found] == [row.noise_multiplier for row in expected]
+    code, out, err = run(capsys, *setting, *methods)
+    assert (code, err) == (0, "")
+    assert out.startswith("noise multiplier, by method\ntarget 2, delta 1e-5")
+    printed = Decimal(out.splitlines()[4].split()[-1])
+    assert Decimal(expected[1].noise_multiplier) <= printed
+    path = tmp_path / "noise.png"
+    assert run(capsys, *setting, *methods, "--plot", path)[0] == 0
+    assert path.stat().st_size > 5000
+    for wrong, message in (
+        (["--noise-multiplier", "1"], "--target excludes --noise-multiplier"),
+        (["--epsilon", "1"], "--target excludes --epsilon"),
+    ):
+        code, out, err = run(capsys, *setting, *wrong)
+        assert (code, out) == (2, "")
+        assert message in err

@@ -1,6 +1,8 @@
 """The written comparison shows what the commands and functions give."""
 
+import itertools
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -25,6 +27,26 @@ def test_commands(capsys, command, output):
     assert capsys.readouterr().out.startswith(output)
 
 
+def test_the_numbers_of_the_answer():
+    script = FOLDER.parent / "examples" / "comparison_numbers.py"
+    text, facts = " ".join(TEXT.split()), list(runpy.run_path(str(script))["facts"]())
+    assert len(facts) == 15
+    assert [fact for fact in facts if fact not in text] == []
+
+
+def test_who_wins_among_routes_1_and_2():
+    for sigma, q in itertools.product((0.6, 1.0, 4.0, 10.0), (0.001, 0.01, 0.1)):
+        for epochs in (1, 10, 100):
+            rows = compare(
+                sigma, q, round(epochs / q), delta=1e-5, methods=["advanced", "full_batch"]
+            )
+            first = rows[0].epsilon < rows[1].epsilon
+            if sigma <= 1.0 or q == 0.1:
+                assert not first
+            elif q == 0.001 or sigma == 10.0:
+                assert first
+
+
 def test_the_table_of_delta():
     table = TABLES[1]
     assert table[0][:4] == ["q", "k", "σ", "ε"]
@@ -45,6 +67,6 @@ def test_the_table_of_constants():
 
 
 def test_everything_is_there():
-    assert len(CONSOLE) == 2
+    assert len(CONSOLE) == 3
     assert len(TABLES) == 3
     assert (FOLDER / re.findall(r"!\[.*?\]\((.*?)\)", TEXT)[0]).stat().st_size < 100_000

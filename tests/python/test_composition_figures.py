@@ -41,3 +41,28 @@ def test_the_figure_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     FIGURES["draw"](str(tmp_path / "figure.png"), (1, 1024))
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("panel", [3, 5])
+def test_every_method_is_above_the_exact_curve_and_strong_below_naive_in_the_end(panel):
+    _, mechanism = FIGURES["PANELS"][panel]
+    found = FIGURES["compositions"](mechanism, (64, 4096))
+    exact = found.pop("exact privacy curve")
+    assert set(found) < set(FIGURES["STYLES"])
+    for label, values in found.items():
+        assert (values >= exact).all(), label
+    assert found["strong composition"][1] < found["naive composition"][1]
+    assert np.isfinite(found["leading term of 2016"]).all() == (panel == 3)
+
+
+def test_divergences_are_in_order():
+    _, mechanism = FIGURES["PANELS"][4]
+    found = FIGURES["divergences"](mechanism, np.array([2.0, 5.0, 40.0, 400.0]))
+    tight = found["tight bound"]
+    np.testing.assert_allclose(found["lower bound"], tight, rtol=1e-12)
+    assert (found["general bound (factor 3)"] >= tight).all()
+    for few, more in (("2 terms", "10 terms"), ("10 terms", "50 terms")):
+        assert (found[few] >= found[more] * (1 - 1e-12)).all()
+    assert (found["50 terms"] >= tight).all()
+    assert (found["fixed size, a record replaced"] >= tight).all()
+    assert (found["no sampling"] >= tight).all()

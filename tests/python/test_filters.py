@@ -6,12 +6,15 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from renyi import (
     ApproxDP,
     BudgetExceededError,
     Gaussian,
     Laplace,
+    PLDAccountant,
     PoissonSampled,
     PrivacyFilter,
     PrivacyOdometer,
@@ -29,7 +32,7 @@ class TestFilter:
     def test_what_was_spent_stays_within_the_guarantee(self, order):
         budget = PrivacyFilter(2.0, 1e-6, order)
         choices = np.random.default_rng(5)
-        spent = RDPAccountant(orders=(budget.order,))
+        spent = RDPAccountant(None if order is None else (order,))
         for _ in range(2000):
             mechanism = Gaussian(float(choices.uniform(8.0, 200.0)))
             count = int(choices.integers(1, 4))
@@ -48,18 +51,90 @@ class TestFilter:
     @pytest.mark.parametrize(
         ("epsilon", "delta"), [(0.1, 1e-5), (1.0, 1e-5), (1.0, 1e-12), (8.0, 1e-6)]
     )
-    def test_the_default_order_spends_nearly_all_that_gaussian_noise_allows(self, epsilon, delta):
+    @pytest.mark.parametrize("calls", [1, 40])
+    def test_the_default_orders_spend_nearly_all_that_gaussian_noise_allows(
+        self, epsilon, delta, calls
+    ):
+        def most(accountant):
+            low, high = 1, 10**9
+            while high - low > 1:
+                middle = (low + high) // 2
+                spent = accountant().compose(Gaussian(500.0), middle)
+                low, high = (middle, high) if spent.get_epsilon(delta) <= epsilon else (low, middle)
+            return low
+
         budget = PrivacyFilter(epsilon, delta)
+        for _ in range(calls):
+            budget.spend(Gaussian(500.0), math.floor(0.95 * most(RDPAccountant) / calls))
+        assert not budget.fits(Gaussian(500.0), most(PLDAccountant) // 10)
 
-        def holds(count):
-            return RDPAccountant().compose(Gaussian(500.0), count).get_epsilon(delta) <= epsilon
+    @pytest.mark.parametrize(
+        ("epsilon", "delta", "mechanism", "count"),
+        [
+            (1.0, 1e-6, PoissonSampled(Gaussian(1.0), 0.02), 1),
+            (1.0, 1e-6, PoissonSampled(Gaussian(0.8), 0.001), 500),
+            (0.3, 1e-6, PoissonSampled(Gaussian(0.8), 0.001), 1),
+            (1.0, 1e-6, Laplace(3.0), 3),
+            (0.1, 1e-6, Laplace(100.0), 10),
+        ],
+    )
+    def test_small_budgets_take_what_is_small_by_its_exact_curve(
+        self, epsilon, delta, mechanism, count
+    ):
+        budget = PrivacyFilter(epsilon, delta)
+        budget.spend(mechanism, count)
+        assert PLDAccountant().compose(mechanism, count).get_epsilon(delta) <= epsilon
 
-        low, high = 1, 10**9
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        assert budget.fits(Gaussian(500.0), math.floor(0.99 * low))
-        assert not budget.fits(Gaussian(500.0), low + 1)
+    @given(
+        st.floats(0.05, 10.0),
+        st.floats(-12.0, -2.0),
+        st.lists(
+            st.tuples(
+                st.one_of(
+                    st.builds(Gaussian, st.floats(1.0, 200.0)),
+                    st.builds(Laplace, st.floats(1.0, 200.0)),
+                    st.builds(
+                        PoissonSampled,
+                        st.builds(Gaussian, st.floats(0.5, 4.0)),
+                        st.floats(1e-4, 0.2),
+                    ),
+                ),
+                st.integers(0, 300),
+            ),
+            max_size=12,
+        ),
+    )
+    @settings(max_examples=40, deadline=None)
+    def test_it_never_takes_more_than_accounting_allows(self, epsilon, exponent, offers):
+        delta = 10.0**exponent
+        budget, taken = PrivacyFilter(epsilon, delta), []
+        for mechanism, count in offers:
+            if budget.fits(mechanism, count):
+                budget.spend(mechanism, count)
+                taken.append((mechanism, count))
+        by_rdp = RDPAccountant()
+        for mechanism, count in taken:
+            by_rdp.compose(mechanism, count)
+        if by_rdp.get_epsilon(delta) <= epsilon:
+            return
+        exact = PLDAccountant()
+        for mechanism, count in taken:
+            exact.compose(mechanism, count)
+        assert exact.get_epsilon_bounds(delta)[0] <= epsilon
+
+    def test_exact_curves_have_a_delta_of_their_own(self):
+        """Routes may serve in turn, and never add up to more than the budget."""
+        burst, noise = PoissonSampled(Gaussian(0.8), 0.001), Gaussian(60.0)
+        budget, exact = PrivacyFilter(1.0, 1e-6), PLDAccountant()
+        for mechanism in [burst, noise] * 30:
+            count = 200
+            while count and not budget.fits(mechanism, count):
+                count //= 2
+            budget.spend(mechanism, count)
+            exact.compose(mechanism, count)
+        assert not budget.fits(burst)
+        assert 0.5 < exact.get_epsilon(1e-6) <= 1.0
+        assert budget.fits(burst, 0)
 
     def test_a_refusal_changes_nothing(self):
         budget = PrivacyFilter(1.0, 1e-5)
@@ -117,7 +192,7 @@ class TestFilter:
 class TestFailures:
     def test_they_have_a_budget_of_their_own(self):
         budget = PrivacyFilter(1.0, 1e-5, failure_delta=1e-6)
-        spent = RDPAccountant(orders=(budget.order,))
+        spent = RDPAccountant()
         failing = ApproxDP(0.01, 3e-7)
         for _ in range(3):
             budget.spend(failing)
@@ -131,7 +206,10 @@ class TestFailures:
         assert spent.get_epsilon(1e-5) <= 1.0
 
     def test_none_is_set_aside_by_default(self):
-        assert not PrivacyFilter(1.0, 1e-5).fits(ApproxDP(0.1, 1e-9))
+        alone = PrivacyFilter(1.0, 1e-5, 20.0)
+        assert not alone.fits(ApproxDP(0.1, 1e-9))
+        assert PrivacyFilter(1.0, 1e-5).fits(ApproxDP(0.1, 1e-9))  # by its exact curve
+        assert not PrivacyFilter(1.0, 1e-5).fits(ApproxDP(0.1, 1e-5))
         with pytest.raises(UnsupportedMechanismError, match="it may fail"):
             PrivacyOdometer(1e-5).spend(ApproxDP(0.1, 1e-9))
         with pytest.raises(ValueError, match="failure_delta must be below delta"):
@@ -174,6 +252,34 @@ class TestOdometer:
         fixed = RDPAccountant(orders=[12.0], conversion="mironov").compose(STEP, 1000)
         fixed = fixed.get_epsilon(1e-6)
         assert one.get_epsilon() == pytest.approx(fixed, rel=1e-12)
+
+    @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+    @pytest.mark.parametrize("mechanism", [Gaussian(1000.0), Laplace(2000.0)])
+    def test_the_default_orders_serve_small_and_large_epsilons(self, epsilon, mechanism):
+        def fixed(count):
+            uses = RDPAccountant(conversion="mironov").compose(mechanism, count)
+            return uses.get_epsilon(1e-6)
+
+        low, high = 1, 10**9
+        while high - low > 1 + low // 100:
+            middle = math.isqrt(low * high)
+            low, high = (middle, high) if fixed(middle) <= epsilon else (low, middle)
+        odometer = PrivacyOdometer(1e-6)
+        odometer.spend(mechanism, low)
+        assert fixed(low) <= odometer.get_epsilon() <= 1.2 * fixed(low)
+
+    def test_orders_together_are_never_worse_than_delta_shared_out(self):
+        orders = [2.0, 5.0, 12.0, 30.0]
+        for mechanism in Gaussian(3.0), STEP * 500, Laplace(2.0):
+            together = PrivacyOdometer(1e-6, orders)
+            together.spend(mechanism)
+            alone = []
+            for order in orders:
+                one = PrivacyOdometer(1e-6 / len(orders), [order])
+                one.spend(mechanism)
+                alone.append(one.get_epsilon())
+            best = RDPAccountant(orders=orders, conversion="mironov").compose(mechanism)
+            assert best.get_epsilon(1e-6) < together.get_epsilon() <= min(alone) * (1.0 + 1e-12)
 
     def test_the_loss_stays_below_at_all_times(self):
         """Gaussian losses of adaptively chosen noise, simulated: the bound fails rarely enough."""

@@ -71,6 +71,54 @@ def test_online_limit_is_reached_from_above(law):
     assert math.log10(limit) == pytest.approx(-7.8105 if law == "laplace" else -22.544, abs=6e-4)
 
 
+def log_of_limit(descent, epsilon, noise, index, last=3_000):
+    """log A - sum of -log B_t over t > index: one by one to ``last``, then Euler and Maclaurin."""
+    law = descent.noise
+
+    def decay(t):
+        width = reference.scale(law, descent.state_shift, t, noise.power, noise.c1, noise.c2)
+        return -mp.log1p(-reference.theta(law, epsilon, descent.state_shift, width)[1])
+
+    with mp.workdps(20):
+        start = reference.theta(law, epsilon, descent.record_shift, noise.scale(index))[0]
+        total = mp.fsum(decay(t) for t in range(index + 1, last + 1))
+        ends = [mp.log(last) + mp.mpf(k) for k in (0, 2, 5, 10, 20, 40, 80)]
+        total += mp.quad(lambda s: decay(mp.exp(s)) * mp.exp(s), ends, maxdegree=4)
+        first, second = decay(last), decay(last + 1)
+        return mp.log(start) - (total - first / 2 - (second - first) / 12)
+
+
+@pytest.mark.parametrize(
+    ("law", "power", "c1", "c2", "epsilon"),
+    [
+        ("laplace", 1.5, 100.0, 100.0, 1.0),
+        ("laplace", 2.0, 100.0, 10.0, 0.5),
+        ("laplace", 1.5, 10.0, 1e15, 0.5),
+        ("gaussian", 1.5, 100.0, 100.0, 1.0),
+        ("gaussian", 1.25, 1.0, 1.0, 2.0),
+        ("gaussian", 1.5, 10.0, 1e12, 0.5),
+    ],
+)
+def test_online_limit_is_hardly_above_the_sum_to_infinity(law, power, c1, c2, epsilon):
+    descent = descent_with(law)
+    noise = DecayingNoise(descent, c1=c1, c2=c2, power=power)
+    limit = online_limit(descent, epsilon, noise, 100)
+    excess = math.log(limit) - float(log_of_limit(descent, epsilon, noise, 100))
+    assert 0.0 <= excess < (1e-6 if c2 <= 1e5 else 1e-4)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_worst_of_very_many_records_is_the_last(law):
+    descent = descent_with(law)
+    noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
+    for n in (10**9, 10**15, 2**53):
+        worst = online_worst(descent, 1.0, noise, n)
+        exact, _ = reference.theta(law, 1, descent.record_shift, noise.scale(n))
+        assert worst.step == n
+        assert is_just_above(worst.delta, exact, 1e-10)
+    assert online_worst(descent, 1.0, 3.0, 2**53).step == 2**53
+
+
 def test_product_is_zero_where_a_step_forgets_everything():
     descent = descent_with("laplace", eta=10.0)  # state shift 0.1
     deltas = online_deltas(descent, 0.5, [1.0, 1.0, 1.0], 3)

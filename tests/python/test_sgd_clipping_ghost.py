@@ -41,10 +41,11 @@ def test_the_same_as_in_full(kind, times):
     full = in_full(layers)
     norms = np.sqrt(sum((a * a).reshape(23, -1).sum(axis=1) for a in full))
     assert_allclose(ghost_norms(layers), norms, rtol=1e-12)
-    want = clip_and_sum(full, 2.0)
-    for dtype, rtol in ((np.float64, 1e-9), (np.float32, 2e-5)):
+    for dtype, rtol in ((np.float64, 1e-6), (np.float32, 2e-5)):
+        # In double precision what the matrix product rounds is taken from the norm.
+        want = clip_and_sum(full, 2.0 * (1.0 - 1.02 * 2.0**-14 * (dtype == np.float64)))
         found = ghost_clip_and_sum(layers, 2.0, dtype=dtype)
-        assert found.sensitivity == 2.0
+        assert found.sensitivity == (2.0 if dtype == np.float64 else math.inf)
         assert [a.shape for a in found.sum] == [(5, 4), (4,), (3, 6)]
         assert_allclose(found.private.norms, norms, rtol=1e-12)
         for a, b in zip(found.sum, want.sum, strict=True):
@@ -85,7 +86,8 @@ def test_norms_are_kept_exactly(dtype):
             square = exact_square(given, dtype, factor)
             assert square <= Fraction(bound) ** 2
             if factor < 1.0:
-                assert square >= Fraction(bound) ** 2 * (1 - Fraction(1, 10**5))
+                slack = Fraction(1, 10**5) if dtype == np.float32 else Fraction(1, 7000)
+                assert square >= Fraction(bound) ** 2 * (1 - slack)
 
 
 def test_norms_of_long_rows_are_kept_exactly():
@@ -94,7 +96,7 @@ def test_norms_of_long_rows_are_kept_exactly():
     for bound in (norm, norm / 3):
         factor = ghost_clip_and_sum([given], bound).private.factors[0]
         square = exact_square(given, np.float64, factor)
-        assert Fraction(bound) ** 2 * (1 - Fraction(1, 10**12)) <= square <= Fraction(bound) ** 2
+        assert Fraction(bound) ** 2 * (1 - Fraction(1, 7000)) <= square <= Fraction(bound) ** 2
 
 
 def test_cancellation_does_not_lose_the_bound():
@@ -118,7 +120,7 @@ def test_limits():
         given = LinearLayer(np.array([[3.0 * scale, 4.0 * scale]]), np.array([[1.0]]), False)
         assert_allclose(ghost_norms([given]), 5.0 * scale, rtol=1e-14)
         out = ghost_clip_and_sum([given], 1e-3).sum[0].ravel()
-        assert_allclose(out, [min(3 * scale, 6e-4), min(4 * scale, 8e-4)], rtol=1e-12)
+        assert_allclose(out, [min(3 * scale, 6e-4), min(4 * scale, 8e-4)], rtol=7e-5, atol=4e-12)
     for a, g, norm in (
         ([5e-324, 5e-324], [2.0**1000], 2.0**-74 * math.sqrt(2.0)),
         ([1e308] * 4, [1e-300], 2e8),
@@ -206,3 +208,26 @@ def test_other_arguments_are_checked():
         ghost_clip_and_sum(good, 1.0, dtype=np.float16)
     with pytest.raises(TypeError, match=r"layers\[0\]\[0\] must be an array of float16"):
         ghost_norms([(np.ones((2, 2), int), np.ones((2, 2)))])
+
+
+def test_neighbouring_sums_are_within_the_bound():
+    """The sums in the computer, with all that was rounded; of samples that cancel over time too."""
+    for times, spread in ((1, 1.0), (40, 1.0), (40, 1e9)):
+        given = layer(64, times, 7, 5)
+        given.activations[:, 1::2] = given.activations[:, :-1:2] * (1.0 + 1.0 / spread)
+        given.output_gradients[:, 1::2] = -given.output_gradients[:, :-1:2]
+        bound = 0.3
+        whole = ghost_clip_and_sum([given], bound)
+        for left_out in (0, 31):
+            parts = (np.delete(array, left_out, axis=0) for array in given[:2])
+            part = ghost_clip_and_sum([LinearLayer(*parts, given.bias)], bound)
+            moved = [
+                Fraction(float(x)) - Fraction(float(y))
+                for a, b in zip(whole.sum, part.sum, strict=True)
+                for x, y in zip(a.ravel(), b.ravel(), strict=True)
+            ]
+            assert sum(x * x for x in moved) <= Fraction(bound) ** 2
+        product = whole.private.factors * np.sqrt(
+            (given.activations**2).sum(2) * (given.output_gradients**2).sum(2)
+        ).sum(1)
+        assert (product <= 64.0 * bound).all()

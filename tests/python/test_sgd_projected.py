@@ -211,3 +211,30 @@ def test_conditions_are_checked():
         Ball(0.0, [0.0])
     with pytest.raises(ValueError, match="upper must be of the length of lower"):
         Box([0.0], [1.0, 2.0])
+
+
+def test_batches_are_steps_with_the_mean_gradient():
+    loss = RidgeLoss(1.0, 1.0, 0.1)
+    x = np.linspace(-1.0, 1.0, 12)[:, None]
+    y = 0.5 * x[:, 0]
+    learner = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.2, batch_size=3)
+    w = np.zeros(1)
+    for k in range(4):
+        part = slice(3 * k, 3 * k + 3)
+        each = [loss.gradient(w, a, b) for a, b in zip(x[part], y[part], strict=True)]
+        w = np.clip(w - 0.2 * np.mean(each, axis=0), -1.0, 1.0)
+    still = learner.run(x, y, [1e-12] * 4, order="online")
+    assert still.weights == pytest.approx(w, rel=1e-9)
+    noise = [1.0, 2.0, 3.0, 4.0]
+    run = learner.run(x, y, noise, order="online")
+    single = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.2)
+    assert run.n == 4
+    assert run.descent.record_shift == pytest.approx(single.descent.record_shift / 3)
+    deltas = [run.get_delta(1.0, record) for record in range(12)]
+    assert deltas == [online_delta(run.descent, 1.0, noise, 4, 1 + k // 3) for k in range(12)]
+    shuffled = learner.run(x, y, 2.0)
+    assert shuffled.get_delta(1.0) == shuffled_delta(learner.descent, 1.0, 2.0, 4)
+    with pytest.raises(ValueError, match="features must have a multiple of 3 rows, got 11"):
+        learner.run(x[1:], y[1:], 2.0)
+    with pytest.raises(ValueError, match=r"record must be an integer in \[0, 11\]"):
+        run.get_delta(1.0, 12)

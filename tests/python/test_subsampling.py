@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -14,11 +15,12 @@ from renyi import (
     PrivacyLoss,
     PureDP,
     RandomizedResponse,
+    RDPAccountant,
     UnsupportedMechanismError,
     pld,
     reference,
 )
-from renyi.subsampling import fixed_size_rdp, poisson_rdp
+from renyi.subsampling import fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
 
 ORDERS = np.array([2.0, 3.0, 4.0, 8.0, 31.0, 32.0, 200.0, 1000.0])
 
@@ -135,3 +137,45 @@ def test_bad_arguments():
         with pytest.raises(UnsupportedMechanismError):
             function(PrivacyLoss(pld.GeneralisedGaussian(1.5, 2.0)), 0.1, 2.0)
         assert function(ApproxDP(1.0, 1e-5), 0.1, 2.0) == math.inf
+
+
+def by_the_statement(mechanism, q, alpha, tau):
+    """Theorem 11 as it is printed, with its differences, in many digits."""
+    rdp = [0, 0, *RDPAccountant().compose(mechanism).get_rdp(np.arange(2.0, alpha + 1.0))]
+    with mp.workdps(60):
+        q, rdp = mp.mpf(q), [mp.mpf(float(value)) for value in rdp]
+        top = rdp[alpha - tau]
+        weight = [mp.binomial(alpha, k) * (1 - q) ** (alpha - k) * q**k for k in range(alpha + 1)]
+        inside = (1 - q) ** alpha * (1 - mp.exp(-top))
+        inside += mp.exp(-top) * (1 - q + q * mp.exp(top)) ** alpha
+        for k in [*range(2, tau + 1), *range(alpha - tau + 1, alpha + 1)]:
+            inside += weight[k] * (mp.exp((k - 1) * rdp[k]) - mp.exp((k - 1) * top))
+        return mp.log(inside) / (alpha - 1)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [Gaussian(1.0), Laplace(0.5), RandomizedResponse(0.9)], ids=repr
+)
+@pytest.mark.parametrize("q", [1e-3, 0.1, 0.7])
+def test_a_few_terms_give_the_bound_of_the_theorem(mechanism, q):
+    for alpha, tau in ((5, 1), (5, 2), (30, 3), (100, 10), (100, 1), (300, 40)):
+        found = poisson_rdp_by_terms(mechanism, q, alpha, terms=tau)
+        exact = by_the_statement(mechanism, q, alpha, tau)
+        assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-9)
+        assert found >= poisson_rdp(mechanism, q, alpha, bound="tight")
+
+
+def test_more_terms_are_never_worse_and_half_of_them_are_all():
+    for mechanism, bound in ((Laplace(2.0), "tight"), (ZCDP(0.01), "general")):
+        for q in (1e-3, 0.3):
+            values = [
+                poisson_rdp_by_terms(mechanism, q, 40, terms=terms) for terms in (1, 2, 5, 10, 20)
+            ]
+            assert (np.diff(values) <= 1e-12 * np.array(values[1:])).all()
+            assert values[-1] == pytest.approx(poisson_rdp(mechanism, q, 40, bound=bound), rel=1e-9)
+    assert poisson_rdp_by_terms(Gaussian(1.0), 0.0, 9, terms=2) == 0.0
+    assert poisson_rdp_by_terms(Gaussian(1.0), 1.0, 9, terms=2) == pytest.approx(4.5)
+    with pytest.raises(ValueError, match=r"order must be an integer in \[2, 10\^6\]"):
+        poisson_rdp_by_terms(Gaussian(1.0), 0.1, 10**7, terms=2)
+    with pytest.raises(ValueError, match="terms must be"):
+        poisson_rdp_by_terms(Gaussian(1.0), 0.1, 9, terms=0)

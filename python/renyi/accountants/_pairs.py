@@ -32,6 +32,8 @@ from renyi.mechanisms import (
     RandomizedResponse,
     RDPCurve,
     RepeatAndSelect,
+    Skellam,
+    Staircase,
     TreeAggregation,
 )
 
@@ -162,6 +164,34 @@ def _(mechanism: DiscreteLaplace, adjacency: str, remove: bool) -> Pair:
             mechanism, "its losses are kept one by one, up to a shift of 2^20"
         )
     return Pair.discrete_laplace(min(mechanism.scale, 1.0 / SMALLEST), shift)
+
+
+@pair_of.register
+def _(mechanism: Skellam, adjacency: str, remove: bool) -> Pair:
+    """Return the pair of the largest shift: its masses fall on both sides, so that it dominates."""
+    shift, variance = moved(adjacency) * mechanism.sensitivity, mechanism.variance
+    if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
+        return Pair.bracketed(REVEALED, NOTHING)
+    if shift > 2**20 or variance > 1e8:
+        raise UnsupportedMechanismError(
+            mechanism, "its losses are kept one by one, up to variance 1e8 and a shift of 2^20"
+        )
+    return Pair.skellam(variance, shift)
+
+
+@pair_of.register
+def _(mechanism: Staircase, adjacency: str, remove: bool) -> Pair:
+    """Return the pair of a query moved by 1.
+
+    Less far, the losses are the same three, and the larger one has the mass TV/(1 - e^-epsilon) of
+    the total variation of the shift, which rises with it for noise that falls on both sides.
+    """
+    epsilon, gamma = mechanism.epsilon, mechanism.gamma
+    if epsilon == 0.0:
+        return NOTHING
+    if epsilon < SMALLEST:
+        return Pair.bracketed(Pair.staircase(SMALLEST, gamma), NOTHING)
+    return Pair.staircase(epsilon, gamma)
 
 
 @pair_of.register

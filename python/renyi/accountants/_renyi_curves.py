@@ -12,6 +12,7 @@ import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
+from renyi.accountants._profile import profile_of
 from renyi.accountants._samples import compiled_pair, is_mirrored
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
@@ -31,6 +32,7 @@ from renyi.mechanisms import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
+    Skellam,
     TreeAggregation,
 )
 
@@ -45,6 +47,7 @@ __all__ = [
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only the bound is
 SMALLEST_SHIFT = 1e-12  # smaller ones, relative to the noise, are accounted as this one
 MOST_ATOMS = 2**16
+WHOLE = np.unique(np.rint(np.geomspace(2.0, 1e6, 400)))  # orders
 LARGEST = 1e290  # of a divergence over its order; above, it is accounted as infinite
 
 
@@ -153,6 +156,18 @@ def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
 
 
 @curve_of.register
+def _(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
+    # Agarwal, Kairouz, Liu 2021, of whole orders; between them K lies below its chords.
+    shift = float(mechanism.sensitivity * distance(adjacency))
+    ratio = shift / mechanism.variance
+    rest = np.minimum(0.25 * ((2.0 * WHOLE - 1.0) * ratio + 6.0 / mechanism.variance), 1.5) * ratio
+    moments = (WHOLE - 1.0) * (0.5 * WHOLE * shift * ratio + rest) * (1.0 + 2.0**-48)
+    if not moments[-1] < LARGEST:
+        return RenyiCurve.unbounded()
+    return RenyiCurve.polygon(WHOLE.tolist(), moments.tolist())
+
+
+@curve_of.register
 def _(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
     p, choices = mechanism.p, mechanism.choices
     if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
@@ -204,8 +219,21 @@ def _(mechanism: ShuffledBatches, adjacency: Adjacency) -> RenyiCurve:
 
 @curve_of.register
 def _(mechanism: RepeatAndSelect, adjacency: Adjacency) -> RenyiCurve:
-    base = curve_of(mechanism.mechanism, adjacency)
-    return base.repeat_and_select(mechanism.mean, mechanism.shape)
+    run, mean = mechanism.mechanism, mechanism.mean
+    base = curve_of(run, adjacency)
+    known = _profile(run, base, mean, adjacency) if mechanism.shape == math.inf else ()
+    return base.repeat_and_select(mean, mechanism.shape, known)
+
+
+def _profile(
+    run: Mechanism, curve: RenyiCurve, mean: float, adjacency: Adjacency
+) -> tuple[tuple[float, float], ...]:
+    """Return points of the profile of one run, down to a delta that does not show in the bound."""
+    divergence = np.empty(1)
+    curve.rdp_into(np.ones(1), divergence)
+    if not divergence[0] > 0.0:
+        return ()
+    return profile_of(run, adjacency, 1e-7 * min(float(divergence[0]), 1.0) / max(mean, 1.0))
 
 
 @curve_of.register

@@ -29,6 +29,7 @@ from renyi.mechanisms import (
     PoissonSampled,
     PureDP,
     RandomizedResponse,
+    Skellam,
     TreeAggregation,
 )
 
@@ -42,6 +43,7 @@ SYMMETRIC = (
     Laplace,
     DiscreteGaussian,
     DiscreteLaplace,
+    Skellam,
     RandomizedResponse,
     Exponential,
     PureDP,

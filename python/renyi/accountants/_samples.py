@@ -32,6 +32,7 @@ from renyi.mechanisms import (
     PrivacyLoss,
     RandomizedResponse,
     ShuffledBatches,
+    Skellam,
     TreeAggregation,
     TruncatedPoissonSampled,
 )
@@ -258,6 +259,7 @@ def covers_removal(mechanism: Mechanism) -> bool:
         | Gumbel
         | DiscreteGaussian
         | DiscreteLaplace
+        | Skellam
         | MultivariateDiscreteGaussian
         | RandomizedResponse
         | TreeAggregation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from renyi.accountants._group import SmallerCurve
 from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._steps import SampledStep, gaussian_steps, settled
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
-from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms import Mechanism, ShuffledBatches
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
+
+if TYPE_CHECKING:
+    from renyi.accountants.rdp import RDPAccountant
 
 __all__ = ["PLDAccountant"]
 
@@ -116,6 +119,8 @@ class PLDAccountant(Accountant[Part]):
 
     def _renyi(self) -> RDPAccountant | None:
         """Return the Rényi accountant of the composition, which may have grown, if it takes all."""
+        from renyi.accountants.rdp import RDPAccountant  # which asks this one for profiles
+
         accountant = RDPAccountant(adjacency=self._adjacency)
         try:
             for mechanism, count in self.mechanisms:

@@ -21,6 +21,7 @@ from renyi.classic.advanced_composition import (
 )
 from renyi.classic.advanced_route import advanced_route_delta, advanced_route_epsilon
 from renyi.classic.amplification import before_subsampling, subsampled
+from renyi.classic.clipped_mean import mean_noise_multiplier
 from renyi.classic.common_part import CommonPart, common_part
 from renyi.classic.composition import Guarantee, basic_composition
 from renyi.classic.delta_split import Split, best_split
@@ -47,10 +48,13 @@ from renyi.classic.moments import (
     moment_bound_epsilon,
     subsampled_rdp,
 )
+from renyi.classic.moments_noise import moment_bound_noise
+from renyi.classic.moments_theorem import moments_theorem_constant, moments_theorem_noise
 from renyi.classic.optimal_composition import (
     optimal_composition_delta,
     optimal_composition_epsilon,
 )
+from renyi.classic.relaxed_rate import RelaxedMoment, relaxed_log_moment
 from renyi.classic.routes import (
     Route,
     full_batch_route_delta,
@@ -68,6 +72,7 @@ __all__ = [
     "CommonPart",
     "Guarantee",
     "MomentBound",
+    "RelaxedMoment",
     "Route",
     "Split",
     "advanced_composition",
@@ -98,12 +103,17 @@ __all__ = [
     "log_moment_constant",
     "loss_tail",
     "mean_loss_bound",
+    "mean_noise_multiplier",
     "moment_bound_delta",
     "moment_bound_epsilon",
+    "moment_bound_noise",
     "moments_of",
+    "moments_theorem_constant",
+    "moments_theorem_noise",
     "normal_tail_bound",
     "optimal_composition_delta",
     "optimal_composition_epsilon",
+    "relaxed_log_moment",
     "subsampled",
     "subsampled_rdp",
     "sum_tail_bound",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from renyi._validation import delta_of, epsilon_of
-from renyi.classic._rounding import MARGIN, above, below
+from renyi.classic._rounding import MARGIN, above
 from renyi.classic.composition import Guarantee
 from renyi.mechanisms._arguments import Range, number_in
 
@@ -92,22 +92,34 @@ def before_subsampling(epsilon: float, delta: float, rate: float) -> Guarantee:
     (0.99862, 1e-05)
     """
     epsilon, delta, r = epsilon_of(epsilon), delta_of(delta), number_in(rate, "rate", _RATE)
-    if r == 1.0 or (epsilon == 0.0 and delta == 0.0):
+    if r == 1.0:
         return Guarantee(epsilon, delta)
-    base_delta = min(below(delta / r), 1.0) if delta else 0.0
+    base_epsilon, base_delta = _log_share(epsilon, r), min(delta / r, 1.0)
+    margin = MARGIN
+    while True:
+        again = subsampled(base_epsilon, base_delta, r)
+        if again.epsilon <= epsilon and again.delta <= delta:
+            return Guarantee(base_epsilon, base_delta)
+        if again.epsilon > epsilon:
+            base_epsilon *= 1.0 - margin
+        if again.delta > delta:
+            base_delta *= 1.0 - margin
+        margin = min(2.0 * margin, 1.0)
+
+
+def _log_share(epsilon: float, r: float) -> float:
+    """Return log(1 + (e^epsilon - 1)/r), nearly."""
     if epsilon < 1.0:
         odds = math.expm1(epsilon) / r
-        found = math.log1p(odds) if odds < math.inf else math.log(math.expm1(epsilon)) - math.log(r)
-        return Guarantee(max(below(found), 0.0), base_delta)
-    # epsilon - log r + log(1 - (1 - r) e^-epsilon): e^epsilon may overflow
-    rest = math.log1p(-(1.0 - r) * math.exp(-epsilon))
-    return Guarantee(below(epsilon - math.log(r) + rest), base_delta)
+        return math.log1p(odds) if odds < math.inf else math.log(math.expm1(epsilon)) - math.log(r)
+    # e^epsilon may overflow
+    return epsilon - math.log(r) + math.log1p(-(1.0 - r) * math.exp(-epsilon))
 
 
 def _log_mixture(epsilon: float, r: float) -> float:
     """Return log(1 + r (e^epsilon - 1)), rounded up."""
     if epsilon < 700.0:
         return above(math.log1p(r * math.expm1(epsilon))) if epsilon else 0.0
-    # log(e^epsilon r + 1 - r) where e^epsilon overflows; epsilon and log r may cancel
-    found = epsilon + math.log(r + (1.0 - r) * math.exp(-epsilon))
-    return above(found + MARGIN * (epsilon - math.log(r)))
+    # log(1 + e^(epsilon + log r) - r) where e^epsilon overflows; epsilon and log r may cancel
+    x = epsilon + math.log(r) + MARGIN * (epsilon - math.log(r))
+    return above(max(x, 0.0) + math.log1p(math.exp(-abs(x))))

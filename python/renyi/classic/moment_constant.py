@@ -13,11 +13,17 @@ others up to 10^6 in blocks, r and s from the first order of a block and l from 
 costs a relative 2e-3 of the logarithm for c2 up to 2, 1e-2 for 9; and beyond by a closed form,
 below.
 
-Beyond: with v = sqrt(c2/l) and N normal, G = E[(1 + c1 v (exp(v N - v^2/2) - 1))^(c2/v^2)]. Put
-a = c1 c2. For N <= A the base is at most 1 plus its excess, log(1 + y) <= y, and
-exp(x) - 1 <= x + x^2 exp(max(x, 0))/2 leave E[exp(a M + b M^2/2)] of M = N - v/2 and
-b = a v exp(v A), at most exp((a^2/2 + (b - a v)/2 + b v^2/8) / (1 - b)), which rises with v. For
-N > A the logarithm is at most k N^2/2 with k the largest
+Beyond: with v = sqrt(c2/l), N normal and W = (exp(v N - v^2/2) - 1)/v, of mean 0,
+G = E[(1 + c1 v^2 W)^(c2/v^2)]. Put a = c1 c2. For N <= A, log(1 + y) <= y leaves E[exp(a W)] there,
+which is bounded in two ways, the better of which holds:
+
+* exp(x) - 1 <= x + x^2 exp(max(x, 0))/2 leaves E[exp(a M + b M^2/2)] of M = N - v/2 and
+  b = a v exp(v A), at most exp((a^2/2 + (b - a v)/2 + b v^2/8) / (1 - b));
+* exp(x) <= 1 + x + x^2/2 + x^3/6 + x^4 exp(max(x, 0))/24 leaves, as odd moments of W up to A are at
+  most those of all of it, 1 + a^2 m_2/2 + a^3 m_3/6 + a^4 m_4 exp(a W(A))/24 with
+  m_2 = (exp(v^2) - 1)/v^2 and what m_3 and m_4 of a lognormal variable are.
+
+Both rise with v. For N > A the logarithm is at most k N^2/2 with k the largest
 2 c2 log(1 + c1 v (exp(u) - 1)) / u^2 over u = v N: up to u = 1 at most 2 a (e - 1)/A, beyond it
 rises with v and is bounded on blocks of u, from 4 c2 on by 2 c2/u. What they add is
 Qbar(A sqrt(1 - k)) / sqrt(1 - k). The domain is where b and k stay below 1.
@@ -46,6 +52,7 @@ _LAST = 10**6  # the largest order of the engine
 _LEAST_RATE = 1e-12  # that the engine answers for
 _WIDTH = 1e-3  # of a block, relative
 _BLOCKS = 0.02  # of u
+_REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # of A, beyond 8 a
 
 
 def log_moment_constant(c1: float, c2: float) -> float:
@@ -61,8 +68,8 @@ def log_moment_constant(c1: float, c2: float) -> float:
     Returns
     -------
     float
-        Above the supremum by a relative 3e-3 at most for c1 c2 >= 1e-3 and c2 <= 2, by 1.2e-2
-        beyond; by about 1e-12 where the largest term is one of the orders up to 600.
+        Above the supremum by a relative 3e-3 at most for c1 c2 >= 1e-4 and c2 <= 2, by 1.2e-2 for
+        c2 up to 10; by about 1e-12 where the largest term is one of the orders up to 600.
 
     Raises
     ------
@@ -105,18 +112,42 @@ def _blocks() -> tuple[np.ndarray, np.ndarray]:
 def _beyond(c1: float, c2: float) -> float:
     """Bound the logarithm of the terms of all orders from 10^6."""
     v, a = math.sqrt(c2 / _LAST) * (1.0 + MARGIN), c1 * c2
-    reach = 30.0 + 8.0 * a
-    b = a * v * math.exp(min(v * reach, 700.0))
-    k = max(2.0 * a * (math.e - 1.0) / reach, _steepest(c1, c2, v))
-    if not (b < 0.5 and k < 0.95 and c1 * v <= 1.0):
+    steepest = _steepest(c1, c2, v)
+    found, b, k = min(_beyond_by(a, v, reach + 8.0 * a, steepest) for reach in _REACHES)
+    if not (math.isfinite(found) and c1 * v <= 1.0):
         raise ValueError(
             "c1 and c2 must be small enough for the bound beyond order 10^6 (b = "
             f"{b:.3g} below 0.5 and k = {k:.3g} below 0.95), got {c1!r} and {c2!r}"
         )
+    return found
+
+
+def _beyond_by(a: float, v: float, reach: float, steepest: float) -> tuple[float, float, float]:
+    """Return the bound with A = reach, or infinity, and its b and k."""
+    b = a * v * math.exp(min(v * reach, 700.0))
+    k = max(2.0 * a * (math.e - 1.0) / reach, steepest)
+    if not (b < 0.5 and k < 0.95):
+        return math.inf, b, k
     bulk = (0.5 * a * a + 0.5 * a * v * math.expm1(v * reach) + 0.125 * b * v * v) / (1.0 - b)
     left = math.sqrt(1.0 - k)
     tail = 0.5 * math.erfc(reach * left / math.sqrt(2.0)) / left
-    return above(bulk + math.log1p(above(tail)))
+    bulk = min(bulk, _bulk_by_moments(a, v, reach))
+    return above(bulk + math.log1p(above(tail))), b, k
+
+
+def _bulk_by_moments(a: float, v: float, reach: float) -> float:
+    """Bound log E[exp(a W); N <= reach]; m_3 and m_4 by bounds of the series of their numerators.
+
+    With p = v^2 <= 1/16: e^3p - 3 e^p + 2 <= 3 p^2 (1 + 2p) and
+    e^6p - 4 e^3p + 6 e^p - 3 <= 3 p^2 (1 + 8p), as in both series what follows p^2, over p^3,
+    rises with p and holds at 1/16.
+    """
+    p = v * v
+    if p > 1.0 / 16.0:
+        return math.inf
+    second, third, fourth = math.expm1(p) / p, 3.0 * v * (1.0 + 2.0 * p), 3.0 * (1.0 + 8.0 * p)
+    raised = math.exp(min(a * math.expm1(v * reach) / v, 700.0))
+    return math.log1p(a * a * (second / 2.0 + a * third / 6.0 + a * a * fourth * raised / 24.0))
 
 
 def _steepest(c1: float, c2: float, v: float) -> float:

@@ -84,16 +84,18 @@ COMMANDS = (
         "compare",
         compare.compare,
         "classical composition, moments and the exact curve side by side",
-        "Epsilon at a given delta, or delta at a given epsilon, by every method: no sampling at\n"
+        "Epsilon at a given delta, delta at a given epsilon, or with --target the noise that is\n"
+        "enough for both, by every method: no sampling at\n"
         "all, the subsampling theorem with advanced or optimal composition, moments bounded by a\n"
         "constant, the moments accountant, Renyi-DP, the exact curve. As a table; with --plot or\n"
         "--show as a figure over the steps, which needs matplotlib. The noise multiplier is\n"
         "relative to the sensitivity of each method's own adjacency.",
-        (f"{SIGMA} (--delta DELTA | --epsilon EPS)", RATE, LENGTH),
+        (f"({SIGMA} (--delta DELTA | --epsilon EPS) | --target EPS --delta DELTA)", RATE, LENGTH),
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 1000 --delta 1e-5\n"
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 10000 --delta 1e-5 \\\n"
-        "                --plot comparison.png",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "delta"),
+        "                --plot comparison.png\n"
+        "  renyi compare --target 1 --delta 1e-5 --sample-rate 0.01 --steps 1000",
+        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "delta", "target"),
         accounting=False,
         methods=True,
     ),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import figure, output
+from renyi.cli.compare_noise import compare_targets
 from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, runs, varying
 from renyi.cli.options import METHODS
 from renyi.cli.output import Column, plain
@@ -29,7 +30,9 @@ HEADINGS = dict(
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Epsilon at a given delta, or delta at a given epsilon, by every method."""
+    """Epsilon at a given delta, delta at a given epsilon, or the noise for both."""
+    if options.target is not None:
+        return compare_targets(options, _names(options), HEADINGS)
     require(options, "noise_multiplier")
     given, wanted = _given(options)
     every, names = runs(options), _names(options)

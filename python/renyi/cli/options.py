@@ -60,6 +60,12 @@ OPTIONS = {
     "target_epsilon": Option(
         "--epsilon", values.POSITIVE, "the epsilon of (epsilon, delta) to meet, > 0", "EPS"
     ),
+    "target": Option(
+        "--target",
+        values.POSITIVE,
+        "with --delta, instead of a noise multiplier: compare the noise that each method needs",
+        "EPS",
+    ),
     "delta": Option(
         "--delta",
         values.PROBABILITY,

@@ -10,7 +10,17 @@ exact    0.272
 
 from __future__ import annotations
 
-from renyi.comparison._figure import plot_comparison, steps_grid
+from renyi.comparison._figure import plot_comparison, plot_noise, steps_grid
 from renyi.comparison._methods import METHODS, Row, compare
+from renyi.comparison._noise import NoiseRow, compare_noise
 
-__all__ = ["METHODS", "Row", "compare", "plot_comparison", "steps_grid"]
+__all__ = [
+    "METHODS",
+    "NoiseRow",
+    "Row",
+    "compare",
+    "compare_noise",
+    "plot_comparison",
+    "plot_noise",
+    "steps_grid",
+]

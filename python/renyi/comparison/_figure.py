@@ -13,7 +13,10 @@ from renyi.comparison._methods import METHODS, Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_comparison", "steps_grid"]
+    from renyi.comparison._noise import NoiseRow
+    from renyi.plot import Kind
+
+__all__ = ["plot_comparison", "plot_noise", "steps_grid"]
 
 POINTS = 25
 
@@ -51,7 +54,7 @@ def plot_comparison(
     >>> rows = [compare(2.0, 0.01, count, delta=1e-5) for count in steps]
     >>> axes = plot_comparison(steps, rows)  # doctest: +SKIP
     """
-    from renyi.plot import Kind, Line, draw_privacy_curves
+    from renyi.plot import Line, draw_privacy_curves
 
     if len(steps) != len(rows) or not rows:
         raise ValueError(f"rows must be one tuple for each of {len(steps)} steps, got {len(rows)}")
@@ -72,6 +75,51 @@ def plot_comparison(
     axes.set_xlabel("steps")
     if not by_delta:
         axes.set_ylabel("privacy parameter ε (nats)")
+    return axes
+
+
+def plot_noise(
+    steps: Sequence[int], rows: Sequence[Sequence[NoiseRow]], *, ax: Axes | None = None
+) -> Axes:
+    """Draw the noise that each method needs against the number of steps, on logarithmic axes.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        Rising.
+    rows : sequence of sequence of NoiseRow
+        What `compare_noise` returned for each.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With a line for each method; it ends where no noise will do.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If the lengths differ.
+    """
+    from renyi.plot import Line, draw_privacy_curves
+
+    if len(steps) != len(rows) or not rows:
+        raise ValueError(f"rows must be one tuple for each of {len(steps)} steps, got {len(rows)}")
+    lines = []
+    for k, row in enumerate(rows[0]):
+        found = np.array([part[k].noise_multiplier for part in rows])
+        kind: Kind = "exact" if row.method == "exact" else "renyi"
+        run = list(METHODS)[::-1].index(row.method)
+        useful = np.where(np.isfinite(found), found, np.nan)
+        lines.append(Line(np.array(steps), useful, row.label, kind, run))
+    axes = draw_privacy_curves(lines, ax)
+    axes.autoscale(axis="y")
+    axes.set_xscale("log")
+    axes.set_xlim(steps[0], steps[-1])
+    axes.set(xlabel="steps", ylabel="noise multiplier σ")
     return axes
 
 

@@ -15,7 +15,7 @@ from renyi.classic.routes import full_batch_route_delta, full_batch_route_epsilo
 from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
 
-__all__ = ["METHODS", "Method", "Row", "compare"]
+__all__ = ["METHODS", "Method", "Row", "Run", "compare", "names_of", "rate_of"]
 
 _RATE = Range(0.0, 1.0, "(]")
 _ANY, _EITHER, _ADD = "any", "add_remove (poisson) or replace_one (fixed_size)", "add_remove"
@@ -39,7 +39,9 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
+    """A run of DP-SGD."""
+
     noise: float
     rate: float
     steps: int
@@ -61,15 +63,15 @@ class Method:
     label: str
     sampling: str
     adjacency: str
-    epsilon: Callable[[_Run, float], float]
-    delta: Callable[[_Run, float], float]
+    epsilon: Callable[[Run, float], float]
+    delta: Callable[[Run, float], float]
 
 
-def _renyi(run: _Run, conversion: Conversion) -> RDPAccountant:
+def _renyi(run: Run, conversion: Conversion) -> RDPAccountant:
     return RDPAccountant(conversion=conversion).compose(run.mechanism)
 
 
-def _exact(run: _Run) -> PLDAccountant:
+def _exact(run: Run) -> PLDAccountant:
     return PLDAccountant().compose(run.mechanism)
 
 
@@ -201,9 +203,9 @@ def compare(
     every epoch one step with all data, none: 0.69
     exact curve, poisson: 1e-34
     """
-    run = _Run(
+    run = Run(
         number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE),
-        number_in(sample_rate, "sample_rate", _RATE),
+        rate_of(sample_rate),
         uses_of(steps, "steps", 1),
     )
     if (epsilon is None) == (delta is None):
@@ -211,10 +213,10 @@ def compare(
             "epsilon must be given if delta is not, and only then, "
             f"got epsilon={epsilon!r}, delta={delta!r}"
         )
-    return tuple(_row(name, run, epsilon, delta) for name in _names(methods))
+    return tuple(_row(name, run, epsilon, delta) for name in names_of(methods))
 
 
-def _row(name: str, run: _Run, epsilon: float | None, delta: float | None) -> Row:
+def _row(name: str, run: Run, epsilon: float | None, delta: float | None) -> Row:
     method = METHODS[name]
     if epsilon is not None:
         given = epsilon_of(epsilon)
@@ -225,7 +227,13 @@ def _row(name: str, run: _Run, epsilon: float | None, delta: float | None) -> Ro
     return Row(name, method.label, *found, method.sampling, method.adjacency)
 
 
-def _names(methods: Iterable[str] | None) -> tuple[str, ...]:
+def rate_of(sample_rate: float) -> float:
+    """Return a sampling rate in (0, 1]."""
+    return number_in(sample_rate, "sample_rate", _RATE)
+
+
+def names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the methods asked for, by default all."""
     if methods is None:
         return tuple(METHODS)
     allowed = f"methods must be a sequence of names among {', '.join(map(repr, METHODS))}"

@@ -22,6 +22,11 @@ from renyi.divergences._gamma import (
     Rayleigh,
 )
 from renyi.divergences._gaussian import Gaussian, LogNormal, MultivariateGaussian
+from renyi.divergences._given import (
+    Integral,
+    density_divergence,
+    finite_divergence,
+)
 from renyi.divergences._inverse_gaussian import InverseGaussian
 from renyi.divergences._laplace import Laplace
 from renyi.divergences._logistic import Logistic
@@ -40,6 +45,7 @@ __all__ = [
     "Gaussian",
     "Gumbel",
     "HalfNormal",
+    "Integral",
     "InverseGaussian",
     "Laplace",
     "LogNormal",
@@ -50,6 +56,8 @@ __all__ = [
     "Rayleigh",
     "Uniform",
     "Weibull",
+    "density_divergence",
+    "finite_divergence",
     "mixture_bound",
     "renyi_divergence",
 ]

@@ -11,7 +11,8 @@ is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 
 
 from __future__ import annotations
 
-from renyi.filters._filter import BudgetExceededError, PrivacyFilter, RenyiFilter
+from renyi.filters._filter import BudgetExceededError, RenyiFilter
 from renyi.filters._odometer import PrivacyOdometer
+from renyi.filters._privacy import PrivacyFilter
 
 __all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer", "RenyiFilter"]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from renyi.accountants import Adjacency, UnsupportedMechanismError
 from renyi.filters._spent import ROUNDED_UP, Spent, inside
@@ -13,7 +14,8 @@ from renyi.mechanisms import Mechanism
 
 __all__ = ["PrivacyOdometer"]
 
-ORDERS = tuple(1.0 + 2.0 ** (0.5 * i) for i in range(-4, 21))
+ORDERS = tuple(min(1.0 + 2.0 ** (0.25 * i), 1e6) for i in range(-8, 81))
+SPREAD = 1.5  # of log(order - 1) around log(1/delta): Gaussian noise, epsilon about 2
 
 
 class PrivacyOdometer(Spent):
@@ -27,9 +29,9 @@ class PrivacyOdometer(Spent):
     delta : float
         In (0, 1): the probability that the loss ever exceeds what was said.
     orders : iterable of float, optional
-        Rényi orders in (1, 1e6], fixed before anything is seen; delta is shared out among them. One
-        well-chosen order costs nothing more; the default of 25 between 1.25 and 1025 costs
-        log(25)/(order - 1).
+        Rényi orders in (1, 1e6], fixed before anything is seen; they count alike. One well-chosen
+        order is the sharpest. The default is a fine grid from 1.25 to 1e6 which counts most around
+        1 + log(1/delta); there it costs about 2/(order - 1) more than the best order.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
 
@@ -40,8 +42,10 @@ class PrivacyOdometer(Spent):
 
     Notes
     -----
-    By Ville's inequality M_t ever exceeds 1/delta with probability at most delta, so that L_t stays
-    below rho_t + log(1/delta)/(alpha-1) (Whitehouse, Ramdas, Rogers, Wu 2023, arXiv 2203.05481).
+    The mean of M_t over the orders, by any weights, is a supermartingale too (the method of
+    mixtures). By Ville's inequality it ever exceeds 1/delta with probability at most delta, so that
+    L_t stays below the solution of sum w exp((alpha-1) (L - rho_t)) = 1/delta (Whitehouse, Ramdas,
+    Rogers, Wu 2023, arXiv 2203.05481, for one order).
 
     References
     ----------
@@ -54,9 +58,9 @@ class PrivacyOdometer(Spent):
     >>> for noise in 20.0, 10.0, 40.0:
     ...     odometer.spend(Gaussian(noise))
     ...     print(round(odometer.get_epsilon(), 3))
-    0.276
-    0.615
-    0.629
+    0.273
+    0.602
+    0.617
     """
 
     def __init__(
@@ -67,6 +71,10 @@ class PrivacyOdometer(Spent):
     ) -> None:
         self._delta = inside(delta)
         super().__init__(ORDERS if orders is None else orders, adjacency)
+        distances = self._orders - 1.0
+        off = np.log(distances / -math.log(self._delta)) / SPREAD
+        weights = 1.0 / (1.0 + off * off) if orders is None else np.ones(distances.size)
+        self._log_weights = np.log(weights / math.fsum(weights.tolist())) - 1e-13  # sum below 1
 
     @property
     def orders(self) -> tuple[float, ...]:
@@ -94,9 +102,25 @@ class PrivacyOdometer(Spent):
         total = self._total
         if not total.any():
             return 0.0
-        share = self._delta / self._orders.size
-        found = float(np.min(total - math.log(share) / (self._orders - 1.0)))
-        return found * ROUNDED_UP
+        depth = -math.log(self._delta) * (1.0 + 1e-15)
+        distances = self._orders - 1.0
+        # Each order alone gives a bound, which only falls by the others; and one of them has to
+        # reach 1/delta for the mean to do so.
+        high = float(np.min(total + (depth - self._log_weights) / distances)) * ROUNDED_UP
+        low = float(np.min(total + depth / distances))
+        while high - low > 1e-12 * high:
+            middle = 0.5 * (low + high)
+            reached = _log_mean(self._log_weights, distances * (middle - total)) >= depth
+            low, high = (low, middle) if reached else (middle, high)
+        return high * ROUNDED_UP
 
     def __repr__(self) -> str:
         return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"
+
+
+def _log_mean(log_weights: npt.NDArray[np.float64], logs: npt.NDArray[np.float64]) -> float:
+    """Return the logarithm of a weighted mean; logs may be -inf. Rounded down."""
+    terms = log_weights + logs
+    largest = float(terms.max())
+    found = largest + math.log(math.fsum(np.exp(terms - largest).tolist()))
+    return found - 1e-14 * (abs(largest) + 10.0)

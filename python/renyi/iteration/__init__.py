@@ -5,7 +5,8 @@ that follow, each of which contracts the hockey-stick divergence E_g, g = e^epsi
 
 * shuffled records, noise of one scale: `shuffled_delta`, the same for every record;
 * a fixed order, any scales: `online_delta` for one record, `online_deltas` for all of them,
-  `online_worst` for the worst, `online_limit` for passes without end.
+  `online_worst` for the worst, `online_limit` for passes without end;
+* several epochs, Gaussian noise, smooth convex losses: `epochs_mu`, beside composition.
 
 Records are replaced, not added or removed, and every delta is rounded up. `renyi.sgd.PNSGD` runs
 the algorithm.
@@ -28,6 +29,12 @@ from renyi.iteration.divergence import (
     noise_divergence,
     record_divergence,
 )
+from renyi.iteration.last_iterate import (
+    EpochGuarantee,
+    epochs_mu,
+    last_iterate_mu,
+    shuffled_epochs_delta,
+)
 from renyi.iteration.online import (
     WorstRecord,
     online_delta,
@@ -48,11 +55,14 @@ from renyi.iteration.shuffled import (
 
 __all__ = [
     "DecayingNoise",
+    "EpochGuarantee",
     "NoisyDescent",
     "WorstRecord",
     "contraction_coefficient",
+    "epochs_mu",
     "fixed_scale",
     "kernel_contraction",
+    "last_iterate_mu",
     "noise_divergence",
     "online_delta",
     "online_deltas",
@@ -62,6 +72,7 @@ __all__ = [
     "online_worst",
     "record_divergence",
     "shuffled_delta",
+    "shuffled_epochs_delta",
     "shuffled_epsilon",
     "shuffled_limit",
     "shuffled_limit_constant",

@@ -1,4 +1,11 @@
-"""What is known about a pass of projected noisy SGD: step, gradients, domain, law of the noise."""
+"""What is known about a pass of projected noisy SGD: step, gradients, domain, law of the noise.
+
+With batches a step uses the mean gradient of ``batch_size`` records, no record in two of them, and
+n counts steps. Another record moves that mean by 2L/batch_size at most, a mean of losses is as
+smooth and convex as each, so that ``contraction`` stays, and with the records cut into batches in a
+uniformly random order the batch of each is uniform: every theorem here holds with the batch in the
+place of the record.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from renyi._validation import probability_of, real_of
-from renyi.iteration._arguments import SMALLEST, positive_of
+from renyi.iteration._arguments import SMALLEST, positive_of, steps_of
 
 __all__ = ["Noise", "NoisyDescent", "step_contraction"]
 
@@ -17,7 +24,7 @@ Noise = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """The descent ``w <- Proj_K(w - step_size * (gradient(w, record) - Z))``, a record a step.
+    """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, a batch a step.
 
     Parameters
     ----------
@@ -37,6 +44,9 @@ class NoisyDescent:
         Law of Z: normal in every coordinate, or Laplace, which is for one dimension only. Its scale
         (standard deviation; b of the density ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds
         noise of ``step_size`` times it.
+    batch_size : int
+        Records of a batch, whose gradients are averaged; the same for every batch, none of them
+        used in two. At least 1.
 
     Raises
     ------
@@ -45,8 +55,11 @@ class NoisyDescent:
 
     Examples
     --------
-    >>> NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
-    NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5, noise='gaussian')
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
+    >>> descent.record_shift, descent.state_shift > 10.0
+    (20.0, True)
+    >>> NoisyDescent(0.1, 10.0, 2.0, batch_size=4).record_shift
+    5.0
     """
 
     step_size: float
@@ -54,6 +67,7 @@ class NoisyDescent:
     diameter: float
     contraction: float = 1.0
     noise: Noise = "gaussian"
+    batch_size: int = 1
 
     def __post_init__(self) -> None:
         for name in ("step_size", "lipschitz", "diameter"):
@@ -61,11 +75,19 @@ class NoisyDescent:
         object.__setattr__(self, "contraction", probability_of(self.contraction, "contraction"))
         if self.noise not in ("gaussian", "laplace"):
             raise ValueError(f"noise must be 'gaussian' or 'laplace', got {self.noise!r}")
+        object.__setattr__(self, "batch_size", steps_of(self.batch_size, "batch_size"))
+        if self.record_shift < SMALLEST:
+            raise ValueError(
+                "batch_size must leave 2 lipschitz/batch_size at least 1e-75, got "
+                f"{self.batch_size!r}"
+            )
 
     @property
     def record_shift(self) -> float:
-        """2L: how far apart, in units of Z, another record puts the next iterate."""
-        return 2.0 * self.lipschitz
+        """2L/batch_size, rounded up: how far another record moves a step, in units of Z."""
+        moved = 2.0 * self.lipschitz / self.batch_size
+        exact = Fraction(moved) * self.batch_size >= 2 * Fraction(self.lipschitz)
+        return moved if exact else math.nextafter(moved, math.inf)
 
     @property
     def state_shift(self) -> float:

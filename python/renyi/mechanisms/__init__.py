@@ -37,6 +37,8 @@ from renyi.mechanisms._noise import (
     Gumbel,
     Laplace,
     MultivariateDiscreteGaussian,
+    Skellam,
+    Staircase,
 )
 from renyi.mechanisms._poisson import PoissonSampled, TruncatedPoissonSampled
 from renyi.mechanisms._privacy_loss import PrivacyLoss
@@ -65,6 +67,8 @@ __all__ = [
     "RandomizedResponse",
     "RepeatAndSelect",
     "ShuffledBatches",
+    "Skellam",
+    "Staircase",
     "TreeAggregation",
     "TruncatedPoissonSampled",
 ]

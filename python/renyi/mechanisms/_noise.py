@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import FINITE_POSITIVE, POSITIVE, read, settle, settle_numbers
+from renyi.mechanisms._arguments import (
+    FINITE_POSITIVE,
+    POSITIVE,
+    PROBABILITY,
+    Range,
+    read,
+    settle,
+    settle_numbers,
+)
 
 __all__ = [
     "DiscreteGaussian",
@@ -14,6 +22,8 @@ __all__ = [
     "Gumbel",
     "Laplace",
     "MultivariateDiscreteGaussian",
+    "Skellam",
+    "Staircase",
 ]
 
 
@@ -192,3 +202,81 @@ class DiscreteLaplace(Mechanism):
 
     def _headline(self) -> str:
         return f"Discrete Laplace noise, scale {read(self.scale)}, sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skellam(Mechanism):
+    """Adds the difference of two Poisson variables of mean variance/2 each to an integer.
+
+    Sums of such noise are such noise: what each of many clients adds has the law of one.
+
+    Parameters
+    ----------
+    variance : float
+        In (0, inf).
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Agarwal, Kairouz, Liu 2021, arXiv 2110.04995 (the Rényi bound of `RDPAccountant`).
+
+    Examples
+    --------
+    >>> Skellam(25.0)
+    Skellam(variance=25.0, sensitivity=1)
+    """
+
+    variance: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, variance=FINITE_POSITIVE)
+        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return f"Skellam noise, variance {read(self.variance)}, sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True, slots=True)
+class Staircase(Mechanism):
+    """Adds staircase noise to one number: pure differential privacy with the least mean noise.
+
+    In units of the sensitivity under the accountant's adjacency, the density at x is proportional
+    to e^(-epsilon k), k the number of steps at gamma, gamma + 1, ... up to |x|.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest privacy loss, in [0, 500].
+    gamma : float
+        Where the first step is, in [0, 1]. The mean of |x| is least at 1/(1 + e^(epsilon/2)).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Geng, Viswanath 2014, arXiv 1212.1186, Theorem 3.
+
+    Examples
+    --------
+    >>> Staircase(1.0, 0.3775)
+    Staircase(epsilon=1.0, gamma=0.3775)
+    """
+
+    epsilon: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, epsilon=Range(0.0, 500.0), gamma=PROBABILITY)
+
+    def _headline(self) -> str:
+        return f"Staircase noise, epsilon {read(self.epsilon)}, first step at {read(self.gamma)}"

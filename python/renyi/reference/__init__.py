@@ -48,6 +48,8 @@ from renyi.reference._mechanisms import (
     rdp_laplace,
     rdp_pure_dp,
     rdp_randomized_response,
+    rdp_skellam,
+    rdp_staircase,
     rdp_zcdp,
 )
 from renyi.reference._optimal import delta_optimal, epsilon_optimal
@@ -112,6 +114,8 @@ __all__ = [
     "rdp_sampled_laplace",
     "rdp_sampled_pure_dp",
     "rdp_sampled_randomized_response",
+    "rdp_skellam",
+    "rdp_staircase",
     "rdp_zcdp",
     "sampled_gaussian_delta_add",
     "sampled_gaussian_delta_remove",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from renyi.reference._numbers import (
@@ -205,3 +206,105 @@ def rdp_gumbel(shift: Number, alpha: Number, digits: int = 50) -> Any:
         return -real(s) - mp.log1p(-real(a - 1) * mp.expm1(real(s))) / real(a - 1)
 
     return settled(digits, powers, excess)
+
+
+def rdp_skellam(variance: Number, alpha: Number, sensitivity: int = 1, digits: int = 30) -> Any:
+    r"""Return the divergence of Skellam noise on an integer moved by ``sensitivity``.
+
+    The masses are :math:`e^{-v} I_{|x|}(v)`; they are summed until they are lost in the digits.
+
+    >>> round(float(rdp_skellam(10, 2)), 9)
+    0.099654438
+    """
+    check_digits(digits)
+    v, a, s = positive("variance", variance), order_of(alpha), whole("sensitivity", sensitivity, 1)
+    require("alpha", a > 1, "> 1", alpha)
+    require("variance", not isinstance(v, float), "finite", variance)
+
+    def bessel() -> Any:
+        def mass(x: int) -> Any:
+            return mp.besseli(abs(x), real(v)) * mp.exp(-real(v))
+
+        return _summed_moment(mass, real(a), s)
+
+    def poisson() -> Any:
+        rate = real(v) / 2
+
+        def mass(x: int) -> Any:
+            term = rate ** abs(x) / mp.factorial(abs(x))
+            terms, k = term, 0
+            while k < rate or term > terms * mp.eps:
+                k += 1
+                term *= rate**2 / (k * (k + abs(x)))
+                terms += term
+            return terms * mp.exp(-2 * rate)
+
+        return _summed_moment(mass, real(a), s)
+
+    return settled(digits, bessel, poisson)
+
+
+def _summed_moment(mass: Callable[[int], Any], alpha: Any, shift: int) -> Any:
+    """Return the divergence between a law on the integers and itself, moved."""
+    total, x = mp.zero, 0
+    for step in (1, -1):
+        x = shift if step == 1 else shift - 1
+        while True:
+            term = mass(x - shift) ** alpha * mass(x) ** (1 - alpha)
+            total += term
+            if abs(x) > 2 * shift and term < total * mp.eps**2:
+                break
+            x += step
+    return mp.log(total) / (alpha - 1)
+
+
+def rdp_staircase(epsilon: Number, gamma: Number, alpha: Number, digits: int = 50) -> Any:
+    r"""Return the divergence of staircase noise on a query moved by 1.
+
+    The losses are :math:`\pm\epsilon` and 0: the density, level by level, on the pieces of a period
+    and with the tails summed.
+
+    >>> round(float(rdp_staircase(1, 0.5, 2)), 9)
+    0.735325664
+    """
+    check_digits(digits)
+    e, place, a = exact("epsilon", epsilon), exact("gamma", gamma), order_of(alpha)
+    require("epsilon", 0 < e < math.inf, "> 0 and finite", epsilon)
+    require("gamma", 0 <= place <= 1, "in [0, 1]", gamma)
+    g = Fraction(place)
+    require("alpha", a > 1, "> 1", alpha)
+
+    def by_density() -> Any:
+        b = mp.exp(-real(e))
+        first = (1 - b) / (2 * (real(g) + b * (1 - real(g))))
+
+        def density(x: Fraction) -> Any:
+            return first * b ** (math.floor(abs(x) - g) + 1 if abs(x) >= g else 0)
+
+        cuts = sorted({Fraction(0), g, 1 - g, Fraction(1)})
+        # Beyond 0 and 1 all pieces repeat, times b.
+        pieces = list(pairwise(cuts))
+        total = mp.zero
+        for low, high in pieces:
+            middle, width = (low + high) / 2, real(high - low)
+            total += width * density(middle - 1) ** real(a) * density(middle) ** real(1 - a)
+        for side in (1, -1):
+            tail = mp.zero
+            for low, high in pieces:
+                middle = (low + high) / 2 + 1 if side == 1 else -(low + high) / 2
+                at_p, at_q = density(middle - 1), density(middle)
+                tail += real(high - low) * at_p ** real(a) * at_q ** real(1 - a)
+            total += tail / (1 - b)
+        return mp.log(total) / real(a - 1)
+
+    def by_variation() -> Any:
+        b = mp.exp(-real(e))
+        first = (1 - b) / (2 * (real(g) + b * (1 - real(g))))
+        inside = first * real(min(g, Fraction(1, 2))) + first * b * real(
+            max(Fraction(1, 2) - g, Fraction(0))
+        )
+        larger = 2 * inside / (1 - b)  # the total variation is the mass of [-1/2, 1/2]
+        powers = mp.exp(real(e * (a - 1))) + mp.exp(-real(e * a))
+        return mp.log(larger * powers + 1 - larger * (1 + b)) / real(a - 1)
+
+    return settled(digits, by_density, by_variation)

@@ -36,6 +36,7 @@ def rdp_repeat_and_select(
     largest_order: Number = math.inf,
     largest_loss: Number = math.inf,
     digits: int = 30,
+    profile: Base | None = None,
 ) -> Any:
     r"""Bound at one order alpha > 1: the best choice of a second order, and of a larger first one.
 
@@ -46,9 +47,10 @@ def rdp_repeat_and_select(
               + \log(1/\gamma)}{\beta} + \frac{\log(\text{mean})}{\alpha - 1}
 
     Theorem 6 for Poisson: D(alpha) + mean delta + log(mean)/(alpha - 1), where one run is (epsilon,
-    delta)-DP with epsilon = log(alpha/(alpha - 1)); delta is the smallest known from
-    ``delta_balle`` at some order, from the Kullback-Leibler divergence by Bretagnolle and Huber,
-    and from the largest loss. For mean < 1 the outcome without a run is counted for itself,
+    delta)-DP with epsilon = log(alpha/(alpha - 1)); delta is ``profile(epsilon, digits)``, or
+    without that the smallest known from ``delta_balle`` at some order, from the Kullback-Leibler
+    divergence by Bretagnolle and Huber, and from the largest loss. For mean < 1 the outcome without
+    a run is counted for itself,
     log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1). Divergences grow with the order,
     so the least value at an order not below alpha is a bound too.
 
@@ -59,6 +61,10 @@ def rdp_repeat_and_select(
     [2.5483645, 3.2249068]
     >>> round(float(rdp_repeat_and_select(base, 10, math.inf, 8, digits=6)), 4)
     3.7094
+    >>> from renyi.reference import gaussian_delta
+    >>> exact = partial(gaussian_delta, mp.mpf(1) / 2)
+    >>> round(float(rdp_repeat_and_select(base, 10, math.inf, 8, digits=9, profile=exact)), 4)
+    2.8031
     """
     check_digits(digits)
     runs, eta, order = exact("mean", mean), exact("shape", shape), order_of(alpha)
@@ -72,7 +78,14 @@ def rdp_repeat_and_select(
     end = Fraction(min(largest, Fraction(HORIZON)))
 
     def compute(work: int, variant: int) -> Any:
-        if isinstance(eta, float):
+        if profile is not None and eta == math.inf:
+
+            def cost(a: Any) -> Any:
+                return real(runs) * profile(-mp.log1p(-1 / a), work)
+
+            last = real(most) + real(runs) * profile(mp.zero, work)
+
+        elif isinstance(eta, float):
             kullback = base(1, work)
 
             def cost(a: Any) -> Any:

@@ -24,6 +24,7 @@ from renyi.sgd.noise import (
     add_laplace_noise,
     gaussian_noise,
     laplace_noise,
+    noise_lattice,
 )
 from renyi.sgd.noising import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
@@ -71,6 +72,7 @@ __all__ = [
     "ghost_norms",
     "joint_noise_multiplier",
     "laplace_noise",
+    "noise_lattice",
     "noisy_clipped_sum",
     "per_sample_norms",
     "sum_noise_multiplier",

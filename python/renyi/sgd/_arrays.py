@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._noise import NOISE_RANGE
 from renyi._validation import real_of
 
 __all__ = [
     "check_writeable",
     "float_dtype",
-    "fresh",
     "in_memory_order",
+    "noise_scale",
     "noisy_array",
-    "single_scale",
+    "zeros",
 ]
-
-_LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float32, np.float64)}
 
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
@@ -55,28 +53,24 @@ def in_memory_order(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     return line if same and line.flags.c_contiguous and line.flags.aligned else None
 
 
-def fresh(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-    """Return ``out``, checked, or a new array."""
+def zeros(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """Return ``out``, checked, or a new array: all zeros."""
     kind = float_dtype(dtype)
     if out is None:
-        return np.empty(shape, kind)
+        return np.zeros(shape, kind)
     noisy_array(out, "out", (kind,))
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if out.shape != wanted:
         raise ValueError(f"out must have the shape {wanted}, got {out.shape}")
+    out[...] = 0
     return out
 
 
-def single_scale(scale: float, dtype: np.dtype[Any]) -> float:
-    """Return a scale in [0, inf), rounded up to a number of ``dtype``: never less noise."""
-    most = _LARGEST[dtype]
-    allowed = f"a number in [0, {most:.4g}]"
+def noise_scale(scale: float, dtype: np.dtype[Any]) -> float:
+    """Return a scale of noise: 0, or such that numbers of ``dtype`` hold the lattice it gives."""
+    least, most = NOISE_RANGE[dtype]
+    allowed = f"0 or a number in [{least:.3g}, {most:.3g}]"
     number = real_of(scale, "scale", allowed)
-    if not 0.0 <= number <= most:
+    if number != 0.0 and not least <= number <= most:
         raise ValueError(f"scale must be {allowed}, got {scale!r}")
-    if dtype == np.float32:
-        single = np.float32(number)
-        if float(single) < number:
-            single = np.nextafter(single, np.float32(math.inf))
-        return float(single)
-    return number + 0.0
+    return abs(number)

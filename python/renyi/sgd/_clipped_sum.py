@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import Array, Arrays
-from renyi.sgd._rule import Clipping
+from renyi.sgd._rule import Clipping, refuse_too_many
 
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
@@ -100,9 +100,9 @@ class ClippedSum:
         is added.
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
-        and the unit of the sum, if additions were exact. A sum of B rows in double precision moves
-        by at most B^2 2^-52 times the clipping norm more, one in single precision can move twice as
-        far.
+        and the unit of the sum: of the numbers in the computer, for sums in double precision and on
+        a grid are exact (but for the matrix products of `ghost_clip_and_sum`). Infinite for one in
+        single precision, whose rounding depends on all rows.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str
@@ -181,6 +181,9 @@ class ClippedSum:
         self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")
+        private = joined([self.private, other.private])
+        if self.grid is None:
+            refuse_too_many(private.batch_size, "sum")
         sums = [a + b for a, b in zip(self.arrays, other.arrays, strict=True)]
         return ClippedSum(
             sums if isinstance(self.sum, list) else sums[0],
@@ -188,7 +191,7 @@ class ClippedSum:
             self.max_grad_norm,
             self.clipping,
             self.adjacency,
-            joined([self.private, other.private]),
+            private,
             self.grid,
         )
 

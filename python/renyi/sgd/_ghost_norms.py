@@ -24,6 +24,7 @@ class LayerNorms(NamedTuple):
 
     nearest: Norms
     above: Norms  # at least the norm, exactly
+    spread: Norms  # at least the norm if no two times cancelled, the sum of |a_t| |g_t|
     reach: Norms  # what underflow can add, in units of the smallest number
 
 
@@ -44,7 +45,7 @@ def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
     if known is not None:
         return known
     step = max(1, _ELEMENTS // max(1, times * max(times, activations.shape[2], gradients.shape[2])))
-    result = LayerNorms(np.zeros(count), np.zeros(count), np.zeros(count))
+    result = LayerNorms(*(np.zeros(count) for _ in range(4)))
     for first in range(0, count, step):
         part = slice(first, first + step)
         found = _norms_of(activations[part], gradients[part], bias)
@@ -64,7 +65,7 @@ def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNo
     inputs, outputs = activations.shape[2], gradients.shape[2]
     nearest = g * np.hypot(a, 1.0) if bias else g * a
     above = nearest * (1.0 + (256.0 + (inputs + outputs) / 64.0) * _UNIT)
-    return LayerNorms(nearest, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
+    return LayerNorms(nearest, above, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
@@ -102,17 +103,21 @@ def _norms_of(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
         a_norms, g_norms = np.sqrt(a_squares), np.sqrt(g_squares)
         roundings = 2.0 * (inputs + outputs + times * times + 16)
         weights = _bounded(_gram(a, g), (a_norms * g_norms).sum(axis=1), roundings)
-        parts = [np.ldexp(part, a_exponent + g_exponent) for part in weights]
+        wide = (a_norms * g_norms).sum(axis=1) * (1.0 + roundings * _UNIT)
+        parts = [np.ldexp(part, a_exponent + g_exponent) for part in (*weights, wide)]
         if bias:
-            biases = _bounded((g.sum(axis=1) ** 2).sum(axis=1), g_norms.sum(axis=1), roundings)
+            sums = g_norms.sum(axis=1)
+            biases = _bounded((g.sum(axis=1) ** 2).sum(axis=1), sums, roundings)
+            others = (*biases, sums * (1.0 + roundings * _UNIT))
+            slacks = (1.0, 1.0 + 2.0**-50, 1.0 + 2.0**-50)
             parts = [
                 joint_norm([part, np.ldexp(other, g_exponent)]) * slack
-                for part, other, slack in zip(parts, biases, (1.0, 1.0 + 2.0**-50), strict=True)
+                for part, other, slack in zip(parts, others, slacks, strict=True)
             ]
         reach = times * np.sqrt(inputs * outputs) * (a_most + g_most + 2.0)
         finite = np.isfinite(a_most) & np.isfinite(g_most)
-        nearest, above = (np.where(finite, part, np.nan) for part in parts)
-        return LayerNorms(nearest, above, np.where(finite, reach, 0.0))
+        nearest, above, spread = (np.where(finite, part, np.nan) for part in parts)
+        return LayerNorms(nearest, above, spread, np.where(finite, reach, 0.0))
 
 
 def _bounded(squares: Norms, reach: Norms, roundings: float) -> tuple[Norms, Norms]:

@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from renyi.sgd._arrays import noise_scale
 from renyi.sgd._clipped_sum import ClippedSum
 from renyi.sgd._generator import generator_of
 from renyi.sgd._grid_noise import add_noise_on_grid, sigma_of
@@ -13,7 +16,7 @@ from renyi.sgd._rows import Array, Rows
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.grid import Grid
-from renyi.sgd.noise import add_gaussian_noise, gaussian_noise
+from renyi.sgd.noise import add_gaussian_noise
 from renyi.sgd.plan import TrainingPlan
 
 __all__ = ["NoisySum"]
@@ -84,9 +87,9 @@ class NoisySum:
         for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
-            count = self.clip_norm.private_count(clipped)
-            noise = gaussian_noise((), self.clip_norm.count_noise, generator=self.generator)
-            self.parts.max_grad_norm = self.clip_norm.update(count + float(noise))
+            count = np.array(self.clip_norm.private_count(clipped))
+            add_gaussian_noise(count, self.clip_norm.count_noise, generator=self.generator)
+            self.parts.max_grad_norm = self.clip_norm.update(float(count))
         return noisy
 
     def _noised(self, arrays: list[Array]) -> list[Array]:
@@ -137,7 +140,7 @@ class NoisySum:
 def _check_scale(scale: float, grid: Grid | None) -> None:
     """Refuse noise that there is not, before there is a sum."""
     if grid is None:
-        gaussian_noise(0, scale)
+        noise_scale(scale, np.dtype(np.float64))
     else:
         sigma_of(grid, scale)
 

@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS
 from renyi._validation import one_of, real_of
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import outline
 
-__all__ = ["Clipping", "Rule", "bound_of", "rule_of", "sensitivity_of"]
+__all__ = ["Clipping", "Rule", "bound_of", "refuse_too_many", "rule_of", "sensitivity_of"]
 
 Clipping = Literal["flat", "per_layer", "automatic"]
 _ALLOWED: tuple[Clipping, ...] = get_args(Clipping)
@@ -80,6 +80,18 @@ def _norm_above(bounds: Sequence[float]) -> float:
     return norm
 
 
-def sensitivity_of(total: float, adjacency: Adjacency) -> float:
-    """Return how far one record moves the sum: replacing one moves it twice as far."""
+def sensitivity_of(total: float, adjacency: Adjacency, dtype: Any = np.float64) -> float:
+    """Return how far one record moves the sum: replacing one moves it twice as far.
+
+    Sums in double precision, or of integers, are exact (clip_factor.hpp). In single precision every
+    addition rounds, by what depends on all rows: nothing that is independent of them bounds it.
+    """
+    if dtype == np.float32:
+        return math.inf
     return 2.0 * total if adjacency == "replace_one" else total
+
+
+def refuse_too_many(rows: int, name: str = "grads") -> None:
+    """Refuse more rows than can be summed exactly in double precision."""
+    if rows > MOST_ROWS:  # how many there are is private
+        raise ValueError(f"{name} must have at most {MOST_ROWS} rows to a sum, got more")

@@ -15,7 +15,7 @@ from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
 from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
-from renyi.sgd._rule import Clipping, rule_of, sensitivity_of
+from renyi.sgd._rule import Clipping, refuse_too_many, rule_of, sensitivity_of
 from renyi.sgd._shapes import Shape, check_shapes, refuse_means, shapes_of
 from renyi.sgd._threads import threads_of
 from renyi.sgd.grid import Grid
@@ -27,7 +27,8 @@ class ClipAccumulator:
     """The clipped sum of a batch that comes in parts.
 
     Add the parts, then `take` the sum: it is handed out once, and what is added later belongs to
-    the next batch. A record must be in one part only. An empty batch has the sum zero.
+    the next batch. A record must be in one part only. An empty batch has the sum zero. A batch has
+    at most 2^24 rows, but on a grid; the sum is the same however it is cut in parts.
 
     Parameters
     ----------
@@ -138,12 +139,18 @@ class ClipAccumulator:
         self.refuse_torn()
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
+            self._check_count(grads.private.batch_size, name)
             return grads
         refuse_means(grads, self._shapes, name)
         rows = rows_of(grads, name, scalars=True)
         check_shapes(rows, self._shapes, self._single, name)
+        self._check_count(rows.count, name)
         refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes), name)
         return rows
+
+    def _check_count(self, rows: int, name: str) -> None:
+        if self._grid is None:
+            refuse_too_many(self.batch_size + rows, name)
 
     def _check_sum(self, clipped: ClippedSum, name: str) -> None:
         if self._grid not in (None, clipped.grid):
@@ -218,7 +225,7 @@ class ClipAccumulator:
 
     def _sensitivity(self) -> float:
         if self._grid is None:
-            return sensitivity_of(self._rule.total, self._adjacency)
+            return sensitivity_of(self._rule.total, self._adjacency, self._dtype)
         dimension = sum(array.size for array in self._sums)
         length = self._grid.sensitivity(self._rule.total, max(dimension, 1), self._adjacency)
         return self._grid.units(length)

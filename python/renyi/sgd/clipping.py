@@ -35,7 +35,7 @@ from renyi.sgd._rows import (
     sum_dtype,
     sums_for,
 )
-from renyi.sgd._rule import Clipping, Rule, rule_of, sensitivity_of
+from renyi.sgd._rule import Clipping, Rule, refuse_too_many, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
 
 __all__ = ["Nonfinite", "clip_and_sum", "per_sample_norms", "weighted_sum"]
@@ -104,8 +104,8 @@ def clip_and_sum(
     Parameters
     ----------
     grads : array or list of arrays
-        One array (B, ...), or several with B rows each. B may be 0: the sum is zero then, and gets
-        noise like any other.
+        One array (B, ...), or several with B rows each, B at most 2^24. B may be 0: the sum is zero
+        then, and gets noise like any other.
     max_grad_norm : float or sequence of float
         The bound C, in [2^-96, 2^96]. With "per_layer" one for each array, or a number that is
         shared evenly, C over the square root of the number of arrays.
@@ -119,8 +119,8 @@ def clip_and_sum(
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Neighbours that `ClippedSum.sensitivity` is for.
     dtype : dtype, optional
-        Of the sum: float64, or float32 where rounding does not matter, see `ClippedSum`. By default
-        that of ``out``, and without it float64.
+        Of the sum: float64, which is exact, or float32 where no guarantee rests on it, see
+        `ClippedSum`. By default that of ``out``, and without it float64.
     out : array or list of arrays, optional
         Where to put the sum.
     norms_out : ndarray of float64, optional
@@ -142,6 +142,13 @@ def clip_and_sum(
     TypeError, ValueError
         If arrays, outputs or numbers are not as above.
 
+    Notes
+    -----
+    For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
+    power of two between 2^-29 and 2^-28 of the bound; the factor is so much smaller that the row's
+    norm stays below the bound nevertheless. Sums of up to 2^24 such rows are doubles: no addition
+    rounds, and batches that differ in a record have sums that differ by its row, exactly.
+
     Examples
     --------
     >>> clipped = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0)
@@ -151,9 +158,11 @@ def clip_and_sum(
     1.0
     """
     rows = rows_of(grads)
+    refuse_too_many(rows.count)
     rule = rule_of(clipping, max_grad_norm, stability, len(rows.arrays))
-    sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency))
-    sums = sums_for(rows, sum_dtype(dtype, out), out)
+    kind = sum_dtype(dtype, out)
+    sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
+    sums = sums_for(rows, kind, out)
     norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
     count = threads_of(threads, rows.nbytes)
     refuse_nonfinite(rows, nonfinite, count)

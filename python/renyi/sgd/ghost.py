@@ -10,24 +10,26 @@ respect to what left it; T = 1 without a time axis. Its norm needs inner product
 
 Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
 down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic, the rounding
-of its product with the factor included. The rounding of the matrix product itself is that of
-NumPy's library.
+of its product with the factor included; for sums in double precision it stays below that by as much
+as the matrix product and the lattice can add, see `_sum_budget`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._sgd import sum_spacing
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._ghost_norms import LayerNorms, joint_norm, layer_norms
 from renyi.sgd._rows import Array, outline, rows_of
-from renyi.sgd._rule import bound_of, sensitivity_of
+from renyi.sgd._rule import bound_of, refuse_too_many, sensitivity_of
 
 __all__ = ["LinearLayer", "ghost_clip_and_sum", "ghost_norms"]
 
@@ -94,13 +96,14 @@ def ghost_clip_and_sum(
     Parameters
     ----------
     layers : sequence of LinearLayer
-        With the same number of samples.
+        With the same number of samples, at most 65,536, or so few that their square times the
+        length of the time axis is at most 2^32.
     max_grad_norm : float
-        The bound, in [2^-96, 2^96].
+        The bound, in [2^-96, 2^96]. For float64 a part of 1/16,000 of it is left for rounding.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Neighbours that `ClippedSum.sensitivity` is for.
     dtype : dtype
-        Of the sum and of the matrix products: float32 or float64.
+        Of the sum and of the matrix products: float64, or float32 as for `clip_and_sum`.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def ghost_clip_and_sum(
     Examples
     --------
     >>> layer = LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)
-    >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(6)
+    >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(3)
     array([[0.6],
            [0.8]])
     """
@@ -124,12 +127,17 @@ def ghost_clip_and_sum(
     bound = bound_of(max_grad_norm)
     kind = float_dtype(dtype)
     norms = _joint(checked)
-    factors = _representable(checked, _factors(norms, bound, kind), kind)
+    exact = kind == np.float64
+    clipped_at = _sum_budget(checked, bound) if exact else bound
+    most_spread = 64.0 * bound if exact else math.inf
+    factors = _representable(checked, _factors(norms, clipped_at, most_spread, kind), kind)
     sums: list[Array] = []
     for layer in checked:
         sums += _weighted(layer, factors, kind)
+    if exact:
+        sums = [_on_lattice(array, bound) for array in sums]
     private = PrivateDiagnostics(norms.nearest, factors)
-    sensitivity = sensitivity_of(bound, adjacency_of(adjacency))
+    sensitivity = sensitivity_of(bound, adjacency_of(adjacency), kind)
     return ClippedSum(sums, sensitivity, (bound,), "flat", adjacency, private)
 
 
@@ -171,13 +179,51 @@ def _layer_of(given: Any, name: str) -> LinearLayer:
 def _joint(layers: list[LinearLayer]) -> LayerNorms:
     """Norms over all layers."""
     parts = [layer_norms(*layer) for layer in layers]
-    nearest, above = (joint_norm(values) for values in list(zip(*parts, strict=True))[:2])
+    nearest, above, spread = (joint_norm(values) for values in list(zip(*parts, strict=True))[:3])
     reach = np.sum([part.reach for part in parts], axis=0)
-    return LayerNorms(nearest, above * (1.0 + len(parts) * 2.0**-50), reach)
+    slack = 1.0 + len(parts) * 2.0**-50
+    return LayerNorms(nearest, above * slack, spread * slack, reach)
 
 
-def _factors(norms: LayerNorms, bound: float, kind: np.dtype[Any]) -> npt.NDArray[np.float64]:
+def _sum_budget(layers: list[LinearLayer], bound: float) -> float:
+    r"""Return the norm to clip at, such that sums in double precision move by ``bound`` at most.
+
+    With w the factors, P_i = \sum_t |a_t| |g_t| and w_i P_i <= 64 C, the product over n = B T rows,
+    in any order of summation, fused or not, is within n u / (1 - n u) \sum_i w_i P_i < 2^-14.99 C
+    of the exact sum, as B n <= 2^32; over several layers by Minkowski's inequality. Rounding its D
+    entries to the lattice of `clip_and_sum` moves it by g/2 sqrt(D) at most. Neighbours differ in
+    both, and the parts of a batch in which they do not differ are the same: 2^-13.99 C + g sqrt(D).
+    """
+    shapes = [layer.activations.shape for layer in layers]
+    refuse_too_many(shapes[0][0], "layers")
+    if any(samples * samples * times > 2**32 for samples, times, _ in shapes):
+        raise ValueError(
+            "layers must have fewer samples and times, samples^2 times <= 2^32: sum smaller parts"
+        )
+    entries = sum(
+        (layer.activations.shape[2] + layer.bias) * layer.output_gradients.shape[2]
+        for layer in layers
+    )
+    return bound * (1.0 - 1.02 * 2.0**-14) - sum_spacing(bound) * math.sqrt(entries) * (
+        1.0 + 2.0**-50
+    )
+
+
+def _on_lattice(array: Array, bound: float) -> Array:
+    """Round a sum to the multiples that sums clipped at a bound consist of, in place."""
+    spacing = sum_spacing(bound)
+    array /= spacing
+    np.rint(array, out=array)
+    array *= spacing
+    return array
+
+
+def _factors(
+    norms: LayerNorms, bound: float, most_spread: float, kind: np.dtype[Any]
+) -> npt.NDArray[np.float64]:
     """Return factors w with w N (1 + 4 v) + 2 h reach <= C, rounded down to the dtype.
+
+    And w P at most ``most_spread``.
 
     v is the unit of the dtype and h its smallest subnormal: w G is rounded, A perhaps as well, and
     their product, each at most by v relatively or h.
@@ -186,6 +232,7 @@ def _factors(norms: LayerNorms, bound: float, kind: np.dtype[Any]) -> npt.NDArra
     with np.errstate(all="ignore"):
         budget = np.maximum(bound - 2.0 * h * norms.reach, 0.0) * (1.0 - 8.0 * _UNIT)
         needed = norms.above * (1.0 + 5.0 * v)
+        needed = np.maximum(needed, norms.spread * (bound / most_spread * (1.0 + 5.0 * v)))
         factors = np.where(needed <= budget, 1.0, budget / needed * (1.0 - 8.0 * _UNIT))
         factors[~np.isfinite(norms.nearest)] = 0.0
         single = factors.astype(kind)

@@ -1,7 +1,9 @@
 """Noise on integers, the discrete Gaussian and the discrete Laplace, sampled exactly from ChaCha20.
 
 Nothing is rounded on the way: a scale is the rational number the float is. What is known of a
-released number is what the mechanism says, down to its last bit.
+released number is what the mechanism says, down to its last bit. The time that drawing takes is not
+protected: it grows a little with the magnitude of the noise (for one number of the discrete Laplace
+law their correlation is about 0.10), as draws are rejected and large ones take more steps.
 """
 
 from __future__ import annotations

@@ -1,11 +1,19 @@
-"""Noise: Gaussian and Laplace, as floating-point numbers.
+"""Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
 
-All of it comes from ChaCha20. For every k, a floating-point number of unit scale is, except with
-probability 2^-k, within ``(c + 2^(k - 62)) R`` of an ideal variable, with c = 2^-20 for float32 and
-2^-49 for float64, R being the radius of its Gaussian pair or its own size. The largest values are
-9.42 standard deviations and 44.36 Laplace scales. As with every noise of floating-point numbers,
-which of them can be reached depends on what it is added to (Mironov 2012, CCS): where each bit
-counts, add noise to integers, see `add_discrete_laplace_noise` and `Grid`.
+What `add_gaussian_noise` and `add_laplace_noise` leave in an array is, in each entry, the multiple
+of a spacing that is nearest to the entry plus an ideal variable, in real arithmetic: random bits
+are drawn until the rounding is decided (Ziv 1991, doi 10.1145/114697.116813). The spacing is the
+power of two between 2^-10 and 2^-9 of the scale, whatever the entries. So the result is
+post-processing of the ideal mechanism, whose guarantee is its own, without an error term; floating
+point noise has none (Mironov 2012, CCS; Haney and others 2022, arXiv 2207.10635; Jin and others
+2022, arXiv 2112.05307). All bits come from ChaCha20, and no tail is cut off.
+
+Protected is what is released. The guarantee speaks of the array that noise is added to: how far a
+record moves it, rounding included, is for whoever computes it (`clip_and_sum` sums exactly). Noise
+drawn alone, by `gaussian_noise` and `laplace_noise`, is on the lattice; added to numbers that are
+not, with rounding, it protects no better than other floating-point noise. Time is not protected:
+one entry in some hundreds takes more bits, so that the time tells a little of how near entries
+came to the middle between two multiples.
 """
 
 from __future__ import annotations
@@ -15,7 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd._arrays import fresh, in_memory_order, noisy_array, single_scale
+from renyi._noise import noise_spacing
+from renyi.sgd._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, zeros
 from renyi.sgd._generator import generator_of
 from renyi.sgd._threads import threads_of
 
@@ -24,6 +33,7 @@ __all__ = [
     "add_laplace_noise",
     "gaussian_noise",
     "laplace_noise",
+    "noise_lattice",
 ]
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
@@ -46,7 +56,7 @@ def gaussian_noise(
     shape : int or tuple of int
         Shape of the result.
     scale : float
-        Standard deviation, in [0, inf). For float32 it is rounded up.
+        Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for float64.
     dtype : dtype
         float32 or float64.
     generator : SecureGenerator or numpy.random.Generator, optional
@@ -68,7 +78,8 @@ def gaussian_noise(
 
     Notes
     -----
-    Box, Muller 1958 (doi 10.1214/aoms/1177706645) with 95 random bits a pair (float32) or 127.
+    Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
+    their rounding takes. To protect a number, add noise to it by `add_gaussian_noise`.
 
     Examples
     --------
@@ -104,17 +115,27 @@ def laplace_noise(
 def add_gaussian_noise(
     array: Array, scale: float, *, generator: Any = None, threads: int | None = None
 ) -> Array:
-    """Add `gaussian_noise` to a float32 or float64 array in place, and return it.
+    """Add Gaussian noise of standard deviation ``scale`` to an array in place, and return it.
 
-    Numbers are assigned in the order of the memory. An array without gaps costs no further memory.
+    Every entry becomes the multiple of `noise_lattice(scale)` that is nearest to entry plus ideal
+    noise. Infinities and NaN stay. Multiples beyond 2^24 (float32) or 2^53 spacings are rounded to
+    the array's numbers. With scale 0 nothing changes.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of float32 or float64. Noise is assigned in the order of the memory. An array without gaps
+        costs no further memory.
+    scale, generator, threads
+        As for `gaussian_noise`.
 
     Examples
     --------
-    >>> total = np.zeros(10_000, dtype=np.float32)
+    >>> total = np.full(10_000, 0.1, dtype=np.float32)
     >>> add_gaussian_noise(total, 5.0) is total
     True
-    >>> bool(4.8 < total.std() < 5.2)
-    True
+    >>> bool(4.8 < total.std() < 5.2), bool((total % noise_lattice(5.0) == 0).all())
+    (True, True)
     """
     return _add(True, array, scale, generator, threads)
 
@@ -122,7 +143,7 @@ def add_gaussian_noise(
 def add_laplace_noise(
     array: Array, scale: float, *, generator: Any = None, threads: int | None = None
 ) -> Array:
-    """Add `laplace_noise` to a float32 or float64 array in place, and return it.
+    """Add Laplace noise to an array in place, and return it: as `add_gaussian_noise`.
 
     Examples
     --------
@@ -131,6 +152,17 @@ def add_laplace_noise(
     True
     """
     return _add(False, array, scale, generator, threads)
+
+
+def noise_lattice(scale: float) -> float:
+    """Return the spacing that noise of a scale is rounded to, a power of two.
+
+    Examples
+    --------
+    >>> noise_lattice(1.0) == noise_lattice(1.9) == 2.0**-9
+    True
+    """
+    return noise_spacing(noise_scale(scale, np.dtype(np.float64))) if scale else 0.0
 
 
 def _noise(
@@ -142,28 +174,20 @@ def _noise(
     out: npt.NDArray[Any] | None,
     threads: int | None,
 ) -> npt.NDArray[Any]:
-    result = fresh(shape, dtype, out)
-    number = single_scale(scale, result.dtype)
+    noise_scale(scale, float_dtype(dtype))  # these raise before ``out`` is cleared
     source, count = generator_of(generator), threads_of(threads)
-    flat = in_memory_order(result)
-    if flat is None:
-        flat = np.empty(result.size, result.dtype)
-        source._core.noise(gaussian, False, flat, number, count)
-        result[...] = flat.reshape(result.shape)
-    else:
-        source._core.noise(gaussian, False, flat, number, count)
-    return result
+    return _add(gaussian, zeros(shape, dtype, out), scale, source, count)
 
 
 def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: int | None) -> Array:
     noisy_array(array, "array", (np.float32, np.float64))
-    number = single_scale(scale, array.dtype)
+    number = noise_scale(scale, array.dtype)
     source, count = generator_of(generator), threads_of(threads)
     flat = in_memory_order(array)
-    if flat is None:
-        noise = np.empty(array.size, array.dtype)
-        source._core.noise(gaussian, False, noise, number, count)
-        np.add(array, noise.reshape(array.shape), out=array)
-    else:
-        source._core.noise(gaussian, True, flat, number, count)
+    if flat is not None:
+        source._core.add_noise(gaussian, flat, number, count)
+        return array
+    flat = array.flatten()
+    source._core.add_noise(gaussian, flat, number, count)
+    array[...] = flat.reshape(array.shape)
     return array

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import real_of
-from renyi.sgd._arrays import single_scale
+from renyi.sgd._arrays import noise_scale
 from renyi.sgd._generator import generator_of
 from renyi.sgd._kernel import Nonfinite, refuse_nonfinite
 from renyi.sgd._rows import Arrays, rows_of, sum_dtype, sums_for
@@ -35,15 +36,20 @@ def noisy_clipped_sum(
 ) -> Arrays:
     """Clip every row, sum, and add Gaussian noise.
 
-    To an accountant this is ``Gaussian(noise_multiplier)`` on the records of the batch, whatever
+    The sum is exact, a record moves it by no more than its clipping norm, and what is returned is
+    the multiple of `noise_lattice` of the noise's deviation nearest to sum plus ideal noise. To an
+    accountant this is ``Gaussian(noise_multiplier)`` on the records of the batch, whatever
     the adjacency, and that in the accountant's sampling scheme if the batch is a sample. Record it
     beforehand, or let `DPSGD` do so. Divide by a public number only: not by the rows of a Poisson
     batch.
 
     Parameters
     ----------
-    grads, max_grad_norm, clipping, stability, dtype, out, threads, nonfinite
+    grads, max_grad_norm, clipping, stability, out, threads, nonfinite
         As for `clip_and_sum`.
+    dtype : dtype, optional
+        Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the noisy
+        sum is rounded for float32.
     noise_multiplier : float
         Standard deviation of the noise over the largest joint norm of a clipped row, in [0, inf).
     generator : SecureGenerator or numpy.random.Generator, optional
@@ -75,22 +81,23 @@ def noisy_clipped_sum(
     bound = rule_of(clipping, max_grad_norm, stability, len(rows.arrays)).total
     scale = math.nextafter(multiplier * bound, math.inf) if multiplier else 0.0
     kind = sum_dtype(dtype, out)
-    single_scale(scale, kind)  # raises if out of range, before there is a sum
+    noise_scale(scale, kind)  # raises if out of range, before there is a sum
     source = generator_of(generator)
     refuse_nonfinite(rows, nonfinite, threads_of(threads, rows.nbytes))
     sums = sums_for(rows, kind, out)
     try:
-        clip_and_sum(
+        clipped = clip_and_sum(
             rows.like_given(rows.arrays),
             max_grad_norm,
             clipping=clipping,
             stability=stability,
-            dtype=kind,
-            out=rows.like_given(sums),
+            out=rows.like_given(sums) if kind == np.float64 else None,
             threads=threads,
         )
-        for array in sums:
-            add_gaussian_noise(array, scale, generator=source, threads=threads)
+        for array, total in zip(sums, clipped.arrays, strict=True):
+            add_gaussian_noise(total, scale, generator=source, threads=threads)
+            if total is not array:
+                array[...] = total
     except BaseException:
         for array in sums:
             array[...] = 0.0

@@ -30,9 +30,11 @@ class DPSGD:
 
     The guarantee is that of the plan, if batches are drawn as the plan says, by `plan.sampler`, and
     every per-sample gradient depends on one record only. It covers the parameters after every step
-    and whatever `step` returns. Errors leave everything as it was, except that a step interrupted
-    on its way stays recorded, and what was clipped for it is discarded. Calls from several threads
-    at once are refused.
+    and whatever `step` returns, to the last bit: sums are exact, and each entry becomes sum plus
+    ideal noise, rounded to a lattice (`add_gaussian_noise`). It does not cover the time that takes.
+
+    Errors leave everything as it was, except that a step interrupted on its way stays recorded, and
+    what was clipped for it is discarded. Calls from several threads at once are refused.
 
     Parameters
     ----------

@@ -19,17 +19,17 @@ from renyi.iteration import (
     step_contraction,
 )
 from renyi.iteration.setting import Noise
+from renyi.sgd._arrays import noise_scale
 from renyi.sgd._generator import generator_of
 from renyi.sgd.convex_losses import Loss
 from renyi.sgd.domains import Domain
-from renyi.sgd.noise import gaussian_noise, laplace_noise
 
 __all__ = ["PNSGD", "PNSGDRun"]
 
 Order = Literal["shuffled", "online"]
 Vector = npt.NDArray[np.float64]
 
-_BLOCK = 4096  # steps whose noise is drawn at once
+_FINE = 32  # binary digits of the noise's scale that are kept: ideal noise to a part in 2^33
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PNSGDRun:
     scales : float or ndarray
         Of the noise Z of the steps; one for all of a shuffled pass.
     n : int
-        Number of records and steps.
+        Number of steps: of records over the batch size.
     """
 
     weights: Vector
@@ -110,9 +110,11 @@ class PNSGDRun:
     def _step_of(self, record: int | None) -> int | None:
         if record is None:
             return None
-        if not 0 <= record < self.n:
-            raise ValueError(f"record must be an integer in [0, {self.n - 1}], got {record!r}")
-        return record + 1
+        size = self.descent.batch_size
+        if not 0 <= record < self.n * size:
+            last = self.n * size - 1
+            raise ValueError(f"record must be an integer in [0, {last}], got {record!r}")
+        return record // size + 1
 
 
 class PNSGD:
@@ -128,6 +130,8 @@ class PNSGD:
         At most ``2 / (loss.smoothness + loss.strong_convexity)``.
     noise : {"gaussian", "laplace"}
         Law of Z; Laplace noise in one dimension only.
+    batch_size : int
+        Records of a step, whose gradients are averaged.
 
     Raises
     ------
@@ -136,6 +140,10 @@ class PNSGD:
 
     Notes
     -----
+    The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
+    The theorem is about real arithmetic: that iterates before it are rounded to double precision,
+    and their noise to 2^-32 of its scale, is not in the guarantee.
+
     The noise of a shuffled pass over n records for a target is
     ``renyi.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
 
@@ -159,7 +167,13 @@ class PNSGD:
     """
 
     def __init__(
-        self, domain: Domain, loss: Loss, *, step_size: float, noise: Noise = "gaussian"
+        self,
+        domain: Domain,
+        loss: Loss,
+        *,
+        step_size: float,
+        noise: Noise = "gaussian",
+        batch_size: int = 1,
     ) -> None:
         if noise == "laplace" and domain.dimension != 1:
             raise ValueError(
@@ -168,7 +182,7 @@ class PNSGD:
         contraction = step_contraction(step_size, loss.smoothness, loss.strong_convexity)
         self.domain, self.loss = domain, loss
         self.descent = NoisyDescent(
-            step_size, loss.lipschitz(domain), domain.diameter, contraction, noise
+            step_size, loss.lipschitz(domain), domain.diameter, contraction, noise, batch_size
         )
 
     def run(
@@ -186,7 +200,8 @@ class PNSGD:
         Parameters
         ----------
         features : array_like
-            A row a record, within the bounds of the loss.
+            A row a record, within the bounds of the loss; their number is a multiple of the batch
+            size.
         labels : array_like
             A label a record.
         noise : float, array_like or DecayingNoise
@@ -212,7 +227,10 @@ class PNSGD:
         if order not in ("shuffled", "online"):
             raise ValueError(f"order must be 'shuffled' or 'online', got {order!r}")
         x, y = self.loss.checked(features, labels)
-        n, dimension = len(x), self.domain.dimension
+        size, dimension = self.descent.batch_size, self.domain.dimension
+        if len(x) % size:
+            raise ValueError(f"features must have a multiple of {size} rows, got {len(x)}")
+        n = len(x) // size
         if x.shape[1] != dimension:
             raise ValueError(f"features must have {dimension} columns, got {x.shape[1]}")
         scales = self._scales(noise, order, n)
@@ -221,7 +239,7 @@ class PNSGD:
             raise ValueError(f"start must be {dimension} finite numbers, got {start!r}")
         source = generator_of(generator)
         if order == "shuffled":
-            secret = source._core.permutation(n)
+            secret = source._core.permutation(len(x))
             x, y = x[secret], y[secret]
         w = self._descend(self.domain.project(first), x, y, scales, source)
         return PNSGDRun(w, self.descent, order, scales, n)
@@ -243,13 +261,25 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        eta, draw = self.descent.step_size, gaussian_noise
-        if self.descent.noise == "laplace":
-            draw = laplace_noise
-        widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), len(x))
-        for begin in range(0, len(x), _BLOCK):
-            block = slice(begin, begin + _BLOCK)
-            noise = draw((len(x[block]), len(w)), 1.0, generator=source) * widths[block, None]
-            for features, label, z in zip(x[block], y[block].tolist(), noise, strict=True):
-                w = self.domain.project(w - eta * self.loss.gradient(w, features, label) + z)
+        """Noise of iterates that nobody sees is fine; that of the last is on the lattice."""
+        eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
+        size = self.descent.batch_size
+        steps = len(x) // size
+        widths = np.broadcast_to(eta * np.asarray(scales) * (1.0 + 2.0**-51), steps)
+        for width in (widths.min(), widths.max()):
+            noise_scale(float(width), w.dtype)
+        rows, values = x.reshape(steps, size, -1), y.reshape(steps, size).tolist()
+        for left, (features, labels, width) in enumerate(
+            zip(rows, values, widths, strict=True), 1 - steps
+        ):
+            w = w - eta * self._gradient(w, features, labels)
+            source._core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
+            w = self.domain.project(w)
         return w
+
+    def _gradient(self, w: Vector, features: Vector, labels: list[float]) -> Vector:
+        """Return the mean gradient of a batch."""
+        total = self.loss.gradient(w, features[0], labels[0])
+        for row, label in zip(features[1:], labels[1:], strict=True):
+            total = total + self.loss.gradient(w, row, label)
+        return total / len(labels) if len(labels) > 1 else total

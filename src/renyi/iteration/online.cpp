@@ -9,6 +9,7 @@
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/iteration/step_terms.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/lambert_w.hpp"
 
 namespace renyi {
 
@@ -17,6 +18,9 @@ namespace {
 constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 constexpr int kSegment = 16, kSegments = kStepBlock / kSegment;
 constexpr double kSumKept = 1.0 - 0x1p-48;  // of a sum, for its 20u and the 4u of what follows
+constexpr double kLogTwoPi = 0x1.d67f1c864beb5p0;
+constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps after which a bound of all others will do
+constexpr double kClearly = 0x1p-20;                       // far beyond the rounding errors of what decides on a rule
 
 // A sum of non-negative numbers, some of them inf, with the errors of its roundings.
 struct Total {
@@ -120,18 +124,45 @@ double start_of(const IterationSetting& setting, const NoiseSchedule& schedule, 
     return step_divergence(setting.law, setting.epsilon, setting.record_shift, scale).upper;
 }
 
-// The sum over t > last. Scales are off by 2^-44, which moves a term by less than 2^-30 of itself while 1 - B is a
-// normal number: r^2/2 + r < 2^12.
+// Whether B_t falls so evenly from j on that -log B_t is convex in t there. It is -log(1 - u), convex and rising in
+// u = 1 - B, so it is enough that -du/dt falls. With y = j^a/C1 + C2, or j^{2a}/(2 pi C1^2) + C2 = w e^w for Gaussian
+// noise, rho = (y - C2)/y and k = state shift/(2 amplitude), u is e^{eps/2} y^{-k}, or has du/dr = -phi(eps/r - r/2)
+// at r = 2k sqrt(w), and the derivative of log(-du/dt) by log t is
+//     Laplace:   a - 1 - (k + 1) a rho
+//     Gaussian:  2a - 1 - (k^2 + 2) a rho + 2a rho (eps^2/(8 k^2 w (1 + w)) + (k^2 - 1)/(2 (1 + w)) + 1/(1 + w)^2).
+// rho and w rise, so what stays of these without the negative terms in w and the last rho falls: once below 0, always.
+bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, double j) noexcept {
+    const double k = 0.5 * setting.state_shift / s.amplitude;
+    const double power = s.law == NoiseLaw::laplace ? s.power : 2.0 * s.power;
+    const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLogTwoPi + 2.0 * std::log(s.c1);
+    const double log_grown = power * std::log(j) - log_c1;  // of y - C2
+    const double rho = 1.0 / (1.0 + s.c2 * std::exp(-log_grown));
+    if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kClearly * (k + 1.0) * s.power;
+    const double log_y = log_grown - std::log(rho);
+    const double w = lane_lambert_w(log_y, log_y < 1.0 ? std::exp(log_y) : 1.0);
+    const double bending = setting.epsilon / k * (setting.epsilon / k) / (8.0 * w * (1.0 + w)) +
+                           std::max(k * k - 1.0, 0.0) / (2.0 * (1.0 + w)) + 1.0 / ((1.0 + w) * (1.0 + w));
+    const double slope = 2.0 * s.power - 1.0 - (k * k + 2.0) * s.power * rho + 2.0 * s.power * bending;
+    return slope < -kClearly * (k * k + 2.0) * s.power;
+}
+
+// The sum over t > last, by blocks p < t <= q: each is at least q - p times its last term, or, where the terms are
+// convex in t, times that at the mean (p + q + 1)/2 of their t (Jensen); the one taken is half a step later. Scales are
+// off by 2^-44, which moves a term by less than 2^-30 of itself while 1 - B is a normal number: r^2/2 + r < 2^12.
 void add_tail(const IterationSetting& setting, const NoiseSchedule& schedule, double last, Total& total) noexcept {
-    constexpr double kGrowth = 0x1p-15, kFarthest = 1e300, kNegligible = 0x1p-60;
-    double ends[kStepBlock], widths[kStepBlock], scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
+    constexpr double kGrowth = 0x1p-13, kFarthest = 1e300, kNegligible = 0x1p-60;
+    double at[kStepBlock], widths[kStepBlock], scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
+    bool convex = false;
     while (last < kFarthest) {
+        convex = convex || is_convex_from(setting, schedule, last);
+        const double growth = convex ? kGrowth : 0.25 * kGrowth;
         for (int k = 0; k < kStepBlock; ++k) {
-            const double end = last + std::max(std::floor(last * kGrowth), 1.0);
+            const double end = last + std::max(std::floor(last * growth), 1.0);
             widths[k] = end - last;
-            ends[k] = last = end;
+            at[k] = convex ? std::min(0.5 * (last + end) + 1.0, end) : end;
+            last = end;
         }
-        scales_at(schedule, ends, kStepBlock, scales);
+        scales_at(schedule, at, kStepBlock, scales);
         inverse_scales(scales, kStepBlock, inverse);
         step_decays(setting, scales, inverse, kStepBlock, decay);
         double sum = 0.0;
@@ -139,6 +170,15 @@ void add_tail(const IterationSetting& setting, const NoiseSchedule& schedule, do
         total.add(sum * (1.0 - 0x1p-29));
         if (!(decay[kStepBlock - 1] * last > kNegligible * total.sum.hi) || total.sum.hi > 1e3) return;
     }
+}
+
+// >= A_i for all i <= n, of scales that do not rise but for their errors of 2^-44.
+double largest_start(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n) noexcept {
+    if (schedule.scales != nullptr) return 1.0;
+    double scale;
+    step_scales(schedule, static_cast<double>(n), 1, &scale);
+    const double smallest = schedule.power == 0.0 ? scale : scale * (1.0 - 0x1p-42);
+    return step_divergence(setting.law, setting.epsilon, setting.record_shift, smallest).upper;
 }
 
 }  // namespace
@@ -160,8 +200,11 @@ WorstStep online_worst(const IterationSetting& setting, const NoiseSchedule& sch
     Total after;
     WorstStep worst{0.0, n};
     double deltas[kStepBlock];
+    const double start = largest_start(setting, schedule, n);
     for (std::int64_t end = n; end > 0;) {
-        if (delta_of(1.0, after.value()) <= worst.delta) break;
+        const double earlier = delta_of(start, after.value());
+        if (earlier <= worst.delta) break;
+        if (schedule.scales == nullptr && n - end >= kSearched) return {earlier, n};
         const std::int64_t first = (end - 1) / kStepBlock * kStepBlock;
         const int count = static_cast<int>(end - first);
         block_deltas(setting, schedule, first + 1, count, after, deltas);

@@ -19,15 +19,16 @@ struct WorstStep {
 // delta_1 ... delta_n into out.
 void online_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n, double* out);
 
-// The largest of them. Stops once no earlier one can exceed it, as delta_i <= B_{i+1} ... B_n.
+// The largest of them. Stops once no earlier one can exceed it, as delta_i <= A B_{i+1} ... B_n, A the largest of all
+// A_i: that of step n for a schedule, whose scales do not rise.
 WorstStep online_worst(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n);
 
 // delta_i after each of count increasing numbers of steps n[k] >= i.
 void online_delta(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t i, const std::int64_t* n,
                   std::int64_t count, double* out);
 
-// >= delta_i for every n: its limit, for a schedule. -log B_t falls in t, so beyond the first steps the sum over
-// p < t <= q is at least q - p times its last term; q - p grows with p.
+// >= delta_i for every n: its limit, for a schedule. -log B_t falls in t and is convex from some t on, so beyond the
+// first steps the sum over p < t <= q is at least q - p times its last or its middle term; q - p grows with p.
 double online_limit(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t i);
 
 }  // namespace renyi

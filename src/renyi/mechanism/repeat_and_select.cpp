@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kSmallestDistance = 1e-5;  // of orders that are tried, from 1
 constexpr double kUp = 1.0 + 0x1p-48;
+constexpr double kInvisible = 1e-7;  // share of a divergence
 
 double log_expm1(double t) noexcept { return t < 1.0 ? lane_log(lane_expm1(t)) : t + lane_log1p(-lane_exp(-t)); }
 
@@ -40,6 +41,14 @@ double log_inverse_gamma(double mean, double shape) noexcept {
     return lane_exp(high) * kUp;
 }
 
+// With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
+std::vector<ProfilePoint> joined(std::vector<ProfilePoint> known, const RenyiCurve& base, double mean) {
+    const double least = kInvisible * std::min(upper(base.divergence(1.0)), 1.0) / std::max(mean, 1.0);
+    const std::vector<ProfilePoint> found = renyi_profile(base, std::max(least, 0x1p-1000));
+    known.insert(known.end(), found.begin(), found.end());
+    return known;
+}
+
 // Where a function of the order turns from false to true, to 1e-4 of log(order - 1), or the end of the range: what is
 // minimised there is flat.
 template <class Function>
@@ -54,16 +63,17 @@ double crossing(double largest, Function rises) noexcept {
 
 }  // namespace
 
-RepeatAndSelectCurve::RepeatAndSelectCurve(CurvePointer base, double mean, double shape)
+RepeatAndSelectCurve::RepeatAndSelectCurve(CurvePointer base, double mean, double shape,
+                                           std::vector<ProfilePoint> known)
     : base_(std::move(base)),
       mean_(mean),
       log_mean_(mean > 0.0 ? log_of(scaled(mean)) : -kInfinity),
       poisson_(shape == kInfinity),
+      profile_(poisson_ ? joined(std::move(known), *base_, mean) : std::move(known)),
       largest_order_(base_->largest_order()) {
     const double most = base_->largest_loss();
     if (poisson_) {
-        const double distance = most < 40.0 ? lane_expm1(most) / (lane_expm1(most) + 2.0) : 1.0;
-        largest_loss_ = (most + mean * distance) * kUp;
+        largest_loss_ = (most + mean * profile_.at(0.0).delta) * kUp;
     } else {
         if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape), shape);
         largest_loss_ = cost_ == 0.0 ? most : (most + cost_) * kUp;
@@ -84,26 +94,6 @@ double RepeatAndSelectCurve::selection_cost(double x, double shape) const noexce
     return (1.0 + shape) * least * kUp;
 }
 
-// The exponent of Prop. 12 has the derivative K'(a) - eps + log(1 - 1/a), which rises. log of the factor of e^K, with
-// t = a - 1: -t eps - t log(1 + 1/t) - log(1 + t); all of its parts have one sign.
-double RepeatAndSelectCurve::smallest_delta(double epsilon) const noexcept {
-    const double most = base_->largest_loss();
-    if (most <= epsilon) return 0.0;
-    const double a = crossing(std::min(largest_order_, kLastOrder), [&](double order) {
-        return base_->log_moment(order).first + lane_log1p(-1.0 / order) >= epsilon;
-    });
-    const double t = a - 1.0, fall = t * epsilon + t * lane_log1p(1.0 / t) + lane_log1p(t);
-    const double k = upper(base_->log_moment(a).value);
-    double delta = k - fall < 0.0 ? lane_exp((k - fall) + 16.0 * kUnitRoundoff * (k + fall)) : 1.0;
-    const double kullback = upper(base_->divergence(1.0));
-    if (kullback < 700.0) delta = std::min(delta, std::sqrt(-lane_expm1(-kullback)));
-    if (most < 40.0) {
-        const double high = lane_expm1(most), excess = high - lane_expm1(epsilon);
-        delta = std::min(delta, (excess + 16.0 * kUnitRoundoff * high) / (high + 2.0));
-    }
-    return std::clamp(delta * kUp, 0.0, 1.0);
-}
-
 // Sums of terms >= 0. C was rounded up, log E[N] is right to 3u.
 LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
     const LogMoment m = base_->log_moment(alpha);
@@ -112,13 +102,14 @@ LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
     return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
 }
 
-// d delta / d eps = -(a-1) delta and eps = log(alpha/(alpha-1)): the derivatives leave a's own change out, which has
-// none in the first and little in the second.
+// (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull has
+// no second derivative to speak of.
 LogMoment RepeatAndSelectCurve::poisson(double alpha) const noexcept {
     const LogMoment m = base_->log_moment(alpha);
-    const double beta = alpha - 1.0, delta = smallest_delta(lane_log1p(1.0 / beta) * (1.0 - 0x1p-50));
+    const double beta = alpha - 1.0, x = 1.0 / beta * (1.0 - 0x1p-50);
+    const auto [delta, slope] = profile_.at(x);
     const double u = m.value.value + beta * mean_ * delta, error = m.value.relative_error + 6.0 * kUnitRoundoff;
-    const double first = m.first + mean_ * delta;
+    const double first = m.first + mean_ * (slope < 0.0 ? delta - x * slope : delta);
     if (mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
     if (!(u < 0x1p20)) return {{u, error}, first, m.second};
     Excess excess;  // e^-m + m e^u - 1 = (e^-m - 1 + m) + m (e^u - 1)

@@ -10,29 +10,32 @@
 //           K'(alpha) = K(alpha) + (alpha-1) E[N] delta + log E[N].
 //       For E[N] < 1, where that would fall below 0, the outcome without a run is counted for itself: in the proof of
 //       the theorem e^{K'} is at most e^{-E[N]} + E[N] e^{K + (alpha-1) E[N] delta}.
-//       delta is the least of: 1; sqrt(1 - e^{-D_1}) (Bretagnolle, Huber); (e^{D_inf} - e^eps)/(e^{D_inf} + 1);
-//       e^{K(a) - (a-1) eps} (1 - 1/a)^{a-1}/a (Canonne, Kamath, Steinke 2020, Prop. 12), minimised over a > 1.
+//       delta is read from what is known of the profile of the base, in both directions, and from its Renyi curve
+//       (privacy_profile.hpp). The proof uses delta(eps) at that one eps only, so that nothing is lost where the
+//       profile is exact.
 //
 // Divergences do not fall with the order, so below the order at which K'/(alpha-1) is least that value stands, and K'
-// is linear there: 0 at alpha = 1, and convex if eta is finite. For Poisson the slope of (alpha-1) delta is not known
-// to rise everywhere; every value is a bound. Minima are sought, not proven: any l, a and any such order give a bound.
+// is linear there: 0 at alpha = 1, and convex. Minima are sought, not proven: any l and any such order give a bound.
 // mean = 1 with finite eta is the base itself.
 #pragma once
 
+#include <vector>
+
+#include "renyi/mechanism/privacy_profile.hpp"
 #include "renyi/mechanism/renyi_curve.hpp"
 
 namespace renyi {
 
 class RepeatAndSelectCurve final : public RenyiCurve {
 public:
-    RepeatAndSelectCurve(CurvePointer base, double mean, double shape);
+    // `known`: points of the profile of the base, for shape = infinity.
+    RepeatAndSelectCurve(CurvePointer base, double mean, double shape, std::vector<ProfilePoint> known = {});
 
     LogMoment log_moment(double alpha) const noexcept override;
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return largest_loss_; }
 
 private:
-    double smallest_delta(double epsilon) const noexcept;
     double selection_cost(double x, double shape) const noexcept;
     LogMoment negative_binomial(double alpha) const noexcept;
     LogMoment poisson(double alpha) const noexcept;
@@ -42,7 +45,8 @@ private:
     CurvePointer base_;
     double mean_, log_mean_;
     bool poisson_;
-    double cost_ = 0.0;  // C
+    PrivacyProfile profile_;  // of Poisson
+    double cost_ = 0.0;       // C
     double largest_order_, largest_loss_;
     double flat_until_ = 1.0, flat_divergence_ = 0.0;
 };

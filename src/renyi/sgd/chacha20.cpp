@@ -8,7 +8,8 @@ namespace renyi {
 
 namespace {
 
-// Lanes blocks in vector registers. Integer arithmetic only: every width gives the same bits.
+// Lanes blocks in vector registers, their words `pitch` apart. Integer arithmetic only: every width gives the same
+// bits.
 template <int Lanes>
 struct Words {
     typedef std::uint32_t Vector __attribute__((vector_size(4 * Lanes)));
@@ -19,7 +20,8 @@ struct Words {
                     d = (d << 8) | (d >> 24), c += d, b ^= c, b = (b << 7) | (b >> 25)
 
 template <int Lanes>
-RENYI_INLINE void some_blocks(const std::uint32_t* start, std::uint32_t counter, std::uint32_t* out) noexcept {
+RENYI_INLINE void some_blocks(const std::uint32_t* start, std::uint32_t counter, std::size_t pitch,
+                              std::uint32_t* out) noexcept {
     using Vector = typename Words<Lanes>::Vector;
     std::uint32_t numbers[Lanes];
     for (std::uint32_t l = 0; l < Lanes; ++l) numbers[l] = counter + l;
@@ -40,23 +42,30 @@ RENYI_INLINE void some_blocks(const std::uint32_t* start, std::uint32_t counter,
     }
     for (int w = 0; w < 16; ++w) {
         x[w] += w == 12 ? counters : Vector{} + start[w];
-        std::memcpy(out + w * kBlocksInGroup, &x[w], sizeof x[w]);
+        std::memcpy(out + static_cast<std::size_t>(w) * pitch, &x[w], sizeof x[w]);
     }
+}
+
+// All but the counter.
+RENYI_INLINE void begin(const ChaChaStream& stream, std::uint32_t* start) noexcept {
+    constexpr std::uint32_t kConstants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
+    std::memcpy(start, kConstants, sizeof kConstants);
+    std::memcpy(start + 4, stream.key.data(), sizeof stream.key);
+    start[14] = static_cast<std::uint32_t>(stream.nonce);
+    start[15] = static_cast<std::uint32_t>(stream.nonce >> 32);
 }
 
 template <int Lanes>
 RENYI_INLINE void groups(const ChaChaStream& stream, std::uint64_t first, std::size_t count,
                          std::uint32_t* out) noexcept {
-    std::uint32_t start[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
-    for (int w = 0; w < 8; ++w) start[4 + w] = stream.key[static_cast<std::size_t>(w)];
-    start[14] = static_cast<std::uint32_t>(stream.nonce);
-    start[15] = static_cast<std::uint32_t>(stream.nonce >> 32);
+    std::uint32_t start[16];
+    begin(stream, start);
     for (std::size_t g = 0; g < count; ++g, out += kGroupWords) {
         // A group begins at a multiple of 16: its counters share the upper half.
         const std::uint64_t block = (first + g) * kBlocksInGroup;
         start[13] = static_cast<std::uint32_t>(block >> 32);
         for (std::size_t l = 0; l < kBlocksInGroup; l += Lanes)
-            some_blocks<Lanes>(start, static_cast<std::uint32_t>(block + l), out + l);
+            some_blocks<Lanes>(start, static_cast<std::uint32_t>(block + l), kBlocksInGroup, out + l);
     }
 }
 
@@ -80,6 +89,13 @@ void dispatch(const ChaChaStream& stream, std::uint64_t first, std::size_t count
 
 void chacha20_groups(const ChaChaStream& stream, std::uint64_t first, std::size_t count, std::uint32_t* out) noexcept {
     dispatch(stream, first, count, out);
+}
+
+void chacha20_block(const ChaChaStream& stream, std::uint64_t block, std::uint32_t* out) noexcept {
+    std::uint32_t start[16];
+    begin(stream, start);
+    start[13] = static_cast<std::uint32_t>(block >> 32);
+    some_blocks<1>(start, static_cast<std::uint32_t>(block), 1, out);
 }
 
 }  // namespace renyi

@@ -23,9 +23,13 @@ struct ChaChaStream {
 };
 
 constexpr std::size_t kBlocksInGroup = 16;
-constexpr std::size_t kGroupWords = 16 * kBlocksInGroup;
+constexpr std::size_t kBlockWords = 16;
+constexpr std::size_t kGroupWords = kBlockWords * kBlocksInGroup;
 
 // The words of groups first .. first + count - 1: count * kGroupWords of them.
 void chacha20_groups(const ChaChaStream& stream, std::uint64_t first, std::size_t count, std::uint32_t* out) noexcept;
+
+// The words of one block in the RFC's order, where few are needed.
+void chacha20_block(const ChaChaStream& stream, std::uint64_t block, std::uint32_t* out) noexcept;
 
 }  // namespace renyi

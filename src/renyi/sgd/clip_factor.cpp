@@ -39,6 +39,8 @@ double RowNorm::value() const noexcept {
     return exponent == 0 ? root : std::ldexp(root, exponent);
 }
 
+double sum_spacing(double bound) noexcept { return std::ldexp(1.0, std::ilogb(bound) - 28); }
+
 RowFactor plain_factor(double weight, bool wide_sum) noexcept {
     if (wide_sum) return {weight, 1.0, true};
     if (!is_single(weight)) return {weight, 1.0, false};
@@ -50,12 +52,14 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
     if (clip.rule == ClipRule::constant) return plain_factor(clip.bound, clip.wide_sum);
     if (norm.squares == 0.0) return kWhole;
     const double growth = clip.wide_sum ? 1.0 + 0x1p-51 : 1.0 + 0x1p-24 + 0x1p-51;
-    const double lost = (clip.wide_sum ? 0x1p-1073 : 0x1p-149) * clip.root_elements;
+    const double h = clip.wide_sum ? 0.5 * sum_spacing(clip.bound) * (1.0 + 8.0 * kUnit) : 0x1p-149;
+    const double lost = h * clip.root_elements;
     const double top = std::sqrt(norm.squares) * (1.0 + (0.5 * clip.roundings + 6.0) * kUnit);
     const double budget = (clip.bound - lost) * (1.0 - 16.0 * kUnit);
     if (clip.rule == ClipRule::flat) {
         // Scaled rows are below 2^-448 or above 2^448: on the one side of C or the other.
-        const bool whole = clip.rounds_when_whole ? top * growth <= budget : top <= clip.bound;
+        const bool rounds = clip.wide_sum || clip.has_doubles;
+        const bool whole = rounds ? top * growth <= budget : top <= clip.bound;
         if (norm.exponent < 0 || (norm.exponent == 0 && whole)) return kWhole;
     }
     const Denominator below = denominator(clip, top, norm.exponent);

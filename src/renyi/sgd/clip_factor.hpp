@@ -3,13 +3,19 @@
 // A row x of D <= 2^36 elements has the exact norm N. Its squares were summed to s with at most A roundings on any
 // path, perhaps of the row times 2^-e. With u = 2^-53, all terms being >= 0,
 //     s 2^2e >= N^2 (1-u)^A,   so   N <= sqrt(s) (1 + (A/2 + 2) u) 2^e = top 2^e.                            (1)
-// An element is added as p = fl(w x), rounded once to the sum's precision and before that at most twice to double. With
-// v = 2^-24 + 2^-51 and h = 2^-149 (sum in single) or v = 2^-51 and h = 2^-1073 (double), |p| <= w |x| (1+v) + h, where
-// h covers underflow. Minkowski's inequality gives
+// An element is added as p = fl(w x), rounded once to the sum's precision and before that at most twice to double; in
+// double precision it is then rounded to a multiple of g (below). With v = 2^-24 + 2^-51 and h = 2^-149 (sum in single)
+// or v = 2^-51 and h = g/2 + 2^-1073 (double), |p| <= w |x| (1+v) + h, where h covers underflow. Minkowski's inequality
+// gives
 //     ||p|| <= w N (1+v) + h sqrt(D) <= C     if   w <= (C - h sqrt(D)) / (top 2^e (1+v)).                   (2)
 // The right side of (2) is computed with 8 roundings at most, multiplied by 1 - 16 u and rounded down to the sum's
-// precision. C >= 2^-96 and h sqrt(D) <= 2^-131: the difference keeps its sign.
-// Where w = 1 the products are exact, unless doubles are added in single precision: top <= C is enough.
+// precision. h sqrt(D) <= 2^-131 and C >= 2^-96, or h sqrt(D) < 2^-10 C: the difference keeps its sign.
+// Where w = 1 and singles are added in single precision the products are exact: top <= C is enough.
+//
+// Sums in double precision are exact. g is the power of two between 2^-29 and 2^-28 of C, |p| <= C < 2^29 g, and the
+// sum of up to 2^24 rows stays below 2^53 g, where every multiple of g is a double: no addition rounds. So the sums of
+// neighbouring batches differ by the rows in which they differ, each rounded by itself and of norm C at most: the
+// sensitivity of the sum in the computer is C, whatever the number of rows, their order and the parts they come in.
 //
 // Rows whose squares overflow or underflow are scaled: the largest element is then in [1, 2), or the exponent is at its
 // limit, and what squares or elements lose to underflow is below 2^-900 of C.
@@ -17,6 +23,8 @@
 // Automatic clipping: w <= C / (N + gamma) follows in the same way with top + gamma for top, gamma >= 0.
 // Bu, Wang, Zha, Karypis, Automatic Clipping, 2022, AUTO-S; AUTO-V is gamma = 0.
 #pragma once
+
+#include <cstddef>
 
 namespace renyi {
 
@@ -47,13 +55,18 @@ constexpr double kLeastBound = 0x1p-96, kLargestBound = 0x1p96;
 
 struct ClipBound {
     ClipRule rule = ClipRule::flat;
-    double bound = 1.0;              // C in [2^-96, 2^96]
-    double stability = 0.0;          // gamma in [0, 2^96]
-    double root_elements = 0.0;      // sqrt(D)
-    double roundings = 0.0;          // A
-    bool wide_sum = false;           // double precision
-    bool rounds_when_whole = false;  // products round where w = 1
+    double bound = 1.0;          // C in [2^-96, 2^96]
+    double stability = 0.0;      // gamma in [0, 2^96]
+    double root_elements = 0.0;  // sqrt(D)
+    double roundings = 0.0;      // A
+    bool wide_sum = false;       // double precision
+    bool has_doubles = false;    // rows with elements in double precision
 };
+
+// Whether what is added is on a lattice, so that no addition rounds; its spacing g; and for how many rows that holds.
+constexpr bool sums_exactly(ClipRule rule, bool wide_sum) noexcept { return wide_sum && rule != ClipRule::constant; }
+double sum_spacing(double bound) noexcept;
+constexpr std::size_t kMostRows = std::size_t{1} << 24;
 
 RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept;
 

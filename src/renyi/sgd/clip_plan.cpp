@@ -33,15 +33,17 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
         sum_bytes += array.size * size_of_sum(task);
         gathers = gathers || !array.contiguous;
         gathers_close = gathers_close || (!array.contiguous && array.rows_are_close);
+        shifts.push_back(0.0);
         if (task.groups.empty()) continue;
         const std::size_t norm = task.groups[a];
+        if (sums_exactly(task.rule, task.wide_sum)) shifts.back() = 0x1.8p52 * sum_spacing(task.bounds[norm]);
         has_doubles[norm] = has_doubles[norm] || array.element == Element::twice;
         elements[norm] += static_cast<double>(array.size);
     }
     for (std::size_t norm = 0; norm < task.bounds.size(); ++norm) {
         const double roundings = kTileRoundings + static_cast<double>(tiles_of[norm].size());
         bounds.push_back({task.rule, task.bounds[norm], task.stability, std::sqrt(elements[norm]), roundings,
-                          task.wide_sum, has_doubles[norm] && !task.wide_sum});
+                          task.wide_sum, has_doubles[norm]});
     }
     size_groups(row_bytes);
     if (row_bytes <= kShortRow)

@@ -14,7 +14,9 @@ struct Tile {
 
 struct ClipPlan {
     std::vector<Tile> tiles;
-    std::vector<const RowKernels*> kernels;  // of each array
+    // Of each array:
+    std::vector<const RowKernels*> kernels;
+    std::vector<double> shifts;  // that round products (row_kernels.hpp)
     // Of each norm:
     std::vector<std::vector<std::size_t>> tiles_of;
     std::vector<ClipBound> bounds;

@@ -40,11 +40,12 @@ void GroupSum::add_tile(const Tile& tile, Range rows, const RowFactor* factors, 
 void GroupSum::add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor,
                         char* sum) noexcept {
     const RowKernels& kernels = *plan_.kernels[tile.array];
+    const double shift = plan_.shifts[tile.array];
     const void* rows[kRowsAtOnce];
     double factors[kRowsAtOnce];
     std::size_t waiting = 0;
     const auto add_waiting = [&] {
-        kernels.add(sum, rows, factors, waiting, tile.count);
+        kernels.add(sum, rows, factors, waiting, shift, tile.count);
         waiting = 0;
     };
     const char* row = given.first;
@@ -52,7 +53,7 @@ void GroupSum::add_rows(const Tile& tile, std::size_t count, TileRows given, con
         if (factor->factor == 0.0) continue;
         if (!factor->narrow) {
             add_waiting();
-            kernels.add_scaled(sum, row, factor->factor, factor->scale, tile.count);
+            kernels.add_scaled(sum, row, factor->factor, factor->scale, shift, tile.count);
             continue;
         }
         rows[waiting] = row;

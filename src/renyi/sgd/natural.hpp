@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,31 @@ public:
     Natural times_power_of_two(std::size_t bits) const {
         return shifted(bits / 32) * Natural(std::uint64_t{1} << (bits % 32));
     }
+
+    Natural divided_by_power_of_two(std::size_t bits) const {  // rounded down
+        Natural result;
+        for (std::size_t i = bits / 32; i < digits_.size(); ++i)
+            result.digits_.push_back(static_cast<std::uint32_t>((digit(i) | digit(i + 1) << 32) >> (bits % 32)));
+        result.trim();
+        return result;
+    }
+
+    Natural divided_by(std::uint32_t n) const {  // rounded down
+        Natural result = *this;
+        std::uint64_t rest = 0;
+        for (std::size_t i = digits_.size(); i-- > 0; rest %= n) {
+            rest = rest << 32 | digits_[i];
+            result.digits_[i] = static_cast<std::uint32_t>(rest / n);
+        }
+        result.trim();
+        return result;
+    }
+
+    std::size_t bits() const noexcept {  // the least b with *this < 2^b
+        return digits_.empty() ? 0 : 32 * digits_.size() - static_cast<std::size_t>(std::countl_zero(digits_.back()));
+    }
+
+    std::uint64_t low_word() const noexcept { return digit(0) | digit(1) << 32; }
 
     friend Natural operator+(const Natural& a, const Natural& b) {
         Natural sum;

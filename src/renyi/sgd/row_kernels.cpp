@@ -96,8 +96,13 @@ RENYI_INLINE double largest_of(const In* __restrict row, std::size_t n) noexcept
     return most;
 }
 
+// To a multiple of the unit in the last place of shift, or not at all where that is 0.
+RENYI_INLINE double rounded(double product, double shift) noexcept { return (product + shift) - shift; }
+RENYI_INLINE float rounded(float product, double) noexcept { return product; }
+
 template <std::size_t Rows, class In, class Sum>
-RENYI_INLINE void add_rows(Sum* __restrict sum, const void* const* from, const double* by, std::size_t n) noexcept {
+RENYI_INLINE void add_rows(Sum* __restrict sum, const void* const* from, const double* by, double shift,
+                           std::size_t n) noexcept {
     const In* rows[Rows];
     Sum factors[Rows];
     for (std::size_t r = 0; r < Rows; ++r) {
@@ -109,32 +114,33 @@ RENYI_INLINE void add_rows(Sum* __restrict sum, const void* const* from, const d
 #endif
     for (std::size_t j = 0; j < n; ++j) {
         Sum total = sum[j];
-        for (std::size_t r = 0; r < Rows; ++r) total += static_cast<Sum>(factors[r] * widen(rows[r][j]));
+        for (std::size_t r = 0; r < Rows; ++r)
+            total += rounded(static_cast<Sum>(factors[r] * widen(rows[r][j])), shift);
         sum[j] = total;
     }
 }
 
 template <class In, class Sum>
-RENYI_INLINE void add_of(Sum* sum, const void* const* rows, const double* factors, std::size_t count,
+RENYI_INLINE void add_of(Sum* sum, const void* const* rows, const double* factors, std::size_t count, double shift,
                          std::size_t n) noexcept {
     static_assert(kRowsAtOnce == 8);
-    if (count >= 8) return add_rows<8, In>(sum, rows, factors, n);
+    if (count >= 8) return add_rows<8, In>(sum, rows, factors, shift, n);
     if (count >= 4) {
-        add_rows<4, In>(sum, rows, factors, n);
+        add_rows<4, In>(sum, rows, factors, shift, n);
         rows += 4, factors += 4, count -= 4;
     }
     if (count >= 2) {
-        add_rows<2, In>(sum, rows, factors, n);
+        add_rows<2, In>(sum, rows, factors, shift, n);
         rows += 2, factors += 2, count -= 2;
     }
-    if (count >= 1) add_rows<1, In>(sum, rows, factors, n);
+    if (count >= 1) add_rows<1, In>(sum, rows, factors, shift, n);
 }
 
 template <class In, class Sum>
 RENYI_INLINE void add_scaled_of(Sum* __restrict sum, const In* __restrict row, double factor, double scale,
-                                std::size_t n) noexcept {
+                                double shift, std::size_t n) noexcept {
     for (std::size_t j = 0; j < n; ++j)
-        sum[j] += static_cast<Sum>(factor * (scale * static_cast<double>(widen(row[j]))));
+        sum[j] += rounded(static_cast<Sum>(factor * (scale * static_cast<double>(widen(row[j])))), shift);
 }
 
 }  // namespace
@@ -170,12 +176,12 @@ namespace row_kernel {
 
 #define RENYI_ADDERS(name, In, Sum)                                                                                  \
     RENYI_MULTIVERSION void add_##name(void* sum, const void* const* rows, const double* factors, std::size_t count, \
-                                       std::size_t n) {                                                              \
-        add_of<In>(static_cast<Sum*>(sum), rows, factors, count, n);                                                 \
+                                       double shift, std::size_t n) {                                                \
+        add_of<In>(static_cast<Sum*>(sum), rows, factors, count, shift, n);                                          \
     }                                                                                                                \
-    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale,               \
+    RENYI_MULTIVERSION void add_scaled_##name(void* sum, const void* row, double factor, double scale, double shift, \
                                               std::size_t n) {                                                       \
-        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, n);                        \
+        add_scaled_of(static_cast<Sum*>(sum), static_cast<const In*>(row), factor, scale, shift, n);                 \
     }
 
 RENYI_READERS(half, Half)

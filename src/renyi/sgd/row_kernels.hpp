@@ -25,7 +25,9 @@ enum class Element { half, single, twice };  // IEEE binary16, 32, 64
 
 constexpr std::size_t size_of(Element element) noexcept { return std::size_t{2} << static_cast<int>(element); }
 
-// Every product is rounded to the precision of `sum` (of doubles first to double), then added.
+// Every product is rounded to the precision of `sum` (of doubles first to double), then added. To a sum in double
+// precision it is first rounded once more, to a multiple of g, ties to even: shift is 3/2 2^52 g, adding which brings a
+// product below 2^51 g in magnitude next to where doubles are the multiples of g. With shift 0 it is not.
 struct RowKernels {
     double (*sum_squares)(const void* row, std::size_t n);
     // The sum of ((double)x scale)^2.
@@ -34,9 +36,10 @@ struct RowKernels {
     double (*largest)(const void* row, std::size_t n);
     // sum += factors[r] rows[r], r from 0 to count - 1 < kRowsAtOnce: each element of the sum is read and written once.
     // The factors must be numbers of the sum's precision.
-    void (*add)(void* sum, const void* const* rows, const double* factors, std::size_t count, std::size_t n);
+    void (*add)(void* sum, const void* const* rows, const double* factors, std::size_t count, double shift,
+                std::size_t n);
     // sum += factor (scale row), products in double.
-    void (*add_scaled)(void* sum, const void* row, double factor, double scale, std::size_t n);
+    void (*add_scaled)(void* sum, const void* row, double factor, double scale, double shift, std::size_t n);
 };
 
 // For rows of `element` and a sum in single (`wide_sum` false) or double precision.

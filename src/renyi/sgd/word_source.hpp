@@ -47,4 +47,26 @@ private:
     std::uint32_t words_[kGroupWords];
 };
 
+// The same for a few words: in the order of the blocks, one of which takes less time than a group.
+class FewWords {
+public:
+    explicit FewWords(const ChaChaStream& stream) noexcept : stream_(stream) {}
+
+    std::uint64_t next64() noexcept {
+        if (used_ == kBlockWords) {
+            chacha20_block(stream_, block_++, words_);
+            used_ = 0;
+        }
+        const std::uint64_t word = words_[used_] | static_cast<std::uint64_t>(words_[used_ + 1]) << 32;
+        used_ += 2;
+        return word;
+    }
+
+private:
+    ChaChaStream stream_;
+    std::uint64_t block_ = 0;
+    std::size_t used_ = kBlockWords;
+    std::uint32_t words_[kBlockWords];
+};
+
 }  // namespace renyi

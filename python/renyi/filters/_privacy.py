@@ -1,0 +1,155 @@
+"""Budgets (epsilon, delta) that refuse the mechanism which would exceed them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from renyi._validation import probability_of, real_of
+from renyi.accountants import Adjacency, RDPAccountant
+from renyi.filters._exact import BasicFilter
+from renyi.filters._filter import Filter, Total
+from renyi.filters._spent import inside
+from renyi.mechanisms import Gaussian, Mechanism
+
+__all__ = ["PrivacyFilter"]
+
+BASIC, OTHERS = 1.0 / 4.0, 1.0 / 32.0
+"""Shares of delta: of basic composition, and of all orders but the Gaussian one."""
+
+DISTANCES = (0.6, 0.75, 4.0, 64.0)
+"""Of further orders from 1, over that of the Gaussian one: rare large losses need smaller orders,
+bounded losses larger ones. Below half of it log(1/delta) alone takes all of epsilon."""
+
+
+class PrivacyFilter(Filter):
+    """A budget (epsilon, delta) that refuses the mechanism which would exceed it.
+
+    The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
+    number are chosen along the way.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget; epsilon in (0, inf), delta in (0, 1).
+    order : float, optional
+        The Rényi order in (1, 1e6] by which is counted, alone. It has to be fixed before anything
+        is seen; that of a planned run, `RDPAccountant.get_epsilon_and_order`, loses nothing on it.
+        By default there are several routes: the best order for Gaussian noise, with 23/32 of
+        delta; four orders around it, with 1/32 together; exact curves added up, with 1/4.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+    failure_delta : float
+        In [0, delta): the part of delta set aside for mechanisms that may fail, `ApproxDP`. Exact
+        curves need none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    The budget of an order is the largest divergence for which the optimal conversion gives epsilon
+    at the order's share of delta (Asoodeh et al. 2020). Exact curves, by `PLDAccountant`, are added
+    up by basic composition, one for each call of `spend`: they serve where these are few, and the
+    first best of all.
+
+    Several routes hold together, for the interaction goes on while any of them would let it. Split
+    the transcripts by the last route that does: on its part, the interaction is the one that this
+    route alone would have stopped, whose delta at epsilon is at most the route's share. The
+    hockey-stick divergence is a sum over transcripts, so that the shares add up.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-5)
+    >>> while budget.fits(Gaussian(20.0)):
+    ...     budget.spend(Gaussian(20.0))
+    >>> round(budget.remaining, 4)
+    0.0248
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        order: float | None = None,
+        adjacency: Adjacency = "add_remove",
+        failure_delta: float = 0.0,
+    ) -> None:
+        epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
+        if not 0.0 < epsilon_allowed < math.inf:
+            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        whole, failing = inside(delta), probability_of(failure_delta, "failure_delta")
+        if failing >= whole:
+            raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
+        left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
+        self._basic: BasicFilter | None = None
+        if order is None:
+            shared = left * (1.0 - 2.0**-48)
+            budgets = dict(_budgets(epsilon_allowed, shared))
+            self._basic = BasicFilter(epsilon_allowed, shared * BASIC, adjacency)
+        else:
+            RDPAccountant(orders=(order,))  # raises
+            budgets = {float(order): _largest_divergence(epsilon_allowed, left, float(order))}
+        super().__init__(list(budgets), list(budgets.values()), adjacency, failing)
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The Rényi orders by which is counted."""
+        return tuple(self._orders.tolist())
+
+    def _holds(self, total: Total, mechanism: Mechanism, count: int) -> bool:
+        if super()._holds(total, mechanism, count):
+            return True
+        return self._basic is not None and self._basic.holds(mechanism, count)
+
+    def _recorded(self, mechanism: Mechanism, count: int) -> None:
+        if self._basic is not None:
+            self._basic.record(mechanism, count)
+
+    def __repr__(self) -> str:
+        orders = ", ".join(f"{order:.6g}" for order in self.orders)
+        return f"<PrivacyFilter: orders {orders}, {self.remaining:.3g} remaining>"
+
+
+def _budgets(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
+    """Yield the orders, ascending, with their largest divergences."""
+    share = 1.0 - BASIC - OTHERS
+    best = _gaussian_order(epsilon, share * delta)
+    shares = {best: share}
+    for distance in DISTANCES:
+        shares.setdefault(min(1.0 + distance * (best - 1.0), 1e6), OTHERS / len(DISTANCES))
+    for order, part in sorted(shares.items()):
+        budget = _largest_divergence(epsilon, part * delta, order)
+        if budget > 0.0:
+            yield order, budget
+
+
+def _gaussian_order(epsilon: float, delta: float) -> float:
+    """Return the order at which Gaussian noise gets most out of a budget.
+
+    A zero-concentrated budget rho gives epsilon = rho + 2 sqrt(rho log(1/delta)), by the order
+    1 + sqrt(log(1/delta)/rho): near the best of the optimal conversion.
+    """
+    depth = -math.log(delta)
+    root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
+    excess = math.sqrt(depth) / root
+    orders = [min(1.0 + excess * math.exp2(0.125 * i), 1e6) for i in range(-12, 13)]
+    return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)
+
+
+def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
+    """Return the largest Rényi divergence of an order that gives (epsilon, delta), rounded down."""
+
+    def holds(divergence: float) -> bool:
+        noise = math.sqrt(0.5 * order / divergence)
+        spent = RDPAccountant(orders=(order,)).compose(Gaussian(noise))
+        return spent.get_epsilon(delta) <= epsilon
+
+    low, high = 0.0, 2.0 * epsilon + 1.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle > 0.0 and holds(middle) else (low, middle)
+    return low * (1.0 - 2.0**-40)

@@ -1,0 +1,88 @@
+"""Skellam and staircase noise: what accountants say against laws in multi-precision."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from mpmath import mp
+
+from renyi import PLDAccountant, PoissonSampled, RDPAccountant, Skellam, Staircase, reference
+from renyi.mechanisms import Mechanism
+
+ORDERS = [1.25, 2.0, 17.5]
+
+
+def excess(masses, epsilon):
+    """Delta of pairs of masses."""
+    return mp.fsum(max(p - mp.exp(epsilon) * q, mp.zero) for p, q in masses)
+
+
+@pytest.mark.parametrize(("variance", "shift"), [(0.5, 1), (10.0, 1), (10.0, 3), (100.0, 4)])
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
+def test_skellam(variance, shift, adjacency):
+    moved = shift * (2 if adjacency == "replace_one" else 1)
+    found = RDPAccountant(adjacency=adjacency).compose(Skellam(variance, shift)).get_rdp(ORDERS)
+    for alpha, rdp in zip(ORDERS, found, strict=True):
+        assert reference.rdp_skellam(variance, alpha, moved, 12) <= rdp
+    assert found[1] <= 1.5 * reference.rdp_skellam(variance, 2, moved, 12) or variance < 50.0
+    size = int(30 * math.sqrt(variance) + 60)
+    laws = [mp.besseli(k, variance) * mp.exp(-variance) for k in range(size + moved + 1)]
+    masses = [(laws[abs(x - moved)], laws[abs(x)]) for x in range(-size, size + moved + 1)]
+    accountant = PLDAccountant(adjacency=adjacency).compose(Skellam(variance, shift))
+    for epsilon in 0.0, 0.1, 1.0, 3.0:
+        low, high = accountant.get_delta_bounds(epsilon)
+        truth = excess(masses, epsilon)
+        assert low * (1 - 1e-13) <= truth <= high
+        assert high - low <= 1e-4 * high
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.7, 4.0, 40.0])
+@pytest.mark.parametrize("gamma", [0.0, 0.125, 0.5, 0.8125, 1.0])
+def test_staircase(epsilon, gamma):
+    mechanism = Staircase(epsilon, gamma)
+    found = RDPAccountant().compose(mechanism).get_rdp(ORDERS)
+    for alpha, rdp in zip(ORDERS, found, strict=True):
+        truth = reference.rdp_staircase(epsilon, gamma, alpha, 20)
+        assert truth <= rdp <= truth * (1 + mp.mpf("1e-9"))
+    # The three losses, the larger with the mass that its moment of order 2 tells.
+    e = mp.mpf(epsilon)
+    with mp.workdps(40):
+        second = mp.expm1(reference.rdp_staircase(epsilon, gamma, 2, 30))
+        larger = second / (mp.exp(e) + mp.exp(-2 * e) - 1 - mp.exp(-e))
+    accountant = PLDAccountant().compose(mechanism)
+    for at in 0.0, 0.5 * epsilon, 0.999 * epsilon:
+        low, high = accountant.get_delta_bounds(at)
+        truth = -larger * mp.expm1(mp.mpf(at) - e)
+        assert low * (1 - 1e-12) <= truth <= high * (1 + 1e-15)
+        assert high <= truth * (1 + mp.mpf("1e-3"))
+    assert accountant.get_delta(epsilon * (1 + 1e-9)) <= 1e-12
+
+
+@pytest.mark.parametrize("mechanism", [Skellam(20.0, 2), Staircase(1.0, 0.375)], ids=repr)
+def test_what_else_is_done_with_them(mechanism):
+    assert Mechanism.from_json(mechanism.to_json()) == mechanism
+    sample = PoissonSampled(mechanism, 0.1)
+    for accountant in RDPAccountant(), PLDAccountant():
+        alone = type(accountant)().compose(mechanism, 10).get_epsilon(1e-6)
+        sampled = type(accountant)().compose(sample, 10).get_epsilon(1e-6)
+        assert 0.0 < sampled < alone < math.inf
+    both = [kind().compose(sample, 10).get_epsilon(1e-6) for kind in (PLDAccountant, RDPAccountant)]
+    assert both[0] <= both[1]
+
+
+def test_the_best_step_has_the_least_mean_noise():
+    """Geng and Viswanath's gamma against its neighbours, by the mean of |x| from the density."""
+
+    def mean(epsilon, gamma):
+        b = mp.exp(-mp.mpf(epsilon))
+        first = (1 - b) / (2 * (gamma + b * (1 - gamma)))
+        return 2 * first * mp.nsum(
+            lambda k: b**k * (gamma * (k + gamma / 2) + b * (1 - gamma) * (k + (1 + gamma) / 2)),
+            [0, mp.inf],
+        )  # fmt: skip
+
+    for epsilon in 0.5, 1.0, 5.0:
+        best = 1 / (1 + mp.exp(mp.mpf(epsilon) / 2))
+        assert mean(epsilon, best) < min(mean(epsilon, best * f) for f in (0.98, 1.02))
+        assert mean(epsilon, best) < 1 / mp.mpf(epsilon)  # of Laplace noise
