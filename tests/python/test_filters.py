@@ -32,7 +32,7 @@ class TestFilter:
     def test_what_was_spent_stays_within_the_guarantee(self, order):
         budget = PrivacyFilter(2.0, 1e-6, order)
         choices = np.random.default_rng(5)
-        spent = RDPAccountant(None if order is None else (order,))
+        spent = RDPAccountant(orders=None if order is None else (order,))
         for _ in range(2000):
             mechanism = Gaussian(float(choices.uniform(8.0, 200.0)))
             count = int(choices.integers(1, 4))
