@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnsupportedMechanismError,
     )
     from renyi.calibration import (
+        calibrate,
         calibrate_noise_multiplier,
         calibrate_sample_rate,
         calibrate_steps,
@@ -91,6 +92,7 @@ _HOME = {
     "PLDAccountant": "renyi.accountants",
     "RDPAccountant": "renyi.accountants",
     "UnsupportedMechanismError": "renyi.accountants",
+    "calibrate": "renyi.calibration",
     "calibrate_noise_multiplier": "renyi.calibration",
     "calibrate_sample_rate": "renyi.calibration",
     "calibrate_steps": "renyi.calibration",
@@ -161,6 +163,7 @@ __all__ = [
     "__version__",
     "audit",
     "build_info",
+    "calibrate",
     "calibrate_noise_multiplier",
     "calibrate_sample_rate",
     "calibrate_steps",

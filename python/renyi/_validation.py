@@ -83,16 +83,16 @@ def count_of(value: Any, name: str = "count") -> int:
     return integer_of(value, name, 0)
 
 
-def uses_of(value: Any, name: str = "count", least: int = 0) -> int:
+def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST_COUNT) -> int:
     """Return a number of uses that can be accounted for."""
-    allowed = f"an integer in [{least}, 10^9]"
+    allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
     if not isinstance(value, bool):
         try:
             number = operator.index(value)
         except TypeError:
             pass
         else:
-            if least <= number <= LARGEST_COUNT:
+            if least <= number <= most:
                 return number
             raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
     raise TypeError(f"{name} must be {allowed}, got {value!r}")

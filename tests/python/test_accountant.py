@@ -210,13 +210,13 @@ def test_numpy_integers_and_zero_dimensional_arrays_are_fine():
 @pytest.mark.parametrize("bad", [[], [1.0], [0.5, 2.0], [math.nan], [2.0, 1e7], [math.inf]])
 def test_orders_outside_their_range(bad):
     with pytest.raises(ValueError, match="orders must be a non-empty list"):
-        RDPAccountant(bad)
+        RDPAccountant(orders=bad)
 
 
 @pytest.mark.parametrize("bad", [3, "23", [None]])
 def test_orders_of_a_wrong_type(bad):
     with pytest.raises(TypeError, match="orders must be a non-empty list"):
-        RDPAccountant(bad)
+        RDPAccountant(orders=bad)
 
 
 def test_unknown_conversion():

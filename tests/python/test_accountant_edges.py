@@ -15,7 +15,7 @@ REVEALING = Gaussian(0.0)
     "beside", [PoissonSampled(Gaussian(0.1), 1e-3), Laplace(1.0), Gaussian(2.0), REVEALING]
 )
 def test_an_unbounded_loss_beside_anything(adjacency, beside):
-    accountant = PLDAccountant(adjacency).compose(beside, 10).compose(REVEALING)
+    accountant = PLDAccountant(adjacency=adjacency).compose(beside, 10).compose(REVEALING)
     for epsilon in (0.0, 1.0, 800.0, math.inf):
         assert accountant.get_delta(epsilon) == 1.0
         low, high = accountant.get_delta_bounds(epsilon)

@@ -43,13 +43,13 @@ def assert_just_below(found, exact, rtol, least=1e-12):
 def asked(monkeypatch):
     """Count the epsilons that curves are asked at."""
     numbers = []
-    plain = DirectionCurve.deltas
+    plain = DirectionCurve.delta_brackets
 
     def counted(self, epsilons, *args):
         numbers.append(epsilons.size)
         return plain(self, epsilons, *args)
 
-    monkeypatch.setattr(DirectionCurve, "deltas", counted)
+    monkeypatch.setattr(DirectionCurve, "delta_brackets", counted)
     return numbers
 
 

@@ -57,7 +57,7 @@ def by_rdp(adjacency):
 @settings(max_examples=150, deadline=None)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
-    accountant = blank(adjacency)
+    accountant = blank(adjacency=adjacency)
     if accountant.supports(mechanism):
         assert accountant.compose(mechanism).mechanisms == ((mechanism, 1),)
     else:
@@ -155,14 +155,14 @@ def test_a_sample_owns_what_happens_to_it(accountant):
 def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency, distance):
     moved = 2.0 * distance if adjacency == "replace_one" else distance
     exact = float(special.gaussian_epsilon(moved / 1.3, 1e-5))
-    pld, rdp = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+    pld, rdp = PLDAccountant(adjacency=adjacency), RDPAccountant(adjacency=adjacency)
     assert pld.compose(Gaussian(1.3)).get_epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
     order = np.array([7.0])
     assert rdp.compose(Gaussian(1.3)).get_rdp(order)[0] == pytest.approx(
         3.5 * (moved / 1.3) ** 2, rel=1e-12
     )
     assert exact < rdp.get_epsilon(1e-5) < 1.15 * exact
-    laplace = PLDAccountant(adjacency).compose(Laplace(0.5))
+    laplace = PLDAccountant(adjacency=adjacency).compose(Laplace(0.5))
     assert laplace.get_delta(1.0) == pytest.approx(-math.expm1(0.5 * (1.0 - 2.0 * moved)), rel=1e-4)
     pure = RDPAccountant(adjacency=adjacency).compose(Laplace(0.5))
     assert pure.get_epsilon(0.0) == pytest.approx(2.0 * moved, rel=1e-12)
@@ -184,7 +184,7 @@ def test_sampling_schemes_hold_for_their_adjacency_only(mechanism, adjacencies):
     taken = {
         adjacency
         for adjacency in ADJACENCIES
-        for accountant in (by_rdp(adjacency), PLDAccountant(adjacency))
+        for accountant in (by_rdp(adjacency), PLDAccountant(adjacency=adjacency))
         if accountant.supports(mechanism)
     }
     assert taken == set(adjacencies)
@@ -219,7 +219,7 @@ def test_the_worse_direction_counts(mechanism):
 
 
 def test_shuffled_batches_get_no_amplification():
-    for accountant in by_rdp("zero_out"), PLDAccountant("zero_out"):
+    for accountant in by_rdp("zero_out"), PLDAccountant(adjacency="zero_out"):
         alone = copy.copy(accountant).compose(Gaussian(1.0)).get_epsilon(1e-5)
         assert accountant.compose(ShuffledBatches(Gaussian(1.0), 100)).get_epsilon(1e-5) == alone
 
@@ -227,7 +227,7 @@ def test_shuffled_batches_get_no_amplification():
 def test_a_tree_costs_its_depth():
     tree = by_rdp("zero_out").compose(TreeAggregation(2.0, 1000)).get_rdp([3.0])
     assert tree[0] == pytest.approx(1.5 * 10 / 4.0, rel=1e-12)
-    pld = PLDAccountant("zero_out").compose(TreeAggregation(2.0, 1000)).get_epsilon(1e-6)
+    pld = PLDAccountant(adjacency="zero_out").compose(TreeAggregation(2.0, 1000)).get_epsilon(1e-6)
     exact = float(special.gaussian_epsilon(math.sqrt(10.0) / 2.0, 1e-6))
     assert exact <= pld <= exact * (1 + 1e-12)
 
@@ -286,10 +286,10 @@ def test_bad_arguments_leave_nothing_behind():
         assert accountant.mechanisms == ()
         assert accountant.get_epsilon(1e-9) == 0.0
     with pytest.raises(ValueError, match=r"adjacency must be one of 'add_remove'.*'swap'"):
-        PLDAccountant("swap")
+        PLDAccountant(adjacency="swap")
 
 
-@pytest.mark.parametrize("accountant", [RDPAccountant(), PLDAccountant("zero_out")])
+@pytest.mark.parametrize("accountant", [RDPAccountant(), PLDAccountant(adjacency="zero_out")])
 def test_accountants_pickle_with_everything_composed(accountant):
     accountant.compose(Laplace(2.0) * 3 + PoissonSampled(Gaussian(1.0), 0.1))
     for other in copy.deepcopy(accountant), pickle.loads(pickle.dumps(accountant)):
@@ -316,7 +316,7 @@ BOTH = [
 @pytest.mark.parametrize("mechanism", BOTH, ids=repr)
 def test_renyi_bounds_are_never_below_the_exact_curve(mechanism, adjacency):
     """Two readings of what is released: Rényi curves, and lattices of losses."""
-    exact, upper = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+    exact, upper = PLDAccountant(adjacency=adjacency), RDPAccountant(adjacency=adjacency)
     assert exact.supports(mechanism) == upper.supports(mechanism) or adjacency == "replace_one"
     if not (exact.supports(mechanism) and upper.supports(mechanism)):
         return

@@ -59,7 +59,7 @@ TOGETHER = [
 def check(mechanism, adjacency="add_remove"):
     for conversion in ("optimal", "balle", "mironov"):
         for orders in (None, [2.0, 8.0]):
-            accountant = RDPAccountant(orders, conversion, adjacency)
+            accountant = RDPAccountant(orders=orders, conversion=conversion, adjacency=adjacency)
             assert accountant.supports(mechanism)
             accountant.compose(Gaussian(1.0)).compose(mechanism, 2).compose(PureDP(1.0))
             assert accountant.mechanisms[1] == (mechanism, 2)

@@ -47,7 +47,8 @@ def test_the_table_of_routes(row):
         assert third.c2 == pytest.approx(float(re.findall(r"\(([\d.]+)\)", row)[0]), abs=0.06)
     for conversion, cell in zip(("mironov", "balle"), cells[3:], strict=True):
         step = PoissonSampled(Gaussian(sigma), rate)
-        listed = RDPAccountant(ORDERS, conversion).compose(step, steps).get_delta(epsilon)
+        listed = RDPAccountant(orders=ORDERS, conversion=conversion).compose(step, steps)
+        listed = listed.get_delta(epsilon)
         assert listed == pytest.approx(cell, rel=0.03)
         best = RDPAccountant(conversion=conversion).compose(step, steps).get_delta(epsilon)
         assert best <= listed <= third.delta
@@ -134,7 +135,7 @@ def test_routes_at_their_edges():
 def fixed_size_account(sigma, size, population, steps):
     """Of noise sigma times the sensitivity of replacing a record, twice that of removing one."""
     step = FixedSizeSampled(Gaussian(2.0 * sigma), size, population)
-    return PLDAccountant("replace_one").compose(step, steps)
+    return PLDAccountant(adjacency="replace_one").compose(step, steps)
 
 
 def test_the_first_route_holds_for_fixed_size_samples():

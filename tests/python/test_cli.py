@@ -46,7 +46,7 @@ def accountant(sigma, q, steps, **options):
 
 
 def exact_accountant(sigma, q, steps, adjacency="add_remove"):
-    return PLDAccountant(adjacency).compose(PoissonSampled(Gaussian(sigma), q), steps)
+    return PLDAccountant(adjacency=adjacency).compose(PoissonSampled(Gaussian(sigma), q), steps)
 
 
 def first_number(text):

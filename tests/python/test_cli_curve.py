@@ -207,7 +207,7 @@ def test_sampled_steps_of_replaced_records(capsys):
     arguments += ["--adjacency", "replace_one"]
     first, last = rows_of(capsys, "curve", *arguments, "--epsilon", "0,1")
     assert 0.0 < last["delta"] < first["delta"] < 1.0
-    account = PLDAccountant("replace_one").compose(PoissonSampled(Gaussian(2.0), 0.2), 2)
+    account = PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(2.0), 0.2), 2)
     lower, upper = account.get_delta_bounds(1.0)
     assert lower <= last["delta"] <= upper * 1.0002
 

@@ -92,7 +92,7 @@ def test_effective_noise_of_composed_gaussians():
 @pytest.mark.parametrize("orders", [None, [2.0]])
 def test_no_events(orders):
     """PrivacyAccountantTest.test_no_events."""
-    acc = RDPAccountant(orders)
+    acc = RDPAccountant(orders=orders)
     assert [acc.get_epsilon(delta) for delta in (1e-12, 0, 1)] == [0, 0, 0]
     assert [acc.get_delta(epsilon) for epsilon in (1e-12, 0, math.inf)] == [0, 0, 0]
 

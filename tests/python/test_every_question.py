@@ -12,7 +12,7 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
 
 
 def composed(*steps, adjacency="add_remove"):
-    ledger = PLDAccountant(adjacency)
+    ledger = PLDAccountant(adjacency=adjacency)
     for q, sigma, count in steps:
         ledger.compose(PoissonSampled(Gaussian(sigma), q), count)
     return ledger

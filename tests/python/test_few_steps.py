@@ -34,7 +34,7 @@ NORMAL = pytest.mark.parametrize("point", [p for p in POINTS if 1e-300 < p.hi < 
 def accountant(point):
     """The composition, and which direction of it is meant."""
     replaced = point.direction == "replace"
-    ledger = PLDAccountant("replace_one" if replaced else "add_remove")
+    ledger = PLDAccountant(adjacency="replace_one" if replaced else "add_remove")
     for q, sigma, count in point.steps:
         gaussian = Gaussian(sigma)
         ledger.compose(gaussian if q == 1 else PoissonSampled(gaussian, q), count)

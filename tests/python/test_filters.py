@@ -32,7 +32,7 @@ class TestFilter:
     def test_what_was_spent_stays_within_the_guarantee(self, order):
         budget = PrivacyFilter(2.0, 1e-6, order)
         choices = np.random.default_rng(5)
-        spent = RDPAccountant(None if order is None else (order,))
+        spent = RDPAccountant(orders=None if order is None else (order,))
         for _ in range(2000):
             mechanism = Gaussian(float(choices.uniform(8.0, 200.0)))
             count = int(choices.integers(1, 4))
@@ -169,7 +169,7 @@ class TestFilter:
             thread.start()
         for thread in threads:
             thread.join()
-        total = RDPAccountant((20.0,)).compose(STEP, sum(taken))
+        total = RDPAccountant(orders=(20.0,)).compose(STEP, sum(taken))
         assert total.get_epsilon(1e-5) <= 1.0
         assert not budget.fits(STEP, 7) or sum(taken) == 8 * 300 * 7
 
@@ -249,7 +249,8 @@ class TestOdometer:
         assert exact < odometer.get_epsilon() < 1.6 * exact
         one = PrivacyOdometer(1e-6, orders=[12.0])
         one.spend(STEP, 1000)
-        fixed = RDPAccountant([12.0], conversion="mironov").compose(STEP, 1000).get_epsilon(1e-6)
+        fixed = RDPAccountant(orders=[12.0], conversion="mironov").compose(STEP, 1000)
+        fixed = fixed.get_epsilon(1e-6)
         assert one.get_epsilon() == pytest.approx(fixed, rel=1e-12)
 
     @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
@@ -277,8 +278,8 @@ class TestOdometer:
                 one = PrivacyOdometer(1e-6 / len(orders), [order])
                 one.spend(mechanism)
                 alone.append(one.get_epsilon())
-            best = RDPAccountant(orders, "mironov").compose(mechanism).get_epsilon(1e-6)
-            assert best < together.get_epsilon() <= min(alone) * (1.0 + 1e-12)
+            best = RDPAccountant(orders=orders, conversion="mironov").compose(mechanism)
+            assert best.get_epsilon(1e-6) < together.get_epsilon() <= min(alone) * (1.0 + 1e-12)
 
     def test_the_loss_stays_below_at_all_times(self):
         """Gaussian losses of adaptively chosen noise, simulated: the bound fails rarely enough."""

@@ -139,7 +139,7 @@ def test_what_is_refused():
     for adjacency in ("add_remove", "replace_one"):
         for mechanism in (base, base + Gaussian(1.0), PoissonSampled(base, 0.1)):
             with pytest.raises(UnsupportedMechanismError, match="RDPAccountant takes it"):
-                PLDAccountant(adjacency).compose(mechanism)
+                PLDAccountant(adjacency=adjacency).compose(mechanism)
     with pytest.raises(ValueError, match=r"noise_multiplier must be a number in \(0, inf\], got 0"):
         MultivariateDiscreteGaussian(0.0)
 

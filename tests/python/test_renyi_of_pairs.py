@@ -99,7 +99,8 @@ def test_draws_with_replacement() -> None:
     accountant = RDPAccountant(adjacency="replace_one").compose(
         FixedSizeSampled(Gaussian(3.0), 2, 10, True), 5
     )
-    exact = PLDAccountant("replace_one").compose(FixedSizeSampled(Gaussian(3.0), 2, 10, True), 5)
+    sampled = FixedSizeSampled(Gaussian(3.0), 2, 10, True)
+    exact = PLDAccountant(adjacency="replace_one").compose(sampled, 5)
     assert exact.get_epsilon_bounds(1e-5)[0] <= accountant.get_epsilon(1e-5)
 
 
@@ -144,7 +145,7 @@ def test_epsilon_is_never_below_the_exact_curve(seed: int) -> None:
     source = np.random.default_rng(seed)
     mechanism, count = random_mechanism(source), int(source.integers(1, 6))
     for adjacency in ("add_remove", "replace_one"):
-        exact, bound = PLDAccountant(adjacency), RDPAccountant(adjacency=adjacency)
+        exact, bound = PLDAccountant(adjacency=adjacency), RDPAccountant(adjacency=adjacency)
         if not exact.supports(mechanism):
             continue
         assert bound.supports(mechanism)
@@ -186,13 +187,13 @@ def test_what_has_no_form() -> None:
 
 def test_what_is_said_to_be_supported_is_answered() -> None:
     twice = FixedSizeSampled(PrivacyLoss(pld.Laplace(2.0)) * 2, 3, 10)
-    exact, bound = PLDAccountant("replace_one"), RDPAccountant(adjacency="replace_one")
+    exact, bound = PLDAccountant(adjacency="replace_one"), RDPAccountant(adjacency="replace_one")
     for accountant in (exact, bound):
         assert accountant.supports(twice)
         accountant.compose(twice, 2)
     assert exact.get_epsilon_bounds(1e-3)[0] <= bound.get_epsilon(1e-3) < 2.0
     one_way = FixedSizeSampled(PrivacyLoss(pld.Gumbel(2.0)) * 2, 3, 10)
-    assert not PLDAccountant("replace_one").supports(one_way)
+    assert not PLDAccountant(adjacency="replace_one").supports(one_way)
 
 
 def test_vectors_of_integers_where_a_record_is_replaced() -> None:

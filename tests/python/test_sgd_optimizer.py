@@ -324,7 +324,7 @@ def test_an_overrun_plan_goes_on_while_the_budget_lasts():
 
 def test_an_epoch_that_was_recorded_may_be_finished():
     planned = plan(batch_size=300, **SHUFFLED)
-    once = PLDAccountant("zero_out").compose(planned.step_mechanism).get_epsilon(DELTA)
+    once = PLDAccountant(adjacency="zero_out").compose(planned.step_mechanism).get_epsilon(DELTA)
     optimizer, _ = made(planned, budget=(once * (1 + 1e-9), DELTA))
     with pytest.raises(BudgetExceededError):
         run(optimizer, 9)
@@ -681,7 +681,7 @@ def test_bad_parameters(weights, error, message):
         ({"planned": 3}, TypeError, "plan must be a TrainingPlan, got 3"),
         ({"rule": 0.1}, TypeError, "rule must be an UpdateRule"),
         ({"accountant": "pld"}, TypeError, "accountant must be a PLDAccountant or"),
-        ({"accountant": PLDAccountant("zero_out")}, ValueError, "adjacency of the plan"),
+        ({"accountant": PLDAccountant(adjacency="zero_out")}, ValueError, "adjacency of the plan"),
         ({"budget": 1.0}, TypeError, "budget must be a pair"),
         ({"budget": (0.0, DELTA)}, ValueError, "budget epsilon must be a number in"),
         ({"budget": (1.0, 2.0)}, ValueError, "budget delta must be a number in"),

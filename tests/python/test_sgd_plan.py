@@ -156,7 +156,7 @@ def test_shuffled_is_never_taken_for_poisson():
     with pytest.raises(ValueError, match="adjacency must be 'replace_one' or 'zero_out' with"):
         plan(sampling="shuffled")
     with pytest.raises(UnsupportedMechanismError):
-        PLDAccountant("add_remove").compose(shuffled.mechanism)
+        PLDAccountant(adjacency="add_remove").compose(shuffled.mechanism)
     poisson = plan(adjacency="zero_out")
     assert shuffled.get_epsilon(1e-5) > 2 * poisson.get_epsilon(1e-5)
     assert shuffled.get_epsilon(1e-5) == PLDAccountant().compose(Gaussian(1.1), 3).get_epsilon(1e-5)

@@ -29,7 +29,7 @@ def test_skellam(variance, shift, adjacency):
     size = int(30 * math.sqrt(variance) + 60)
     laws = [mp.besseli(k, variance) * mp.exp(-variance) for k in range(size + moved + 1)]
     masses = [(laws[abs(x - moved)], laws[abs(x)]) for x in range(-size, size + moved + 1)]
-    accountant = PLDAccountant(adjacency).compose(Skellam(variance, shift))
+    accountant = PLDAccountant(adjacency=adjacency).compose(Skellam(variance, shift))
     for epsilon in 0.0, 0.1, 1.0, 3.0:
         low, high = accountant.get_delta_bounds(epsilon)
         truth = excess(masses, epsilon)

@@ -14,7 +14,7 @@ Examples
 """
 
 from renyi.accountants._base import Accountant, Adjacency
-from renyi.accountants._risk import DirectionName
+from renyi.accountants._brackets import DirectionName
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.accountants.pld import PLDAccountant
 from renyi.accountants.rdp import Conversion, RDPAccountant

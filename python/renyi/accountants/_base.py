@@ -1,161 +1,244 @@
-"""What all accountants share: the adjacency, the ledger, composition."""
+"""The protocol of accountants: questions that all of them answer, in the same words."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import Any, Generic, Self, TypeVar
+import math
+from abc import abstractmethod
+from typing import overload
 
-from renyi._adjacency import ADJACENCIES, Adjacency
-from renyi._locks import lock_freed_by_fork
-from renyi._validation import LARGEST_COUNT, one_of, uses_of
-from renyi.accountants._support import UnsupportedMechanismError
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import Adjacency
+from renyi._validation import numbers_of, uses_of
+from renyi.accountants._bounds import Bounds, rtol_of
+from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
+from renyi.accountants._group import GroupCurve, group_size_of
+from renyi.accountants._ledger import Part, adjacency_of
+from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Accountant", "Adjacency", "adjacency_of"]
 
-Part = TypeVar("Part")
 
+class Accountant(Bounds[Part], Risks[Part]):
+    """Composes mechanisms and answers for the composition; what all accountants have in common.
 
-class Accountant(ABC, Generic[Part]):
-    """An accountant: mechanisms go in, are taken apart into what is added up, and are kept.
-
-    A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
-    is recorded unless all of a mechanism can be.
+    `get_epsilon` and `get_delta` return the upper ends of what `get_epsilon_bounds` and
+    `get_delta_bounds` return. Arrays share the work.
     """
 
-    def __init__(self, adjacency: Adjacency) -> None:
-        self._adjacency: Adjacency = adjacency_of(adjacency)
-        self._lock = lock_freed_by_fork()
-        self._ledger: dict[Mechanism, int] = {}
-        self._uses: dict[Hashable, int] = {}  # of equal parts
+    @abstractmethod
+    def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
+        """Return the curve for one record, of one direction or the worse of both."""
 
-    @property
-    def adjacency(self) -> Adjacency:
-        """The neighbouring relation."""
-        return self._adjacency
+    @abstractmethod
+    def _check_direction(self, direction: DirectionName | None) -> None:
+        """Raise `ValueError` where the accountant does not tell this direction from the other."""
 
-    @property
-    def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The mechanisms composed so far with their counts, equal ones merged."""
-        return tuple(self._ledger.items())
-
-    def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
-        """Record ``count`` uses of a mechanism and return the accountant.
+    @overload
+    def get_epsilon(
+        self,
+        delta: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float: ...
+    @overload
+    def get_epsilon(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array: ...
+    def get_epsilon(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array:
+        """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
 
         Parameters
         ----------
-        mechanism : Mechanism
-            What was released. It may depend on what was released before.
-        count : int
-            How often, in [0, 10^9], also together with what is recorded of the same steps.
+        delta : float or array_like of float
+            In [0, 1].
+        direction : {"remove", "add"}, optional
+            Of the neighbouring pair; by default the worse of both. Only where an accountant tells
+            them apart: `PLDAccountant`, unless records are replaced.
+        rtol : float
+            In [1e-8, 0.1]: how far above the exact value the answer may be where lattices give it,
+            as a relative width of delta. Further where they reach their cap.
+        group_size : int
+            In [1, 1000]: what holds for data sets that differ in so many records; with a direction,
+            where all of them are removed, or added.
+
+        Returns
+        -------
+        float or ndarray of float64
+            At least 0, of the shape of ``delta``; infinity where no epsilon is known to do.
 
         Raises
         ------
-        UnsupportedMechanismError
-            If this accountant cannot account for the mechanism under its adjacency; the message
-            says why. Nothing is recorded then, nor after the errors below.
         TypeError, ValueError
-            If ``mechanism`` is not a mechanism or ``count`` not an integer in that range.
+            For arguments outside these ranges; `UnsupportedMechanismError` where what is known of
+            a mechanism does not carry over to groups.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
+        >>> exact = PLDAccountant().compose(Gaussian(1.0))
+        >>> exact.get_epsilon([1e-5, 1e-6]).round(4)
+        array([4.3772, 4.8866])
+        >>> round(RDPAccountant().compose(Gaussian(1.0)).get_epsilon(1e-5), 4)
+        4.7284
+        >>> round(exact.get_epsilon(1e-5, group_size=3), 4)
+        16.6755
+        """
+        return self.get_epsilon_bounds(
+            delta, direction=direction, rtol=rtol, group_size=group_size
+        )[1]
+
+    @overload
+    def get_delta(
+        self,
+        epsilon: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float: ...
+    @overload
+    def get_delta(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array: ...
+    def get_delta(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array:
+        """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
+
+        Parameters
+        ----------
+        epsilon : float or array_like of float
+            In [0, inf].
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        float or ndarray of float64
+            In [0, 1], of the shape of ``epsilon``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
 
         Examples
         --------
         >>> from renyi import Gaussian, PLDAccountant
-        >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
-        ((Gaussian(noise_multiplier=2.0), 3),)
+        >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
+        array([0.382925, 0.126937])
         """
-        number = uses_of(count)
-        parts = self._parts_of(_mechanism(mechanism))
-        if number == 0:
-            return self
-        with self._lock:
-            self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
-            for part, times in parts:
-                self._record(part, times * number)
-            known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
-            before = self._ledger.setdefault(mechanism, number)
-            if len(self._ledger) == known:
-                self._ledger[mechanism] = before + number
-        return self
+        return self.get_delta_bounds(
+            epsilon, direction=direction, rtol=rtol, group_size=group_size
+        )[1]
 
-    def supports(self, mechanism: Mechanism) -> bool:
-        """Return whether `compose` takes a mechanism; if not, its error says why.
+    def get_epsilon_after(
+        self,
+        delta: float,
+        mechanism: Mechanism,
+        counts: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> Array:
+        """Return epsilon after each number of further uses of a mechanism, recording nothing.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1].
+        mechanism : Mechanism
+            What a run would go on with.
+        counts : array_like of int
+            Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a thousand
+            checkpoints cost `PLDAccountant` little more than a dozen.
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        ndarray of float64
+            Of the shape of ``counts``.
 
         Raises
         ------
-        TypeError
-            If ``mechanism`` is not a mechanism.
+        TypeError, ValueError
+            For arguments outside these ranges.
 
         Examples
         --------
-        >>> from renyi import PLDAccountant, RDPAccountant, ZCDP
-        >>> RDPAccountant().supports(ZCDP(0.1)), PLDAccountant().supports(ZCDP(0.1))
-        (True, False)
+        >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
+        >>> step = PoissonSampled(Gaussian(1.0), 0.01)
+        >>> PLDAccountant().get_epsilon_after(1e-5, step, [0, 1000, 10_000]).round(4)
+        array([0.    , 1.8282, 6.1877])
         """
-        try:
-            self._parts_of(_mechanism(mechanism))
-        except UnsupportedMechanismError:
-            return False
-        return True
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, "a number in [0, 1]")
+        if shape:
+            raise TypeError(f"delta must be a number in [0, 1], got {delta!r}")
+        given = np.asarray(counts)
+        times = [uses_of(count, "counts") for count in given.reshape(-1)]
+        self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
+        self._check_direction(direction)
+        rtol, size = rtol_of(rtol), group_size_of(group_size)
+        result = np.full(len(times), math.nan)
+        if size == 1:
+            result = self._epsilons_after(float(flat[0]), mechanism, times, direction)
+        for i in np.flatnonzero(np.isnan(result)):
+            later = self._copy().compose(mechanism, times[i])
+            result[i] = later.get_epsilon(
+                float(flat[0]), direction=direction, rtol=rtol, group_size=size
+            )
+        return np.asarray(result.reshape(given.shape))
 
-    @abstractmethod
-    def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
-        """Take a mechanism apart, or raise `UnsupportedMechanismError`; changes nothing."""
+    def _epsilons_after(
+        self,
+        delta: float,
+        mechanism: Mechanism,
+        times: list[int],
+        direction: DirectionName | None,
+    ) -> Array:
+        """Return epsilon after each number of uses; NaN where there is no shorter way to it."""
+        return np.full(len(times), math.nan)
 
-    @abstractmethod
-    def _record(self, part: Part, count: int) -> None:
-        """Add ``count`` uses of a part; cannot fail."""
+    def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        self._check_direction(direction)
+        if size == 1:
+            return self._curve_of(direction, rtol)
+        known = self._of_groups(size)
+        if known is not None:
+            return known._curve_of(direction, rtol)
+        return self._group_curve(direction, rtol, size)
 
-    def _kind(self, part: Part) -> Hashable:
-        """Return what equal parts have in common."""
-        return part
-
-    def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
-        """Return how often each of these parts is used after ``number`` more uses of all."""
-        uses: dict[Hashable, int] = {}
-        for part, times in parts:
-            kind = self._kind(part)
-            uses[kind] = uses.get(kind, self._uses.get(kind, 0)) + times * number
-            if uses[kind] > LARGEST_COUNT:
-                raise ValueError(
-                    "count must be an integer in [0, 10^9], with all that is composed of the same "
-                    f"steps, got {number} where that makes {uses[kind]}"
-                )
-        return uses
-
-    def _settings(self) -> tuple[Any, ...]:
-        """Return the arguments of a new accountant of the same kind."""
-        return (self._adjacency,)
-
-    def _copy(self) -> Self:
-        return _rebuilt(type(self), self._settings(), self.mechanisms)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self._settings(), self.mechanisms)
-
-    def __repr__(self) -> str:
-        parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)
-        return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
-
-
-AnyAccountant = TypeVar("AnyAccountant", bound=Accountant[Any])
-
-
-def _rebuilt(
-    kind: type[AnyAccountant], settings: tuple[Any, ...], ledger: tuple[tuple[Mechanism, int], ...]
-) -> AnyAccountant:
-    accountant = kind(*settings)
-    for mechanism, count in ledger:
-        accountant.compose(mechanism, count)
-    return accountant
-
-
-def adjacency_of(value: Any) -> Adjacency:
-    """Return a known neighbouring relation."""
-    return one_of(value, "adjacency", ADJACENCIES)
-
-
-def _mechanism(value: Any) -> Mechanism:
-    if not isinstance(value, Mechanism):
-        raise TypeError(f"mechanism must be a renyi mechanism, got {value!r}")
-    return value
+    def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        """Return a curve for groups from those for one record."""
+        own = self._curve_of(direction, rtol)
+        other = own if direction is None else self._curve_of(opposite(direction), rtol)
+        return GroupCurve(own, other, size)

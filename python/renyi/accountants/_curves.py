@@ -8,16 +8,18 @@ certify brackets, and every answer is an end of one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
 from typing import Literal
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._curve import SampledGaussianCurve
 from renyi._pair import LossComposition
-from renyi.accountants._base import Adjacency
-from renyi.accountants._direction import LOSSES_RTOL, Array, DirectionCurve
+from renyi.accountants._brackets import Array, Curve
+from renyi.accountants._direction import DirectionCurve
 from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
 from renyi.accountants._steps import SampledStep, settled
 from renyi.mechanisms import Mechanism
@@ -74,25 +76,32 @@ class PrivacyCurves:
             self._adjacency == "replace_one" or all(step.rate == 1.0 for step, _ in steps)
         ) and all(is_mirrored(part, self._adjacency) for part, _ in losses)
 
-    def direction(self, remove: bool, rtol: float = LOSSES_RTOL) -> DirectionCurve:
-        """Return the curve of one direction; ``rtol`` is the width that lattices aim at."""
+    def direction(
+        self, remove: bool, rtol: float, renyi: Callable[[], Curve | None]
+    ) -> DirectionCurve:
+        """Return the curve of one direction.
+
+        ``rtol`` is the width that lattices aim at, ``renyi`` the curve that bounds wide brackets.
+        """
         replaces = self._adjacency == "replace_one"
         with self._lock:
             sampled = self._curve.questions(self._pair(remove)) if self._only_steps else None
         if sampled is not None and not replaces:
-            return DirectionCurve(sampled, None)
-        return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
+            return DirectionCurve(sampled, None, renyi)
+        return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)), renyi)
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
     ) -> Array:
-        """Return epsilon after each number of uses of what others hold; NaN: not this way."""
+        """Return brackets of epsilon after each number of uses of what others hold.
+
+        NaN where there is no shorter way than composing them.
+        """
         if not (self._only_steps and others._only_steps and 0.0 < delta < 1.0):
-            return np.full(counts.shape, math.nan)
+            return np.full((2, counts.size), math.nan)
         out: Array = np.empty((2, counts.size))
         self._curve.epsilon_after_into(others._curve, counts, delta, self._pair(remove), out)
-        upper: Array = out[1]
-        return upper
+        return out
 
     def _pair(self, remove: bool) -> PairName:
         if self._adjacency == "replace_one":

@@ -10,14 +10,16 @@ import numpy.typing as npt
 
 from renyi._curve import SampledGaussianQuestions
 from renyi._pair import LossComposition
+from renyi.accountants._brackets import Array, Curve
 
-__all__ = ["LOSSES_RTOL", "Array", "Bracket", "DirectionCurve", "worse_deltas", "worse_epsilons"]
+__all__ = ["LOSSES_RTOL", "Bracket", "DirectionCurve", "WorseCurve", "is_wide"]
 
-Array = npt.NDArray[np.float64]
 Bracket = tuple[float, float]
+Truths = npt.NDArray[np.bool_]
 Lattice = Callable[[], LossComposition]
 
-LOSSES_RTOL = 1e-5  # of a single number that only lattices can give
+LOSSES_RTOL = 1e-5  # of what lattices answer
+WIDE = 2.0  # times that
 
 
 class DirectionCurve:
@@ -29,66 +31,61 @@ class DirectionCurve:
         Where Gaussian and Poisson-sampled Gaussian steps are all there is.
     lattice : callable, optional
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
+    renyi : callable
+        Returns the curve by Rényi divergences, above this one, if there is one: what wide upper
+        ends are lowered to.
     """
 
     def __init__(
         self,
         sampled: SampledGaussianQuestions | None,
         lattice: Lattice | None,
+        renyi: Callable[[], Curve | None],
     ) -> None:
-        self._sampled, self._lattice = sampled, lattice
-
-    def is_enough(self, epsilon: float, delta: float) -> bool:
-        """Return whether (epsilon, delta) certainly holds, as far as a quick bound can tell."""
-        return (
-            self._sampled is not None
-            and epsilon > 0.0
-            and self._sampled.rough_delta(epsilon) <= delta
-        )
-
-    def epsilons(self, deltas: Array, known: Array | None = None) -> Array:
-        """Return epsilon rounded up, perhaps negative, at every delta.
-
-        Where ``known`` is certainly enough, any smaller number may be returned.
-        """
-        upper: Array = self.epsilon_brackets(deltas, known)[1]
-        return upper
-
-    def deltas(self, epsilons: Array, known: Array | None = None) -> Array:
-        """Return delta rounded up at every epsilon; ``known`` as for `epsilons`."""
-        upper: Array = self.delta_brackets(epsilons, known)[1]
-        return upper
+        self._sampled, self._lattice, self._renyi = sampled, lattice, renyi
 
     def epsilon_brackets(self, deltas: Array, known: Array | None = None) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
+        """Return lower and upper ends, perhaps negative, of shape (2, n).
+
+        Where ``known`` is certainly enough, both may be any smaller numbers.
+        """
         if self._sampled is None:
-            return _each(self._epsilon_by_lattice, deltas)
-        result: Array = np.empty((2, deltas.size))
-        self._sampled.epsilon_into(deltas, result, known)
-        return self._narrowed(result, deltas, self._epsilon_by_lattice)
+            result = _each(self._epsilon_by_lattice, deltas)
+        else:
+            result = np.empty((2, deltas.size))
+            self._sampled.epsilon_into(deltas, result, known)
+            self._narrow(result, deltas, known, self._epsilon_by_lattice)
+        wide = _wide(result, known)
+        if wide.any() and (renyi := self._renyi()) is not None:
+            result[1, wide] = np.minimum(result[1, wide], renyi.epsilon_brackets(deltas[wide])[1])
+        return result
 
     def delta_brackets(self, epsilons: Array, known: Array | None = None) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
+        """Return lower and upper ends, of shape (2, n); ``known`` as for `epsilon_brackets`."""
         if self._sampled is None:
-            return _each(self._delta_by_lattice, epsilons)
-        result: Array = np.empty((2, epsilons.size))
-        self._sampled.delta_into(epsilons, result, known)
-        return self._narrowed(result, epsilons, self._delta_by_lattice)
+            result = _each(self._delta_by_lattice, epsilons)
+        else:
+            result = np.empty((2, epsilons.size))
+            self._sampled.delta_into(epsilons, result, known)
+            self._narrow(result, epsilons, known, self._delta_by_lattice)
+        wide = _wide(result, known)
+        if wide.any() and (renyi := self._renyi()) is not None:
+            result[1, wide] = np.minimum(result[1, wide], renyi.delta_brackets(epsilons[wide])[1])
+        return result
 
-    def _narrowed(
-        self, brackets: Array, values: Array, bracket: Callable[[float], Bracket]
-    ) -> Array:
-        """Return brackets, wide ones intersected with those of a lattice if there is one."""
+    def _narrow(
+        self,
+        brackets: Array,
+        values: Array,
+        known: Array | None,
+        bracket: Callable[[float], Bracket],
+    ) -> None:
+        """Intersect wide brackets with those of a lattice if there is one."""
         if self._lattice is None:
-            return brackets
-        least = np.maximum(brackets[0], 0.0)
-        finite = np.isfinite(brackets[1])
-        narrow = finite & (brackets[1] - least <= LOSSES_RTOL * np.abs(brackets[1]))
-        for i in np.flatnonzero(~(narrow | (brackets[1] <= sys.float_info.min))):
-            if brackets[0, i] < brackets[1, i]:
-                low, high = bracket(float(values[i]))
-                brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)
-        return brackets
+            return
+        for i in np.flatnonzero(_wide(brackets, known)):
+            low, high = bracket(float(values[i]))
+            brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)
 
     def _epsilon_by_lattice(self, delta: float) -> Bracket:
         assert self._lattice is not None
@@ -106,20 +103,40 @@ class DirectionCurve:
         return max(low, 0.0), min(high, 1.0)
 
 
-def worse_deltas(curves: Iterable[DirectionCurve], epsilons: Array) -> Array:
-    """Return the largest delta of some directions at every epsilon."""
-    result = np.zeros(epsilons.shape)
-    for curve in curves:
-        np.maximum(result, curve.deltas(epsilons, result), out=result)
-    return result
+class WorseCurve:
+    """The larger of what some directions lose."""
+
+    def __init__(self, directions: Iterable[DirectionCurve]) -> None:
+        self._directions = list(directions)
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, at least 0, of shape (2, n)."""
+        result = np.zeros((2, deltas.size))
+        for curve in self._directions:
+            found = curve.epsilon_brackets(deltas, result[0])
+            np.maximum(result, found, out=result)
+        return result
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = np.zeros((2, epsilons.size))
+        for curve in self._directions:
+            found = curve.delta_brackets(epsilons, result[0])
+            np.maximum(result, found, out=result)
+        return result
 
 
-def worse_epsilons(curves: Iterable[DirectionCurve], deltas: Array) -> Array:
-    """Return the largest epsilon of some directions at every delta; at least 0."""
-    result = np.zeros(deltas.shape)
-    for curve in curves:
-        np.maximum(result, curve.epsilons(deltas, result), out=result)
-    return result
+def is_wide(low: Array, high: Array) -> Truths:
+    """Return which brackets of numbers that are at least 0 may gain by another bound."""
+    low = np.maximum(low, 0.0)
+    with np.errstate(invalid="ignore"):  # both may be infinite
+        narrow = (high == low) | (high - low <= WIDE * LOSSES_RTOL * high)
+    return np.asarray(~(narrow | (high <= sys.float_info.min)))
+
+
+def _wide(brackets: Array, known: Array | None) -> Truths:
+    wide = is_wide(brackets[0], brackets[1])
+    return wide if known is None else wide & (brackets[1] > known)
 
 
 def _each(bracket: Callable[[float], Bracket], values: Array) -> Array:

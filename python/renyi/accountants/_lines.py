@@ -57,11 +57,20 @@ class Lines:
         if not new.size:
             return False
         epsilons = np.concatenate([self.epsilon, new])
-        asked = self._ask(new)
+        asked = self.lost_at(new)
         lost, mu = np.concatenate([self.lost, asked]), np.concatenate([self.mu, _mu_of(new, asked)])
         order = np.argsort(epsilons, kind="stable")
         self.epsilon, self.lost, self.mu = epsilons[order], lost[order], mu[order]
         return True
+
+    def lost_at(self, epsilon: Array) -> Array:
+        """Return deltas, rounded up, as in `lost`; nothing is kept."""
+        lost = np.empty(epsilon.shape)
+        below = epsilon < 0.0
+        for part, curve, sign in ((below, self._other, -1.0), (~below, self._tested, 1.0)):
+            if part.any():
+                lost[part] = curve(sign * epsilon[part])
+        return lost
 
     def at_zero(self) -> float:
         """Return f(0), rounded down: outcomes of infinite loss alone tell."""
@@ -80,7 +89,7 @@ class Lines:
 
     def asked(self, epsilon: Array, group: Indices, alpha: Array) -> Array:
         """Return lines at alphas, of epsilons for groups of them, that are not kept."""
-        lost = self._ask(epsilon)
+        lost = self.lost_at(epsilon)
         return line_at(epsilon[group], lost[group], alpha)
 
     def between(self) -> tuple[Array, Array]:
@@ -114,14 +123,6 @@ class Lines:
         return np.minimum(
             np.abs(epsilon - self.epsilon[right]), np.abs(epsilon - self.epsilon[left])
         )
-
-    def _ask(self, epsilon: Array) -> Array:
-        lost = np.empty(epsilon.shape)
-        below = epsilon < 0.0
-        for part, curve, sign in ((below, self._other, -1.0), (~below, self._tested, 1.0)):
-            if part.any():
-                lost[part] = curve(sign * epsilon[part])
-        return lost
 
 
 def _mu_of(epsilon: Array, lost: Array) -> Array:

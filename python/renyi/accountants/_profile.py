@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from renyi.accountants._base import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.accountants.pld import PLDAccountant
 from renyi.mechanisms import Mechanism
@@ -25,7 +25,7 @@ def profile_of(
 ) -> tuple[tuple[float, float], ...]:
     """Return (epsilon, delta) down to a least delta, in the worse direction; () if unknown."""
     try:
-        accountant = PLDAccountant(adjacency).compose(mechanism)
+        accountant = PLDAccountant(adjacency=adjacency).compose(mechanism)
     except UnsupportedMechanismError:
         return ()
     at_zero, end = accountant.get_delta(0.0), max(least, LEAST)

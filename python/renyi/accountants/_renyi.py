@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 from renyi._accounting import RenyiCurve
+from renyi._adjacency import Adjacency
 from renyi._validation import float_above
-from renyi.accountants._base import Adjacency
 from renyi.accountants._renyi_curves import curve_of_pairs
 from renyi.accountants._sampled_curves import curve_of
 from renyi.accountants._samples import leaves

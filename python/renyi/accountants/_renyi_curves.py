@@ -11,7 +11,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from renyi._accounting import RenyiCurve
-from renyi.accountants._base import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.accountants._profile import profile_of
 from renyi.accountants._samples import compiled_pair, is_mirrored
 from renyi.accountants._support import UnsupportedMechanismError

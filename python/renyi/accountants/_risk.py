@@ -4,56 +4,43 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import partial
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import numbers_of, probability_of
-from renyi.accountants._base import Accountant
-from renyi.accountants._curves import PrivacyCurves
-from renyi.accountants._direction import Array, worse_deltas, worse_epsilons
-from renyi.accountants._steps import SampledStep
+from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
+from renyi.accountants._group import group_size_of
+from renyi.accountants._ledger import Ledger, Part
 from renyi.accountants._tradeoff import beta_from_curves
-from renyi.mechanisms import Mechanism
-from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
-__all__ = ["CurveAccountant", "DirectionName", "Part"]
+__all__ = ["Risks"]
 
-DirectionName = Literal["remove", "add"]
-Part = SampledStep | Mechanism
+RTOL = 1e-5  # of what is asked here
 
 
-class CurveAccountant(Accountant[Part]):
-    """An accountant that holds the privacy curves of both directions."""
-
-    _curves: PrivacyCurves
+class Risks(Ledger[Part]):
+    """Risks that follow from the privacy curves of a composition."""
 
     @abstractmethod
-    def get_delta(
-        self, epsilon: npt.ArrayLike, *, direction: DirectionName | None = None
-    ) -> float | Array:
-        """Return delta at epsilon, rounded up."""
+    def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        """Return the curve of one direction, or the worse of both, for groups of a size."""
 
-    @abstractmethod
-    def get_epsilon(
-        self, delta: npt.ArrayLike, *, direction: DirectionName | None = None
-    ) -> float | Array:
-        """Return epsilon at delta, rounded up."""
+    def _beta_rtol(self) -> float:
+        """Return how far below the trade-off function beta may be where it is smooth."""
+        return 1e-8
 
-    @abstractmethod
-    def _directions(self, direction: DirectionName | None) -> tuple[bool, ...]:
-        """Return which directions to evaluate, True for remove."""
-
-    @overload
-    def get_beta(self, alpha: float, *, direction: DirectionName | None = None) -> float: ...
     @overload
     def get_beta(
-        self, alpha: npt.ArrayLike, *, direction: DirectionName | None = None
+        self, alpha: float, *, direction: DirectionName | None = None, group_size: int = 1
+    ) -> float: ...
+    @overload
+    def get_beta(
+        self, alpha: npt.ArrayLike, *, direction: DirectionName | None = None, group_size: int = 1
     ) -> float | Array: ...
     def get_beta(
-        self, alpha: npt.ArrayLike, *, direction: DirectionName | None = None
+        self, alpha: npt.ArrayLike, *, direction: DirectionName | None = None, group_size: int = 1
     ) -> float | Array:
         """Return the trade-off function: the least type II error of any test, rounded down.
 
@@ -63,54 +50,72 @@ class CurveAccountant(Accountant[Part]):
             Type I error (false-positive rate) in [0, 1].
         direction : {"remove", "add"}, optional
             "remove" tests whether the record is there, "add" whether it is missing. By default the
-            symmetric function that holds for both, the convex hull of the smaller one.
+            symmetric function that holds for both, the convex hull of the smaller one. Only with
+            `PLDAccountant`.
+        group_size : int
+            In [1, 1000], as for `get_epsilon`.
 
         Returns
         -------
         float or ndarray of float64
             In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
-            little more than some. Where f is smooth and beta not tiny it is within 1e-8 of the
-            truth, relatively; within about 1e-5 at corners, and where lattices answer.
+            little more than some. Where f is smooth and beta not tiny it is within 1e-8 of what
+            the accountant's deltas tell, relatively; within about 1e-5 at corners, and where
+            lattices answer.
 
         Raises
         ------
         TypeError, ValueError
-            If ``alpha`` is not made of numbers in [0, 1], or for an unknown direction.
+            If ``alpha`` is not made of numbers in [0, 1], or for another argument that is not
+            allowed.
 
         References
         ----------
-        Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.13.
+        Dong, Roth, Su 2022, arXiv 1905.02383, Propositions 2.5 and 2.13, Theorem 2.14.
 
         Examples
         --------
-        >>> from renyi import Gaussian, PLDAccountant
+        >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
         >>> PLDAccountant().compose(Gaussian(1.0)).get_beta([0.05, 0.5]).round(6)
         array([0.740489, 0.158655])
+        >>> RDPAccountant().compose(Gaussian(1.0)).get_beta([0.05, 0.5]).round(3)
+        array([0.664, 0.107])
         """
         flat, shape = numbers_of(
             alpha, "alpha", 0.0, 1.0, "a number in [0, 1] or an array of these"
         )
-        curves = {remove: self._curves.direction(remove) for remove in self._directions(None)}
-        both = list(curves.values())
-        if direction is None:
-            tested = other = both
-        else:
-            (remove,) = self._directions(direction)
-            tested, other = [curves.get(remove, both[0])], [curves.get(not remove, both[0])]
-        rtol = 1e-5 if self._curves.contents()[1] else 1e-8  # lattices are no more accurate
-        result = beta_from_curves(
-            flat,
-            partial(worse_deltas, tested),
-            partial(worse_deltas, other),
-            lambda: float(worse_epsilons(both, np.array([0.5]))[0]),
-            rtol,
-        )
+        size = group_size_of(group_size)
+        known = self if size == 1 else self._of_groups(size)
+        if known is not None:
+            result = known._betas(flat, direction)
+        else:  # a power is the alpha of the next in the chain
+            result = self._betas(flat, direction)
+            for _ in range(size - 1):
+                powers = np.minimum(np.nextafter(1.0 - result, 1.0), 1.0)
+                result = self._betas(powers, direction)
         return result.reshape(shape) if shape else float(result[0])
 
-    def get_advantage(self) -> float:
+    def _betas(self, alpha: Array, direction: DirectionName | None) -> Array:
+        """Return beta of tests for one record, rounded down."""
+        tested, half = self._curve(direction, RTOL, 1), self._curve(None, RTOL, 1)
+        other = half if direction is None else self._curve(opposite(direction), RTOL, 1)
+        return beta_from_curves(
+            alpha,
+            lambda epsilons: tested.delta_brackets(epsilons)[1],
+            lambda epsilons: other.delta_brackets(epsilons)[1],
+            lambda: float(half.epsilon_brackets(np.array([0.5]))[1, 0]),
+            self._beta_rtol(),
+        )
+
+    def get_advantage(self, *, group_size: int = 1) -> float:
         """Return the largest advantage of a membership test, rounded up: max of 1 - alpha - beta.
 
         It is delta at epsilon = 0, the total variation distance.
+
+        Parameters
+        ----------
+        group_size : int
+            In [1, 1000], as for `get_epsilon`.
 
         Examples
         --------
@@ -118,20 +123,22 @@ class CurveAccountant(Accountant[Part]):
         >>> round(PLDAccountant().compose(Gaussian(1.0)).get_advantage(), 6)
         0.382925
         """
-        return float(self.get_delta(0.0))
+        return self._delta_at(0.0, group_size)
 
-    def get_bayes_risk(self, prior: float = 0.5) -> float:
+    def get_bayes_risk(self, prior: float = 0.5, *, group_size: int = 1) -> float:
         """Return the least probability of error of a test, rounded down.
 
         Parameters
         ----------
         prior : float
             Probability in [0, 1] that the record is there.
+        group_size : int
+            In [1, 1000], as for `get_epsilon`.
 
         Raises
         ------
         TypeError, ValueError
-            If ``prior`` is not a number in [0, 1].
+            If ``prior`` is not a number in [0, 1], or ``group_size`` not allowed.
 
         Examples
         --------
@@ -145,45 +152,9 @@ class CurveAccountant(Accountant[Part]):
             return 0.0
         # The rarer hypothesis weighs 1, the other one e^epsilon; delta rises to the left.
         odds = math.log1p(-rare) - math.log(rare)
-        delta = float(self.get_delta(max(odds * (1.0 - 2.0**-50) - 2.0**-50, 0.0)))
+        delta = self._delta_at(max(odds * (1.0 - 2.0**-50) - 2.0**-50, 0.0), group_size)
         return rare * (1.0 - delta) * (1.0 - 2.0**-50)
 
-    def get_gdp_mu(self) -> GaussianLimit:
-        """Return mu and gamma of Gaussian differential privacy.
-
-        Exact, with ``gamma = 0``, where only Gaussian steps were composed (``mu`` rounded up); else
-        the central-limit value of one kind of Poisson-sampled Gaussian step and a bound of its
-        error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``. ``mu`` alone may
-        understate the privacy loss.
-
-        Raises
-        ------
-        ValueError
-            If steps of several kinds, other mechanisms, or replaced records make neither apply.
-
-        References
-        ----------
-        Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3 and Section 3.3.
-
-        Examples
-        --------
-        >>> from renyi import Gaussian, PLDAccountant
-        >>> round(PLDAccountant().compose(Gaussian(2.0), 4).get_gdp_mu().mu, 9)
-        1.0
-        """
-        steps, losses = self._curves.contents()
-        replaces = self.adjacency == "replace_one"
-        if not losses and all(step.rate == 1.0 and step.noise > 0.0 for step, _ in steps):
-            if not steps:
-                return GaussianLimit(0.0, 0.0)
-            distance = 2.0 if replaces else 1.0
-            sensitivities = [distance / step.noise for step, _ in steps]
-            mu = compose_mu(sensitivities, [count for _, count in steps])
-            return GaussianLimit(mu * (1.0 + 2.0**-51), 0.0)
-        if losses or len(steps) != 1 or replaces or steps[0][0].noise == 0.0:
-            raise ValueError(
-                "mechanisms must be Gaussian, or one kind of Poisson-sampled Gaussian step under "
-                f"add/remove adjacency, got {self.mechanisms!r}"
-            )
-        (step, count) = steps[0]
-        return central_limit(step.rate, step.noise, count)
+    def _delta_at(self, epsilon: float, group_size: int) -> float:
+        curve = self._curve(None, RTOL, group_size_of(group_size))
+        return float(curve.delta_brackets(np.array([epsilon]))[1, 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from renyi._accounting import RenyiCurve
-from renyi.accountants._base import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
     SMALLEST_SHIFT,

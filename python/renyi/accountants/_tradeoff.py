@@ -26,7 +26,7 @@ from renyi.accountants._deviates import deviates, normal_density
 from renyi.accountants._exceeded import Exceeded
 from renyi.accountants._lines import LARGEST_EPSILON, Lines, line_at
 
-__all__ = ["beta_from_curves"]
+__all__ = ["beta_from_curves", "search_lines"]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -80,7 +80,7 @@ def beta_from_curves(
 def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
     """Search for some alphas, so many that interpolation serves the others; return which."""
     chosen = _spread(z)
-    _search(lines, alpha[chosen], z[chosen], rtol)
+    search_lines(lines, alpha[chosen], z[chosen], rtol)
     left, right = chosen[:-1], chosen[1:]
     for _ in range(HALVINGS):
         far = right - left > 1
@@ -91,7 +91,7 @@ def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
         middle = np.clip(middle, left + 1, right - 1)
         lines.add(Exceeded(lines).epsilons(z[middle]))
         guessed = lines.best(alpha[middle])[0]
-        _search(lines, alpha[middle], z[middle], rtol)
+        search_lines(lines, alpha[middle], z[middle], rtol)
         reached = lines.best(alpha[middle])[0]
         chosen = np.union1d(chosen, middle)
         short = reached - guessed > 0.5 * rtol * reached
@@ -119,7 +119,7 @@ def _spread(z: Array) -> Indices:
     return np.unique(np.searchsorted(-z, np.linspace(-z[0], -z[-1], SAMPLE)))
 
 
-def _search(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
+def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
     """Add the lines that support f at every alpha.
 
     Where interpolation has come to rest, or takes long, neighbours of the best line bound f from

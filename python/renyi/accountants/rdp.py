@@ -7,7 +7,7 @@ guarantee they stand for.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,10 @@ import numpy.typing as npt
 from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._failures import Failures
+from renyi.accountants._group import SmallerCurve
+from renyi.accountants._group_renyi import group_curve
 from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
 from renyi.accountants._steps import SampledStep
 from renyi.mechanisms import Mechanism
@@ -26,6 +29,9 @@ __all__ = ["Conversion", "RDPAccountant"]
 Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 
 LARGEST_ORDER = 1e6
+
+Answer = Callable[[float], tuple[float, float, float]]
+"""An upper end, a lower one, the order."""
 
 
 class RDPAccountant(Accountant[Part]):
@@ -72,6 +78,7 @@ class RDPAccountant(Accountant[Part]):
 
     def __init__(
         self,
+        *,
         orders: Iterable[float] | None = None,
         conversion: Conversion = "optimal",
         adjacency: Adjacency = "add_remove",
@@ -115,55 +122,33 @@ class RDPAccountant(Accountant[Part]):
         else:
             self._steps.add_curve(part.mechanism, part.curve, float(count))
 
-    def _settings(self) -> tuple[Any, ...]:
-        return self._orders, self._conversion, self._adjacency
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "orders": self._orders, "conversion": self._conversion}
 
-    def get_epsilon(self, delta: float) -> float:
-        """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
+    def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
+        return _Brackets(self._epsilon, self._delta)
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
+    def _check_direction(self, direction: DirectionName | None) -> None:
+        if direction is not None:
+            raise ValueError(
+                "direction must be None with RDPAccountant, whose Rényi curves hold for both "
+                f"directions, got {direction!r}"
+            )
 
-        Returns
-        -------
-        float
-            At least 0; 0 if nothing was composed; infinity for ``delta = 0`` unless nothing depends
-            on the data, and where a mechanism protects nothing, or nothing that a double can hold.
+    def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        chained, moments = super()._group_curve(direction, rtol, size), self._group_moments(size)
+        return chained if moments is None else SmallerCurve([chained, moments])
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``delta`` is not a number in [0, 1].
-
-        Examples
-        --------
-        >>> from renyi import Gaussian
-        >>> round(RDPAccountant().compose(Gaussian(1.0)).get_epsilon(1e-5), 6)
-        4.728386
-        """
-        return self._epsilon(delta)[0]
-
-    def get_delta(self, epsilon: float) -> float:
-        """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
-
-        Parameters
-        ----------
-        epsilon : float
-            In [0, inf].
-
-        Returns
-        -------
-        float
-            In [0, 1].
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``epsilon`` is not a number in [0, inf].
-        """
-        return self._delta(epsilon)[0]
+    def _group_moments(self, size: int) -> Curve | None:
+        """Return the curve of a group by its Rényi divergences, if these have a bound."""
+        if self._unprotected or self._failures.with_them(0.0):
+            return None
+        moments = group_curve(self.get_rdp, size)
+        if moments is None:
+            return None
+        groups = self._blank()
+        groups._steps.add_curve(size, moments, 1.0)
+        return groups._curve_of(None, 0.0)
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
         """Return epsilon as `get_epsilon` does, and its order (1: Kullback-Leibler divergence)."""
@@ -174,16 +159,6 @@ class RDPAccountant(Accountant[Part]):
         """Return delta as `get_delta` does, and its order (1: Kullback-Leibler divergence)."""
         value, _, order = self._delta(epsilon)
         return value, order
-
-    def get_epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        """Return (lower, upper) around the exact value at the order `get_epsilon` found."""
-        value, floor, _ = self._epsilon(delta)
-        return floor, value
-
-    def get_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Return (lower, upper) around the exact value at the order `get_delta` found."""
-        value, floor, _ = self._delta(epsilon)
-        return floor, value
 
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the Rényi-DP of the composition at each order, rounded up.
@@ -277,6 +252,26 @@ class RDPAccountant(Accountant[Part]):
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]
+
+
+class _Brackets:
+    """Numbers with what they are rounded from below, and the orders that they are found at."""
+
+    def __init__(self, epsilon: Answer, delta: Answer) -> None:
+        self._epsilon, self._delta = epsilon, delta
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        return _bracketed(self._epsilon, deltas)
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        return _bracketed(self._delta, epsilons)
+
+
+def _bracketed(answer: Answer, values: Array) -> Array:
+    found = np.array([answer(value)[:2] for value in values.tolist()]).reshape(-1, 2)
+    return np.asarray(found[:, ::-1].T)
 
 
 _ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"

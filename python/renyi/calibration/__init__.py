@@ -10,7 +10,8 @@ A target is one of
   that.
 
 Every value returned meets its target, as the accountant itself confirms; one tolerance further it
-does not. All functions assume Poisson sampling.
+does not. `calibrate` takes any mechanism that depends on one number; the other functions know
+Poisson-sampled Gaussian steps, and are faster.
 
 Examples
 --------
@@ -23,8 +24,9 @@ Examples
 4.0388
 """
 
+from renyi.calibration._mechanism import calibrate
 from renyi.calibration._noise_multiplier import calibrate_noise_multiplier
 from renyi.calibration._sample_rate import calibrate_sample_rate
 from renyi.calibration._steps import calibrate_steps
 
-__all__ = ["calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]
+__all__ = ["calibrate", "calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]

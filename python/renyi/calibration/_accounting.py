@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from renyi._validation import real_of
 from renyi.accountants import (
+    Accountant,
     Adjacency,
     Conversion,
     DirectionName,
@@ -16,17 +18,15 @@ from renyi.accountants import (
 )
 from renyi.calibration._scales import RenyiScale
 from renyi.calibration._search import search
-from renyi.calibration._targets import Accountant, EpsilonTarget, Target
+from renyi.calibration._targets import EpsilonTarget, Target
 from renyi.calibration._unknowns import Unknown
-from renyi.mechanisms import Gaussian, PoissonSampled
+from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 
-__all__ = ["AccountantName", "Accounting", "accounting_of", "noise_of", "tolerance_of"]
+__all__ = ["AccountantName", "Accounting", "accounting_of", "noise_of", "steps_of", "tolerance_of"]
 
 AccountantName = Literal["pld", "rdp"]
-
-
-Run = tuple[float, float, float]
-"""Noise multiplier, sample rate, number of steps."""
+Counted = tuple[Mechanism, int]
+AnyAccountant = TypeVar("AnyAccountant", bound=Accountant[Any])
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Accounting:
         A new accountant that answers at once, and nearly the same.
     """
 
-    blank: Callable[[], Accountant]
+    blank: Callable[[], Accountant[Any]]
     direction: DirectionName | None
     guide: Callable[[], RDPAccountant] | None = None
 
-    def search(self, unknown: Unknown, target: Target, run: Callable[[float], Run]) -> float:
+    def search(self, unknown: Unknown, target: Target, run: Callable[[float], Counted]) -> float:
         """Return the loosest value of the unknown that meets the target, to one tolerance."""
         scale, start = None, None
         guide = self.guide
@@ -84,28 +84,29 @@ def accounting_of(
         for name, value in (("orders", orders), ("conversion", conversion)):
             if value is not None:
                 raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
-        PLDAccountant(adjacency)  # raises
+        PLDAccountant(adjacency=adjacency)  # raises
         guide = None if adjacency == "replace_one" else lambda: RDPAccountant(adjacency=adjacency)
         two_sided = adjacency != "replace_one" and target.name != "target_beta"
-        return Accounting(lambda: PLDAccountant(adjacency), "remove" if two_sided else None, guide)
+        return Accounting(
+            lambda: PLDAccountant(adjacency=adjacency), "remove" if two_sided else None, guide
+        )
     if accountant != "rdp":
         raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
-    if target.name != "target_epsilon":
-        raise ValueError(f"accountant must be 'pld' with {target.name}, got 'rdp'")
-    if adjacency == "replace_one":
-        raise ValueError(
-            "adjacency must be 'add_remove' or 'zero_out' with accountant 'rdp', which bounds no "
-            f"samples where a record is replaced, got {adjacency!r}"
-        )
     grid = None if orders is None else tuple(orders)
     rule: Conversion = "optimal" if conversion is None else conversion
-    RDPAccountant(grid, rule, adjacency)  # raises
-    return Accounting(lambda: RDPAccountant(grid, rule, adjacency), None)
+    bound = partial(RDPAccountant, orders=grid, conversion=rule, adjacency=adjacency)
+    bound()  # raises
+    return Accounting(bound, None)
 
 
-def _composed(accountant: Accountant, run: Run) -> Accountant:
-    noise, rate, steps = run
-    return accountant.compose(PoissonSampled(Gaussian(noise), rate), int(steps))
+def steps_of(noise: float, rate: float, steps: float) -> Counted:
+    """Return a run of sampled Gaussian steps."""
+    return PoissonSampled(Gaussian(noise), rate), int(steps)
+
+
+def _composed(accountant: AnyAccountant, run: Counted) -> AnyAccountant:
+    mechanism, count = run
+    return accountant.compose(mechanism, count)
 
 
 def noise_of(value: Any) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency, Conversion
-from renyi.calibration._accounting import AccountantName, accounting_of, tolerance_of
+from renyi.calibration._accounting import AccountantName, accounting_of, steps_of, tolerance_of
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import NoiseMultiplier
 
@@ -47,7 +47,7 @@ def calibrate_noise_multiplier(
     tolerance : float
         Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the target.
     accountant : {"pld", "rdp"}
-        `PLDAccountant` (exact) or `RDPAccountant` (target epsilon and delta only).
+        `PLDAccountant` (exact) or `RDPAccountant`.
     adjacency : {"add_remove", "replace_one"}
         As for `PLDAccountant`.
     orders, conversion
@@ -88,4 +88,4 @@ def calibrate_noise_multiplier(
     unknown = NoiseMultiplier(rate, count, tolerance_of(tolerance))
     if rate == 0.0 or count == 0:
         return 0.0
-    return accounting.search(unknown, target, lambda noise: (noise, rate, count))
+    return accounting.search(unknown, target, lambda noise: steps_of(noise, rate, count))

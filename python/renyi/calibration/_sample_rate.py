@@ -7,7 +7,13 @@ from collections.abc import Iterable
 
 from renyi._validation import uses_of
 from renyi.accountants import Adjacency, Conversion
-from renyi.calibration._accounting import AccountantName, accounting_of, noise_of, tolerance_of
+from renyi.calibration._accounting import (
+    AccountantName,
+    accounting_of,
+    noise_of,
+    steps_of,
+    tolerance_of,
+)
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import SampleRate
 
@@ -70,4 +76,4 @@ def calibrate_sample_rate(
     unknown = SampleRate(noise, count, tolerance_of(tolerance))
     if math.isinf(noise) or count == 0:
         return 1.0
-    return accounting.search(unknown, target, lambda rate: (noise, rate, count))
+    return accounting.search(unknown, target, lambda rate: steps_of(noise, rate, count))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from typing import Any
 
-from renyi.accountants import DirectionName
+from renyi.accountants import Accountant, DirectionName
 from renyi.calibration._scales import Scale
-from renyi.calibration._targets import Accountant, Target
+from renyi.calibration._targets import Target
 from renyi.calibration._unknowns import Unknown
 
 __all__ = ["search"]
@@ -26,7 +27,7 @@ _SHORT = 2.0  # seconds that a search may take in silence
 def search(
     unknown: Unknown,
     target: Target,
-    account: Callable[[float], Accountant],
+    account: Callable[[float], Accountant[Any]],
     direction: DirectionName | None,
     scale: Scale | None = None,
     start: float | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from renyi._validation import LARGEST_COUNT, probability_of
 from renyi.accountants import Adjacency, Conversion
-from renyi.calibration._accounting import AccountantName, accounting_of, noise_of
+from renyi.calibration._accounting import AccountantName, accounting_of, noise_of, steps_of
 from renyi.calibration._targets import target_of
 from renyi.calibration._unknowns import Steps
 
@@ -66,4 +66,4 @@ def calibrate_steps(
     if rate == 0.0 or math.isinf(noise):
         return LARGEST_COUNT
     unknown = Steps(noise, rate, LARGEST_COUNT)
-    return int(accounting.search(unknown, target, lambda steps: (noise, rate, steps)))
+    return int(accounting.search(unknown, target, lambda steps: steps_of(noise, rate, steps)))

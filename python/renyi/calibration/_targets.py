@@ -10,15 +10,13 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from renyi import special
 from renyi._validation import real_of
-from renyi.accountants import DirectionName, PLDAccountant, RDPAccountant
+from renyi.accountants import Accountant, DirectionName
 
-__all__ = ["Accountant", "EpsilonTarget", "Target", "target_of"]
-
-Accountant = PLDAccountant | RDPAccountant
+__all__ = ["EpsilonTarget", "Target", "target_of"]
 
 _NORMAL = NormalDist()
 
@@ -40,12 +38,10 @@ class EpsilonTarget:
         """The mu of the Gaussian mechanism that just meets the target."""
         return float(special.gaussian_mu(self.epsilon, self.delta))
 
-    def is_met(self, accountant: Accountant) -> bool:
+    def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_epsilon(self.delta) <= self.epsilon
 
-    def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
-        if isinstance(accountant, RDPAccountant):
-            return self.log_mu(accountant.get_epsilon(self.delta)) - self.log_mu(self.epsilon)
+    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
         if self.by_epsilon:
             reached = accountant.get_epsilon(self.delta, direction=direction)
             return self.log_mu(reached) - self.log_mu(self.epsilon)
@@ -60,6 +56,8 @@ class EpsilonTarget:
 
     def log_mu(self, epsilon: float) -> float:
         """Return log mu of Gaussian noise with epsilon = mu^2/2 + mu sqrt(2 log(1/delta))."""
+        if epsilon == math.inf:
+            return math.inf
         depth = -math.log(self.delta)
         return _log(epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth)))
 
@@ -79,12 +77,10 @@ class _TradeOff:
         """The mu of the Gaussian mechanism that just meets the target."""
         return math.exp(self._log_mu(self.beta))
 
-    def is_met(self, accountant: Accountant) -> bool:
-        assert isinstance(accountant, PLDAccountant)
+    def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_beta(self.alpha) >= self.beta
 
-    def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
-        assert isinstance(accountant, PLDAccountant)
+    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
         reached = accountant.get_beta(self.alpha, direction=direction)
         return self._log_mu(reached) - self._log_mu(self.beta)
 
@@ -108,12 +104,10 @@ class _Advantage:
         """The mu of the Gaussian mechanism that just meets the target."""
         return float(special.gaussian_mu(0.0, self.advantage))
 
-    def is_met(self, accountant: Accountant) -> bool:
-        assert isinstance(accountant, PLDAccountant)
+    def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_delta(0.0) <= self.advantage
 
-    def excess(self, accountant: Accountant, direction: DirectionName | None) -> float:
-        assert isinstance(accountant, PLDAccountant)
+    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
         reached = accountant.get_delta(0.0, direction=direction)
         return _log_hazard(reached) - _log_hazard(self.advantage)
 

@@ -1,6 +1,7 @@
-"""What is searched for: a noise multiplier, a sampling rate or a number of steps.
+"""What is searched for: a noise multiplier, a sampling rate, a number of steps or any other.
 
-The level of a run is log mu of the Gaussian mechanism with the same Rényi divergence of order 2,
+The level of sampled steps is log mu of the Gaussian mechanism with the same Rényi divergence of
+order 2,
     mu^2 = T log(1 + q^2 (e^(1/sigma^2) - 1)),
 exact for q = 1 and the central limit of Dong, Roth, Su 2022 (arXiv 1905.02383) for many steps of
 small q. What a run reveals is nearly a straight line over it, which is all that a search needs.
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["NoiseMultiplier", "SampleRate", "Steps", "Unknown"]
+__all__ = ["NoiseMultiplier", "Number", "SampleRate", "Steps", "Unknown"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,75 @@ class Steps:
         return min(max(int(steps) + int(ticks), self.strictest), self.loosest)
 
 
-Unknown = NoiseMultiplier | SampleRate | Steps
+@dataclass(frozen=True)
+class Number:
+    """Any number that a mechanism depends on.
+
+    Its level goes from the excess over the target at the one end to that at the other, evenly in
+    the logarithm of values where all are positive.
+    """
+
+    strictest: float
+    loosest: float
+    least_excess: float
+    most_excess: float
+    integer: bool
+    tolerance: float
+
+    @property
+    def margin(self) -> float:
+        return 0.0 if self.integer else 0.5
+
+    @property
+    def words(self) -> str:
+        low, high = sorted((self.strictest, self.loosest))
+        return f"a value in [{low:g}, {high:g}]"
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits."""
+        rise = self.most_excess - self.least_excess
+        share = (level - self.least_excess) / rise if rise > 0.0 else 0.5
+        return self.beside(self.strictest, self.loosest, _clipped(share, 0.0, 1.0))
+
+    def level(self, value: float) -> float:
+        first, last = self._place(self.strictest), self._place(self.loosest)
+        share = (self._place(value) - first) / (last - first)
+        return self.least_excess + share * (self.most_excess - self.least_excess)
+
+    def tick(self, value: float) -> float:
+        """Return the width of a tolerance in levels."""
+        wide = abs(self.level(self.further(value, 1)) - self.level(value))
+        return max(wide, abs(self.level(self.further(value, -1)) - self.level(value)))
+
+    def further(self, value: float, ticks: float) -> float:
+        """Return the value so many tolerances, or integers, looser."""
+        low, high = sorted((self.strictest, self.loosest))
+        looser = ticks if self.loosest == high else -ticks
+        if self.integer:
+            return int(_clipped(value + int(looser), low, high))
+        if low > 0.0:
+            factor = math.exp(_within(looser * math.log1p(self.tolerance)))
+            return _clipped(value * factor, low, high)
+        return _clipped(value + looser * self.tolerance * (high - low), low, high)
+
+    def beside(self, first: float, last: float, share: float) -> float:
+        """Return the value that is a share of the way from one to another."""
+        if share in (0.0, 1.0):
+            return last if share else first
+        place = (1.0 - share) * self._place(first) + share * self._place(last)
+        value = math.exp(place) if self._is_positive else place
+        low, high = sorted((first, last))
+        return _clipped(round(value) if self.integer else value, low, high)
+
+    @property
+    def _is_positive(self) -> bool:
+        return min(self.strictest, self.loosest) > 0.0
+
+    def _place(self, value: float) -> float:
+        return math.log(value) if self._is_positive else value
+
+
+Unknown = NoiseMultiplier | SampleRate | Steps | Number
 
 
 def _level(noise: float, rate: float, steps: float) -> float:

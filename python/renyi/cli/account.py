@@ -64,7 +64,9 @@ def _price(mechanism: Mechanism, name: str, adjacency: Any, delta: float) -> dic
     from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 
     record: dict[str, Any] = {"accountant": name, "delta": delta, "epsilon": None, "refused": None}
-    blank = PLDAccountant(adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
+    blank = (
+        PLDAccountant(adjacency=adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
+    )
     try:
         blank.compose(mechanism)
     except UnsupportedMechanismError as error:

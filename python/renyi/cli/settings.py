@@ -127,7 +127,7 @@ def curve_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> PLD
     """Return an exact accountant that has seen the whole run."""
     from renyi import PLDAccountant
 
-    return PLDAccountant(options.adjacency).compose(_step(run), run["steps"])
+    return PLDAccountant(adjacency=options.adjacency).compose(_step(run), run["steps"])
 
 
 def renyi_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> RDPAccountant:

@@ -48,6 +48,6 @@ class BasicFilter:
 @lru_cache(maxsize=256)
 def _epsilon(mechanism: Mechanism, count: int, adjacency: Adjacency, delta: float) -> float:
     try:
-        return PLDAccountant(adjacency).compose(mechanism, count).get_epsilon(delta)
+        return PLDAccountant(adjacency=adjacency).compose(mechanism, count).get_epsilon(delta)
     except UnsupportedMechanismError:
         return math.inf

@@ -91,7 +91,7 @@ class PrivacyFilter(Filter):
             budgets = dict(_budgets(epsilon_allowed, shared))
             self._basic = BasicFilter(epsilon_allowed, shared * BASIC, adjacency)
         else:
-            RDPAccountant((order,))  # raises
+            RDPAccountant(orders=(order,))  # raises
             budgets = {float(order): _largest_divergence(epsilon_allowed, left, float(order))}
         super().__init__(list(budgets), list(budgets.values()), adjacency, failing)
 
@@ -145,7 +145,7 @@ def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
 
     def holds(divergence: float) -> bool:
         noise = math.sqrt(0.5 * order / divergence)
-        spent = RDPAccountant((order,)).compose(Gaussian(noise))
+        spent = RDPAccountant(orders=(order,)).compose(Gaussian(noise))
         return spent.get_epsilon(delta) <= epsilon
 
     low, high = 0.0, 2.0 * epsilon + 1.0

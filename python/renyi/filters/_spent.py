@@ -22,7 +22,7 @@ class Spent:
     """Rényi divergences of fixed orders, added up over whatever comes."""
 
     def __init__(self, orders: Iterable[float], adjacency: Adjacency) -> None:
-        accountant = RDPAccountant(orders, adjacency=adjacency)
+        accountant = RDPAccountant(orders=orders, adjacency=adjacency)
         assert accountant.orders is not None
         self._adjacency = accountant.adjacency
         self._orders = np.array(sorted(accountant.orders))

@@ -1,0 +1,183 @@
+"""What was composed under which adjacency, taken apart into what is added up."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Generic, Self, TypeVar
+
+from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._locks import lock_freed_by_fork
+from renyi._validation import LARGEST_COUNT, one_of, uses_of
+from renyi.accountants._group_mechanisms import check_groups, group_of
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import Mechanism
+
+__all__ = ["Ledger", "adjacency_of"]
+
+Part = TypeVar("Part")
+
+
+class Ledger(ABC, Generic[Part]):
+    """Mechanisms go in, are taken apart into what is added up, and are kept.
+
+    A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
+    is recorded unless all of a mechanism can be.
+    """
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self._adjacency: Adjacency = adjacency_of(adjacency)
+        self._lock = lock_freed_by_fork()
+        self._ledger: dict[Mechanism, int] = {}
+        self._uses: dict[Hashable, int] = {}  # of equal parts
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbouring relation."""
+        return self._adjacency
+
+    @property
+    def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanisms composed so far with their counts, equal ones merged."""
+        return tuple(self._ledger.items())
+
+    def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
+        """Record ``count`` uses of a mechanism and return the accountant.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What was released. It may depend on what was released before.
+        count : int
+            How often, in [0, 10^9], also together with what is recorded of the same steps.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If this accountant cannot account for the mechanism under its adjacency; the message
+            says why. Nothing is recorded then, nor after the errors below.
+        TypeError, ValueError
+            If ``mechanism`` is not a mechanism or ``count`` not an integer in that range.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
+        ((Gaussian(noise_multiplier=2.0), 3),)
+        """
+        number = uses_of(count)
+        parts = self._parts_of(_mechanism(mechanism))
+        if number == 0:
+            return self
+        with self._lock:
+            self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
+            for part, times in parts:
+                self._record(part, times * number)
+            known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
+            before = self._ledger.setdefault(mechanism, number)
+            if len(self._ledger) == known:
+                self._ledger[mechanism] = before + number
+        return self
+
+    def supports(self, mechanism: Mechanism) -> bool:
+        """Return whether `compose` takes a mechanism; if not, its error says why.
+
+        Raises
+        ------
+        TypeError
+            If ``mechanism`` is not a mechanism.
+
+        Examples
+        --------
+        >>> from renyi import PLDAccountant, RDPAccountant, ZCDP
+        >>> RDPAccountant().supports(ZCDP(0.1)), PLDAccountant().supports(ZCDP(0.1))
+        (True, False)
+        """
+        try:
+            self._parts_of(_mechanism(mechanism))
+        except UnsupportedMechanismError:
+            return False
+        return True
+
+    @abstractmethod
+    def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
+        """Take a mechanism apart, or raise `UnsupportedMechanismError`; changes nothing."""
+
+    @abstractmethod
+    def _record(self, part: Part, count: int) -> None:
+        """Add ``count`` uses of a part; cannot fail."""
+
+    def _kind(self, part: Part) -> Hashable:
+        """Return what equal parts have in common."""
+        return part
+
+    def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
+        """Return how often each of these parts is used after ``number`` more uses of all."""
+        uses: dict[Hashable, int] = {}
+        for part, times in parts:
+            kind = self._kind(part)
+            uses[kind] = uses.get(kind, self._uses.get(kind, 0)) + times * number
+            if uses[kind] > LARGEST_COUNT:
+                raise ValueError(
+                    "count must be an integer in [0, 10^9], with all that is composed of the same "
+                    f"steps, got {number} where that makes {uses[kind]}"
+                )
+        return uses
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the arguments of a new accountant of the same kind."""
+        return {"adjacency": self._adjacency}
+
+    def _blank(self) -> Self:
+        return type(self)(**self._settings())
+
+    def _of_groups(self, size: int) -> Self | None:
+        """Return an accountant of what groups reveal, where that is known of all that is here.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If nothing is known of groups.
+        """
+        for mechanism, _ in self.mechanisms:
+            check_groups(mechanism, self._adjacency)
+        groups = self._blank()
+        for mechanism, count in self.mechanisms:
+            group = group_of(mechanism, size)
+            if group is None or not groups.supports(group):
+                return None
+            groups.compose(group, count)
+        return groups
+
+    def _copy(self) -> Self:
+        return _rebuilt(type(self), self._settings(), self.mechanisms)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self._settings(), self.mechanisms)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)
+        return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
+
+
+AnyLedger = TypeVar("AnyLedger", bound=Ledger[Any])
+
+
+def _rebuilt(
+    kind: type[AnyLedger], settings: dict[str, Any], ledger: tuple[tuple[Mechanism, int], ...]
+) -> AnyLedger:
+    accountant = kind(**settings)
+    for mechanism, count in ledger:
+        accountant.compose(mechanism, count)
+    return accountant
+
+
+def adjacency_of(value: Any) -> Adjacency:
+    """Return a known neighbouring relation."""
+    return one_of(value, "adjacency", ADJACENCIES)
+
+
+def _mechanism(value: Any) -> Mechanism:
+    if not isinstance(value, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {value!r}")
+    return value
