@@ -115,7 +115,7 @@ def loaded() -> tuple[str, Any, Any] | None:
 
 def row(case: Case, peer: tuple[str, Any, Any] | None, rounds: int) -> list[str]:
     def ours(k: int) -> tuple[float, float]:
-        accountant = PLDAccountant(case.adjacency)
+        accountant = PLDAccountant(adjacency=case.adjacency)
         accountant.compose(case.mechanism(1.0 + 1e-10 * k), case.count)
         return accountant.get_epsilon_bounds(DELTA)
 

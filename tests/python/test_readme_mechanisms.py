@@ -102,7 +102,7 @@ def rows() -> list[tuple[list[str], list[str]]]:
 
 def takes(mechanism: Mechanism, adjacency: Adjacency) -> tuple[bool, bool]:
     by_rdp = RDPAccountant(adjacency=adjacency).supports(mechanism)
-    return by_rdp, PLDAccountant(adjacency).supports(mechanism)
+    return by_rdp, PLDAccountant(adjacency=adjacency).supports(mechanism)
 
 
 def test_every_mechanism_has_its_row() -> None:

@@ -133,7 +133,7 @@ REPLACED = [
 def test_no_lower_end_exceeds_what_another_accountant_proves(
     adjacency: str, mechanism: Mechanism, uses: int
 ) -> None:
-    low, high = PLDAccountant(adjacency).compose(mechanism, uses).get_epsilon_bounds(1e-5)
+    low, high = PLDAccountant(adjacency=adjacency).compose(mechanism, uses).get_epsilon_bounds(1e-5)
     proven = RDPAccountant(adjacency=adjacency).compose(mechanism, uses).get_epsilon(1e-5)
     assert low <= proven
     assert low <= high
