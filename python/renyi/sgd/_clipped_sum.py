@@ -96,8 +96,8 @@ class ClippedSum:
     Attributes
     ----------
     sum : ndarray or list of ndarray
-        As the gradients were given; on a grid integers, in spacings. Read-only, since it goes with
-        its sensitivity. It is not private before noise is added.
+        As the gradients were given; on a grid integers, in spacings. It is not private before noise
+        is added.
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
         and the unit of the sum: of the numbers in the computer, for sums in double precision and on
@@ -128,8 +128,6 @@ class ClippedSum:
                 f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
                 "without_diagnostics() keeps the counts, which are needed"
             )
-        fixed = [_read_only(array) for array in self.arrays]
-        object.__setattr__(self, "sum", fixed[0] if self.single else fixed)
 
     def without_diagnostics(self) -> ClippedSum:
         """Return the same sum without norms and factors of single rows, small enough to be sent.
@@ -200,13 +198,6 @@ class ClippedSum:
     def __radd__(self, other: object) -> ClippedSum:
         """Return the sum itself where `sum` begins, with 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
-
-
-def _read_only(array: Array) -> Array:
-    """Return a view that nobody writes to by mistake."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:

@@ -91,8 +91,8 @@ class NoisySum:
             )
 
     def release(self, clipped: ClippedSum) -> list[Array]:
-        """Turn a sum into a noisy mean, and move the clipping norm for the next."""
-        noisy = self._noised([array.copy() for array in clipped.arrays])
+        """Turn a sum into a noisy mean, using it up, and move the clipping norm for the next."""
+        noisy = self._noised(clipped.arrays)
         for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
