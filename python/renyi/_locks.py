@@ -7,7 +7,7 @@ import threading
 import weakref
 from typing import Any
 
-__all__ = ["lock_freed_by_fork"]
+__all__ = ["lock_freed_by_fork", "reentrant_lock_freed_by_fork"]
 
 _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to fill
 
@@ -25,6 +25,20 @@ def lock_freed_by_fork() -> threading.Lock:
     True
     """
     lock = threading.Lock()
+    _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
+    return lock
+
+
+def reentrant_lock_freed_by_fork() -> Any:
+    """Return such a lock for which a thread that was interrupted and left it held does not wait.
+
+    Examples
+    --------
+    >>> with reentrant_lock_freed_by_fork() as held:
+    ...     held
+    True
+    """
+    lock = threading.RLock()
     _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
     return lock
 

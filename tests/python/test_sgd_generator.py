@@ -1,6 +1,7 @@
 """The generator: ChaCha20, streams, states, forks, threads, NumPy."""
 
 import copy
+import ctypes
 import gc
 import math
 import multiprocessing
@@ -173,6 +174,21 @@ def test_a_child_has_a_key_of_its_own_before_it_draws():
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read_end, 32) != parent
+    os.close(read_end)
+    os.close(write_end)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the C library's fork without handlers")
+def test_words_that_are_buffered_are_not_repeated_after_a_fork_without_handlers():
+    numbers = SecureGenerator().numpy_generator()
+    numbers.random()
+    read_end, write_end = os.pipe()
+    child = ctypes.CDLL(None)._Fork()
+    if child == 0:
+        os.write(write_end, numbers.bytes(64))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read_end, 64) != numbers.bytes(64)
     os.close(read_end)
     os.close(write_end)
 

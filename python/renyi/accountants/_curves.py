@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
-from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class PrivacyCurves:
     from reading in the middle of one.
     """
 
-    def __init__(self, adjacency: Adjacency, lock: Lock) -> None:
+    def __init__(self, adjacency: Adjacency, lock: AbstractContextManager[Any]) -> None:
         self._adjacency = adjacency
         self._lock = lock
         self._curve = SampledGaussianCurve()

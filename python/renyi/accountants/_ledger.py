@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, Adjacency
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, one_of, uses_of
 from renyi.accountants._group_mechanisms import check_groups, group_of
 from renyi.accountants._support import UnsupportedMechanismError
@@ -27,7 +27,7 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self._lock = lock_freed_by_fork()
+        self._lock = reentrant_lock_freed_by_fork()
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
 

@@ -25,8 +25,11 @@ class BatchSampler(ABC):
     """Draws batches of indices, and says what a release on such a batch is to an accountant.
 
     Iterating yields batches until ``steps`` have been drawn in all, without end if ``steps`` is
-    None; iterating again goes on from there. Threads may share a sampler.
+    None; iterating again goes on from there. Threads may share a sampler. Once an optimiser has it,
+    its settings are fixed, and no other optimiser takes it.
     """
+
+    _bound = False
 
     def __init__(self, population: int, steps: int | None, generator: Any) -> None:
         self.population = integer_of(population, "population", 1)
@@ -34,9 +37,31 @@ class BatchSampler(ABC):
             raise ValueError(f"population must be at most 2^53, got {population!r}")
         self.steps = None if steps is None else count_of(steps, "steps")
         self.generator = generator_of(generator)
-        self.drawn = 0
-        self._largest = 0
+        self._drawn = 0
+        self._last = (0, 0)  # number and size of the last batch
         self._lock = lock_freed_by_fork()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._bound and name != "steps" and not name.startswith("_"):
+            raise AttributeError(
+                f"{name} must be set before DPSGD has the sampler, got {value!r}: make another plan"
+            )
+        super().__setattr__(name, value)
+
+    @property
+    def drawn(self) -> int:
+        """Batches drawn so far."""
+        return self._drawn
+
+    def _bind(self) -> None:
+        """Become the sampler of one optimiser for good."""
+        with self._lock:
+            if self._bound:
+                raise ValueError(
+                    f"sampler must be that of one DPSGD only, got {self!r}, which another has: "
+                    "give each one plan.sampler(), or one DPSGD all arrays and a rule for each"
+                )
+            self._bound = True
 
     def sample(self) -> Indices:
         """Return the next batch, an array of int64 indices in [0, population)."""
@@ -46,21 +71,16 @@ class BatchSampler(ABC):
     def __iter__(self) -> Iterator[Indices]:
         while True:
             with self._lock:
-                if self.steps is not None and self.drawn >= self.steps:
+                if self.steps is not None and self._drawn >= self.steps:
                     return
                 batch = self._next()
             yield batch
 
     def _next(self) -> Indices:
-        self.drawn += 1
+        self._drawn += 1
         batch = self._draw()
-        self._largest = max(self._largest, len(batch))
+        self._last = (self._drawn, len(batch))
         return batch
-
-    @property
-    def _largest_batch(self) -> int:
-        """Records of the largest batch drawn: private. Of those before a state, any number."""
-        return self._largest or self.population
 
     def __len__(self) -> int:
         if self.steps is None:
@@ -72,7 +92,7 @@ class BatchSampler(ABC):
         with self._lock:
             return {
                 "sampler": self._settings(),
-                "drawn": self.drawn,
+                "drawn": self._drawn,
                 "generator": self.generator.state_dict(),
                 **self._progress(),
             }
@@ -87,7 +107,16 @@ class BatchSampler(ABC):
         ------
         ValueError
             If the state is that of another sampler, or incomplete. Nothing is changed then.
+        RuntimeError
+            If an optimiser has the sampler, whose own `load_state_dict` restores both.
         """
+        if self._bound:
+            raise RuntimeError(
+                "load_state_dict must be that of the DPSGD which has the sampler, got a sampler's"
+            )
+        self._load(state)
+
+    def _load(self, state: Mapping[str, Any]) -> None:
         settings, generator, drawn = entries_of(state, "sampler", "generator", "drawn")
         if settings != self._settings():
             raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
@@ -109,7 +138,8 @@ class BatchSampler(ABC):
 
     def _restore(self, drawn: int, progress: Any) -> None:
         """Take over what was checked; the lock is held."""
-        self.drawn, self._largest = drawn, 0
+        self._drawn = drawn
+        self._last = (drawn, 0)
 
     @abstractmethod
     def _draw(self) -> Indices: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,8 @@ from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd._budget import Budget
 from renyi.sgd._generator import SecureGenerator
 from renyi.sgd._plan_arguments import accountant_named
+from renyi.sgd._plan_sampler import SAMPLERS
+from renyi.sgd._run import Run
 from renyi.sgd.plan import TrainingPlan
 
 __all__ = ["Ledger"]
@@ -27,8 +28,8 @@ class Ledger:
     releases : int
         How often it has.
     interrupted : int
-        Steps that were recorded and not finished. Whether they released something is not known, and
-        each may have left a batch behind: for each of them one release more is recorded.
+        Steps that were recorded and are not finished. Whether they released something is not known,
+        and each may have left a batch behind: for each of them one release more is recorded.
     """
 
     def __init__(self, plan: TrainingPlan, accountant: Any, budget: Any, sampler: Any) -> None:
@@ -45,28 +46,45 @@ class Ledger:
             )
         self.accountant: PLDAccountant | RDPAccountant = accountant
         self.releases = self.interrupted = 0
-        self._run = secrets.token_hex(16)
+        self._run = Run()
         self._sampler = _sampler_of(sampler, plan)
-        self._population = plan.population
         self._planned = plan.releases
         self._steps_per_release = plan.steps_per_release
         self._mechanism = plan.step_mechanism
         accountant.compose(self._mechanism, 0)  # raises if it cannot be accounted for
         self._budget = None if budget is None else Budget(budget, accountant)
+        if self._sampler is not None:
+            self._sampler._bind()
+        self._used = self._current = self._drawn()[0]
 
-    @property
-    def largest_batch(self) -> int:
-        """Rows that a batch may have: of the largest from the sampler, or of the population."""
-        return self._population if self._sampler is None else self._sampler._largest_batch
+    def _drawn(self) -> tuple[int, int | None]:
+        """Return the number of the last batch drawn and its rows."""
+        return (0, None) if self._sampler is None else self._sampler._last
+
+    def rows(self, *, begun: bool) -> int | None:
+        """Return the rows of the batch to be used, which is the last drawn: private.
+
+        None without a sampler. Parts of a batch that is ``begun`` are of one draw.
+        """
+        self._run.check()
+        number, rows = self._drawn()
+        if self._sampler is None:
+            return None
+        if number <= self._used:
+            raise RuntimeError(
+                "a batch must be drawn from the sampler for each step, after the last step and "
+                f"not ahead, got {number} drawn and {self._used} used"
+            )
+        if begun and number != self._current:
+            raise RuntimeError(
+                f"discard must be called first: parts are of batch {self._current}, and the "
+                f"sampler has drawn batch {number}"
+            )
+        self._current = number
+        return rows
 
     def check(self, steps: int) -> None:
-        """Raise if another step after ``steps`` has no batch of its own or does not fit."""
-        used = steps + self.interrupted
-        if self._sampler is not None and self._sampler.drawn <= used:
-            raise RuntimeError(
-                "a batch must be drawn from the sampler for each step, got "
-                f"{self._sampler.drawn} drawn and {used} used"
-            )
+        """Raise if another step after ``steps`` does not fit."""
         if self._budget is not None and (needed := self._due(steps)):
             self._budget.check(self._mechanism, needed, self._planned - self.releases)
 
@@ -81,31 +99,50 @@ class Ledger:
             self._budget.charge(self._mechanism, count)
         self.releases += count
 
+    def begin(self, steps: int) -> None:
+        """Count a step that was recorded as interrupted until `finish`, and its batch as used."""
+        self.interrupted += 1
+        self._used = self._current
+        self._run.begin(steps + self.interrupted)
+
+    def finish(self) -> None:
+        """Count the step as finished."""
+        self.interrupted -= 1
+
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, the name of the run, and the state of the sampler."""
         return {
-            "run": self._run,
+            "run": self._run.name,
             "releases": self.releases,
             "interrupted": self.interrupted,
             "sampler": None if self._sampler is None else self._sampler.state_dict(),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any], generator: SecureGenerator) -> None:
+    def load_state_dict(
+        self, state: Mapping[str, Any], generator: SecureGenerator, *, branch: bool
+    ) -> None:
         """Record what was released elsewhere and not here; the sampler and a generator go on.
 
         If there is an error, nothing has happened.
         """
         run, releases, interrupted = self._checked(state)
+        number = state["steps"] + interrupted
+        if not branch:
+            self._run.check_load(run, number)
+        elif self.releases:
+            raise ValueError("branch must be False where DPSGD has released something, got True")
         before = generator.state_dict()
         generator.load_state_dict(state["generator"])
         if self._sampler is not None:
             try:
-                self._sampler.load_state_dict(state["sampler"])
+                self._sampler._load(state["sampler"])
             except BaseException:
                 generator.load_state_dict(before)
                 raise
         self.accountant.compose(self._mechanism, releases - self.releases)
-        self._run, self.releases, self.interrupted = run, releases, interrupted
+        self.releases, self.interrupted = releases, interrupted
+        self._run.take_over(run, number, branch=branch)
+        self._used = self._current = self._drawn()[0]
 
     def _checked(self, state: Mapping[str, Any]) -> tuple[str, int, int]:
         wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")
@@ -114,7 +151,7 @@ class Ledger:
         releases, interrupted, steps = (
             count_of(state[k], k) for k in ("releases", "interrupted", "steps")
         )
-        if self.releases and state["run"] != self._run:
+        if self.releases and state["run"] != self._run.name:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
@@ -146,6 +183,10 @@ def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:
         return None
     if not isinstance(value, BatchSampler):
         raise TypeError(f"sampler must be one like that of the plan, got {value!r}")
+    if type(value) not in SAMPLERS:  # a subclass may draw as it likes
+        raise TypeError(
+            f"sampler must be one of plan.sampler(), of no class of its own, got {value!r}"
+        )
     planned = plan.sampler()
     if value._settings() != planned._settings():
         raise ValueError(f"sampler must be one like that of the plan, {planned!r}, got {value!r}")

@@ -53,20 +53,29 @@ class NoisySum:
         _check_scale(self._scale(), plan.grid)
         self.generator = generator_of(generator)
 
-    def checked(self, grads: Any, largest: int, *, last: bool) -> Rows | ClippedSum | None:
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The bounds for the present batch: between batches a `QuantileClipNorm` has moved on."""
+        if self.clip_norm is not None and not self.parts.parts:
+            return (self.clip_norm.value,)
+        return self.parts.max_grad_norm
+
+    def checked(self, grads: Any, drawn: int | None, *, last: bool) -> Rows | ClippedSum | None:
         """Return what `parts` takes of a part, or raise; the last may be None.
 
-        A batch has at most ``largest`` rows, which is private, as the size of Poisson batches is.
+        A batch has ``drawn`` rows if that is known: private, as the size of Poisson batches is.
         """
         self.parts.refuse_torn()
+        if self.clip_norm is not None and not self.parts.parts:
+            self.parts.max_grad_norm = self.clip_norm.value
         given = grads is not None or not last
         part = self.parts.checked(grads, "per_sample_grads") if given else None
         rows = self.parts.batch_size + _row_count(part)
         self._check_public_size(rows, last)
-        if rows > largest:
+        if drawn is not None and (rows > drawn or (last and rows < drawn)):
             raise ValueError(
-                "per_sample_grads must have a row for each record that the sampler has drawn, got "
-                "more: take gradients of x[batch], not of all x"
+                "per_sample_grads must have a row for each record of the batch that was drawn "
+                f"last, got {'more' if rows > drawn else 'fewer'}: take gradients of x[batch]"
             )
         return part
 
@@ -78,7 +87,7 @@ class NoisySum:
         if rows > most or (fixed and last and rows < most):
             raise ValueError(
                 f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "
-                f"got {rows}"
+                f"got {'more' if rows > most else 'fewer'}"
             )
 
     def release(self, clipped: ClippedSum) -> list[Array]:
@@ -89,7 +98,7 @@ class NoisySum:
         if self.clip_norm is not None:
             count = np.array(self.clip_norm.private_count(clipped))
             add_gaussian_noise(count, self.clip_norm.count_noise, generator=self.generator)
-            self.parts.max_grad_norm = self.clip_norm.update(float(count))
+            self.clip_norm.update(float(count))
         return noisy
 
     def _noised(self, arrays: list[Array]) -> list[Array]:
@@ -122,7 +131,6 @@ class NoisySum:
         """Go on with the clipping norm of a state that was checked."""
         if self.clip_norm is not None:
             self.clip_norm.load_state_dict(state["clip_norm"])
-            self.parts.max_grad_norm = self.clip_norm.value
 
     def _scale(self) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""

@@ -17,38 +17,41 @@ from renyi.sgd.updates import UpdateRule
 
 __all__ = ["Parameters"]
 
+Rules = UpdateRule | tuple[UpdateRule, ...]
+
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class _Saved(NamedTuple):
     """A state that was checked."""
 
-    rule: UpdateRule
+    rule: Rules
     steps: int
     parameters: list[Array]
     slots: list[list[Array]]
 
 
 class Parameters:
-    """Arrays, the rule by which they follow gradients, and how many they have followed.
+    """Arrays, the rules by which they follow gradients, and how many they have followed.
 
     All elements, one array after the other, are projected onto the domain after every update.
     """
 
     def __init__(self, parameters: Any, rule: Any, domain: Domain | None = None) -> None:
-        if not isinstance(rule, UpdateRule):
-            raise TypeError(f"rule must be an UpdateRule such as SGD(0.1), got {rule!r}")
-        if not is_dataclass(type(rule)):
-            raise TypeError(
-                "rule must be a dataclass, whose fields are the settings that state_dict saves, "
-                f"got {rule!r}"
-            )
         self._single = not isinstance(parameters, list | tuple)
         self._arrays = _arrays_of(parameters, self._single)
-        self._slots = [[np.zeros_like(a) for _ in range(rule.slots)] for a in self._arrays]
+        self.rule = _rules_of(rule, None if self._single else len(self._arrays))
+        self._slots = [
+            [np.zeros_like(array) for _ in range(own.slots)]
+            for array, own in zip(self._arrays, self._rules, strict=True)
+        ]
         self._domain = _domain_for(domain, self._arrays)
-        self.rule = rule
         self.steps = 0
+
+    @property
+    def _rules(self) -> tuple[UpdateRule, ...]:
+        rule = self.rule
+        return rule if isinstance(rule, tuple) else (rule,) * len(self._arrays)
 
     @property
     def shapes(self) -> Any:
@@ -59,8 +62,10 @@ class Parameters:
     def update(self, gradients: list[Array]) -> None:
         """Follow the gradients."""
         self.steps += 1
-        for array, gradient, slots in zip(self._arrays, gradients, self._slots, strict=True):
-            self.rule.update(array, gradient, slots, self.steps)
+        for array, gradient, slots, rule in zip(
+            self._arrays, gradients, self._slots, self._rules, strict=True
+        ):
+            rule.update(array, gradient, slots, self.steps)
         if self._domain is not None:
             self._project(self._domain)
 
@@ -70,13 +75,14 @@ class Parameters:
         for array, part in zip(self._arrays, np.split(nearest, ends[:-1]), strict=True):
             array[...] = part.reshape(array.shape)
 
-    def rule_like(self, rule: Any) -> UpdateRule:
-        """Return a rule that can take the place of the present one."""
-        if type(rule) is not type(self.rule) or rule.slots != self.rule.slots:
+    def rule_like(self, rule: Any) -> Rules:
+        """Return a rule, or rules, that can take the place of the present one."""
+        new = tuple(rule) if isinstance(rule, list | tuple) else rule
+        if _kinds(new) != _kinds(self.rule):
             raise ValueError(
                 f"rule must be of the kind of {self.rule!r} and remember as much, got {rule!r}"
             )
-        known: UpdateRule = rule
+        known: Rules = new
         return known
 
     def state_dict(self) -> dict[str, Any]:
@@ -93,12 +99,7 @@ class Parameters:
         described, steps, parameters, slots = entries_of(
             state, "rule", "steps", "parameters", "slots"
         )
-        settings = dict(described) if isinstance(described, Mapping) else {}
-        if settings.keys() != _described(self.rule).keys() or (
-            settings.pop("kind") != type(self.rule).__name__
-        ):
-            raise ValueError(f"state must hold a rule like {self.rule!r}, got {described!r}")
-        rule = self.rule_like(type(self.rule)(**settings))
+        rule = self.rule_like(_rule_saved(described, self.rule))
         arrays = _copies(parameters, self._arrays, "parameters")
         remembered = _listed(slots, "slots")
         if len(remembered) != len(self._slots):
@@ -117,8 +118,56 @@ class Parameters:
             array[...] = value
 
 
-def _described(rule: Any) -> dict[str, Any]:
+def _described(rule: Any) -> Any:
+    if isinstance(rule, tuple):
+        return [_described(one) for one in rule]
     return {"kind": type(rule).__name__, **asdict(rule)}
+
+
+def _rule_saved(described: Any, own: Rules) -> Rules:
+    """Return the rule that was described, which is like one's own."""
+    if isinstance(own, tuple) and isinstance(described, list) and len(described) == len(own):
+        return tuple(_one_saved(*pair) for pair in zip(described, own, strict=True))
+    if isinstance(own, tuple):
+        raise ValueError(f"state must hold rules like {own!r}, got {described!r}")
+    return _one_saved(described, own)
+
+
+def _one_saved(described: Any, own: UpdateRule) -> UpdateRule:
+    settings = dict(described) if isinstance(described, Mapping) else {}
+    same = settings.keys() == _described(own).keys()
+    if not same or settings.pop("kind") != type(own).__name__:
+        raise ValueError(f"state must hold a rule like {own!r}, got {described!r}")
+    return type(own)(**settings)
+
+
+def _kinds(rule: Any) -> Any:
+    """Return what rules have in common that may take each other's place."""
+    if isinstance(rule, tuple):
+        return [_kinds(one) for one in rule]
+    return type(rule), getattr(rule, "slots", None)
+
+
+def _rules_of(value: Any, count: int | None) -> Rules:
+    """Return a rule for all arrays, or one for each of so many."""
+    if isinstance(value, list | tuple):
+        if len(value) != count:
+            raise ValueError(
+                f"rule must be one for each of {count or 1} parameters, got {len(value)}"
+            )
+        return tuple(_rule_of(one) for one in value)
+    return _rule_of(value)
+
+
+def _rule_of(value: Any) -> UpdateRule:
+    if not isinstance(value, UpdateRule):
+        raise TypeError(f"rule must be an UpdateRule such as SGD(0.1), got {value!r}")
+    if not is_dataclass(type(value)):
+        raise TypeError(
+            "rule must be a dataclass, whose fields are the settings that state_dict saves, "
+            f"got {value!r}"
+        )
+    return value
 
 
 def _arrays_of(value: Any, single: bool) -> list[Array]:

@@ -10,7 +10,9 @@ from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
 if TYPE_CHECKING:
     from renyi.sgd.plan import TrainingPlan
 
-__all__ = ["sampler_for"]
+__all__ = ["SAMPLERS", "sampler_for"]
+
+SAMPLERS = (PoissonSampler, FixedSizeSampler, ShuffledSampler)
 
 
 def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:

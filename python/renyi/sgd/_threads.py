@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from threading import Lock
+from threading import Thread, current_thread
 from typing import Any
 
+from renyi._locks import lock_freed_by_fork
 from renyi._validation import integer_of
 
 __all__ = ["OneAtATime", "threads_of"]
@@ -29,15 +30,28 @@ def threads_of(value: Any, bytes_read: int | None = None) -> int:
 
 
 class OneAtATime:
-    """A context that refuses a second thread instead of letting it wait."""
+    """A context that refuses a second thread instead of letting it wait.
+
+    A thread may be interrupted between any two lines, also of these: what it leaves behind is its
+    name, with which it enters again, and which means nothing once it has ended.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._lock = Lock()
+        self._users: dict[str, Thread] = {}
+        self._guard = lock_freed_by_fork()
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+        thread = current_thread()
+        user = self._users.setdefault("at work", thread)  # at once, unlike a test and a setting
+        if user is thread:
+            return
+        if user.is_alive():
             raise RuntimeError(f"{self._what} must be used by one thread at a time, got a second")
+        with self._guard:  # or two threads would take the place of a third
+            if self._users.get("at work") is user:
+                self._users.pop("at work")
+        self.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        self._lock.release()
+        self._users.pop("at work", None)

@@ -94,7 +94,7 @@ class ClipAccumulator:
     def max_grad_norm(self, value: Any) -> None:
         if self.parts:
             raise RuntimeError(
-                f"max_grad_norm must be set between batches, got {self.parts} parts: take first"
+                f"max_grad_norm must be set between batches, got {value!r} within one: take first"
             )
         rule = rule_of(self._clipping, value, self._stability, len(self._shapes))
         if self._grid is not None:
@@ -189,6 +189,10 @@ class ClipAccumulator:
     def discard(self) -> None:
         """Forget what was added since the last sum was taken."""
         self._start()
+
+    def spoil(self) -> None:
+        """Take nothing more until `discard`."""
+        self._torn = True
 
     def refuse_torn(self) -> None:
         """Raise `RuntimeError` if adding a part was interrupted."""

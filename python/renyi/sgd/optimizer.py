@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -45,8 +45,10 @@ class DPSGD:
     plan : TrainingPlan
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
-    rule : UpdateRule
-        `SGD`, with or without momentum, or `Adam`.
+    rule : UpdateRule or list of them
+        `SGD`, with or without momentum, or `Adam`; of a list of arrays also one for each: groups of
+        parameters within one guarantee. With ``clipping="per_layer"`` each array has its share of
+        the norm.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
     clip_norm : QuantileClipNorm, optional
@@ -65,8 +67,10 @@ class DPSGD:
         (epsilon, delta) of the accountant that no step may exceed. The check asks the accountant
         about all planned steps at once, and only if they do not fit about fewer.
     sampler : BatchSampler, optional
-        That of the plan, from which the batches come: it is checked against the plan, its state is
-        saved with the rest, and epochs of shuffled batches are counted by what it has drawn.
+        That of the plan, from which the batches come, and of this optimiser alone. Each step is on
+        the batch drawn last, with a row for each of its records, and no batch is used twice: draw
+        the next one after the step. Its state is saved with the rest, and epochs of shuffled
+        batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
     generator : SecureGenerator or numpy.random.Generator, optional
@@ -100,7 +104,7 @@ class DPSGD:
         self,
         parameters: Arrays,
         plan: TrainingPlan,
-        rule: UpdateRule,
+        rule: UpdateRule | Sequence[UpdateRule],
         *,
         clipping: Clipping = "flat",
         stability: float = 0.01,
@@ -138,12 +142,12 @@ class DPSGD:
         return self._plan
 
     @property
-    def rule(self) -> UpdateRule:
+    def rule(self) -> UpdateRule | Sequence[UpdateRule]:
         """How parameters are updated; another one of its kind may be set, for a schedule."""
         return self._trained.rule
 
     @rule.setter
-    def rule(self, rule: UpdateRule) -> None:
+    def rule(self, rule: UpdateRule | Sequence[UpdateRule]) -> None:
         self._trained.rule = self._trained.rule_like(rule)
 
     @property
@@ -159,7 +163,7 @@ class DPSGD:
     @property
     def max_grad_norm(self) -> float | tuple[float, ...]:
         """The bound for the present batch, or with "per_layer" those of the arrays."""
-        bounds = self._sum.parts.max_grad_norm
+        bounds = self._sum.bounds
         return bounds[0] if len(bounds) == 1 else bounds
 
     @property
@@ -199,10 +203,20 @@ class DPSGD:
         (3, 1)
         """
         with self._alone:
-            part = self._sum.checked(per_sample_grads, self._ledger.largest_batch, last=False)
-            if part is not None:
-                self._sum.parts.add_checked(part)
+            try:
+                part = self._checked(per_sample_grads, last=False)
+                if part is not None:
+                    self._sum.parts.add_checked(part)
+            except Exception:
+                raise
+            except BaseException:  # whoever goes on with the next batch must not add it to this one
+                self._sum.parts.spoil()
+                raise
         return self
+
+    def _checked(self, grads: Any, *, last: bool) -> Any:
+        rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
+        return self._sum.checked(grads, rows, last=last)
 
     def discard(self) -> None:
         """Forget the parts of a batch that was not finished."""
@@ -230,27 +244,31 @@ class DPSGD:
         TypeError, ValueError
             If shapes or dtypes are not as above, or a batch is not of its public size.
         RuntimeError
-            If the sampler has drawn no batch for this step, a part was interrupted and not
-            discarded, or another thread is at work.
+            If the sampler has drawn no batch for this step, or another one since its first part;
+            a part was interrupted and not discarded; the process was forked, or the run has gone
+            on elsewhere; or another thread is at work.
         """
         with self._alone:
-            return self._step(per_sample_grads)
+            begun = self._ledger.interrupted
+            try:
+                return self._step(per_sample_grads)
+            except BaseException as error:
+                if not isinstance(error, Exception) or self._ledger.interrupted > begun:
+                    self._sum.parts.discard()
+                raise
 
     def _step(self, grads: Any) -> Arrays:
+        part = self._checked(grads, last=True)
         self._ledger.check(self.steps)
-        part = self._sum.checked(grads, self._ledger.largest_batch, last=True)
         self._ledger.record(self.steps)
-        try:
-            if part is not None:
-                self._sum.parts.add_checked(part)
-            clipped = self._sum.parts.take()
-            self._private = clipped.private
-            released = self._sum.release(clipped)
-            self._trained.update(released)
-        except BaseException:
-            self._ledger.interrupted += 1
-            self._sum.parts.discard()
-            raise
+        self._ledger.begin(self.steps)
+        if part is not None:
+            self._sum.parts.add_checked(part)
+        clipped = self._sum.parts.take()
+        self._private = clipped.private
+        released = self._sum.release(clipped)
+        self._trained.update(released)
+        self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]
 
     def state_dict(self) -> dict[str, Any]:
@@ -272,7 +290,7 @@ class DPSGD:
             **self._sum.state_dict(),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], *, branch: bool = False) -> None:
         """Go on where `state_dict` was called, and record with the accountant what led there.
 
         With a reproducible generator the noise is that which would have come; a secure one takes a
@@ -284,29 +302,34 @@ class DPSGD:
         ----------
         state : mapping
             Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
-            released something, then of its own run, and with at least as much released.
+            released something, then of its own run, and with at least as much released. Within a
+            process a state is loaded once, and only if its run has not gone on since: whoever
+            saved it does not go on then. Of other processes nothing is known.
+        branch : bool
+            Load it all the same, as a run of its own, into a new optimiser. Each branch reports
+            what it knows; together they spend what led there and the steps of both.
 
         Raises
         ------
         RuntimeError
             In the middle of a batch.
         TypeError, ValueError
-            If the state is not as above. Nothing is changed then.
+            If the state or ``branch`` is not as above. Nothing is changed then.
         """
         self._refuse_parts("load_state_dict")
         check_same(state, "plan", asdict(self._plan))
         check_same(state, "clipping", self._clipping)
         trained = self._trained.checked(state)
         self._sum.check(state)
-        self._ledger.load_state_dict(state, self._sum.generator)
+        self._ledger.load_state_dict(state, self._sum.generator, branch=branch)
         self._sum.restore(state)
         self._trained.restore(trained)
 
     def _refuse_parts(self, what: str) -> None:
         if self._sum.parts.parts:
             raise RuntimeError(
-                f"{what} must be called between batches, got {self._sum.parts.batch_size} rows "
-                "without noise: step or discard first"
+                f"{what} must be called between batches, got one that has begun and has no noise: "
+                "step or discard first"
             )
 
     def __repr__(self) -> str:

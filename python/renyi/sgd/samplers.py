@@ -214,7 +214,7 @@ class ShuffledSampler(BatchSampler):
         self._order = progress
 
     def _draw(self) -> Indices:
-        batch = (self.drawn - 1) % self.batches
+        batch = (self._drawn - 1) % self.batches
         if batch == 0:
             self._order = self.generator._core.permutation(self.population)
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #if defined(__APPLE__)
 #include <sys/random.h>
@@ -15,10 +17,31 @@ namespace renyi {
 
 namespace {
 
+// One word on a page that the kernel empties in every child, also of a fork that calls no handlers.
+std::atomic<std::uint64_t>* wiped_word() noexcept {
+#ifdef MADV_WIPEONFORK
+    const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    if (madvise(page, bytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<std::uint64_t>(0);
+    munmap(page, bytes);
+#endif
+    return nullptr;
+}
+
 // One for the process: held across every fork, so that no child inherits it locked, and counted up in each child.
 struct ForkWatch {
     std::mutex mutex;
     std::atomic<std::uint64_t> forks{0};
+    std::atomic<std::uint64_t>* const word = wiped_word();
+
+    // Differs between a process and its children: a load, or where nothing wipes pages a system call.
+    std::uint64_t mark() noexcept {
+        if (word == nullptr) return forks.load() << 32 | static_cast<std::uint32_t>(getpid());
+        std::uint64_t known = word->load();
+        if (known == 0) word->store(known = forks.fetch_add(1) + 1);
+        return known;
+    }
 };
 
 ForkWatch& fork_watch() noexcept {
@@ -54,11 +77,10 @@ void NoiseGenerator::take_new_key() noexcept {
         std::abort();
     }
     next_group_ = 0;
-    process_ = getpid();
-    forks_ = fork_watch().forks.load();
+    mark_ = fork_watch().mark();
 }
 
-bool NoiseGenerator::moved() const noexcept { return forks_ != fork_watch().forks || process_ != getpid(); }
+bool NoiseGenerator::moved() const noexcept { return mark_ != fork_watch().mark(); }
 
 NoiseGenerator::Reservation NoiseGenerator::reserve(std::uint64_t groups) noexcept {
     const std::lock_guard lock(fork_watch().mutex);
@@ -81,12 +103,12 @@ void NoiseGenerator::refill() noexcept {
     const Reservation taken = reserve(1);
     chacha20_groups(taken.stream, taken.first, 1, buffer_);
     buffer_group_ = taken.first;
-    buffer_forks_ = forks_;
+    buffer_mark_ = mark_;
     buffer_used_ = 0;
 }
 
 std::uint32_t NoiseGenerator::next32() noexcept {
-    if (buffer_used_ == kGroupWords || (secure_ && buffer_forks_ != fork_watch().forks)) refill();
+    if (buffer_used_ == kGroupWords || (secure_ && buffer_mark_ != fork_watch().mark())) refill();
     return buffer_[buffer_used_++];
 }
 

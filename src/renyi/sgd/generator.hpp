@@ -57,11 +57,10 @@ private:
     ChaChaStream stream_{};
     std::uint64_t next_group_ = 0;
     bool secure_;
-    long process_ = 0;
-    std::atomic<std::uint64_t> forks_{0};  // as counted when the key was taken
+    std::atomic<std::uint64_t> mark_{0};  // of the process that took the key
 
     std::uint64_t buffer_group_ = 0;
-    std::uint64_t buffer_forks_ = 0;
+    std::uint64_t buffer_mark_ = 0;
     std::uint32_t buffer_used_ = kGroupWords;
     std::uint32_t buffer_[kGroupWords];
 };

@@ -1,0 +1,358 @@
+"""Attacks on a training loop: two steps on a draw, two draws in a step, two branches of a run."""
+
+import ctypes
+import os
+import sys
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    Adam,
+    PoissonSampler,
+    QuantileClipNorm,
+    SecureGenerator,
+    TrainingPlan,
+)
+from renyi.sgd import _threads as threads
+
+FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
+
+
+def planned(batch_size=4, **settings):
+    return TrainingPlan(100, batch_size, steps=100, noise_multiplier=1.0, **settings)
+
+
+def made(plan=None, **settings):
+    plan = plan or planned()
+    sampler = plan.sampler(generator=SecureGenerator(insecure_reproducible=1))
+    return DPSGD(np.zeros(2), plan, SGD(0.1), sampler=sampler, **settings), sampler
+
+
+def plain(**settings):
+    return DPSGD(np.zeros(2), planned(), SGD(0.1), **settings)
+
+
+def rows(count):
+    return np.ones((count, 2))
+
+
+def interrupts(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+# --- one draw, one step
+
+
+def test_a_sampler_has_one_optimiser():
+    _, sampler = made()
+    with pytest.raises(ValueError, match="sampler must be that of one DPSGD only"):
+        DPSGD(np.zeros(2), planned(), SGD(0.1), sampler=sampler)
+
+
+def test_a_refused_optimiser_leaves_the_sampler_free():
+    sampler = planned().sampler()
+    with pytest.raises(ValueError, match="budget epsilon"):
+        plain(sampler=sampler, budget=(-1.0, 1e-6))
+    plain(sampler=sampler)
+
+
+def test_a_step_is_not_of_two_draws():
+    for _ in range(200):
+        optimizer, sampler = made(planned(1))
+        first = sampler.sample()
+        optimizer.accumulate(rows(len(first)))
+        second = sampler.sample()
+        with pytest.raises(RuntimeError, match="discard must be called first: parts are of batch"):
+            optimizer.step(rows(len(second)))
+        assert optimizer.accountant.mechanisms == ()
+        optimizer.discard()
+        optimizer.step(rows(len(second)))
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED])
+def test_a_draw_is_of_one_step(scheme):
+    optimizer, sampler = made(planned(**scheme))
+    last = list(sampler)[-1]
+    optimizer.step(rows(len(last)))
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="got 100 drawn and 100 used"):
+            optimizer.step(rows(len(last)))
+    assert optimizer.steps == 1
+
+
+def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
+    optimizer, sampler = made()
+    drawn = len(sampler.sample())
+    assert drawn
+    for count, word in ((drawn - 1, "fewer"), (drawn + 1, "more")):
+        with pytest.raises(ValueError, match=f"last, got {word}: take gradients of x"):
+            optimizer.step(rows(count))
+    optimizer.step(rows(drawn))
+
+
+def test_an_interruption_before_the_record_mixes_nothing(monkeypatch):
+    optimizer = plain()
+    for name in ("check", "record", "rows"):
+        optimizer.accumulate(rows(3))
+        with monkeypatch.context() as patch:
+            patch.setattr(optimizer._ledger, name, interrupts)
+            with pytest.raises(KeyboardInterrupt):
+                optimizer.step(rows(2))
+        optimizer.step(rows(1))
+        assert optimizer.private.batch_size == 1
+
+
+def test_an_interruption_of_a_part_spoils_the_batch(monkeypatch):
+    optimizer = plain()
+    optimizer.accumulate(rows(3))
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._sum, "checked", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.accumulate(rows(2))
+    with pytest.raises(RuntimeError, match="discard must be called first"):
+        optimizer.step(rows(2))
+
+
+def test_interrupted_twice_a_step_stays_recorded(monkeypatch):
+    optimizer = plain()
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._trained, "update", interrupts)
+        patch.setattr(optimizer._sum.parts, "discard", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows(2))
+    optimizer.step(rows(2))
+    assert optimizer.accountant.mechanisms == ((optimizer.plan.step_mechanism, 2),)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("sample_rate", 1.0), ("population", 7), ("generator", None), ("drawn", 0), ("sample", list)],
+)
+def test_settings_of_a_sampler_in_use_are_fixed(name, value):
+    _, sampler = made()
+    before = getattr(sampler, name)
+    with pytest.raises(AttributeError):
+        setattr(sampler, name, value)
+    assert getattr(sampler, name) == before
+
+
+def test_a_sampler_in_use_is_not_wound_back():
+    optimizer, sampler = made()
+    state = sampler.state_dict()
+    optimizer.step(rows(len(sampler.sample())))
+    with pytest.raises(RuntimeError, match="load_state_dict must be that of the DPSGD"):
+        sampler.load_state_dict(state)
+
+
+def test_a_sampler_with_its_own_drawing_is_refused():
+    class Everyone(PoissonSampler):
+        def _draw(self):
+            return np.arange(self.population)
+
+    with pytest.raises(TypeError, match=r"sampler must be one of plan\.sampler"):
+        plain(sampler=Everyone(100, 0.04))
+
+
+def test_tied_weights_are_refused():
+    w = np.zeros((2, 3))
+    for tied in (w, w.T, w[:1], np.from_dlpack(w)):
+        with pytest.raises(ValueError, match=r"parameters\[1\] must not overlap another parameter"):
+            DPSGD([w, tied], planned(), SGD(0.1))
+
+
+# --- branches
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_fork_is_no_second_optimiser(raw):
+    if raw and sys.platform != "linux":
+        pytest.skip("needs the C library's fork without handlers")
+    optimizer = plain()
+    for _ in range(10):
+        optimizer.step(rows(4))
+    state = optimizer.state_dict()
+    child = ctypes.CDLL(None)._Fork() if raw else os.fork()
+    if child == 0:
+        answers = 0
+        try:
+            optimizer.step(rows(4))
+        except RuntimeError as error:
+            answers += "got a fork of it" in str(error)
+        try:
+            plain().load_state_dict(state)
+        except ValueError as error:
+            answers += "branch=True" in str(error)
+        branch = plain()
+        branch.load_state_dict(state, branch=True)
+        branch.step(rows(4))
+        answers += branch.accountant.mechanisms[0][1] == 11
+        os._exit(answers)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    optimizer.step(rows(4))
+
+
+def test_a_state_is_loaded_once():
+    optimizer = plain()
+    optimizer.step(rows(4))
+    state = optimizer.state_dict()
+    first, second = plain(), plain()
+    first.load_state_dict(state)
+    with pytest.raises(ValueError, match="state must be loaded once and be the last of its run"):
+        second.load_state_dict(state)
+    assert second.accountant.mechanisms == ()
+    assert second.steps == 0
+    with pytest.raises(RuntimeError, match="DPSGD must go on where its state was loaded last"):
+        optimizer.step(rows(4))
+    second.load_state_dict(state, branch=True)
+    for branch in (first, second):
+        branch.step(rows(4))
+        assert branch.accountant.mechanisms[0][1] == 2
+
+
+def test_a_state_from_which_the_run_has_gone_on_is_a_branch():
+    plan = TrainingPlan(
+        100, 25, steps=8, noise_multiplier=1.0, sampling="shuffled", adjacency="zero_out"
+    )
+    optimizer, sampler = made(plan)
+    optimizer.step(rows(len(sampler.sample())))
+    state = optimizer.state_dict()
+    optimizer.step(rows(len(sampler.sample())))  # of the same epoch: no release more
+    other, _ = made(plan)
+    for loads in (optimizer, other):
+        with pytest.raises(ValueError, match="got number 1 after 2 were begun"):
+            loads.load_state_dict(state)
+    with pytest.raises(ValueError, match="branch must be False where DPSGD has released"):
+        optimizer.load_state_dict(state, branch=True)
+    other.load_state_dict(state, branch=True)
+
+
+# --- availability
+
+
+def test_an_interruption_after_a_norm_has_moved_wedges_nothing(monkeypatch):
+    norm = QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0)
+    optimizer = plain(clip_norm=norm)
+    with monkeypatch.context() as patch:
+        move = norm.update
+
+        def then_interrupts(count):
+            move(count)
+            raise KeyboardInterrupt
+
+        patch.setattr(norm, "update", then_interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows(4))
+    assert norm.value != 1.0
+    assert optimizer.max_grad_norm == norm.value
+    for _ in range(3):
+        optimizer.accumulate(rows(2)).step(rows(2))
+    assert optimizer.steps == 3
+    assert optimizer.accountant.mechanisms[0][1] == 4
+
+
+def traced(function, interrupted_at):
+    """Call it, interrupted before the line with this number: true if there was one."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        if event == "line":
+            lines += 1
+            if lines == interrupted_at:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def test_no_interruption_leaves_an_optimiser_locked():
+    alone = threads.OneAtATime("a test")
+
+    def use():
+        with alone:
+            pass
+
+    count = 1
+    while traced(use, count):
+        seen = []
+        with alone:
+            worker = threading.Thread(target=lambda seen=seen: refused(alone, seen))
+            worker.start()
+            worker.join()
+        assert seen == [True]
+        count += 1
+    assert count > 5
+
+
+def test_a_thread_that_has_ended_locks_nothing():
+    alone = threads.OneAtATime("a test")
+    worker = threading.Thread(target=alone.__enter__)
+    worker.start()
+    worker.join()
+    with alone:
+        seen = []
+        refused(alone, seen)
+    assert seen == [False]
+
+
+def refused(alone, seen):
+    try:
+        with alone:
+            seen.append(False)
+    except RuntimeError:
+        seen.append(True)
+
+
+def test_every_line_of_a_step_may_be_interrupted():
+    count, alive = 1, True
+    while alive:
+        optimizer = plain(clip_norm=QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0))
+        alive = traced(partial(optimizer.step, rows(4)), count)
+        released = int(optimizer._sum.clip_norm.value != 1.0)  # moves after the sum has its noise
+        optimizer.step(rows(3))
+        assert optimizer.private.batch_size == 3
+        assert optimizer.accountant.mechanisms[0][1] >= 1 + released
+        count += 1
+    assert count > 100
+
+
+def test_private_counts_are_in_no_message():
+    optimizer = plain().accumulate(rows(37))
+    for act in (optimizer.state_dict, lambda: optimizer.load_state_dict({})):
+        with pytest.raises(RuntimeError, match="got one that has begun") as caught:
+            act()
+        assert "37" not in str(caught.value)
+
+
+# --- groups of parameters
+
+
+def test_groups_have_rules_of_their_own_and_one_guarantee():
+    plan = TrainingPlan(100, 4, steps=9, noise_multiplier=0.0)
+    body, head = np.zeros(2), np.zeros(3)
+    optimizer = DPSGD([body, head], plan, [SGD(0.5), Adam(0.01)])
+    mean = optimizer.step([np.full((4, 2), 0.01), np.full((4, 3), -0.01)])
+    assert np.allclose(body, -0.5 * mean[0])
+    assert np.allclose(head, 0.01, rtol=1e-4)
+    state = optimizer.state_dict()
+    other = DPSGD([np.zeros(2), np.zeros(3)], plan, [SGD(0.1), Adam(0.1)])
+    other.load_state_dict(state)
+    assert list(other.rule) == [SGD(0.5), Adam(0.01)]
+    with pytest.raises(ValueError, match="rule must be one for each of 2 parameters, got 1"):
+        DPSGD([body, head], plan, [SGD(0.5)])
+    with pytest.raises(ValueError, match="rule must be"):
+        other.rule = [Adam(0.1), SGD(0.1)]
