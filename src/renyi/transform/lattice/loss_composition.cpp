@@ -17,9 +17,10 @@ constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
-constexpr double kRough = 1e-3;   // relative width of each side
-constexpr double kApart = 0.05;   // relative distance of the sides beside which it is little
-constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
+constexpr double kRough = 1e-3;   // relative width of the side above, which is the answer where the other is far off
+constexpr double kRoughBelow = 1e-2;
+constexpr double kApart = 0.05;  // relative distance of the sides beside which it is little
+constexpr double kSeen = 1e-3;   // of delta: likelier losses matter
 constexpr double kRoom = 4.0 * kUnitRoundoff;
 
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
@@ -69,15 +70,17 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
 
 }  // namespace
 
-LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points)
+LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points,
+                                 bool upper_only)
     : merged_(merged_parts(parts)),
       rtol_(rtol),
       max_points_(max_points),
+      upper_only_(upper_only),
       largest_(merged_.drift),
       reached_(-merged_.drift) {
     if (std::ranges::any_of(parts, [](const LossPart& part) { return part.pair->two_sided(); })) {
-        rough_ = sides_of(parts, std::max(rtol, kRough), max_points);
-        fine_ = sides_of(parts, rtol, max_points);
+        rough_ = sides_of(parts, std::max(rtol, kRough), std::max(rtol, kRoughBelow), max_points);
+        fine_ = sides_of(parts, rtol, rtol, max_points);
         return;
     }
     InfiniteMass least, most;
@@ -93,10 +96,10 @@ LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol
     infinite_ = {least.bounds().lower, most.bounds().upper};
 }
 
-LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol,
-                                                 std::int64_t max_points) {
-    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol, max_points),
-            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol, max_points)};
+LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol_above,
+                                                 double rtol_below, std::int64_t max_points) {
+    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
+            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};
 }
 
 Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {
@@ -107,6 +110,19 @@ Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier)
 Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier) const {
     const double most = above->epsilon(delta, fourier).upper;
     return {std::min(below->epsilon(delta, fourier).lower, most), most};
+}
+
+// Often seen from tilts that are far off, for which delta would have to be composed anew.
+bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return below->known_delta(epsilon).upper < (1.0 - kApart) * most || is_apart(delta(epsilon, fourier));
+}
+
+Bracket LossComposition::known_delta(double epsilon) {
+    const std::scoped_lock lock(mutex_);
+    Bracket found{0.0, 1.0};
+    for (const ComposedSides& sides : solved_) found = common(found, sides.delta(epsilon));
+    return found;
 }
 
 Bracket LossComposition::delta(double epsilon, FourierTransform& fourier) {
@@ -141,7 +157,7 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
     if (rough_) {
         const Bracket rough = rough_->epsilon(delta, fourier);
-        const bool apart = !is_found(rough) || is_apart(rough_->delta(rough.upper, fourier));
+        const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
         return apart ? rough : common(rough, fine_->epsilon(delta, fourier));
     }
     if (delta == 1.0) return {-kInfinity, -kInfinity};
@@ -192,7 +208,7 @@ bool LossComposition::is_tight(Bracket epsilons, double delta) const {
 }
 
 const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fourier) {
-    const CompositionGoal goal{epsilon, rtol_, max_points_};
+    const CompositionGoal goal{epsilon, rtol_, max_points_, upper_only_};
     std::optional<ComposedSides> sides = solve_again(goal, fourier);
     if (!sides) sides = solve_anew(goal, fourier);
     solved_.insert(solved_.begin(), std::move(*sides));
@@ -207,7 +223,8 @@ std::optional<ComposedSides> LossComposition::solve_again(const CompositionGoal&
     const TiltChoice choice = choose_tilt(laws.laws, goal.epsilon, goal.rtol);
     ComposedSides sides = compose_sides(*finest_, choice, goal, merged_.drift, fourier);
     const double width = sides.relative_width(goal.epsilon);
-    const bool enough = width <= goal.rtol || width <= std::min(1.5 * finest_width_, kPoor);
+    const double poor = finest_->final() ? 1.0 : kPoor;
+    const bool enough = width <= goal.rtol || width <= std::min(1.5 * finest_width_, poor);
     return enough ? std::optional(std::move(sides)) : std::nullopt;
 }
 
