@@ -55,6 +55,9 @@ private:
     };
     static Sides sides_of(const std::vector<LossPart>& parts, double rtol_above, double rtol_below,
                           std::int64_t max_points);
+    void compose_apart(const std::vector<LossPart>& parts);
+    Bracket two_sided_delta(double epsilon, FourierTransform& fourier) const;
+    Bracket two_sided_epsilon(double delta, FourierTransform& fourier) const;
 
     std::optional<Sides> rough_, fine_;  // where sides differ, instead of all that follows
     MergedParts merged_;
