@@ -25,7 +25,8 @@ constexpr int kMostPoints = 1024;
 
 LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : law_(law), window_(window) {
     x_.push_back(kFirst);
-    for (const double x : kFarLeft) x_.push_back(x);
+    if (!law_.two_sided())  // else losses are large there, too
+        for (const double x : kFarLeft) x_.push_back(x);
     add_points();
     const std::size_t n = (x_.size() + kLanes - 1) / kLanes * kLanes;
     x_.resize(n, x_.back());

@@ -69,7 +69,7 @@ std::vector<double> SplitSum::unseen_levels() const {
         const double outputs[kLanes] = {x};
         double v[kLanes], density[kLanes];
         evaluate(law, outputs, v, density);
-        result.push_back(v[0] * 1.5);
+        result.push_back(v[0] * 2.0);
     }
     return result;
 }

@@ -13,6 +13,7 @@ constexpr double kLooseScale = 2.0;    // nats
 constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
+constexpr double kLonger = 1.03;  // steps worth another line
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
 double log_add(double a, double b) noexcept {
@@ -43,6 +44,32 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     return true;
 }
 
+namespace {
+
+struct LineStep {
+    int rank;
+    double step;
+};
+
+// The line that allows a longer step than its neighbours, from a given one on.
+template <class StepAt>
+LineStep longest_step(int start, int lowest, const StepAt& step_at) {
+    LineStep best{start, step_at(start)};
+    for (const int direction : {-1, 1}) {
+        bool better = false;
+        for (int next = best.rank + direction; next >= lowest; next += direction) {
+            const double h = step_at(next);
+            if (!(h > kLonger * best.step)) break;
+            better = true;
+            best = {next, h};
+        }
+        if (better) break;
+    }
+    return best;
+}
+
+}  // namespace
+
 // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
 double WindowedLaw::choose_step(double scale, double tilt, double y, double target, bool decay) {
     const double sigma = 1.0 / law_.c;
@@ -53,32 +80,17 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
     };
     const LossStep* falling = window_.falling();
     const double top = falling != nullptr ? std::fabs(falling->level) + 2.0 * falling->width : 1.0;
-    int rank = std::max(lowest, first_rank_below(std::min(0.3, 0.5 * target / (y * top + 1.0) + 0.02)));
-    double step = step_at(rank);
-    for (const int direction : {-1, 1}) {
-        bool better = false;
-        for (int next = rank + direction; next >= lowest; next += direction) {
-            const double h = step_at(next);
-            if (!(h > 1.03 * step)) break;
-            better = true;
-            step = h;
-            rank = next;
-        }
-        if (better) break;
-    }
-    angle_ = line_angle(rank);
-    if (!decay) return step;
+    const int start = first_rank_below(std::min(0.3, 0.5 * target / (y * top + 1.0) + 0.02));
+    const LineStep rule = longest_step(std::max(lowest, start), lowest, step_at);
+    angle_ = line_angle(rule.rank);
+    if (!decay) return rule.step;
     // Half of the strip for the shift, half for the rule: see windowed_decay.hpp.
-    double best = 0.0;
-    for (int edge = lowest; edge < lowest + kMostLines; ++edge) {
-        const double angle = line_angle(edge);
-        const double grown = std::max(line_->log_bound(angle, tilt, 0.0) - scale, 0.0);
-        const double h = kPi * angle * sigma / (target + grown + 1.0);
-        if (!(h > best)) break;
-        best = h;
-        decay_angle_ = 0.5 * angle;
-    }
-    return std::min(step, best);
+    const LineStep both = longest_step(rule.rank, lowest, [&](int rank) {
+        const double angle = line_angle(rank), grown = std::max(line_->log_bound(angle, tilt, 0.0) - scale, 0.0);
+        return kPi * angle * sigma / (target + grown + 1.0);
+    });
+    decay_angle_ = 0.5 * line_angle(both.rank);
+    return std::min(rule.step, both.step);
 }
 
 bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
