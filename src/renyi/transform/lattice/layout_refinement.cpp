@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
+constexpr double kCutOff = 1e-3;              // of the last node's mass
 constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
 
 // Both sides' log moment functions at the tilt.
@@ -16,9 +17,19 @@ struct Comparison {
     double gap, variance;
 };
 
-Comparison compare(NodeLaws& upper, const NodeLaws& lower, double epsilon, TiltChoice& choice) {
+// Whether much of the last node's mass from below lies beyond it, where it is infinite from above.
+bool is_cut_off(const LatticePair& pair) {
+    return pair.upper_infinite - pair.lower_infinite > kCutOff * pair.lower.back();
+}
+
+Comparison compare(const LossLayout& layout, NodeLaws& upper, const NodeLaws& lower, double epsilon,
+                   TiltChoice& choice) {
     set_bulk(upper, choice.limit);
-    const NodeLaws cut = truncated(upper, choice.log_tail);
+    NodeLaws cut = truncated(upper, choice.log_tail);
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        const std::size_t size = cut[i].size();
+        if (is_cut_off(layout.pairs()[i]) && size > cut[i].bulk + 1) cut[i] = cut[i].first(size - 1);
+    }
     NodeLaws cut_low;
     for (std::size_t i = 0; i < lower.size(); ++i) {
         const auto end = std::ranges::upper_bound(lower[i].losses, cut[i].losses.back());
@@ -27,9 +38,10 @@ Comparison compare(NodeLaws& upper, const NodeLaws& lower, double epsilon, TiltC
     set_bulk(cut_low, choice.limit);
     choice.slope = saddle(cut, epsilon, choice.slope);
     const LogMoment above = log_moment(cut, choice.slope), below = log_moment(cut_low, choice.slope);
-    const double gap = above.value - below.value;
+    // Negative where losses at a cut have all the weight.
+    const double gap = std::fabs(above.value - below.value);
     // The lower side's delta: what it allows to cut off may be cut off.
-    choice.log_delta = log_delta_at(cut, choice.slope, epsilon) - std::max(gap, 0.0);
+    choice.log_delta = log_delta_at(cut, choice.slope, epsilon) - gap;
     return {gap, above.variance};
 }
 
@@ -72,13 +84,13 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         const OwnedLaws lower = layout.laws(Side::lower);
         if (!choice || layout.longest() < kManyNodes) choice = choose_tilt(upper.laws, goal.epsilon, rtol);
         if (layout.exact()) return {*choice, std::move(layout)};
-        const auto [gap, variance] = compare(upper.laws, lower.laws, goal.epsilon, *choice);
+        const auto [gap, variance] = compare(layout, upper.laws, lower.laws, goal.epsilon, *choice);
         const std::vector<LossRange> ranges = trimmed(layout, upper.laws, *choice, rtol);
         if (gap <= 0.7 * rtol) return {*choice, layout.cropped(ranges)};
         const double nodes = static_cast<double>(layout.longest());
         const bool hopeless = nodes >= kHopeless;
-        double order = 2.0;
-        if (last_step > 0.0 && gap < last_gap && last_gap < 1.0) {
+        double order = 2.0;  // on coarse lattices, whatever their gaps are
+        if (last_step > 0.0 && gap < last_gap && last_gap < 1.0 && hopeless) {
             order = std::log(last_gap / gap) / std::log(last_step / layout.step());
         } else if (last_step > 0.0 && hopeless && gap > 0.7 * last_gap) {
             return {*choice, layout.cropped(ranges).as_final()};  // the pair itself is known no better
@@ -87,9 +99,10 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         const double shrink = std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);
         last_step = layout.step();
         last_gap = gap;
-        // How much finer a step the width asked for needs, at this order of convergence.
-        if (order < 1.4 && hopeless && std::pow(gap / rtol, 1.0 / order) > most / nodes) {
-            return {*choice, layout.cropped(ranges).as_final()};  // point masses off the nodes hold the lower side back
+        // Point masses off the nodes hold the lower side back: is the width in reach at this order of convergence?
+        const bool too_many = std::pow(gap / rtol, 1.0 / order) > most / nodes;
+        if (order < 1.4 && hopeless && (too_many || goal.upper_only)) {
+            return {*choice, layout.cropped(ranges).as_final()};
         }
         double finest = 0.0;
         for (const LossRange& range : ranges) finest = std::max(finest, (range.high - range.low) / (most - 4.0));

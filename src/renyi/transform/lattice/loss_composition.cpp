@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "renyi/pair/one_side.hpp"
 #include "renyi/transform/lattice/layout_refinement.hpp"
 #include "renyi/transform/lattice/log_crossing.hpp"
 #include "renyi/transform/lattice/single_use.hpp"
@@ -17,23 +16,8 @@ constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
-constexpr double kRough = 1e-3;   // relative width of each side
-constexpr double kApart = 0.05;   // relative distance of the sides beside which it is little
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
 constexpr double kRoom = 4.0 * kUnitRoundoff;
-
-bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
-
-// Pairs that are used several times stay one pair.
-std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side) {
-    std::vector<LossPart> found;
-    for (const LossPart& part : parts) {
-        const auto same = std::ranges::find(parts, part.pair, &LossPart::pair) - parts.begin();
-        const bool known = same < static_cast<std::ptrdiff_t>(found.size());
-        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : one_side(part.pair, side), part.count});
-    }
-    return found;
-}
 
 // The same number of nodes on the losses that are likely enough to be seen beside delta, about.
 LossLayout seen_at(const LossLayout& layout, double delta) {
@@ -69,15 +53,16 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
 
 }  // namespace
 
-LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points)
+LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points,
+                                 bool upper_only)
     : merged_(merged_parts(parts)),
       rtol_(rtol),
       max_points_(max_points),
+      upper_only_(upper_only),
       largest_(merged_.drift),
       reached_(-merged_.drift) {
     if (std::ranges::any_of(parts, [](const LossPart& part) { return part.pair->two_sided(); })) {
-        rough_ = sides_of(parts, std::max(rtol, kRough), max_points);
-        fine_ = sides_of(parts, rtol, max_points);
+        compose_apart(parts);
         return;
     }
     InfiniteMass least, most;
@@ -93,27 +78,15 @@ LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol
     infinite_ = {least.bounds().lower, most.bounds().upper};
 }
 
-LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol,
-                                                 std::int64_t max_points) {
-    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol, max_points),
-            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol, max_points)};
-}
-
-Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {
-    const double most = above->delta(epsilon, fourier).upper;
-    return {std::min(below->delta(epsilon, fourier).lower, most), most};
-}
-
-Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier) const {
-    const double most = above->epsilon(delta, fourier).upper;
-    return {std::min(below->epsilon(delta, fourier).lower, most), most};
+Bracket LossComposition::known_delta(double epsilon) {
+    const std::scoped_lock lock(mutex_);
+    Bracket found{0.0, 1.0};
+    for (const ComposedSides& sides : solved_) found = common(found, sides.delta(epsilon));
+    return found;
 }
 
 Bracket LossComposition::delta(double epsilon, FourierTransform& fourier) {
-    if (rough_) {
-        const Bracket rough = rough_->delta(epsilon, fourier);
-        return is_apart(rough) ? rough : common(rough, fine_->delta(epsilon, fourier));
-    }
+    if (rough_) return two_sided_delta(epsilon, fourier);
     if (epsilon == -kInfinity) return {1.0, 1.0};
     const double floor = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
     if (merged_.parts.empty()) return {floor * (1.0 - kRoom), std::min(floor * (1.0 + kRoom), 1.0)};
@@ -139,11 +112,7 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
-    if (rough_) {
-        const Bracket rough = rough_->epsilon(delta, fourier);
-        const bool apart = !is_found(rough) || is_apart(rough_->delta(rough.upper, fourier));
-        return apart ? rough : common(rough, fine_->epsilon(delta, fourier));
-    }
+    if (rough_) return two_sided_epsilon(delta, fourier);
     if (delta == 1.0) return {-kInfinity, -kInfinity};
     if (merged_.parts.empty()) {
         const double value = std::log1p(-delta);
@@ -192,7 +161,7 @@ bool LossComposition::is_tight(Bracket epsilons, double delta) const {
 }
 
 const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fourier) {
-    const CompositionGoal goal{epsilon, rtol_, max_points_};
+    const CompositionGoal goal{epsilon, rtol_, max_points_, upper_only_};
     std::optional<ComposedSides> sides = solve_again(goal, fourier);
     if (!sides) sides = solve_anew(goal, fourier);
     solved_.insert(solved_.begin(), std::move(*sides));
@@ -207,7 +176,8 @@ std::optional<ComposedSides> LossComposition::solve_again(const CompositionGoal&
     const TiltChoice choice = choose_tilt(laws.laws, goal.epsilon, goal.rtol);
     ComposedSides sides = compose_sides(*finest_, choice, goal, merged_.drift, fourier);
     const double width = sides.relative_width(goal.epsilon);
-    const bool enough = width <= goal.rtol || width <= std::min(1.5 * finest_width_, kPoor);
+    const double poor = finest_->final() ? 1.0 : kPoor;
+    const bool enough = width <= goal.rtol || width <= std::min(1.5 * finest_width_, poor);
     return enough ? std::optional(std::move(sides)) : std::nullopt;
 }
 

@@ -22,7 +22,8 @@ class LossComposition {
 public:
     // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
     // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
-    LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points);
+    // With `upper_only` the lower ends are not waited for.
+    LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points, bool upper_only = false);
 
     // delta in [0, 1] at any epsilon, infinite ones included.
     Bracket delta(double epsilon, FourierTransform& fourier);
@@ -33,6 +34,7 @@ public:
 
 private:
     bool alone() const noexcept { return merged_.parts.size() == 1 && merged_.parts[0].count == 1; }
+    Bracket known_delta(double epsilon);  // as far as lattices were composed already
     Bracket composed_delta(double epsilon, FourierTransform& fourier);
     Bracket composed_epsilon(double delta, Bracket best, FourierTransform& fourier);
     bool is_near(Bracket epsilons) const;
@@ -49,13 +51,19 @@ private:
 
         Bracket delta(double epsilon, FourierTransform& fourier) const;
         Bracket epsilon(double delta, FourierTransform& fourier) const;
+        bool are_apart(double epsilon, FourierTransform& fourier) const;
     };
-    static Sides sides_of(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points);
+    static Sides sides_of(const std::vector<LossPart>& parts, double rtol_above, double rtol_below,
+                          std::int64_t max_points);
+    void compose_apart(const std::vector<LossPart>& parts);
+    Bracket two_sided_delta(double epsilon, FourierTransform& fourier) const;
+    Bracket two_sided_epsilon(double delta, FourierTransform& fourier) const;
 
     std::optional<Sides> rough_, fine_;  // where sides differ, instead of all that follows
     MergedParts merged_;
     double rtol_;
     std::int64_t max_points_;
+    bool upper_only_;
     std::vector<LossOutline> outlines_;
     Bracket infinite_{0.0, 0.0};
     double largest_, reached_;  // no finite loss exceeds the one, some reach the other

@@ -19,10 +19,11 @@ struct LossRange {
     double low, high;
 };
 
-// What is wanted: delta at epsilon, to a relative width, with so many nodes at most.
+// What is wanted: delta at epsilon, to a relative width, with so many nodes at most; from above alone, perhaps.
 struct CompositionGoal {
     double epsilon, rtol;
     std::int64_t max_points;
+    bool upper_only = false;
 };
 
 class LossLayout {

@@ -1,0 +1,70 @@
+// Pairs that are known by one above and one below: two compositions. Roughly at first, as mostly they are far apart.
+#include <algorithm>
+
+#include "renyi/pair/one_side.hpp"
+#include "renyi/transform/lattice/loss_composition.hpp"
+
+namespace renyi::lattice {
+
+namespace {
+
+constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off
+constexpr double kRoughBelow = 1e-2;  // relative width below
+constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
+
+bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
+
+// Pairs that are used several times stay one pair.
+std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side) {
+    std::vector<LossPart> found;
+    for (const LossPart& part : parts) {
+        const auto same = std::ranges::find(parts, part.pair, &LossPart::pair) - parts.begin();
+        const bool known = same < static_cast<std::ptrdiff_t>(found.size());
+        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : one_side(part.pair, side), part.count});
+    }
+    return found;
+}
+
+bool is_found(Bracket b) noexcept { return b.upper - b.lower < kInfinity; }
+
+}  // namespace
+
+void LossComposition::compose_apart(const std::vector<LossPart>& parts) {
+    rough_ = sides_of(parts, std::max(rtol_, kRough), std::max(rtol_, kRoughBelow), max_points_);
+    fine_ = sides_of(parts, rtol_, rtol_, max_points_);
+}
+
+LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol_above,
+                                                 double rtol_below, std::int64_t max_points) {
+    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
+            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};
+}
+
+Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return {std::min(below->delta(epsilon, fourier).lower, most), most};
+}
+
+Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier) const {
+    const double most = above->epsilon(delta, fourier).upper;
+    return {std::min(below->epsilon(delta, fourier).lower, most), most};
+}
+
+// Often seen from tilts that are far off, for which delta would have to be composed anew.
+bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return below->known_delta(epsilon).upper < (1.0 - kApart) * most || is_apart(delta(epsilon, fourier));
+}
+
+Bracket LossComposition::two_sided_delta(double epsilon, FourierTransform& fourier) const {
+    const Bracket rough = rough_->delta(epsilon, fourier);
+    return is_apart(rough) ? rough : common(rough, fine_->delta(epsilon, fourier));
+}
+
+Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fourier) const {
+    const Bracket rough = rough_->epsilon(delta, fourier);
+    const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
+    return apart ? rough : common(rough, fine_->epsilon(delta, fourier));
+}
+
+}  // namespace renyi::lattice
