@@ -95,7 +95,8 @@ def _score(plan: TrainingPlan, present: bool, count_noise: float | None, generat
         norm = QuantileClipNorm(
             plan.max_grad_norm, expected_batch_size=size, count_noise=count_noise
         )
-    optimizer = DPSGD(weight, plan, SGD(0.0), sampler=sampler, clip_norm=norm, generator=generator)
+    # Not bound to the sampler, whose data set has the record in both worlds.
+    optimizer = DPSGD(weight, plan, SGD(0.0), clip_norm=norm, generator=generator)
     score = 0.0
     for batch in sampler:
         bound = optimizer.max_grad_norm
