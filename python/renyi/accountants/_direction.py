@@ -128,10 +128,8 @@ class WorseCurve:
 
 def is_wide(low: Array, high: Array) -> Truths:
     """Return which brackets of numbers that are at least 0 may gain by another bound."""
-    low = np.maximum(low, 0.0)
-    with np.errstate(invalid="ignore"):  # both may be infinite
-        narrow = (high == low) | (high - low <= WIDE * LOSSES_RTOL * high)
-    return np.asarray(~(narrow | (high <= sys.float_info.min)))
+    narrow = np.maximum(low, sys.float_info.min) >= (1.0 - WIDE * LOSSES_RTOL) * high
+    return np.asarray(~narrow)
 
 
 def _wide(brackets: Array, known: Array | None) -> Truths:
