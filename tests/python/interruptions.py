@@ -37,7 +37,10 @@ def at_line(work, number):
 
 
 def by_signals(work, delay, gap, times):
-    """Call it, interrupted ``times`` times by signals: after a delay, and then after gaps."""
+    """Call it, interrupted ``times`` times by signals: after a delay, and then after gaps.
+
+    Return how often it was.
+    """
     left = times
 
     def handler(number, frame):
@@ -65,14 +68,16 @@ def _inside(work):
 def in_a_thread(work, delay, gap, times):
     """Call it in a thread that is interrupted from this one ``times`` times, if it takes so long.
 
-    A thread that does not end is a wedge.
+    A thread that does not end is a wedge. Return whether it was interrupted.
     """
-    begun = threading.Event()
+    begun, taken = threading.Event(), []
 
     def run():
-        with contextlib.suppress(KeyboardInterrupt):
+        try:
             begun.set()
             work()
+        except KeyboardInterrupt:
+            taken.append(1)
 
     def to_its_end():
         with contextlib.suppress(KeyboardInterrupt):  # on the way out
@@ -89,3 +94,4 @@ def in_a_thread(work, delay, gap, times):
             )
     worker.join(60.0)
     assert not worker.is_alive(), "a thread waits without end"
+    return len(taken)
