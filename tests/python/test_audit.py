@@ -167,6 +167,13 @@ def test_a_gaussian_mechanism_is_known_at_any_delta():
     assert epsilon_lower_bound(*pair, 1e-6) < 0.9 * special.gaussian_epsilon_lower(mu, 1e-6)
 
 
+@pytest.mark.parametrize("threshold", [None, -1.0, 0.5, 2.0])
+def test_rates_of_nothing_and_of_all_bound_nothing(threshold):
+    nothing = np.zeros(100)
+    assert mu_lower_bound(nothing, nothing, threshold=threshold) == 0.0
+    assert mu_lower_bound(np.ones(100), nothing, threshold=0.5) > 3.0
+
+
 @pytest.mark.parametrize("bad", [math.nan, [], [[1.0]]])
 def test_thresholds_that_are_none_are_refused(bad):
     with pytest.raises(ValueError, match="threshold must be"):
@@ -220,6 +227,20 @@ def test_an_optimiser_with_too_little_noise_is_caught():
     less = TrainingPlan(1, 1, noise_multiplier=1.0, steps=4)
     pair = [program.scores(less, there, 3000, generator=seeded(5)) for there in (True, False)]
     assert epsilon_lower_bound(*pair, 0.2) > plan.get_epsilon(0.2)
+
+
+def test_one_run_bounds_epsilon_and_catches_too_little_noise():
+    plans = [TrainingPlan(500, 500, noise_multiplier=z, steps=1) for z in (2.0, 0.2)]
+    honest, careless = (program.one_run(plan, 1e-5, generator=seeded()) for plan in plans)
+    assert 0.0 < honest.lower_bound <= honest.reported
+    assert careless.lower_bound > honest.reported
+
+
+def test_the_program_draws_and_takes_canaries(capsys, tmp_path):
+    plot = str(tmp_path / "audit.png")
+    assert program.main(["--canaries", "200", "--steps", "2", "--plot", plot]) == 0
+    assert "200 canaries" in capsys.readouterr().out
+    assert (tmp_path / "audit.png").stat().st_size > 5000
 
 
 def test_the_program(capsys):

@@ -35,7 +35,8 @@ def plot_attack(
     Parameters
     ----------
     present, absent : array of shape (n,)
-        Scores of runs or canaries, as for `epsilon_lower_bound`.
+        Scores of independent runs, as for `epsilon_lower_bound`. Those of the canaries of one run
+        depend on each other: their line may be drawn, and proves nothing.
     accountant : PLDAccountant or RDPAccountant
         What was reported.
     confidence : float

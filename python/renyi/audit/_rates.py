@@ -187,7 +187,8 @@ def _epsilon(true: Any, false: Any, *, delta: float) -> Scores:
 def _mu(true: Any, false: Any) -> Scores:
     """Return a mu next to the largest for which every test with these false alarms misses more."""
     missed = np.nextafter(1.0 - np.asarray(true), 2.0)
-    mu = (_quantile(true) - _quantile(false)) * (1.0 - 1e-9) - 1e-9
+    inner = (np.clip(rate, 1e-300, 1.0 - 2.0**-53) for rate in (true, false))
+    mu = np.subtract(*map(_quantile, inner)) * (1.0 - 1e-9) - 1e-9
     # Certified: the least type II error, f(alpha), falls with mu, so smaller ones miss still more.
     refuted = special.gaussian_tradeoff_lower(np.maximum(mu, 0.0), false) > missed
     return np.asarray(np.where(refuted & (mu > 0.0), mu, 0.0))
