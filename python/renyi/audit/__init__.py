@@ -19,10 +19,9 @@ from renyi.audit._canaries import dirac_gradients, draw_canaries, mislabelled
 from renyi.audit._figure import plot_attack
 from renyi.audit._intervals import binomial_interval
 from renyi.audit._one_run import one_run_epsilon_lower_bound, one_run_p_value
-from renyi.audit._rates import attack_rates, epsilon_lower_bound, mu_lower_bound
+from renyi.audit._rates import epsilon_lower_bound, mu_lower_bound
 
 __all__ = [
-    "attack_rates",
     "binomial_interval",
     "dirac_gradients",
     "draw_canaries",

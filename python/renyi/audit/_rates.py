@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,46 +25,12 @@ from renyi._validation import probability_of
 from renyi.audit._arguments import Scores, failing_of, scores_of
 from renyi.audit._intervals import interval
 
-__all__ = ["Rates", "attack_rates", "epsilon_lower_bound", "mu_lower_bound"]
+__all__ = ["epsilon_lower_bound", "mu_lower_bound"]
 
 Value = Callable[[Any, Any], Scores]
 """What true positive rates, from below, and false ones, from above, prove."""
 
 CANDIDATES = 1000  # thresholds among which the first half of the runs chooses
-
-
-class Rates(NamedTuple):
-    """A true positive rate from below and a false positive rate from above."""
-
-    true_positive: float
-    false_positive: float
-
-
-def attack_rates(present: Any, absent: Any, threshold: float, *, confidence: float = 0.95) -> Rates:
-    """Bound how well scores tell runs with a record from runs without it.
-
-    Parameters
-    ----------
-    present, absent : array of shape (n,)
-        A score of each independent run, at least 4.
-    threshold : float
-        Chosen before the runs: those with at least this score count as with the record.
-    confidence : float
-        In (0, 1), that both rates hold.
-
-    Returns
-    -------
-    Rates
-        ``true_positive`` from below and ``false_positive`` from above.
-
-    Examples
-    --------
-    >>> found = attack_rates([1.0] * 99 + [0.0], [0.0] * 100, 0.5)
-    >>> round(found.true_positive, 4), round(found.false_positive, 4)
-    (0.9455, 0.0362)
-    """
-    pair = scores_of(present, "present"), scores_of(absent, "absent")
-    return _measured(*pair, _thresholds(threshold)[0], failing_of(confidence))
 
 
 def epsilon_lower_bound(
@@ -168,9 +134,10 @@ def _best(
     return max(float(value(*_measured(first, second, limit, each))) for limit in limits)
 
 
-def _measured(first: Scores, second: Scores, limit: float, failing: float) -> Rates:
+def _measured(first: Scores, second: Scores, limit: float, failing: float) -> tuple[float, float]:
+    """Return a true positive rate from below and a false positive rate from above."""
     hits, alarms = (int(np.count_nonzero(scores >= limit)) for scores in (first, second))
-    return Rates(interval(hits, first.size, failing)[0], interval(alarms, second.size, failing)[1])
+    return interval(hits, first.size, failing)[0], interval(alarms, second.size, failing)[1]
 
 
 def _epsilon(true: Any, false: Any, *, delta: float) -> Scores:
