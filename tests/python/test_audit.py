@@ -135,7 +135,7 @@ KINDS = [of_epsilon(None), of_epsilon([0.0, 0.5, 1.0]), of_mu(None), of_mu(0.5)]
 
 
 @pytest.mark.parametrize(("bound", "truth"), KINDS)
-@pytest.mark.parametrize("audits", [200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("audits", [200, pytest.param(2000, marks=pytest.mark.slow)])
 def test_chosen_thresholds_cost_no_confidence(bound, truth, audits):
     assert refuted(bound, truth, audits) < 0.2 * audits + 4 * math.sqrt(0.16 * audits)
 

@@ -484,19 +484,7 @@ def test_an_order_at_the_end_of_the_list(capsys):
 
 # Help, version, info, bench.
 
-COMMANDS = [
-    "epsilon",
-    "delta",
-    "curve",
-    "noise",
-    "steps",
-    "rate",
-    "rdp",
-    "audit",
-    "verify",
-    "bench",
-    "info",
-]
+COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -323,7 +323,8 @@ class DPSGD:
             Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
             released something, then of its own run, and with at least as much released. Within a
             process a state is loaded once, and only if its run has not gone on since: whoever
-            saved it does not go on then. Of other processes nothing is known.
+            saved it does not go on then. Who was interrupted loading it may load it again. Of
+            other processes nothing is known.
         branch : bool
             Load it all the same, as a run of its own, into a new optimiser. Each branch reports
             what it knows; together they spend what led there and the steps of both.
