@@ -9,6 +9,7 @@ import numpy as np
 
 from renyi._pair import Pair
 from renyi.accountants._pairs import (
+    LARGEST_MU,
     NOTHING,
     REPLACE,
     gaussian_pair,
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 MOST_PRODUCTS = 10_000  # releases on one sample
+LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 
 NOT_REMOVAL = (
     "a Poisson sample may hold one of the two records and not the other, and what is known of the "
@@ -163,7 +165,9 @@ def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:
         mu = moved(adjacency) * _mu_of(steps)
 
         def group(k: int) -> Pair:
-            return gaussian_pair(k * mu)
+            # The rarest group has all draws in it: taken for revealed it would have no Rényi curve.
+            far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
+            return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
     elif isinstance(base, Laplace):
 
         def group(k: int) -> Pair:

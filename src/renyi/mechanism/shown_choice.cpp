@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "renyi/mechanism/excess.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 
@@ -35,7 +36,8 @@ LogMoment ShownChoice::log_moment(double alpha) const noexcept {
     double square = 0.0;
     for (const WeightedPart& part : parts_) {
         const LogMoment m = part.curve->log_moment(alpha);
-        const double share = part.weight * std::exp(std::min(m.value.value - found.value.value, 0.0));
+        const double exponent = m.value.value - found.value.value + lane_log(part.weight);
+        const double share = std::exp(std::min(exponent, 0.0));
         found.first += share * m.first;
         square += share * (m.second + m.first * m.first);
     }
