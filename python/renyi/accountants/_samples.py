@@ -37,6 +37,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
+from renyi.mechanisms._nesting import samplings
 from renyi.pld import Reversed
 
 __all__ = [
@@ -148,14 +149,19 @@ def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     if size == population:
         return pair
     rate = min(math.nextafter(size / population, 1.0), 1.0)
-    return Pair.spliced(pair, rate, _attained(base, math.nextafter(size / population, 0.0)))
+    return Pair.spliced(pair, rate, _attained(base, pair, math.nextafter(size / population, 0.0)))
 
 
-def _attained(base: Mechanism, rate: float) -> Pair:
-    """Return what two fixed neighbours have on a sample of this rate, all others of no effect."""
-    if isinstance(base, Gaussian) and rate > 0.0 and 1e-2 <= base.noise_multiplier <= 1e9:
-        return Pair.replaced_gaussian(rate, base.noise_multiplier)  # of opposite effects
-    return pair_of(base, "zero_out", True).sampled(rate) if covers_removal(base) else NOTHING
+def _attained(base: Mechanism, pair: Pair, rate: float) -> Pair:
+    """Return what two fixed neighbours have on a sample of this rate.
+
+    All other records equal the one of the two: a sample without the replaced record tells as little
+    as one with it. In Poisson samples of a sample that record is one of no effect.
+    """
+    if not covers_removal(base):
+        return NOTHING
+    sampled_again = next(samplings(base), None) is not None
+    return (pair_of(base, "zero_out", True) if sampled_again else pair).sampled(rate)
 
 
 def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:

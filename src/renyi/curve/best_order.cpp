@@ -103,11 +103,21 @@ struct Tangent {
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
+double best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
+    double best = orders[0], best_value = kInfinity;
+    for (const double alpha : orders) {
+        const double value = query.convert_upper(alpha);
+        if (value < best_value) best = alpha, best_value = value;
+    }
+    return best;
+}
+
 // Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
 // best; a rough root is enough, for the walk from there ends where the sign changes. For the other conversions an order
 // can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
 // the way outward.
 double best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
+    if (!is_convex(query.composition)) return best_by_trial(query, orders);
     const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
                                                    [&](double alpha) { return closed_form(query, alpha); }));
     double best = orders[0], best_value = kInfinity;
@@ -150,7 +160,7 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
 // Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it. Where
 // there are only smooth steps, an order where a minimum is known already, or NaN, stands for those next to it.
 double scanned_minimum(const RdpQuery& query, double known) noexcept {
-    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
+    constexpr double kStep = 0.25, kGolden = 0.6180339887498949;
     constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kStep) + 2;
     std::array<double, kMost> grid;
     std::size_t count = 0;
@@ -181,9 +191,10 @@ double scanned_minimum(const RdpQuery& query, double known) noexcept {
 double best_of_continuum(const RdpQuery& query) noexcept {
     const double closed = query.order_at(rising_root(query, first_guess(query), 1e-10, Slope::exact,
                                                      [&](double alpha) { return closed_form(query, alpha); }));
-    if (is_closed(query.conversion)) return closed;
+    const bool convex = is_convex(query.composition);
+    if (is_closed(query.conversion) && convex) return closed;
     const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
-    if (query.conversion == Conversion::asoodeh) return better(scanned_minimum(query, kNaN), closed);
+    if (query.conversion == Conversion::asoodeh || !convex) return better(scanned_minimum(query, kNaN), closed);
     const double exact = query.order_at(rising_root(query, lane_log(closed - 1.0), 1e-9, Slope::bound,
                                                     [&](double alpha) { return optimal_form(query, alpha); }));
     const double best = better(exact, closed);
