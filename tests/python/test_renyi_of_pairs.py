@@ -123,7 +123,7 @@ def test_many_draws_of_little_noise(sigma: float) -> None:
         always = 2 * (2 * draws * mu) ** 2 / 2
     assert mp.log(moment) <= value <= always
     assert 0.0 < low <= value
-    PLDAccountant("replace_one").compose(mechanism, 3).get_epsilon_bounds(1e-6)
+    PLDAccountant(adjacency="replace_one").compose(mechanism, 3).get_epsilon_bounds(1e-6)
 
 
 def test_losses_of_ones_own() -> None:
