@@ -160,17 +160,18 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
 // Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it. Where
 // there are only smooth steps, an order where a minimum is known already, or NaN, stands for those next to it.
 double scanned_minimum(const RdpQuery& query, double known) noexcept {
-    constexpr double kStep = 0.25, kGolden = 0.6180339887498949;
-    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kStep) + 2;
+    constexpr double kFinest = 0.25, kGolden = 0.6180339887498949;
+    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
+    const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
     std::array<double, kMost> grid;
     std::size_t count = 0;
-    for (double x = kLogSmallest; x < query.log_largest; x += kStep) grid[count++] = query.order_at(x);
+    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
     grid[count++] = query.largest;
     const double best = lane_log(best_of_list(query, {grid.data(), count}) - 1.0);
     const bool smooth = query.composition.curves.empty();
-    if (smooth && std::fabs(best - lane_log(known - 1.0)) <= kStep) return known;
+    if (smooth && std::fabs(best - lane_log(known - 1.0)) <= step) return known;
     const auto value = [&](double x) { return query.convert_upper(query.order_at(x)); };
-    double low = best - kStep, high = best + kStep;
+    double low = best - step, high = best + step;
     double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
     double left_value = value(left), right_value = value(right);
     const double tolerance = smooth ? 1e-9 : 1e-13;

@@ -136,6 +136,7 @@ Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
 Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTransform& fourier) {
     for (int turn = 0; turn < kTurns; ++turn) {
         if (is_found(best) && is_tight(best, delta)) break;
+        if (turn > 0 && finest_width_ > rtol_ && is_near(best)) break;  // at the cap another tilt tells no more
         const double middle = 0.5 * (best.lower + best.upper);
         double at = middle;
         if (turn == 0 && !is_near(best)) {
