@@ -124,7 +124,8 @@ void continuum_is_no_worse_than_any_list() {
                 const double trial = epsilon_by_trial(mix, delta, c, orders);
                 epsilon_worse.note_error(std::max((g.value - trial) / std::max(trial, 1e-9), 0.0), delta);
                 // orders 1 and infinity may win by more
-                if (g.order > 1.0 && g.order < kInfinity && g.value > 0.0) gain.note_error((trial - g.value) / trial, delta);
+                if (g.order > 1.0 && g.order < kInfinity && g.value > 0.0)
+                    gain.note_error((trial - g.value) / trial, delta);
 
                 const double epsilon = std::isfinite(g.value) && g.value > 0.0 ? 0.9 * g.value : 0.5;
                 const RdpGuarantee d = rdp_delta(mix, epsilon, c, {});

@@ -43,9 +43,9 @@ class FixedSizeSampled(Sampling):
     Notes
     -----
     `PLDAccountant` bounds it by one pair above both orders of the two records. Without replacement
-    a single use of noise on a sum attains it, where all other records equal one of the two. Composed
-    the bracket reaches from what those neighbours have to that pair: it would take a theorem that
-    one order of theirs dominates all compositions, adaptive ones among them, to close it.
+    a single use of noise on a sum attains it, where all other records equal one of the two.
+    Composed, the bracket reaches from what those neighbours have to that pair: no theorem is known
+    by which one order of theirs dominates compositions, adaptive ones among them.
 
     References
     ----------

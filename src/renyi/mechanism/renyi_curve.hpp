@@ -1,6 +1,6 @@
 // The Rényi curve of a mechanism: K(alpha) = (alpha-1) D_alpha, the log moment generating function of its privacy loss,
-// or an upper bound of it, mostly convex. Whatever is known of a mechanism (a closed form, a pair of distributions, a table) and
-// whatever is done to it (sampling, composition, selection) is one of these.
+// or an upper bound of it, mostly convex. Whatever is known of a mechanism (a closed form, a pair of distributions, a
+// table) and whatever is done to it (sampling, composition, selection) is one of these.
 #pragma once
 
 #include <memory>

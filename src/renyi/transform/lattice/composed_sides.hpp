@@ -23,8 +23,8 @@ struct ComposedSides {
     std::int64_t nodes() const noexcept { return upper.law->nodes(); }
 };
 
-// Composes both sides, or the upper one alone, on a window that holds all but a negligible tilted mass. `drift` is what merging parts may have
-// moved their loss.
+// Composes both sides, or the upper one alone, on a window that holds all but a negligible tilted mass. `drift` is what
+// merging parts may have moved their loss.
 ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const CompositionGoal& goal, double drift,
                             FourierTransform& fourier);
 

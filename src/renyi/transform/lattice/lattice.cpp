@@ -115,7 +115,8 @@ public:
         if (last < 0) return nodes.add(0, mass);
         const double error = 4.0 * nodes.error_of(span.mean, span.loss_error);
         if (first == last) return share(first, span.mean, mass, error, 0.0);
-        const double width = -lane_expm1(span.low - span.high), apart = (span.mean - span.low) * (span.high - span.mean);
+        const double width = -lane_expm1(span.low - span.high),
+                     apart = (span.mean - span.low) * (span.high - span.mean);
         const double raised = mass * std::min((error - lane_expm1(span.low - span.mean)) / width, 1.0);
         share(first, span.low, mass - raised, 0.0, apart);
         share(last, span.high, raised, 0.0, apart);
