@@ -3,6 +3,7 @@
 
 cimport cython
 cimport numpy as cnp
+from libc.stdint cimport uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
@@ -45,6 +46,9 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         size_t threads
     void _clip_and_sum "renyi::clip_and_sum"(const ClipTask&) except +
 
+cdef extern from "renyi/sgd/fingerprint.hpp" namespace "renyi" nogil:
+    uint64_t _fingerprint "renyi::fingerprint"(const void*, size_t, uint64_t)
+
 cnp.import_array()
 
 LEAST_BOUND = kLeastBound
@@ -54,6 +58,16 @@ MOST_ROWS = kMostRows
 def sum_spacing(double bound):
     """Of the lattice that rows clipped at a bound are rounded to, where sums are in double precision."""
     return _sum_spacing(bound)
+
+
+def fingerprint(cnp.ndarray array, uint64_t seed):
+    """Of the bytes of a C-contiguous array."""
+    cdef const void* memory = cnp.PyArray_DATA(array)
+    cdef size_t size = array.nbytes
+    cdef uint64_t found
+    with nogil:
+        found = _fingerprint(memory, size, seed)
+    return found
 
 
 cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}

@@ -246,6 +246,7 @@ def test_an_epoch_is_recorded_where_the_sampler_says_it_begins():
     counts = []
     for _ in range(6):
         batches = [sampler.sample() for _ in range(2)]  # every other one is left out
+        optimizer.discard()
         optimizer.step(rows(1, len(batches[1])))
         counts.append(optimizer.accountant.mechanisms[0][1])
     assert counts == [1, 1, 2, 2, 3, 3]

@@ -78,11 +78,42 @@ def test_a_step_is_not_of_two_draws():
 def test_a_draw_is_of_one_step(scheme):
     optimizer, sampler = made(planned(**scheme))
     last = list(sampler)[-1]
+    optimizer.discard()
     optimizer.step(rows(len(last)))
     for _ in range(3):
         with pytest.raises(RuntimeError, match="got 100 drawn and 100 used"):
             optimizer.step(rows(len(last)))
     assert optimizer.steps == 1
+
+
+@pytest.mark.parametrize("before", [0, 3])
+def test_nobody_chooses_among_draws(before):
+    optimizer, sampler = made()
+    for _ in range(before):
+        optimizer.step(rows(len(sampler.sample())))
+    liked = max((sampler.sample() for _ in range(50)), key=len)
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
+            act(rows(len(liked)))
+    assert len(optimizer.accountant.mechanisms) == min(before, 1)
+    optimizer.discard()
+    optimizer.step(rows(len(sampler.sample())))
+    optimizer.step(rows(len(sampler.sample())))
+    sampler.sample()
+    sampler.sample()
+    with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
+        optimizer.step()
+
+
+def test_an_interrupted_step_lets_its_draw_go(monkeypatch):
+    optimizer, sampler = made()
+    for name in ("check", "record", "begin"):
+        count = len(sampler.sample())
+        with monkeypatch.context() as patch:
+            patch.setattr(optimizer._ledger, name, interrupts)
+            with pytest.raises(KeyboardInterrupt):
+                optimizer.step(rows(count))
+        optimizer.step(rows(len(sampler.sample())))
 
 
 def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():

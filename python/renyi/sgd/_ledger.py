@@ -55,7 +55,7 @@ class Ledger:
         self._budget = None if budget is None else Budget(budget, accountant)
         if self._sampler is not None:
             self._sampler._bind()
-        self._used = self._current = self._drawn()[0]
+        self._used = self._current = self._passed = self._drawn()[0]
 
     def _drawn(self) -> tuple[int, int | None]:
         """Return the number of the last batch drawn and its rows."""
@@ -80,8 +80,17 @@ class Ledger:
                 f"discard must be called first: parts are of batch {self._current}, and the "
                 f"sampler has drawn batch {number}"
             )
+        if number > max(self._used, self._passed) + 1:
+            raise RuntimeError(
+                "discard must be called first: batches drawn after the last step were not used, and "
+                "whoever chooses among draws by what is in them undoes the sampling"
+            )
         self._current = number
         return rows
+
+    def pass_over(self) -> None:
+        """Permit that the last batch drawn is not used, nor those before it."""
+        self._passed = self._drawn()[0]
 
     def check(self, steps: int) -> None:
         """Raise if another step after ``steps`` does not fit."""
@@ -142,7 +151,7 @@ class Ledger:
         self.accountant.compose(self._mechanism, releases - self.releases)
         self.releases, self.interrupted = releases, interrupted
         self._run.take_over(run, number, branch=branch)
-        self._used = self._current = self._drawn()[0]
+        self._used = self._current = self._passed = self._drawn()[0]
 
     def _checked(self, state: Mapping[str, Any]) -> tuple[str, int, int]:
         wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")

@@ -140,7 +140,7 @@ class ClipAccumulator:
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
             self._check_count(grads.private.batch_size, name)
-            return grads
+            return grads.unchanged(name)
         refuse_means(grads, self._shapes, name)
         rows = rows_of(grads, name, scalars=True)
         check_shapes(rows, self._shapes, self._single, name)

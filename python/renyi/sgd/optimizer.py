@@ -68,8 +68,8 @@ class DPSGD:
         about all planned steps at once, and only if they do not fit about fewer.
     sampler : BatchSampler, optional
         That of the plan, from which the batches come, and of this optimiser alone. Each step is on
-        the batch drawn last, with a row for each of its records, and no batch is used twice: draw
-        the next one after the step. Its state is saved with the rest, and epochs of shuffled
+        the batch drawn last, with a row for each of its records, no batch is used twice and none
+        left out but by `discard`: draw the next one after the step. Its state is saved with the rest, and epochs of shuffled
         batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
@@ -219,9 +219,18 @@ class DPSGD:
         return self._sum.checked(grads, rows, last=last)
 
     def discard(self) -> None:
-        """Forget the parts of a batch that was not finished."""
+        """Forget the parts of a batch that was not finished, and let draws go unused.
+
+        The batch drawn last is then that of the next step, or else the one after it. Why batches
+        are left out, such as an interruption, must have nothing to do with the records in them:
+        the guarantee is that of steps on batches as they come.
+        """
         with self._alone:
-            self._sum.parts.discard()
+            self._discard()
+
+    def _discard(self) -> None:
+        self._sum.parts.discard()
+        self._ledger.pass_over()
 
     def step(self, per_sample_grads: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
@@ -244,7 +253,8 @@ class DPSGD:
         TypeError, ValueError
             If shapes or dtypes are not as above, or a batch is not of its public size.
         RuntimeError
-            If the sampler has drawn no batch for this step, or another one since its first part;
+            If the sampler has drawn no batch for this step, or several, or another one since its
+            first part;
             a part was interrupted and not discarded; the process was forked, or the run has gone
             on elsewhere; or another thread is at work.
         """
@@ -254,7 +264,7 @@ class DPSGD:
                 return self._step(per_sample_grads)
             except BaseException as error:
                 if not isinstance(error, Exception) or self._ledger.interrupted > begun:
-                    self._sum.parts.discard()
+                    self._discard()
                 raise
 
     def _step(self, grads: Any) -> Arrays:

@@ -1,0 +1,35 @@
+#include "renyi/sgd/fingerprint.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace renyi {
+
+namespace {
+
+// The odd number is the golden ratio's, 2^64 / phi.
+std::uint64_t mixed(std::uint64_t lane, std::uint64_t word) noexcept {
+    const std::uint64_t product = (lane ^ word) * 0x9e3779b97f4a7c15u;
+    return product ^ (product >> 32);
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(const void* memory, std::size_t bytes, std::uint64_t seed) noexcept {
+    const char* from = static_cast<const char*>(memory);
+    std::uint64_t lanes[kFingerprintLanes];
+    for (std::size_t i = 0; i < kFingerprintLanes; ++i) lanes[i] = mixed(seed, bytes + i);
+    for (std::size_t left = bytes; left != 0;) {
+        std::uint64_t words[kFingerprintLanes] = {};
+        const std::size_t now = std::min(left, sizeof words);
+        std::memcpy(words, from, now);
+        for (std::size_t i = 0; i < kFingerprintLanes; ++i) lanes[i] = mixed(lanes[i], words[i]);
+        from += now;
+        left -= now;
+    }
+    std::uint64_t joined = 0;
+    for (const std::uint64_t lane : lanes) joined = mixed(joined, lane);
+    return joined;
+}
+
+}  // namespace renyi
