@@ -82,8 +82,8 @@ class Ledger:
             )
         if number > max(self._used, self._passed) + 1:
             raise RuntimeError(
-                "discard must be called first: batches drawn after the last step were not used, and "
-                "whoever chooses among draws by what is in them undoes the sampling"
+                "discard must be called first: batches drawn after the last step were not used, "
+                "and whoever chooses among draws by what is in them undoes the sampling"
             )
         self._current = number
         return rows

@@ -69,8 +69,8 @@ class DPSGD:
     sampler : BatchSampler, optional
         That of the plan, from which the batches come, and of this optimiser alone. Each step is on
         the batch drawn last, with a row for each of its records, no batch is used twice and none
-        left out but by `discard`: draw the next one after the step. Its state is saved with the rest, and epochs of shuffled
-        batches are counted by what it has drawn.
+        left out but by `discard`: draw the next one after the step. Its state is saved with the
+        rest, and epochs of shuffled batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
     generator : SecureGenerator or numpy.random.Generator, optional
