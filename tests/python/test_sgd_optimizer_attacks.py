@@ -268,7 +268,8 @@ def test_a_state_from_which_the_run_has_gone_on_is_a_branch():
 
 
 def test_an_optimiser_is_not_sent_to_another_process():
-    optimizer, sampler = made()
+    sampler = planned().sampler()
+    optimizer = plain(sampler=sampler)
     for thing in (optimizer, sampler):
         for copied in (copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="SecureGenerator cannot be copied or pickled"):
@@ -298,7 +299,7 @@ print(optimizer.accountant.mechanisms[0][1])
 
 
 def test_each_branch_in_processes_apart_reports_its_own_and_the_sum_is_composed_by_hand():
-    """No process knows what others load: that is documented, and here is what is then to be done."""
+    """No process knows what others load."""
     optimizer = plain()
     for _ in range(3):
         optimizer.step(rows(4))
