@@ -80,10 +80,7 @@ class NoisySum:
         return part
 
     def _check_public_size(self, rows: int, last: bool) -> None:
-        plan, fixed = self.plan, self.plan.sampling == "fixed_size"
-        most = plan.batch_size if fixed else math.ceil(plan.expected_batch_size)
-        if plan.sampling == "poisson":
-            most = plan.population
+        most, fixed = self.plan.largest_batch, self.plan.sampling == "fixed_size"
         if rows > most or (fixed and last and rows < most):
             raise ValueError(
                 f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "

@@ -23,6 +23,7 @@ __all__ = [
     "rows_of",
     "sum_dtype",
     "sums_for",
+    "without_padding",
 ]
 
 Array = npt.NDArray[Any]
@@ -87,6 +88,19 @@ def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
                 f"got {array.shape[0]}"
             )
     return Rows(arrays, single)
+
+
+def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
+    """Return the rows where a mask is True: views, where they come first."""
+    rows = rows_of(grads, name, scalars=True)
+    given = np.asarray(mask)
+    if given.dtype != np.bool_ or given.shape != (rows.count,):
+        raise ValueError(
+            f"mask must be {rows.count} of True and False, a row each, got {outline(given)}"
+        )
+    count = int(np.count_nonzero(given))
+    some = slice(count) if given[:count].all() else given
+    return rows.like_given([array[some] for array in rows.arrays])
 
 
 def outline(value: Any) -> str:

@@ -12,7 +12,7 @@ from renyi.sgd._clipped_sum import PrivateDiagnostics
 from renyi.sgd._ledger import Ledger
 from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Arrays
+from renyi.sgd._rows import Arrays, without_padding
 from renyi.sgd._rule import Clipping
 from renyi.sgd._state import check_same
 from renyi.sgd._threads import OneAtATime
@@ -175,7 +175,7 @@ class DPSGD:
         """Return the epsilon at ``delta`` of all that the accountant holds, rounded up."""
         return self._ledger.accountant.get_epsilon(delta)
 
-    def accumulate(self, per_sample_grads: Any) -> DPSGD:
+    def accumulate(self, per_sample_grads: Any, *, mask: Any = None) -> DPSGD:
         """Clip a part of a logical batch and add it to the sum; nothing is released.
 
         Parameters
@@ -185,6 +185,8 @@ class DPSGD:
             clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
             grid by a `ClipAccumulator` there; not in single precision. A record must be in one part
             only.
+        mask : array of bool, optional
+            True for each row of a record; the others are padding, as of `pad_batch`, and not read.
 
         Raises
         ------
@@ -204,7 +206,7 @@ class DPSGD:
         """
         with self._alone:
             try:
-                part = self._checked(per_sample_grads, last=False)
+                part = self._checked(per_sample_grads, mask, last=False)
                 if part is not None:
                     self._sum.parts.add_checked(part)
             except Exception:
@@ -214,7 +216,9 @@ class DPSGD:
                 raise
         return self
 
-    def _checked(self, grads: Any, *, last: bool) -> Any:
+    def _checked(self, grads: Any, mask: Any, *, last: bool) -> Any:
+        if mask is not None:
+            grads = without_padding(grads, mask, "per_sample_grads")
         rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
         return self._sum.checked(grads, rows, last=last)
 
@@ -232,7 +236,7 @@ class DPSGD:
         self._sum.parts.discard()
         self._ledger.pass_over()
 
-    def step(self, per_sample_grads: Any = None) -> Arrays:
+    def step(self, per_sample_grads: Any = None, *, mask: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
 
         Parameters
@@ -240,6 +244,8 @@ class DPSGD:
         per_sample_grads : array, list of arrays or ClippedSum, optional
             The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
             empty batch has noise like any other.
+        mask : array of bool, optional
+            As for `accumulate`.
 
         Returns
         -------
@@ -261,14 +267,14 @@ class DPSGD:
         with self._alone:
             begun = self._ledger.interrupted
             try:
-                return self._step(per_sample_grads)
+                return self._step(per_sample_grads, mask)
             except BaseException as error:
                 if not isinstance(error, Exception) or self._ledger.interrupted > begun:
                     self._discard()
                 raise
 
-    def _step(self, grads: Any) -> Arrays:
-        part = self._checked(grads, last=True)
+    def _step(self, grads: Any, mask: Any) -> Arrays:
+        part = self._checked(grads, mask, last=True)
         self._ledger.check(self.steps)
         self._ledger.record(self.steps)
         self._ledger.begin(self.steps)

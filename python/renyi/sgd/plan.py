@@ -18,6 +18,8 @@ from renyi.sgd._plan_arguments import (
     Sampling,
     accountant_named,
     adjacency_for,
+    batch_limit_of,
+    cycle_length_of,
     sampling_of,
     sizes_of,
     steps_of,
@@ -48,8 +50,9 @@ class TrainingPlan:
     population : int
         Number of records, in [1, 2^53].
     batch_size : int
-        Of a logical batch, in [1, population]: the expected size with "poisson", the exact one
-        with "fixed_size", the largest with "shuffled".
+        Of a logical batch, in [1, population]: the expected size with "poisson" and
+        "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
+        "fixed_size", the largest with "shuffled".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf).
@@ -58,9 +61,16 @@ class TrainingPlan:
     epochs : float, optional
         Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
         integer.
-    sampling : {"poisson", "fixed_size", "shuffled"}
-        How batches are drawn: by `PoissonSampler`, `FixedSizeSampler` without replacement or
-        `ShuffledSampler`. No scheme is accounted as another.
+    sampling : {"poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"}
+        How batches are drawn: by `PoissonSampler`, `TruncatedPoissonSampler`,
+        `CyclicPoissonSampler`, `FixedSizeSampler` without replacement or `ShuffledSampler`. No
+        scheme is accounted as another.
+    batch_limit : int, optional
+        With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
+        ``population`` then is that of the larger of both neighbours.
+    cycle_length : int, optional
+        With "cyclic_poisson", and only then: the number of groups that have their turn one after
+        the other, at most ``population / batch_size``.
     max_grad_norm : float
         The bound on the norm of a clipped row, in [2^-96, 2^96].
     accumulation : int
@@ -103,6 +113,8 @@ class TrainingPlan:
     noise_multiplier: float
     steps: int
     sampling: Sampling
+    batch_limit: int | None
+    cycle_length: int | None
     max_grad_norm: float
     accumulation: int
     adjacency: Adjacency
@@ -118,6 +130,8 @@ class TrainingPlan:
         steps: int | None = None,
         epochs: float | None = None,
         sampling: Sampling = "poisson",
+        batch_limit: int | None = None,
+        cycle_length: int | None = None,
         max_grad_norm: float = 1.0,
         accumulation: int = 1,
         adjacency: Adjacency = "add_remove",
@@ -125,20 +139,23 @@ class TrainingPlan:
         dimension: int | None = None,
     ) -> None:
         records, size = sizes_of(population, batch_size)
+        scheme = sampling_of(sampling)
         bound = bound_of(max_grad_norm)
         spacing, entries = grid_of(grid_spacing, dimension, bound)
         values = {
             "population": records,
             "batch_size": size,
             "noise_multiplier": noise_multiplier_of(noise_multiplier, spacing is not None),
-            "sampling": sampling_of(sampling),
+            "sampling": scheme,
+            "batch_limit": batch_limit_of(batch_limit, scheme, records),
+            "cycle_length": cycle_length_of(cycle_length, scheme, records, size),
             "max_grad_norm": bound,
             "accumulation": integer_of(accumulation, "accumulation", 1),
-            "adjacency": adjacency_for(adjacency, sampling, spacing is not None),
+            "adjacency": adjacency_for(adjacency, scheme, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
         }
-        values["steps"] = steps_of(steps, epochs, records, size, sampling)
+        values["steps"] = steps_of(steps, epochs, records, size, scheme)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self.sampler()  # refuses what samplers do not take
@@ -199,6 +216,8 @@ class TrainingPlan:
     def sample_rate(self) -> float:
         """The probability that a record is in a batch.
 
+        With "cyclic_poisson" when it has its turn, with "truncated_poisson" before the cut.
+
         Raises
         ------
         ValueError
@@ -206,19 +225,20 @@ class TrainingPlan:
         """
         if self.sampling == "shuffled":
             raise ValueError(
-                "sampling must be 'poisson' or 'fixed_size' for there to be a sample_rate, "
-                "got 'shuffled'"
+                "sampling must not be 'shuffled' for there to be a sample_rate, got 'shuffled'"
             )
-        return self.batch_size / self.population
+        return self.batch_size * (self.cycle_length or 1) / self.population
 
     @property
     def steps_per_release(self) -> int:
-        """Batches that `step_mechanism` stands for: 1, or with "shuffled" those of an epoch."""
-        return -(-self.population // self.batch_size) if self.sampling == "shuffled" else 1
+        """Batches that `step_mechanism` stands for: 1, those of an epoch or those of a cycle."""
+        if self.sampling == "shuffled":
+            return -(-self.population // self.batch_size)
+        return self.cycle_length or 1
 
     @property
     def releases(self) -> int:
-        """How often the run uses `step_mechanism`: its steps, or the epochs that it begins."""
+        """How often the run uses `step_mechanism`: its steps, or the epochs or cycles begun."""
         return -(-self.steps // self.steps_per_release)
 
     @property
@@ -227,6 +247,15 @@ class TrainingPlan:
         if self.sampling == "shuffled":
             return self.population / self.steps_per_release
         return float(self.batch_size)
+
+    @property
+    def largest_batch(self) -> int:
+        """The most records that a batch can hold."""
+        if self.sampling == "shuffled":
+            return math.ceil(self.expected_batch_size)
+        if self.sampling == "fixed_size":
+            return self.batch_size
+        return self.batch_limit or self.population
 
     @property
     def micro_batch_size(self) -> int:
@@ -242,7 +271,7 @@ class TrainingPlan:
 
     @property
     def step_mechanism(self) -> Mechanism:
-        """What an accountant is told of a step; with "shuffled" of an epoch."""
+        """What an accountant is told of a step, of an epoch or of a cycle."""
         return self._mechanism(1)
 
     @property
