@@ -503,7 +503,7 @@ def test_no_state_in_the_middle_of_a_batch():
         ("plan", {}, "state must hold the plan"),
         ("clipping", {"clipping": "automatic"}, "state must hold the clipping"),
         ("rule", {"kind": "Adam"}, "state must hold a rule"),
-        ("rule", {"kind": "SGD", "learning_rate": 0.1, "momentum": 0.5}, "rule must be of the"),
+        ("rule", dataclasses.asdict(SGD(0.1, 0.5)) | {"kind": "SGD"}, "rule must be of the"),
         ("parameters", [np.zeros(3)], "state must hold parameters"),
         ("parameters", [np.zeros(4), np.zeros((2, 2))], "state must hold parameters"),
         ("slots", [], "state must hold slots"),

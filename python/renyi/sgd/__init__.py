@@ -14,6 +14,7 @@ from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.domains import Ball, Box, Interval
 from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.integer_noise import (
     add_discrete_gaussian_noise,
     add_discrete_laplace_noise,
@@ -32,8 +33,9 @@ from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import PNSGD, PNSGDRun
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd.schedules import Schedule
 from renyi.sgd.truncated import PaddedBatch, TruncatedPoissonSampler, pad_batch
-from renyi.sgd.updates import SGD, Adam, UpdateRule
+from renyi.sgd.updates import SGD, Adam, AdamW, UpdateRule
 from renyi.sgd.users import UserBatch, UserRows
 
 __all__ = [
@@ -41,10 +43,12 @@ __all__ = [
     "PNSGD",
     "SGD",
     "Adam",
+    "AdamW",
     "Ball",
     "BatchSampler",
     "Box",
     "ClipAccumulator",
+    "ClipGroups",
     "ClippedAverage",
     "ClippedSum",
     "CyclicPoissonSampler",
@@ -60,6 +64,7 @@ __all__ = [
     "PrivateDiagnostics",
     "QuantileClipNorm",
     "RidgeLoss",
+    "Schedule",
     "SecureGenerator",
     "ShuffledSampler",
     "TrainingPlan",

@@ -175,7 +175,7 @@ class ClipAccumulator:
                 np.add(total, array, out=total, casting="same_kind")
             private = part.private
         else:
-            norms = norms_for(part, self._rule, self._clipping == "per_layer", None, [])
+            norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
             if self._grid is None:
                 factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
@@ -224,7 +224,7 @@ class ClipAccumulator:
         return result
 
     def _of_no_rows(self) -> PrivateDiagnostics:
-        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
+        shape = (0, len(self._rule.bounds)) if self._rule.by_group else (0,)
         return PrivateDiagnostics(np.empty(shape), np.empty(shape))
 
     def _sensitivity(self) -> float:

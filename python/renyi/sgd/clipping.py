@@ -109,9 +109,10 @@ def clip_and_sum(
     max_grad_norm : float or sequence of float
         The bound C, in [2^-96, 2^96]. With "per_layer" one for each array, or a number that is
         shared evenly, C over the square root of the number of arrays.
-    clipping : {"flat", "per_layer", "automatic"}
+    clipping : {"flat", "per_layer", "automatic"} or ClipGroups
         "flat": a row with norm N is multiplied by min(1, C / N).
         "per_layer": the same for each array by itself.
+        `ClipGroups`: the same for some arrays together, then for others.
         "automatic": every row is multiplied by C / (N + stability) (Bu et al. 2022, with
         :math:`\gamma` for ``stability``).
     stability : float
@@ -124,7 +125,8 @@ def clip_and_sum(
     out : array or list of arrays, optional
         Where to put the sum.
     norms_out : ndarray of float64, optional
-        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays). Private.
+        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
+        with `ClipGroups` (B, groups). Private.
     threads : int, optional
         By default the processors at hand, or one for less than 8 MiB. The sum is the same, bit for
         bit, for any number.
@@ -163,7 +165,7 @@ def clip_and_sum(
     kind = sum_dtype(dtype, out)
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
     sums = sums_for(rows, kind, out)
-    norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
+    norms = norms_for(rows, rule, rule.by_group, norms_out, sums)
     count = threads_of(threads, rows.nbytes)
     refuse_nonfinite(rows, nonfinite, count)
     targets = contiguous(sums)

@@ -19,6 +19,7 @@ from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.domains import Domain
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
@@ -46,9 +47,9 @@ class DPSGD:
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
     rule : UpdateRule or list of them
-        `SGD`, with or without momentum, or `Adam`; of a list of arrays also one for each: groups of
-        parameters within one guarantee. With ``clipping="per_layer"`` each array has its share of
-        the norm.
+        `SGD`, `Adam` or `AdamW`, whose learning rate may be a `Schedule`; of a list of arrays also
+        one for each, within one guarantee. With ``clipping="per_layer"`` each array has its share
+        of the norm, with `ClipGroups` each group, and then of the noise too.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
     clip_norm : QuantileClipNorm, optional
@@ -131,7 +132,8 @@ class DPSGD:
             stability=stability,
             nonfinite=nonfinite,
         )
-        self._clipping = {"clipping": clipping, "stability": float(stability)}
+        described = asdict(clipping) if isinstance(clipping, ClipGroups) else clipping
+        self._clipping = {"clipping": described, "stability": float(stability)}
         self._ledger = Ledger(plan, accountant, budget, sampler)
         self._private: PrivateDiagnostics | None = None
         self._alone = OneAtATime("a DPSGD")
@@ -163,7 +165,7 @@ class DPSGD:
     @property
     def max_grad_norm(self) -> float | tuple[float, ...]:
         """The bound for the present batch, or with "per_layer" those of the arrays."""
-        bounds = self._sum.bounds
+        bounds = self._sum.bounds(self.steps + 1)
         return bounds[0] if len(bounds) == 1 else bounds
 
     @property
@@ -220,7 +222,7 @@ class DPSGD:
         if mask is not None:
             grads = without_padding(grads, mask, "per_sample_grads")
         rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
-        return self._sum.checked(grads, rows, last=last)
+        return self._sum.checked(grads, rows, self.steps + 1, last=last)
 
     def discard(self) -> None:
         """Forget the parts of a batch that was not finished, and let draws go unused.
@@ -282,7 +284,7 @@ class DPSGD:
             self._sum.parts.add_checked(part)
         clipped = self._sum.parts.take()
         self._private = clipped.private
-        released = self._sum.release(clipped)
+        released = self._sum.release(clipped, self.steps + 1)
         self._trained.update(released)
         self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]

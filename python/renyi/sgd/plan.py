@@ -11,7 +11,7 @@ import numpy as np
 
 from renyi._validation import integer_of
 from renyi.accountants import Adjacency
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Composed, Mechanism
 from renyi.sgd._batch_sampler import BatchSampler, Indices
 from renyi.sgd._plan_arguments import (
     AccountantName,
@@ -32,8 +32,10 @@ from renyi.sgd._plan_noise import (
     row_norm,
 )
 from renyi.sgd._plan_sampler import sampler_for
+from renyi.sgd._plan_schedules import StepSettings, check_schedules, scheduled
 from renyi.sgd._rule import bound_of
 from renyi.sgd.grid import Grid
+from renyi.sgd.schedules import Schedule, checked_schedule
 
 __all__ = ["Sampling", "TrainingPlan"]
 
@@ -85,6 +87,13 @@ class TrainingPlan:
         `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
     dimension : int, optional
         With a grid: the number of entries of all parameters, at least 1.
+    noise_schedule : Schedule, optional
+        What ``noise_multiplier`` is multiplied with at each step, positive: `calibrated` finds the
+        number that the schedule is of. Each step is recorded with its own noise. Not on a grid, nor
+        with "shuffled" or "cyclic_poisson".
+    clip_schedule : Schedule, optional
+        What ``max_grad_norm`` is multiplied with at each step, positive. The noise is relative to
+        the norm of its step, and costs the same. Not on a grid.
 
     Raises
     ------
@@ -120,6 +129,8 @@ class TrainingPlan:
     adjacency: Adjacency
     grid_spacing: float | None
     dimension: int | None
+    noise_schedule: Schedule | None
+    clip_schedule: Schedule | None
 
     def __init__(
         self,
@@ -137,6 +148,8 @@ class TrainingPlan:
         adjacency: Adjacency = "add_remove",
         grid_spacing: float | None = None,
         dimension: int | None = None,
+        noise_schedule: Schedule | None = None,
+        clip_schedule: Schedule | None = None,
     ) -> None:
         records, size = sizes_of(population, batch_size)
         scheme = sampling_of(sampling)
@@ -154,10 +167,13 @@ class TrainingPlan:
             "adjacency": adjacency_for(adjacency, scheme, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
+            "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
+            "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
         }
         values["steps"] = steps_of(steps, epochs, records, size, scheme)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        check_schedules(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -264,24 +280,43 @@ class TrainingPlan:
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation of the noise of a sum, on a grid its sigma; rounded up."""
-        bound = row_norm(self.max_grad_norm, self.grid_spacing, self.dimension)
-        scale = self.noise_multiplier * bound
-        return math.nextafter(scale, math.inf) if scale else self.noise_multiplier
+        """The standard deviation of the noise of the first sum, on a grid its sigma; rounded up."""
+        return self.at(1).noise_scale
+
+    def at(self, step: int) -> StepSettings:
+        """Return what holds at a step, counted from 1."""
+        noise = scheduled(self.noise_multiplier, self.noise_schedule, step)
+        bound = scheduled(self.max_grad_norm, self.clip_schedule, step)
+        norm = row_norm(bound, self.grid_spacing, self.dimension)
+        scale = math.nextafter(noise * norm, math.inf) if noise else noise
+        return StepSettings(bound, noise, scale)
 
     @property
     def step_mechanism(self) -> Mechanism:
-        """What an accountant is told of a step, of an epoch or of a cycle."""
-        return self._mechanism(1)
+        """What an accountant is told of the first step, of an epoch or of a cycle."""
+        return self.release(1)
 
     @property
     def mechanism(self) -> Mechanism:
         """What an accountant is told of the whole run."""
-        return self._mechanism(self.steps)
+        parts = self.releases_after(0, self.releases)
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0]
+        return Composed(*parts)
 
-    def _mechanism(self, steps: int) -> Mechanism:
-        base = noise_mechanism(self.noise_multiplier, self.grid_spacing is not None)
-        return self.sampler().mechanism(base, steps)
+    def release(self, step: int) -> Mechanism:
+        """Return what an accountant is told of a step, or of the epoch or cycle it is in."""
+        noise = self.at(step).noise_multiplier
+        base = noise_mechanism(noise, self.grid_spacing is not None)
+        return self.sampler().mechanism(base)
+
+    def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
+        """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
+        if self.noise_schedule is None:
+            return [(self.step_mechanism, count)]
+        starts = self.noise_schedule.starts
+        pieces = self.noise_schedule.counts(done, count)
+        return [(self.release(starts[piece]), times) for piece, times in pieces]
 
     def get_epsilon(self, delta: float, *, accountant: AccountantName | None = None) -> float:
         """Return an epsilon such that the whole run is (epsilon, delta)-DP.

@@ -99,9 +99,10 @@ class UserRows:
     >>> from renyi.sgd import DPSGD, SGD, TrainingPlan
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal([2.0, -1.0], 0.1, (20_000, 2))
-    >>> users = UserRows(rng.integers(0, 2000, 20_000))
-    >>> plan = TrainingPlan(2000, 100, noise_multiplier=1.0, epochs=5, max_grad_norm=3.0)
-    >>> w, sampler = np.zeros(2), plan.sampler()  # of users.population, 2000
+    >>> users = UserRows(np.arange(20_000) % 2000)
+    >>> run = {"noise_multiplier": 1.0, "epochs": 5, "max_grad_norm": 3.0}
+    >>> plan = TrainingPlan(users.population, 100, **run)
+    >>> w, sampler = np.zeros(2), plan.sampler()
     >>> optimizer = DPSGD(w, plan, SGD(0.2), sampler=sampler)
     >>> for batch in sampler:
     ...     mine = users.batch(batch)
