@@ -14,6 +14,7 @@ cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
         half
         single
         twice
+        brain
 
 cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
@@ -75,6 +76,8 @@ cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}
 
 cdef Element element_of(cnp.ndarray array) except *:
     cdef int size = array.dtype.itemsize
+    if array.dtype.kind == "V":
+        return Element.brain
     return Element.half if size == 2 else Element.single if size == 4 else Element.twice
 
 

@@ -142,7 +142,7 @@ class ClipAccumulator:
             self._check_count(grads.private.batch_size, name)
             return grads.unchanged(name)
         refuse_means(grads, self._shapes, name)
-        rows = rows_of(grads, name, scalars=True)
+        rows = rows_of(grads, name, scalars=True, bfloat16=True)
         check_shapes(rows, self._shapes, self._single, name)
         self._check_count(rows.count, name)
         refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes), name)
