@@ -12,6 +12,7 @@ from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
 from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.domains import Ball, Box, Interval
+from renyi.sgd.functions import ClippedGrad, clipped_grad
 from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
 from renyi.sgd.groups import ClipGroups
@@ -50,6 +51,7 @@ __all__ = [
     "ClipAccumulator",
     "ClipGroups",
     "ClippedAverage",
+    "ClippedGrad",
     "ClippedSum",
     "CyclicPoissonSampler",
     "FixedSizeSampler",
@@ -78,6 +80,7 @@ __all__ = [
     "add_laplace_noise",
     "average_clipped_at_half",
     "clip_and_sum",
+    "clipped_grad",
     "discrete_gaussian_noise",
     "discrete_laplace_noise",
     "gaussian_noise",

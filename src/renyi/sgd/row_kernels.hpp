@@ -1,8 +1,8 @@
 // The loops over a tile of a row: sums of squares, and rows added to a sum with a factor.
 //
-// Squares are summed in double: those of half, brain and single precision are exact there and neither overflow nor underflow.
-// A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on the
-// instruction set, nor on where in memory a tile lies.
+// Squares are summed in double: those of half, brain and single precision are exact there and neither overflow nor
+// underflow. A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on
+// the instruction set, nor on where in memory a tile lies.
 #pragma once
 
 #include <cstddef>
