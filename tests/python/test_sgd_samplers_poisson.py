@@ -298,6 +298,23 @@ def test_a_user_moves_the_sum_by_the_norm_and_no_more():
     assert np.linalg.norm(sums[0] - sums[1]) > 0.499
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 40])
+def test_the_gradient_of_a_user_has_the_same_bits_among_any_others(kind, width):
+    names = np.sort(RNG.integers(0, 60, 30_000))
+    names[:9000] = 0
+    users = UserRows(names)
+    grads = RNG.normal(size=(30_000, width)).astype(kind)
+    grads = grads * np.exp2(RNG.integers(-9, 9, (30_000, 1))).astype(kind)
+    chosen = np.arange(users.population)
+    for how in ("sum", "mean"):
+        mine = users.batch(chosen)
+        together = mine.gradients(grads[mine.rows], how)
+        for user in (0, 1, 7, users.population - 1):
+            alone = users.batch(np.array([user]))
+            assert np.array_equal(alone.gradients(grads[alone.rows], how)[0], together[user])
+
+
 def test_half_precision_is_summed_in_double():
     users = UserRows(np.zeros(5000, int))
     mine = users.batch(np.array([0]))

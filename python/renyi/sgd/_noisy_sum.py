@@ -54,12 +54,12 @@ class NoisySum:
         self._factors = _noise_factors(clipping["clipping"], plan.grid)
         self._threads = threads
         for step in {1, *_starts(plan.noise_schedule), *_starts(plan.clip_schedule)}:
-            for factor in self._factors or [1.0]:
+            for factor in set(self._factors or [1.0]):
                 _check_scale(_times_above(self._scale(step), factor), plan.grid)
         self.generator = generator_of(generator)
 
     def bounds(self, step: int) -> tuple[float, ...]:
-        """Return the bounds for the batch of a step, as soon as it has begun or before."""
+        """Return the bounds for the batch of the next step, which may have begun."""
         if self.clip_norm is not None and not self.parts.parts:
             return (self.clip_norm.value,)
         self._set_bound(step)

@@ -60,8 +60,10 @@ class UserBatch:
         joined = np.zeros((len(self._sizes), *array.shape[1:]))
         some = self._sizes > 0  # reduceat gives a user without rows the first of the next
         if some.any():
-            starts = (ends - self._sizes)[some]
-            joined[some] = np.add.reduceat(array, starts, axis=0, dtype=np.float64)
+            # Doubles beforehand: buffers for conversion might cut the rows of a user by where they
+            # are, and then its sum would round by what others there are.
+            wide = array.astype(np.float64)
+            joined[some] = np.add.reduceat(wide, (ends - self._sizes)[some], axis=0)
         if how == "mean":
             joined /= np.maximum(self._sizes, 1).reshape(-1, *[1] * (array.ndim - 1))
         return joined

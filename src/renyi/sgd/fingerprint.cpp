@@ -1,6 +1,5 @@
 #include "renyi/sgd/fingerprint.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace renyi {
@@ -16,16 +15,21 @@ std::uint64_t mixed(std::uint64_t lane, std::uint64_t word) noexcept {
 }  // namespace
 
 std::uint64_t fingerprint(const void* memory, std::size_t bytes, std::uint64_t seed) noexcept {
+    constexpr std::size_t kBlock = kFingerprintLanes * sizeof(std::uint64_t);
     const char* from = static_cast<const char*>(memory);
-    std::uint64_t lanes[kFingerprintLanes];
+    std::uint64_t lanes[kFingerprintLanes], words[kFingerprintLanes];
     for (std::size_t i = 0; i < kFingerprintLanes; ++i) lanes[i] = mixed(seed, bytes + i);
-    for (std::size_t left = bytes; left != 0;) {
-        std::uint64_t words[kFingerprintLanes] = {};
-        const std::size_t now = std::min(left, sizeof words);
-        std::memcpy(words, from, now);
+    const auto take = [&] {
         for (std::size_t i = 0; i < kFingerprintLanes; ++i) lanes[i] = mixed(lanes[i], words[i]);
-        from += now;
-        left -= now;
+    };
+    for (; bytes >= kBlock; bytes -= kBlock, from += kBlock) {
+        std::memcpy(words, from, kBlock);
+        take();
+    }
+    if (bytes != 0) {
+        std::memset(words, 0, kBlock);
+        std::memcpy(words, from, bytes);
+        take();
     }
     std::uint64_t joined = 0;
     for (const std::uint64_t lane : lanes) joined = mixed(joined, lane);
