@@ -2,10 +2,12 @@
 
 import math
 import pickle
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from test_sgd_optimizer_attacks import traced
 
 from renyi import BudgetExceededError, PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled
@@ -135,6 +137,29 @@ def test_an_interrupted_step_is_recorded_with_its_noise(monkeypatch):
     for _ in range(5):
         optimizer.step(rows())
     assert optimizer.get_epsilon(1e-5) == reference(3, 3, 3).get_epsilon(1e-5)
+
+
+def test_no_line_at_which_a_step_is_interrupted_loses_a_release():
+    line, alive = 1, True
+    while alive:
+        optimizer = made()
+        for _ in range(3):
+            optimizer.step(rows())
+        begun, release = [3, 0, 0], optimizer._sum.release
+
+        def counted(clipped, step, begun=begun, release=release):
+            begun[FALLING.piece(step)] += 1
+            return release(clipped, step)
+
+        optimizer._sum.release = counted
+        alive = traced(partial(optimizer.step, rows()), line)
+        for _ in range(3):
+            optimizer.step(rows())
+        held = dict(optimizer.accountant.mechanisms)
+        assert all(held.get(step, 0) >= count for step, count in zip(STEPS, begun, strict=True))
+        assert sum(held.values()) <= 8  # one too many at most
+        line += 1
+    assert line > 100
 
 
 def test_a_state_brings_what_was_recorded(monkeypatch):
