@@ -9,16 +9,23 @@ namespace renyi {
 
 namespace {
 
-constexpr double kWidth = 1e-11;        // relative, at which a sum placed for another question serves
+constexpr double kWidth = 1e-10;  // relative, at which a sum placed for another question serves
 constexpr double kRounding = 8.0 * kUnitRoundoff;
-constexpr double kOff = 3.0;            // nats, by which a guess may be above the value
-constexpr double kLower = 40.0;         // nats, to guess less where nothing is found
+constexpr double kOff = 3.0;     // nats, by which a guess may be above the value
+constexpr double kLower = 40.0;  // nats, to guess less where nothing is found
+constexpr double kWide = 0.1;    // beyond, a root search stops soon
+constexpr int kMostWide = 4, kMostOutward = 16;
 constexpr int kMostPlacements = 4, kMostTurns = 40;
-constexpr std::size_t kMostKept = 64;   // about a megabyte each
+constexpr std::size_t kMostKept = 64;      // about a megabyte each
 constexpr double kLargestEpsilon = 250.0;  // of split sums
 
 bool narrow(const SplitSum::Value& v, double width, double absolute) noexcept {
-    return v.upper - v.lower <= std::max(width * v.upper, absolute);
+    return v.upper < kInfinity && v.upper - v.lower <= std::max(width * v.upper, absolute);
+}
+
+// Of a value that was not found nothing is known. NaN is no bound.
+SplitSum::Value held(const SplitSum::Value& v) noexcept {
+    return v.upper >= 0.0 && v.lower <= v.upper ? v : SplitSum::Value{0.0, 0.0, 0.0, kInfinity};
 }
 
 double log_sum(double a, double b) noexcept {
@@ -80,21 +87,25 @@ double AllocationCurve::guess_log_excess(double x, bool reversed) const {
     return log_bound(low) - 2.0;
 }
 
-SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double width, double absolute) {
-    std::vector<Placed>& known = placed_[reversed];
-    SplitSum::Value best{0.0, 0.0, 0.0, t_};
-    const auto distance = [&](const Placed& p) { return std::fabs(p.x - x) / (std::fabs(p.x) + std::fabs(x) + 1e-300); };
+SplitSum::Value AllocationCurve::known_excess(double x, bool reversed) const {
+    const std::vector<Placed>& known = placed_[reversed];
+    const auto distance = [&](const Placed& p) {
+        return std::fabs(p.x - x) / (std::fabs(p.x) + std::fabs(x) + 1e-300);
+    };
     const auto nearest = std::min_element(known.begin(), known.end(),
                                           [&](const Placed& a, const Placed& b) { return distance(a) < distance(b); });
-    if (nearest != known.end()) {
-        best = nearest->sum.value(x);
-        if (narrow(best, width, absolute)) return best;
-    }
+    return nearest == known.end() ? SplitSum::Value{0.0, 0.0, 0.0, kInfinity} : held(nearest->sum.value(x));
+}
+
+SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double width, double absolute) {
+    std::vector<Placed>& known = placed_[reversed];
+    SplitSum::Value best = known_excess(x, reversed);
+    if (narrow(best, width, absolute)) return best;
     double guess = best.lower > 0.0 && narrow(best, 0.1, 0.0) ? std::log(best.value) : guess_log_excess(x, reversed);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         SplitSum sum = SplitSum::of_ratios(t_, sigma_, reversed ? SampledPair::reversed_ratio : SampledPair::ratio);
         if (!sum.place(x, guess)) return best;
-        const SplitSum::Value v = sum.value(x);
+        const SplitSum::Value v = held(sum.value(x));
         const double found = v.value > 0.0 ? std::log(v.value) : -kInfinity;
         if (!(v.upper - v.lower >= best.upper - best.lower)) {
             best = v;
@@ -109,7 +120,6 @@ SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double w
 
 SplitSum::Value AllocationCurve::excess(double x, bool reversed, double width, double absolute) {
     SplitSum::Value best = placed_excess(x, reversed, width, absolute);
-    if (std::isnan(best.upper)) best = {0.0, 0.0, 0.0, t_};
     // E[(a)_+] - E[(-a)_+] = E[a], a = S - x or -S - x.
     if (narrow(best, 1e-9, absolute)) return best;
     const SplitSum::Value other = placed_excess(-x, !reversed, width, absolute);
@@ -140,8 +150,8 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
     for (int turn = 0; turn < 40; ++turn) {
         const double middle = 0.5 * (low + high);
         const double x = threshold(middle, reversed);
-        const bool beyond = (reversed && x >= t_) ||
-                            guess_log_excess(x, reversed) + std::log(factor(middle, reversed)) < target;
+        const bool beyond =
+            (reversed && x >= t_) || guess_log_excess(x, reversed) + std::log(factor(middle, reversed)) < target;
         (beyond ? high : low) = middle;
     }
     return 0.5 * (low + high);
@@ -154,6 +164,7 @@ Bracket AllocationCurve::epsilon(double target, Direction direction) {
     double low = 0.0, high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
     if (!(target > 0.0)) return {high, high * (1.0 + 4.0 * kUnitRoundoff)};
     double epsilon = guess_epsilon(target, reversed), slope = -1.0;
+    Bracket proven{low, high};
     for (int turn = 0; turn < kMostTurns; ++turn) {
         const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
         const SplitSum::Value v = excess(x, reversed, kWidth, 0.0);
@@ -162,23 +173,39 @@ Bracket AllocationCurve::epsilon(double target, Direction direction) {
         const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
         slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
         (value > target ? low : high) = epsilon;
+        if (v.lower * f * (1.0 - kRounding) > target)
+            proven.lower = std::max(proven.lower, epsilon * (1.0 - kRounding));
+        if (v.upper * f * (1.0 + kRounding) < target)
+            proven.upper = std::min(proven.upper, epsilon * (1.0 + kRounding));
+        if (!narrow(v, kWide, 0.0) && turn > kMostWide) break;
         const double residual = value > 0.0 ? std::log(value / target) : -kInfinity;
-        double next = epsilon - residual * value / slope;
-        if (!(next > low && next < high)) next = high < kInfinity ? 0.5 * (low + high) : 2.0 * epsilon;
-        if (std::fabs(next - epsilon) <= 2.0 * kUnitRoundoff * epsilon || !(epsilon < kLargestEpsilon)) break;
-        epsilon = next;
         if (std::fabs(residual) < 1e-14) break;
+        double next = epsilon - residual * value / slope;
+        if (std::fabs(next - epsilon) <= 2.0 * kUnitRoundoff * epsilon) break;
+        if (!(next > low && next < high)) next = high < kInfinity ? 0.5 * (low + high) : 2.0 * epsilon;
+        epsilon = next;
+        if (!(epsilon < kLargestEpsilon)) break;
     }
-    if (!(epsilon < kLargestEpsilon)) return {low, kInfinity};
+    // Below the curve of the Gaussian mechanism, at the same rate.
+    if (!reversed) {
+        const double whole = gaussian_epsilon(1.0 / sigma_, std::min(target / rate_ * (1.0 - kRounding), 1.0)).upper;
+        proven.upper = std::min(proven.upper, std::log1p(rate_ * std::expm1(std::max(whole, 0.0))) * (1.0 + 1e-12));
+    }
+    if (!(epsilon < kLargestEpsilon)) return proven;
     const Bracket here = delta(epsilon, direction);
+    if (!is_narrow(here, kWide)) return proven;
     const double least = 4.0 * kUnitRoundoff * epsilon, steep = std::max(-slope, 1e-300);
     double up = 1.1 * std::max(here.upper - target, 0.0) / steep + least;
     double down = 1.1 * std::max(target - here.lower, 0.0) / steep + least;
-    for (int turn = 0; turn < 60 && !(delta(epsilon + up, direction).upper <= target); ++turn) up *= 2.0;
-    for (int turn = 0; turn < 60 && down < epsilon && !(delta(epsilon - down, direction).lower >= target); ++turn)
-        down *= 2.0;
-    const bool held = delta(epsilon + up, direction).upper <= target;
-    return {std::max(epsilon - down, 0.0), held ? epsilon + up : kInfinity};
+    for (int turn = 0; turn < kMostOutward && epsilon + up < proven.upper; ++turn, up *= 2.0) {
+        if (!(delta(epsilon + up, direction).upper <= target)) continue;
+        proven.upper = epsilon + up;
+    }
+    for (int turn = 0; turn < kMostOutward && epsilon - down > proven.lower; ++turn, down *= 2.0) {
+        if (!(delta(epsilon - down, direction).lower >= target)) continue;
+        proven.lower = epsilon - down;
+    }
+    return proven;
 }
 
 }  // namespace renyi

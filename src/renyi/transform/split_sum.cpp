@@ -59,7 +59,7 @@ std::vector<double> SplitSum::levels(double epsilon) const {
     for (const SampledStep& s : steps_) least -= s.count * SampledLoss(s.q, s.sigma, pair_).least();
     if (pair_ == SampledPair::replace_one) return unseen_levels();
     const double reach =
-        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (epsilon + 10.0 * spread());
+        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (std::max(epsilon, 0.0) + 10.0 * spread());
     return std::vector<double>(steps_.size(), reach);
 }
 
@@ -182,7 +182,7 @@ SplitSum::Value SplitSum::value(double epsilon) const noexcept {
 }
 
 Bracket SplitSum::delta(double epsilon) const noexcept {
-    const double largest = are_ratios() ? count_ : 1.0;  // E[S_+] <= t
+    const double largest = are_ratios() ? kInfinity : 1.0;
     if (!placed_) return {0.0, largest};
     const Value v = value(epsilon);
     const double upper = v.upper * (1.0 + 8.0 * kUnitRoundoff), lower = v.lower * (1.0 - 8.0 * kUnitRoundoff);
