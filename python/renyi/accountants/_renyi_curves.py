@@ -239,4 +239,7 @@ def _profile(
 
 @curve_of.register
 def _(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
-    return RenyiCurve.random_allocation(mechanism.mechanism.noise_multiplier, mechanism.steps)
+    noise = mechanism.mechanism.noise_multiplier
+    if adjacency == "replace_one":  # the step published: one Gaussian
+        return _gaussian(noise, adjacency)
+    return RenyiCurve.random_allocation(noise, mechanism.steps)

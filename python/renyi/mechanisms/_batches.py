@@ -157,8 +157,10 @@ class ShuffledBatches(Sampling):
 class RandomAllocation(Sampling):
     """Adds Gaussian noise at each of several steps, every record in one of them, drawn uniformly.
 
-    Also called balls in bins. Records choose independently of each other. Holds for "add_remove"
-    and "zero_out" adjacency.
+    Also called balls in bins. Records choose independently of each other; batches are random and
+    secret, their number is public. Every use is an epoch for which all choose anew. For
+    "add_remove" and "zero_out" adjacency exact; where records are replaced no largest pair of
+    distributions is known, and the bracket reaches from removal to one Gaussian release.
 
     Parameters
     ----------
@@ -171,6 +173,11 @@ class RandomAllocation(Sampling):
     ------
     TypeError, ValueError
         If an argument is not permitted.
+
+    References
+    ----------
+    Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the pair that
+    dominates).
 
     Examples
     --------

@@ -11,9 +11,10 @@ namespace {
 
 constexpr double kWidth = 1e-10;  // relative, at which a sum placed for another question serves
 constexpr double kRounding = 8.0 * kUnitRoundoff;
-constexpr double kOff = 3.0;     // nats, by which a guess may be above the value
-constexpr double kLower = 40.0;  // nats, to guess less where nothing is found
-constexpr double kWide = 0.1;    // beyond, a root search stops soon
+constexpr double kOff = 3.0;       // nats, by which a guess may be above the value
+constexpr double kLower = 40.0;    // nats, to guess less where nothing is found
+constexpr double kByOther = 1e-9;  // beyond, the other direction is asked
+constexpr double kWide = 0.1;      // beyond, a root search stops soon
 constexpr int kMostWide = 4, kMostOutward = 16;
 constexpr int kMostPlacements = 4, kMostTurns = 40;
 constexpr std::size_t kMostKept = 64;      // about a megabyte each
@@ -87,7 +88,7 @@ double AllocationCurve::guess_log_excess(double x, bool reversed) const {
     return log_bound(low) - 2.0;
 }
 
-SplitSum::Value AllocationCurve::known_excess(double x, bool reversed) const {
+SplitSum::Value AllocationCurve::nearest_excess(double x, bool reversed) const {
     const std::vector<Placed>& known = placed_[reversed];
     const auto distance = [&](const Placed& p) {
         return std::fabs(p.x - x) / (std::fabs(p.x) + std::fabs(x) + 1e-300);
@@ -95,6 +96,15 @@ SplitSum::Value AllocationCurve::known_excess(double x, bool reversed) const {
     const auto nearest = std::min_element(known.begin(), known.end(),
                                           [&](const Placed& a, const Placed& b) { return distance(a) < distance(b); });
     return nearest == known.end() ? SplitSum::Value{0.0, 0.0, 0.0, kInfinity} : held(nearest->sum.value(x));
+}
+
+// The narrower one of E[(a)_+] and E[(-a)_+] + E[a], a = S - x or -S - x.
+SplitSum::Value AllocationCurve::known_excess(double x, bool reversed) const {
+    const SplitSum::Value direct = nearest_excess(x, reversed), other = nearest_excess(-x, !reversed);
+    const double rounding = kRounding * (std::fabs(x) + other.upper);
+    const double lower = std::max(other.lower - x - rounding, 0.0), upper = other.upper - x + rounding;
+    if (!(upper - lower < direct.upper - direct.lower)) return direct;
+    return {std::max(other.value - x, lower), -1.0 - other.slope, lower, upper};
 }
 
 SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double width, double absolute) {
@@ -119,14 +129,11 @@ SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double w
 }
 
 SplitSum::Value AllocationCurve::excess(double x, bool reversed, double width, double absolute) {
-    SplitSum::Value best = placed_excess(x, reversed, width, absolute);
-    // E[(a)_+] - E[(-a)_+] = E[a], a = S - x or -S - x.
-    if (narrow(best, 1e-9, absolute)) return best;
-    const SplitSum::Value other = placed_excess(-x, !reversed, width, absolute);
-    const double rounding = kRounding * (std::fabs(x) + other.upper);
-    const Bracket by_parity{other.lower - x - rounding, other.upper - x + rounding};
-    if (!(by_parity.upper - by_parity.lower < best.upper - best.lower)) return best;
-    return {other.value - x, -1.0 - other.slope, std::max(by_parity.lower, 0.0), std::max(by_parity.upper, 0.0)};
+    const SplitSum::Value best = placed_excess(x, reversed, width, absolute);
+    if (narrow(best, kByOther, absolute)) return best;
+    placed_excess(-x, !reversed, width, absolute);
+    const SplitSum::Value both = known_excess(x, reversed);
+    return both.upper - both.lower < best.upper - best.lower ? both : best;
 }
 
 Bracket AllocationCurve::delta(double epsilon, Direction direction) {

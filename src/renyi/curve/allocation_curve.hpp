@@ -50,6 +50,7 @@ private:
     Bracket gaussian_delta_at(double epsilon, bool reversed) const noexcept;
     double guess_log_excess(double x, bool reversed) const;
     double guess_epsilon(double delta, bool reversed) const;
+    SplitSum::Value nearest_excess(double x, bool reversed) const;
     SplitSum::Value placed_excess(double x, bool reversed, double width, double absolute);
 
     double sigma_, t_, rate_;
