@@ -51,7 +51,10 @@ class AttainedCurve:
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower ends and infinity, of shape (2, n)."""
         low = [
-            max(lattice.epsilon_bounds(min(delta + self._error, 1.0))[0] for lattice in self._lattices)
+            max(
+                lattice.epsilon_bounds(min(delta + self._error, 1.0))[0]
+                for lattice in self._lattices
+            )
             for delta in deltas.tolist()
         ]
         return np.array([np.maximum(low, 0.0), np.full(deltas.size, math.inf)])
@@ -92,10 +95,12 @@ def _largest_output(noise: float, batches: int) -> Pair:
 
 def _cells(cuts: Array, noise: float, batches: int, moved: float) -> Array:
     """Return the masses between the cuts, and beyond; cells known badly hold nothing."""
-    logs = np.array([
-        _log_normal_cdf((c - moved) / noise) + (batches - 1) * _log_normal_cdf(c / noise)
-        for c in cuts.tolist()
-    ])
+    logs = np.array(
+        [
+            _log_normal_cdf((c - moved) / noise) + (batches - 1) * _log_normal_cdf(c / noise)
+            for c in cuts.tolist()
+        ]
+    )
     below, above = np.exp(logs), -np.expm1(logs)
     inner = np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
     size = np.where(above[:-1] < 0.5, above[:-1], below[1:])

@@ -113,8 +113,10 @@ class FixedSizeSampled(Sampling):
 class ShuffledBatches(Sampling):
     """Runs a mechanism on each of the disjoint batches of one epoch over shuffled data.
 
-    A record takes part in one batch, so the epoch costs one use of the mechanism. Nothing is gained
-    by the shuffling: an observer of all batches may know the order.
+    A record takes part in one batch, so the epoch costs at most one use of the mechanism, and just
+    that for an observer who knows the order. What the secrecy of the order gains is not known: the
+    upper ends that accountants report do not count on it, the lower ends of `PLDAccountant` are what
+    an attack on the order proves for Gaussian noise. It may cost far more than Poisson sampling.
     Holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
 
     Parameters
@@ -131,8 +133,8 @@ class ShuffledBatches(Sampling):
 
     References
     ----------
-    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (shuffled batches
-    may cost far more than Poisson samples).
+    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (the attack, and
+    that shuffled batches may cost far more than Poisson samples).
 
     Examples
     --------
