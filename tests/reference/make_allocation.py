@@ -39,6 +39,16 @@ def basis(t):
     return rows
 
 
+def call(forward, k, deviation):
+    d = mp.log(forward / k) / deviation + deviation / 2
+    return forward * mp.ncdf(d) - k * mp.ncdf(d - deviation)
+
+
+def put(forward, k, deviation):
+    d = mp.log(forward / k) / deviation + deviation / 2
+    return k * mp.ncdf(deviation - d) - forward * mp.ncdf(-d)
+
+
 def deltas(t, sigma, epsilon):
     c, strike = 1 / mpf(sigma), mp.exp(mpf(epsilon))
     h = {2: mpf("0.1"), 3: mpf("0.2"), 4: mpf("0.3")}[t]
@@ -63,16 +73,8 @@ def deltas(t, sigma, epsilon):
             mean += product
         forward = mean / t * mp.exp(-c * c / 2 + deviation**2 / 2)
 
-        def call(k):
-            d = mp.log(forward / k) / deviation + deviation / 2
-            return forward * mp.ncdf(d) - k * mp.ncdf(d - deviation)
-
-        def put(k):
-            d = mp.log(forward / k) / deviation + deviation / 2
-            return k * mp.ncdf(deviation - d) - forward * mp.ncdf(-d)
-
-        remove += w * call(strike)
-        add += w * strike * put(1 / strike)
+        remove += w * call(forward, strike, deviation)
+        add += w * strike * put(forward, 1 / strike, deviation)
     return remove, add
 
 

@@ -1,12 +1,13 @@
 """Rényi divergences of one epoch of random allocation at real orders, from atoms above its law.
 
-The pair of atoms (see src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to
-the last atom, so that expectations of convex functions of the likelihood ratio r under Q, continued
+The pair of atoms (src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to the
+last atom, so that expectations of convex functions of the likelihood ratio r under Q, continued
 along tangents beyond the first and last atoms r_0, r_n, are not above those of the atoms. What is
 beyond, by Cauchy and Schwarz,
 
     E_Q[r^a; r > r_n] <= (E_Q r^(2a-1) P(r > r_n))^(1/2),
-    E_Q[r^-b; r < r_0] <= (E_Q r^(-2b) Q(r < r_0))^(1/2),   E_Q r^(-2b) <= e^(b/s^2 + 2 b^2/(t s^2)),
+    E_Q[r^-b; r < r_0] <= (E_Q r^(-2b) Q(r < r_0))^(1/2),
+    E_Q r^(-2b) <= e^(b/s^2 + 2 b^2/(t s^2)),
 
 with the divergences at whole orders for the first (s the noise, t the steps), and masses from the
 slopes of the curve: Q(r > r_n) <= q_n + H_n/(r_n - r_(n-1)), H_n the mass beyond.

@@ -80,17 +80,17 @@ class Bounds(Ledger[Part]):
         >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
         True
         """
-        low, high = self._epsilon_ends(delta, direction, rtol, group_size)
+        ends = self._epsilon_ends(delta, direction, rtol, group_size)
         least = self._attained(direction, rtol)
         if least is None:
-            return low, high
+            return ends
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        found = np.minimum(np.ravel(low), least.epsilon_brackets(flat)[0])
-        return (found.reshape(shape), high) if shape else (float(found[0]), high)
+        low = np.minimum(np.ravel(ends[0]), least.epsilon_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
 
     def _epsilon_ends(
         self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
-    ) -> tuple[Any, Any]:
+    ) -> tuple[float, float] | tuple[Array, Array]:
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
         curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
         return _ends(curve.epsilon_brackets(flat), shape)
@@ -144,17 +144,17 @@ class Bounds(Ledger[Part]):
         TypeError, ValueError
             For arguments outside these ranges.
         """
-        low, high = self._delta_ends(epsilon, direction, rtol, group_size)
+        ends = self._delta_ends(epsilon, direction, rtol, group_size)
         least = self._attained(direction, rtol)
         if least is None:
-            return low, high
+            return ends
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        found = np.minimum(np.ravel(low), least.delta_brackets(flat)[0])
-        return (found.reshape(shape), high) if shape else (float(found[0]), high)
+        low = np.minimum(np.ravel(ends[0]), least.delta_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
 
     def _delta_ends(
         self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
-    ) -> tuple[Any, Any]:
+    ) -> tuple[float, float] | tuple[Array, Array]:
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
         curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
         return _ends(curve.delta_brackets(flat), shape)

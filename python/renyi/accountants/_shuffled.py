@@ -1,7 +1,7 @@
 """What shuffled batches cost at least: pairs that actual neighbouring data sets have.
 
-All other records contribute -1 to their batch, the one that differs 1. Up to the mean that both share,
-the outputs are then the mean over the batches i of
+All other records contribute -1 to their batch, the one that differs 1. Up to the mean that both
+share, the outputs are then the mean over the batches i of
 
 * N(2 e_i) against N(0), where the record is replaced by one that contributes -1 like the others:
   random allocation with half the noise;

@@ -115,8 +115,9 @@ class ShuffledBatches(Sampling):
 
     A record takes part in one batch, so the epoch costs at most one use of the mechanism, and just
     that for an observer who knows the order. What the secrecy of the order gains is not known: the
-    upper ends that accountants report do not count on it, the lower ends of `PLDAccountant` are what
-    an attack on the order proves for Gaussian noise. It may cost far more than Poisson sampling.
+    upper ends that accountants report do not count on it, and the lower ends of `PLDAccountant` are
+    what an attack on the order proves for Gaussian noise. It may cost far more than Poisson
+    sampling.
     Holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
 
     Parameters
