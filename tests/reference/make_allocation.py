@@ -15,7 +15,7 @@ from pathlib import Path
 from mpmath import mp, mpf
 
 mp.dps = 30
-REACH = 9
+REACH = 12
 CASES = [
     (2, "0.5", "2"),
     (2, "0.5", "1.5"),

@@ -1,7 +1,7 @@
 """Rényi divergences of one epoch of random allocation at real orders, from atoms above its law.
 
-The pair of atoms (src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to the
-last atom, so that expectations of convex functions of the likelihood ratio r under Q, continued
+The pair of atoms (src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to
+the last atom, so that expectations of convex functions of the likelihood ratio r under Q, continued
 along tangents beyond the first and last atoms r_0, r_n, are not above those of the atoms. What is
 beyond, by Cauchy and Schwarz,
 
