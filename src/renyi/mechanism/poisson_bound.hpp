@@ -12,9 +12,10 @@
 // E_Q[u(X)^(1-n)], and with a = n-2, t = 3(1-q)/(3+2aq), and the c for which F'(1) = 0
 //     F(x) = t u(x)^n + (1-t) x u(1/x)^n + c (x-1) - u(x)^(1-n) >= 0,
 // so that by E_Q[X-1] = 0 it is at most the mean of these two with weights t and 1-t. For F(1) = F'(1) = 0, and
-// F''/(n(n-1)q^2) = t u(x)^a + (1-t) x^-3 u(1/x)^a - u(x)^(-a-3) >= 0: the weighted geometric mean of the first two terms
-// over the third is exp(h(log x)), h(y) = (ta+a+3) log u(e^y) + (1-t) a log u(e^-y) - 3(1-t) y, a convex function with
-// h(0) = 0 and h'(0) = t(3+2aq) - 3(1-q) = 0.
+//     F''/(n(n-1)q^2) = t u(x)^a + (1-t) x^-3 u(1/x)^a - u(x)^(-a-3) >= 0:
+// the weighted geometric mean of the first two terms over the third is exp(h(log x)),
+//     h(y) = (ta+a+3) log u(e^y) + (1-t) a log u(e^-y) - 3(1-t) y,
+// a convex function with h(0) = 0 and h'(0) = t(3+2aq) - 3(1-q) = 0.
 //
 // Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
