@@ -126,13 +126,13 @@ def exact(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
 
 # Wide and pale below narrow and dark, so that curves that coincide all show.
 STYLES: dict[str, dict[str, Any]] = {
+    "tight bound": {"color": "#a6cee3", "ls": "-", "lw": 5.0},
     "no sampling": {"color": "0.6", "ls": "-.", "lw": 1.2},
     "naive composition": {"color": "C8", "ls": "-", "lw": 1.2},
     "strong composition": {"color": "C5", "ls": "--", "lw": 1.2},
     "fixed size, a record replaced": {"color": "C4", "ls": "-", "lw": 1.2},
     "leading term of 2016": {"color": "C1", "ls": "-", "lw": 1.2},
     "general bound (factor 3)": {"color": "C3", "ls": "--", "lw": 1.4},
-    "tight bound": {"color": "#a6cee3", "ls": "-", "lw": 5.0},
     "lower bound": {"color": "C0", "ls": ":", "lw": 1.6},
     "exact privacy curve": {"color": "black", "ls": "-", "lw": 1.8},
     "2 terms": {"color": "C2", "ls": "", "marker": "v", "ms": 4, "markevery": (0, 9)},

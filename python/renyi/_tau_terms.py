@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of, probability_of
-from renyi.accountants._sampled_curves import curve_of, needs_no_factor
+from renyi.accountants._sampled_curves import curve_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["poisson_rdp_by_terms"]
@@ -37,7 +37,7 @@ def poisson_rdp_by_terms(
         From 2 to 10^6.
     terms : int
         How many divergences are asked for at either end, at least 1; from half the order on the
-        bound is that of `poisson_rdp`: "tight" where it holds, else "general".
+        bound is "tight" of `poisson_rdp`.
 
     Returns
     -------
@@ -79,24 +79,22 @@ def poisson_rdp_by_terms(
     whole = np.arange(2.0, alpha + 1.0)
     # D of the next order asked for: at least that of each order before it
     moments = (whole - 1.0) * found[np.searchsorted(few, whole)]
-    factor = 1.0 if needs_no_factor(mechanism) else 3.0
-    return _divergence(alpha, q, moments, factor)
+    return _divergence(alpha, q, moments)
 
 
-def _divergence(alpha: int, q: float, moments: Array, factor: float) -> float:
-    """Return log(1 + sum_l w_l (f e^m_l - 1)) / (alpha - 1), f = factor but 1 for l = 2."""
+def _divergence(alpha: int, q: float, moments: Array) -> float:
+    """Return log(1 + sum_l w_l (e^m_l - 1)) / (alpha - 1)."""
     whole = np.arange(2.0, alpha + 1.0)
     logs = np.array([math.lgamma(k + 1.0) for k in range(alpha + 1)])
     chosen = logs[alpha] - logs[2:] - logs[alpha - whole.astype(int)]
     weights = chosen + whole * math.log(q) + (alpha - whole) * math.log1p(-q)
-    raised = moments + np.where(whole > 2.0, math.log(factor), 0.0)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         # log(e^x - 1), also where e^x overflows
         terms = weights + np.where(
-            raised > 1.0, raised + np.log1p(-np.exp(-raised)), np.log(np.expm1(raised))
+            moments > 1.0, moments + np.log1p(-np.exp(-moments)), np.log(np.expm1(moments))
         )
     # Terms of lgamma and of the powers are right to 4u of themselves, and so is each sum of them.
-    size = logs[alpha] + alpha * (abs(math.log(q)) + abs(math.log1p(-q))) + np.max(raised)
+    size = logs[alpha] + alpha * (abs(math.log(q)) + abs(math.log1p(-q))) + np.max(moments)
     largest = float(np.max(terms))
     if largest == -math.inf:
         return 0.0

@@ -18,7 +18,6 @@ from renyi.accountants._sampled_curves import (
     curve_of,
     fixed_size_curve,
     is_symmetric,
-    needs_no_factor,
 )
 from renyi.mechanisms import Mechanism, PoissonSampled
 
@@ -47,8 +46,9 @@ def poisson_rdp(
     .. math:: (\alpha-1) D'_\alpha \le \log\Bigl(1 + w_2 (e^{K(2)} - 1)
               + \sum_{l=3}^{\alpha} w_l (3 e^{K(l)} - 1)\Bigr)
 
-    for any mechanism (Zhu and Wang 2019, Theorem 5), without the factor 3 where an involution swaps
-    the two distributions (Theorem 8), and some mechanism reaches the latter (Theorem 6).
+    for any mechanism (Zhu and Wang 2019, Theorem 5). Without the factor 3, which they prove for
+    some (Theorem 8), it holds for all of them, see Notes, and some mechanism reaches it
+    (Theorem 6).
 
     Parameters
     ----------
@@ -73,9 +73,20 @@ def poisson_rdp(
     Raises
     ------
     UnsupportedMechanismError
-        If no Rényi divergence of the mechanism is known, or with "tight" if it does not qualify.
+        If no Rényi divergence of the mechanism is known.
     TypeError, ValueError
         If an argument is outside its range.
+
+    Notes
+    -----
+    With x = P/Q, u(x) = 1 - q + q x, a = alpha - 2 and t = 3 (1-q) / (3 + 2 a q) there is a c with
+
+    .. math:: u(x)^{1-\alpha} \le t\, u(x)^\alpha + (1-t)\, x\, u(1/x)^\alpha + c\,(x - 1)
+
+    for all x > 0. The means under Q of the two powers on the right are the sum without the factor,
+    one for each order of neighbours, and that of the left is the moment of a record added. Both
+    sides agree at 1 to the second order, and their second derivatives compare by the inequality of
+    the geometric mean: it leaves a function that is convex in log x and touches 0 at x = 1.
 
     References
     ----------
@@ -99,10 +110,6 @@ def poisson_rdp(
     curve = curve_of(mechanism, "add_remove")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(q), orders)
-    if bound == "tight" and not needs_no_factor(mechanism):
-        raise UnsupportedMechanismError(
-            mechanism, "the factor 3 is known to be needless where an involution swaps the pair"
-        )
     return _divergences(curve.poisson_bound(q, bound), orders, down=bound == "lower")
 
 

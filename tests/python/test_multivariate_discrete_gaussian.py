@@ -113,7 +113,7 @@ def test_it_costs_next_to_nothing_more_than_continuous_noise():
 
     continuous = epsilon(Gaussian(1.1))
     assert continuous <= epsilon(MultivariateDiscreteGaussian(1.1)) <= 1.01 * continuous
-    assert epsilon(MultivariateDiscreteGaussian(1.1)) < 0.9 * epsilon(ZCDP(0.5 / 1.1**2))
+    assert epsilon(ZCDP(0.5 / 1.1**2)) == pytest.approx(epsilon(MultivariateDiscreteGaussian(1.1)))
 
 
 def test_adjacency():
@@ -126,12 +126,11 @@ def test_adjacency():
         np.testing.assert_allclose(rdp(shuffled, alone, adjacency), wanted, rtol=1e-14)
 
 
-def test_several_releases_on_one_sample_have_the_general_bound():
+def test_several_releases_on_one_sample_are_one_at_whole_orders():
     base = MultivariateDiscreteGaussian(2.0)
     both = rdp(PoissonSampled(base + base, 0.1), [2.0, 5.0, 9.0])
     once = rdp(PoissonSampled(MultivariateDiscreteGaussian(math.sqrt(2.0)), 0.1), [2.0, 5.0, 9.0])
-    assert both[0] == pytest.approx(once[0])
-    assert (both[1:] > once[1:]).all()
+    assert both == pytest.approx(once)
 
 
 def test_what_is_refused():

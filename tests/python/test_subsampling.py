@@ -10,7 +10,6 @@ from renyi import (
     ZCDP,
     ApproxDP,
     Gaussian,
-    Gumbel,
     Laplace,
     PrivacyLoss,
     PureDP,
@@ -61,11 +60,50 @@ def test_between_whole_orders_bounds_stay_on_their_side(mechanism):
     assert (best <= general * (1 + 1e-12)).all()
 
 
-def test_only_symmetric_pairs_are_known_not_to_need_the_factor():
-    for mechanism in ZCDP(0.1), Gumbel(1.0), Gaussian(1.0) + ZCDP(0.1):
-        with pytest.raises(UnsupportedMechanismError, match="involution"):
-            poisson_rdp(mechanism, 0.1, 2.0, bound="tight")
-    assert poisson_rdp(Gaussian(1.0) + Laplace(1.0), 0.1, 2.0, bound="tight") > 0.0
+def test_no_mechanism_needs_the_factor():
+    """Skewed pairs, both orders of neighbours of the sample against divergences of the pair."""
+    rng = np.random.default_rng(7)
+    nearest, one_order = 0.0, 0.0
+    for _ in range(4000):
+        size = int(rng.integers(2, 5))
+        p, q = (rng.dirichlet(np.full(size, rng.choice([0.2, 1.0]))) + 1e-6 for _ in range(2))
+        p, q = p / p.sum(), q / q.sum()
+        rate, alpha = rng.choice([1e-3, 0.1, 0.5, 0.9]), int(rng.integers(3, 12))
+        orders = np.arange(alpha + 1)
+        forward, backward = (
+            (a[:, None] ** orders * b[:, None] ** (1.0 - orders)).sum(axis=0)
+            for a, b in ((p, q), (q, p))
+        )
+        chosen = np.array([math.comb(alpha, k) for k in range(alpha + 1)])
+        weights = chosen * rate**orders * (1.0 - rate) ** (alpha - orders)
+        mixed = (1.0 - rate) * q + rate * p
+        added = (q**alpha * mixed ** (1.0 - alpha)).sum() - 1.0
+        both = (weights * (np.maximum(forward, backward) - 1.0)).sum()
+        assert added <= both * (1.0 + 1e-9) + 1e-12
+        nearest = max(nearest, added / both)
+        one_order = max(one_order, added / (weights * (forward - 1.0)).sum())
+    assert nearest > 0.999  # the bound is reached
+    assert one_order > 3.0  # divergences of one order are not enough, not even with the factor
+
+
+def test_the_inequality_behind_it():
+    rng = np.random.default_rng(8)
+    for _ in range(300):
+        alpha, q = int(rng.integers(2, 60)), mp.mpf(10 ** rng.uniform(-6, 0)) * mp.mpf("0.999")
+        t = 3 * (1 - q) / (3 + 2 * (alpha - 2) * q)
+        slope = (1 - alpha) * q - t * alpha * q - (1 - t) * (1 - alpha * q)
+        for x in [*10 ** rng.uniform(-4, 4, 20), 1.0 + 1e-4, 1.0 - 1e-4]:
+            with mp.workdps(60):
+                x = mp.mpf(float(x))
+                right = t * (1 - q + q * x) ** alpha + (1 - t) * x * (1 - q + q / x) ** alpha
+                assert (1 - q + q * x) ** (1 - alpha) <= right + slope * (x - 1) + mp.mpf("1e-50")
+
+
+def test_the_accountant_has_no_factor_either():
+    for mechanism in ZCDP(0.1), Gaussian(1.0) + ZCDP(0.1):
+        tight = poisson_rdp(mechanism, 0.1, ORDERS, bound="tight")
+        assert (poisson_rdp(mechanism, 0.1, ORDERS) <= tight * (1 + 1e-12)).all()
+        assert (tight < poisson_rdp(mechanism, 0.1, ORDERS, bound="general"))[ORDERS > 2.0].all()
 
 
 @pytest.mark.parametrize(("sigma", "q"), [(1.0, 0.01), (4.0, 0.001), (10.0, 0.3), (2.0, 0.9)])
@@ -166,13 +204,15 @@ def test_a_few_terms_give_the_bound_of_the_theorem(mechanism, q):
 
 
 def test_more_terms_are_never_worse_and_half_of_them_are_all():
-    for mechanism, bound in ((Laplace(2.0), "tight"), (ZCDP(0.01), "general")):
+    for mechanism in (Laplace(2.0), ZCDP(0.01)):
         for q in (1e-3, 0.3):
             values = [
                 poisson_rdp_by_terms(mechanism, q, 40, terms=terms) for terms in (1, 2, 5, 10, 20)
             ]
             assert (np.diff(values) <= 1e-12 * np.array(values[1:])).all()
-            assert values[-1] == pytest.approx(poisson_rdp(mechanism, q, 40, bound=bound), rel=1e-9)
+            assert values[-1] == pytest.approx(
+                poisson_rdp(mechanism, q, 40, bound="tight"), rel=1e-9
+            )
     assert poisson_rdp_by_terms(Gaussian(1.0), 0.0, 9, terms=2) == 0.0
     assert poisson_rdp_by_terms(Gaussian(1.0), 1.0, 9, terms=2) == pytest.approx(4.5)
     with pytest.raises(ValueError, match=r"order must be an integer in \[2, 10\^6\]"):

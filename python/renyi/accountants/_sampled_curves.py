@@ -33,11 +33,11 @@ from renyi.mechanisms import (
     TreeAggregation,
 )
 
-__all__ = ["curve_of", "fixed_size_curve", "is_symmetric", "needs_no_factor"]
+__all__ = ["curve_of", "fixed_size_curve", "has_swapped_pairs", "is_symmetric"]
 
 # Each has a dominating pair of distributions that an involution swaps. Then the two directions of
 # a Poisson sample compare as in Mironov, Talwar, Zhang 2019, Theorem 5, and the expansion of Zhu
-# and Wang is the divergence itself, without their factor 3. Compositions keep the property.
+# and Wang is the divergence itself. Compositions keep the property.
 SYMMETRIC = (
     Gaussian,
     Laplace,
@@ -83,12 +83,12 @@ def _sampled(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
         if step is None or step.noise == 0.0:
             return RenyiCurve.unbounded()
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
-    if needs_no_factor(base):
+    if has_swapped_pairs(base):
         return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
     known = None
     if adjacency != "replace_one":
         known = _of_pairs(PoissonSampled(base, rate), adjacency)
-    return known or curve.poisson_bound(rate, "general").smaller(curve.mixture_bound(rate))
+    return known or curve.poisson_bound(rate, "tight").smaller(curve.mixture_bound(rate))
 
 
 def _pair_of(mechanism: Mechanism) -> RenyiCurve | None:
@@ -105,8 +105,8 @@ def is_symmetric(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, SYMMETRIC)
 
 
-def needs_no_factor(mechanism: Mechanism) -> bool:
-    """Return whether on a Poisson sample the expansion of Zhu and Wang bounds without factor 3.
+def has_swapped_pairs(mechanism: Mechanism) -> bool:
+    """Return whether every pair of neighbours has an involution that swaps its distributions.
 
     Discrete Gaussian vectors have a pair for every integer vector D that a record may add, and
     x -> D - x swaps it. At whole orders its moments are those of continuous noise: the sum of
@@ -115,7 +115,7 @@ def needs_no_factor(mechanism: Mechanism) -> bool:
     all. Of two releases on one sample the second D may depend on the first output: no involution.
     """
     if isinstance(mechanism, Composed) and [count for _, count in mechanism.parts] == [1]:
-        return needs_no_factor(mechanism.parts[0][0])
+        return has_swapped_pairs(mechanism.parts[0][0])
     return isinstance(mechanism, MultivariateDiscreteGaussian) or is_symmetric(mechanism)
 
 
@@ -127,7 +127,7 @@ def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
     if innermost.replacement:
         return curve_of_pairs(mechanism, adjacency)
     rate = innermost.sample_size / mechanism.population
-    known = None if needs_no_factor(innermost.mechanism) else _of_pairs(mechanism, adjacency)
+    known = None if has_swapped_pairs(innermost.mechanism) else _of_pairs(mechanism, adjacency)
     rate = math.nextafter(rate, 1.0) if rate < 1.0 else 1.0
     return known or fixed_size_curve(innermost.mechanism, rate)
 
@@ -137,7 +137,7 @@ def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
     if rate in (0.0, 1.0):
         return _sampled(base, rate, "replace_one")
     alone = curve_of(base, "replace_one")
-    if not needs_no_factor(base):
+    if not has_swapped_pairs(base):
         return alone.fixed_size_bound(rate, False).smaller(alone.mixture_bound(rate))
     several = _both_orders(base, rate)
     return several if is_symmetric(base) else several.smaller(alone.fixed_size_bound(rate, False))

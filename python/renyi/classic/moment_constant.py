@@ -43,7 +43,7 @@ from renyi import special
 from renyi.classic._rounding import MARGIN, above
 from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
 
-__all__ = ["LEAST_C2", "log_moment_constant"]
+__all__ = ["LEAST_C2", "log_moment_beyond", "log_moment_constant"]
 
 LEAST_C2 = 1e-6
 _C2 = Range(LEAST_C2, math.inf, "[)")
@@ -90,7 +90,7 @@ def log_moment_constant(c1: float, c2: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _log_constant(c1: float, c2: float) -> float:
-    beyond = _beyond(c1, c2)
+    beyond = log_moment_beyond(c1, c2)
     first, last = _blocks()
     ratio = np.sqrt(c2 / first) * (1.0 + MARGIN)
     rate = np.clip(c1 * ratio * (1.0 + MARGIN), _LEAST_RATE, 1.0)
@@ -109,8 +109,8 @@ def _blocks() -> tuple[np.ndarray, np.ndarray]:
     return first, last
 
 
-def _beyond(c1: float, c2: float) -> float:
-    """Bound the logarithm of the terms of all orders from 10^6."""
+def log_moment_beyond(c1: float, c2: float) -> float:
+    """Bound log G for all orders l from 10^6, whole or not, r = c1/s at most and l = c2 s^2."""
     v, a = math.sqrt(c2 / _LAST) * (1.0 + MARGIN), c1 * c2
     steepest = _steepest(c1, c2, v)
     found, b, k = min(_beyond_by(a, v, reach + 8.0 * a, steepest) for reach in _REACHES)

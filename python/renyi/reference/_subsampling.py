@@ -47,9 +47,9 @@ def rdp_poisson(
     .. math:: \frac{1}{\alpha-1} \log\Bigl(w_0 + w_1 + w_2 e^{e_2}
               + c \sum_{j=3}^\alpha w_j e^{e_j}\Bigr)
 
-    ``"general"`` (Theorem 5): c = 3, for every mechanism. ``"tight"`` (Theorem 8): c = 1, sound if
-    the odd moments B_j are not negative; Gaussian and Laplace noise and randomized response
-    qualify. ``"lower"`` (Theorem 6): c = 1 again, reached by some mechanism with this base; between
+    ``"general"`` (Theorem 5): c = 3. ``"tight"``: c = 1, by Theorem 8 where the odd moments B_j are
+    not negative, and in fact for every mechanism, see `renyi.subsampling.poisson_rdp`.
+    ``"lower"`` (Theorem 6): c = 1 again, reached by some mechanism with this base; between
     whole orders the larger of the lines through the two before and the two behind. Upper bounds are
     cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.
 

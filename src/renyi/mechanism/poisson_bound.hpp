@@ -3,10 +3,19 @@
 // neighbours, at whole orders n
 //     K(n) = log( w_0 + w_1 + w_2 e^{K_2} + c sum_{l=3}^n w_l e^{K_l} ).
 //
-//   general  c = 3 (Zhu, Wang 2019, Theorem 5): every mechanism.
-//   tight    c = 1 (Theorem 8): mechanisms whose odd moments E_Q[(P/Q - 1)^l] are not negative. The Gaussian and every
-//            pair with K linear, Laplace noise and randomized response qualify; the caller answers for it.
+//   general  c = 3, as published (Zhu, Wang 2019, Theorem 5).
+//   tight    c = 1. They prove it for pairs of non-negative odd moments E_Q[(P/Q - 1)^l] (Theorem 8); it holds for all.
 //   lower    c = 1 (Theorem 6): some mechanism with this base reaches it. Round down with lower().
+//
+// c = 1 for all: let X = P/Q, u(x) = 1-q+qx. E_Q[u(X)^n] and E_Q[X u(1/X)^n], the divergences from the plain law in
+// both orders of neighbours, are the sum with c = 1 over the moments of X and of 1/X under P. The other order is
+// E_Q[u(X)^(1-n)], and with a = n-2, t = 3(1-q)/(3+2aq), and the c for which F'(1) = 0
+//     F(x) = t u(x)^n + (1-t) x u(1/x)^n + c (x-1) - u(x)^(1-n) >= 0,
+// so that by E_Q[X-1] = 0 it is at most the mean of these two with weights t and 1-t. For F(1) = F'(1) = 0, and
+//     F''/(n(n-1)q^2) = t u(x)^a + (1-t) x^-3 u(1/x)^a - u(x)^(-a-3) >= 0:
+// the weighted geometric mean of the first two terms over the third is exp(h(log x)),
+//     h(y) = (ta+a+3) log u(e^y) + (1-t) a log u(e^-y) - 3(1-t) y,
+// a convex function with h(0) = 0 and h'(0) = t(3+2aq) - 3(1-q) = 0.
 //
 // Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
