@@ -11,13 +11,21 @@ from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
 from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
 from renyi.sgd.domains import Ball, Box, Interval
-from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
+from renyi.sgd.ghost import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
 from renyi.sgd.integer_noise import (
     add_discrete_gaussian_noise,
     add_discrete_laplace_noise,
     discrete_gaussian_noise,
     discrete_laplace_noise,
+)
+from renyi.sgd.layers import (
+    BiasLayer,
+    ConvLayer,
+    EmbeddingLayer,
+    LinearLayer,
+    LoRALayer,
+    NormLayer,
 )
 from renyi.sgd.noise import (
     add_gaussian_noise,
@@ -40,16 +48,21 @@ __all__ = [
     "Adam",
     "Ball",
     "BatchSampler",
+    "BiasLayer",
     "Box",
     "ClipAccumulator",
     "ClippedAverage",
     "ClippedSum",
+    "ConvLayer",
+    "EmbeddingLayer",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",
     "Interval",
     "LinearLayer",
+    "LoRALayer",
     "LogisticLoss",
+    "NormLayer",
     "PNSGDRun",
     "PoissonSampler",
     "PrivateDiagnostics",

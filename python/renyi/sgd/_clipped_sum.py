@@ -15,7 +15,9 @@ from renyi.sgd._rule import Clipping, refuse_too_many
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
 
-__all__ = ["ClippedSum", "PrivateDiagnostics"]
+__all__ = ["MOST_ROUNDING", "ClippedSum", "PrivateDiagnostics"]
+
+MOST_ROUNDING = 2.0**-11  # of the bound, in all products of a sum
 
 Norms = npt.NDArray[np.float64]
 
@@ -101,8 +103,8 @@ class ClippedSum:
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
         and the unit of the sum: of the numbers in the computer, for sums in double precision and on
-        a grid are exact (but for the matrix products of `ghost_clip_and_sum`). Infinite for one in
-        single precision, whose rounding depends on all rows.
+        a grid are exact, or rounded by as much as is left for that (``rounding``). Infinite for one
+        in single precision, whose rounding depends on all rows.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str
@@ -112,6 +114,8 @@ class ClippedSum:
         `without_diagnostics` has left the norms behind.
     grid : Grid, optional
         To which each row was rounded.
+    rounding : float
+        What the matrix products of `ghost_clip_and_sum` can have moved it by, over the bound.
     """
 
     sum: Arrays
@@ -121,12 +125,18 @@ class ClippedSum:
     adjacency: Adjacency
     private: PrivateDiagnostics = field(repr=False)
     grid: Grid | None = None
+    rounding: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, PrivateDiagnostics):
             raise TypeError(
                 f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
                 "without_diagnostics() keeps the counts, which are needed"
+            )
+        if not self.rounding <= MOST_ROUNDING:
+            raise ValueError(
+                "sum must have fewer samples, or be of smaller parts: what its matrix products may "
+                "have rounded is more than is left for that"
             )
 
     def without_diagnostics(self) -> ClippedSum:
@@ -193,6 +203,7 @@ class ClippedSum:
             self.adjacency,
             private,
             self.grid,
+            self.rounding + other.rounding,
         )
 
     def __radd__(self, other: object) -> ClippedSum:
