@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from renyi._validation import integer_of
-from renyi.sgd._aligned import aligned_empty
+from renyi.sgd._aligned import Aligned
 from renyi.sgd._rows import Array
 
 __all__ = ["Patches"]
@@ -47,9 +47,9 @@ class Patches(NamedTuple):
         """Of the output."""
         return math.prod(self.outputs)
 
-    def gathered(self, images: Array, kind: Any) -> Array:
+    def gathered(self, images: Array, kind: Any, memory: Aligned) -> Array:
         """Return (B, channels, *kernel, *outputs) of images (B, channels, *inputs)."""
-        padded = self._padded(images, kind)
+        padded = self._padded(images, kind, memory)
         count, channels = images.shape[:2]
         steps = padded.strides[2:]
         windows = np.lib.stride_tricks.as_strided(
@@ -62,15 +62,16 @@ class Patches(NamedTuple):
             ),
             writeable=False,
         )
-        result = aligned_empty(count, windows.shape[1:], kind)
+        result = memory.empty("patches", count, windows.shape[1:], kind)
         np.copyto(result, windows)
         return result
 
-    def _padded(self, images: Array, kind: Any) -> Array:
+    def _padded(self, images: Array, kind: Any, memory: Aligned) -> Array:
         if not any(self.padding) and images.dtype == kind:
             return images
         sizes = [n + 2 * p for n, p in zip(self.inputs, self.padding, strict=True)]
-        padded = np.zeros((*images.shape[:2], *sizes), kind)
-        inner = tuple(slice(p, p + n) for n, p in zip(self.inputs, self.padding, strict=True))
-        padded[(..., *inner)] = images
+        padded = memory.empty("padded", len(images), (images.shape[1], *sizes), kind)
+        padded[...] = 0.0
+        inner = [slice(p, p + n) for n, p in zip(self.inputs, self.padding, strict=True)]
+        padded[(slice(None), slice(None), *inner)] = images
         return padded

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd._aligned import aligned_copy
+from renyi.sgd._aligned import Aligned
 from renyi.sgd._rows import Array
 from renyi.sgd.clipping import per_sample_norms
 
@@ -81,7 +81,7 @@ def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
 
     Squares of squares of single precision neither overflow nor vanish: they stay as they are.
     """
-    wide = aligned_copy(values, np.float64)
+    wide = Aligned().copy("values", values, np.float64)
     flat = wide.reshape(len(wide), -1)
     most = np.maximum(flat.max(axis=1, initial=0.0), -flat.min(axis=1, initial=0.0))
     finite = np.isfinite(most)

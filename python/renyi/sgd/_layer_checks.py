@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from renyi.sgd._layer_work import (
     ScaleWork,
     Work,
 )
+from renyi.sgd._normalisation import normalisation
 from renyi.sgd._rows import Array, outline, refuse_masked, rows_of
 from renyi.sgd.layers import (
     BiasLayer,
@@ -25,6 +26,7 @@ from renyi.sgd.layers import (
     EmbeddingLayer,
     LinearLayer,
     LoRALayer,
+    NormKind,
     NormLayer,
 )
 
@@ -141,25 +143,32 @@ def _lora(layer: LoRALayer, name: str) -> Work:
 
 
 def _norm(layer: NormLayer, name: str) -> Work:
-    z, g = rows_of([layer.normalised, layer.output_gradients], name).arrays
-    if z.shape != g.shape:
-        raise ValueError(f"{name} must be of arrays of one shape, got {z.shape} and {g.shape}")
-    axis, (z, g) = _along(layer.axis, [z, g], name)
-    return ScaleWork(z, g, axis, bool(layer.bias))
+    x, g = rows_of([layer.activations, layer.output_gradients], name).arrays
+    if x.shape != g.shape:
+        raise ValueError(f"{name} must be of arrays of one shape, got {x.shape} and {g.shape}")
+    one_of(layer.kind, f"{name}.kind", get_args(NormKind))
+    axis, (x, g) = _along(1 if layer.kind == "group" else -1, [x, g], name)
+    epsilon = real_of(layer.epsilon, f"{name}.epsilon", "a number >= 0")
+    if not 0.0 <= epsilon < math.inf:
+        raise ValueError(f"{name}.epsilon must be a number >= 0, got {layer.epsilon!r}")
+    groups = integer_of(layer.groups, f"{name}.groups", 1)
+    if x.shape[axis] % groups:
+        raise ValueError(f"{name}.groups must divide the features, got {groups}")
+    return ScaleWork(x, g, axis, bool(layer.bias), normalisation(layer.kind, epsilon, groups))
 
 
 def _bias(layer: BiasLayer, name: str) -> Work:
+    one_of(layer.axis, f"{name}.axis", (-1, 1))
     axis, (g,) = _along(layer.axis, rows_of([layer.output_gradients], name).arrays, name)
-    return ScaleWork(None, g, axis, True)
+    return ScaleWork(None, g, axis, True, None)
 
 
-def _along(axis: Any, arrays: list[Array], name: str) -> tuple[int, list[Array]]:
+def _along(axis: int, arrays: list[Array], name: str) -> tuple[int, list[Array]]:
     """Return arrays (B, T, features) or (B, features, T), and which axis the features are."""
-    one_of(axis, f"{name}.axis", (-1, 1))
     shape = arrays[0].shape
     if len(shape) < 2:
         raise ValueError(f"{name} must have an axis of features, got {shape}")
-    last = axis == -1 or len(shape) == 2
+    last = axis == -1
     rest = math.prod(shape[1:-1] if last else shape[2:])
     whole = (shape[0], rest, shape[-1]) if last else (shape[0], shape[1], rest)
     return (2 if last else 1), [array.reshape(whole) for array in arrays]

@@ -16,6 +16,7 @@ from renyi.sgd.clipping import per_sample_norms
 __all__ = ["LookupPiece", "Piece", "ProductPiece", "RowsPiece"]
 
 _UNIT = 2.0**-53
+_STRIP = 1 << 17  # numbers of a product at once, which are in a cache when they are added
 
 Weights = npt.NDArray[np.float64]
 
@@ -72,9 +73,11 @@ class ProductPiece(NamedTuple):
         used = weights > 0.0
         if not used.all():
             left, right, weights = left[used], right[used], weights[used]
-        weighted = weights[:, np.newaxis, np.newaxis] * right
-        wide = left.astype(np.float64, copy=False).reshape(-1, left.shape[2])
-        total += wide.T @ weighted.reshape(-1, right.shape[2])
+        weighted = (weights[:, np.newaxis, np.newaxis] * right).reshape(-1, right.shape[2])
+        wide = left.astype(np.float64, copy=False).reshape(-1, left.shape[2]).T
+        strip = max(1, _STRIP // max(1, weighted.shape[1]))
+        for first in range(0, len(wide), strip):
+            total[first : first + strip] += wide[first : first + strip] @ weighted
 
 
 class LookupPiece(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from renyi.sgd._aligned import aligned_copy, aligned_empty
+from renyi.sgd._aligned import Aligned
 from renyi.sgd._convolution import Patches
 from renyi.sgd._layer_pieces import LookupPiece, Piece, ProductPiece, RowsPiece
 from renyi.sgd._rows import Array
@@ -16,6 +17,7 @@ from renyi.sgd._rows import Array
 __all__ = ["ConvWork", "EmbeddingWork", "LinearWork", "LoRAWork", "ScaleWork", "Work"]
 
 Shape = tuple[int, ...]
+Normalise = Callable[[Array], Array]
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Work:
     times: int  # rows of a product for each record
     by_products: list[bool]  # arrays whose gradients are never made for one record
     record_bytes: int  # that the pieces of one record take
+    memory: Aligned = field(default_factory=Aligned)  # of the pieces: they live until the next ones
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return what is known of some records."""
@@ -42,7 +45,7 @@ def product_is_cheaper(times: int, rows: int, columns: int, kind: np.dtype[Any])
     entries = rows * columns
     inner = times * times * (0.05 * (rows + columns) + 2.0) if times > 1 else 0.0
     made = times * entries * (0.05 if kind == np.float32 else 0.1)
-    return inner + 0.1 * times * entries < made + 2.0 * entries
+    return inner + 0.1 * times * entries < made + 0.5 * entries
 
 
 class LinearWork(Work):
@@ -70,9 +73,13 @@ class LinearWork(Work):
         if self.by_products[0]:
             first: Piece = ProductPiece(a, g)
         else:
-            a, g = aligned_copy(a, self._kind), aligned_copy(g, self._kind)
-            first = RowsPiece(_products(a.transpose(0, 2, 1), g))
-        return [first, RowsPiece(_sum_of_times(g, self._kind))] if self._bias else [first]
+            a, g = self.memory.copy("a", a, self._kind), self.memory.copy("g", g, self._kind)
+            first = RowsPiece(self.memory.products("rows", a.transpose(0, 2, 1), g))
+        if not self._bias:
+            return [first]
+        if g.shape[1] == 1:
+            return [first, RowsPiece(g[:, 0])]
+        return [first, RowsPiece(np.ascontiguousarray(g, self._kind).sum(axis=1))]
 
 
 class ConvWork(Work):
@@ -97,14 +104,14 @@ class ConvWork(Work):
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return the piece of the weights, and that of the bias."""
-        g = aligned_copy(self._g[part], self._kind)
-        seen = self._patches.gathered(self._images[part], self._kind)
+        g = self.memory.copy("g", self._g[part], self._kind)
+        seen = self._patches.gathered(self._images[part], self._kind, self.memory)
         shape = (len(g), self._groups, -1, self._patches.places)
         g_groups, seen = g.reshape(shape), seen.reshape(shape)
         if self.by_products[0]:
             first: Piece = ProductPiece(*(x[:, 0].transpose(0, 2, 1) for x in (g_groups, seen)))
         else:
-            rows = _products(g_groups, seen.transpose(0, 1, 3, 2))
+            rows = self.memory.products("rows", g_groups, seen.transpose(0, 1, 3, 2))
             first = RowsPiece(rows.reshape(len(g), *self.shapes[0]))
         return [first, RowsPiece(g.sum(axis=2))] if self._bias else [first]
 
@@ -132,7 +139,9 @@ class LoRAWork(Work):
     def __init__(self, x: Array, g: Array, a: Array, b: Array, scale: float) -> None:
         self._x, self._g, self._scale = x, g, scale
         self._kind = np.result_type(x, g, np.float32)
-        self._a, self._b = (aligned_copy(m[np.newaxis], self._kind)[0] for m in (a, b))
+        factors = Aligned()
+        self._a = factors.copy("a", a[np.newaxis], self._kind)[0]
+        self._b = factors.copy("b", b[np.newaxis], self._kind)[0]
         (inputs, rank), outputs = a.shape, b.shape[1]
         count, times = x.shape[:2]
         taken = (times + rank) * (inputs + outputs) + 2 * times * rank
@@ -141,45 +150,45 @@ class LoRAWork(Work):
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return those of A, x^T (scale G B^T), and B, (scale x A)^T G."""
-        x, g = aligned_copy(self._x[part], self._kind), aligned_copy(self._g[part], self._kind)
-        inner, outer = _products(x, self._a), _products(g, self._b.T)
+        memory = self.memory
+        x = memory.copy("x", self._x[part], self._kind)
+        g = memory.copy("g", self._g[part], self._kind)
+        inner = memory.products("inner", x, self._a)
+        outer = memory.products("outer", g, self._b.T)
         for product in (inner, outer):
             product *= self._scale
         return [
-            RowsPiece(_products(x.transpose(0, 2, 1), outer)),
-            RowsPiece(_products(inner.transpose(0, 2, 1), g)),
+            RowsPiece(memory.products("first", x.transpose(0, 2, 1), outer)),
+            RowsPiece(memory.products("second", inner.transpose(0, 2, 1), g)),
         ]
 
 
 class ScaleWork(Work):
-    """A gain of z and a bias, along an axis, 1 or 2, of arrays of three dimensions."""
+    """A gain and a bias, along an axis, 1 or 2, of arrays of three dimensions.
 
-    def __init__(self, z: Array | None, g: Array, axis: int, bias: bool) -> None:
-        self._z, self._g, self._axis, self._bias = z, g, axis, bias
-        arrays = [g] if z is None else [z, g]
+    What the gain multiplies is found from the input by ``normalise``; without it there is only a
+    bias.
+    """
+
+    def __init__(
+        self, x: Array | None, g: Array, axis: int, bias: bool, normalise: Normalise | None
+    ) -> None:
+        self._x, self._g, self._axis, self._bias = x, g, axis, bias
+        self._normalise = normalise
+        arrays = [g] if x is None else [x, g]
         self._kind = np.result_type(*arrays, np.float32)
-        taken = len(arrays) * math.prod(g.shape[1:]) * self._kind.itemsize
-        shapes = [(g.shape[axis],)] * ((z is not None) + bias)
+        taken = 2 * len(arrays) * math.prod(g.shape[1:]) * self._kind.itemsize
+        shapes: list[Shape] = [(g.shape[axis],)] * ((x is not None) + bias)
         super().__init__(shapes, len(g), 0, [False] * len(shapes), taken)
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return the piece of the gain, and that of the bias."""
-        g = aligned_copy(self._g[part], self._kind)
+        g = np.ascontiguousarray(self._g[part], self._kind)
         found: list[Piece] = []
-        if self._z is not None:
-            z = aligned_copy(self._z[part], self._kind)
+        if self._x is not None and self._normalise is not None:
+            z = self._normalise(np.ascontiguousarray(self._x[part], self._kind))
             axes = "bkt" if self._axis == 1 else "btk"
             found.append(RowsPiece(np.einsum(f"{axes},{axes}->bk", z, g)))
         if self._bias:
             found.append(RowsPiece(g.sum(axis=3 - self._axis)))
         return found
-
-
-def _products(left: Array, right: Array) -> Array:
-    """Return products, record by record, where each of the results is aligned."""
-    shape = (*left.shape[1:-1], right.shape[-1])
-    return np.matmul(left, right, out=aligned_empty(len(left), shape, left.dtype))
-
-
-def _sum_of_times(g: Array, kind: np.dtype[Any]) -> Array:
-    return g[:, 0] if g.shape[1] == 1 else aligned_copy(g, kind).sum(axis=1)

@@ -40,7 +40,7 @@ from renyi.sgd._threads import threads_of
 
 __all__ = ["ghost_clip_and_sum", "ghost_norms"]
 
-_BYTES = 1 << 23  # of gradients and copies at once, or of one record
+_BYTES = 1 << 22  # of gradients and copies at once, or of one record
 
 GhostClipping = Literal["flat", "per_layer"]
 _CLIPPINGS: tuple[GhostClipping, ...] = ("flat", "per_layer")
@@ -161,7 +161,7 @@ def ghost_clip_and_sum(
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
     sums = [np.zeros(shape) for shape in shapes]
     with np.errstate(all="ignore"):
-        private = _add_clipped(works, groups, sums, threads)
+        private = _add_clipped(works, groups, sums, flat, threads)
     for array, product, group in zip(sums, products, groups * len(sums), strict=False):
         if product:
             _round_to(group.spacing, array)
@@ -170,14 +170,13 @@ def ghost_clip_and_sum(
 
 
 def _add_clipped(
-    works: list[Work], groups: list[Group], sums: list[Array], threads: int | None
+    works: list[Work], groups: list[Group], sums: list[Array], flat: bool, threads: int | None
 ) -> PrivateDiagnostics:
     """Add the clipped gradients of all records to the sums."""
     shape = (works[0].count, len(groups))
     norms, factors = np.empty(shape), np.empty(shape)
-    flat = len(groups) != len(sums)
     for part, pieces in _pieces(works):
-        found = _norms(pieces, len(groups) == 1, threads)
+        found = _norms(pieces, flat, threads)
         norms[part] = _nearest(found)
         weights = np.stack([g.factors(n) for g, n in zip(groups, found, strict=True)], axis=1)
         weights[np.isnan(norms[part]).any(axis=1)] = 0.0
@@ -186,9 +185,9 @@ def _add_clipped(
             column = 0 if flat else k
             weight = np.ascontiguousarray(weights[:, column])
             piece.add(weight, groups[column].spacing, total, threads)
-    return PrivateDiagnostics(
-        *(x[:, 0] if flat or len(groups) == 1 else x for x in (norms, factors))
-    )
+    if flat:
+        norms, factors = norms[:, 0], factors[:, 0]
+    return PrivateDiagnostics(norms, factors)
 
 
 def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:

@@ -7,7 +7,7 @@ of the sum of the losses, not of their mean.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from renyi.sgd._rows import outline
 
@@ -17,13 +17,16 @@ __all__ = [
     "EmbeddingLayer",
     "LinearLayer",
     "LoRALayer",
+    "NormKind",
     "NormLayer",
 ]
+
+NormKind = Literal["layer", "rms", "group", "none"]
 
 
 def _shown(layer: Any) -> str:
     """Arrays by their shapes: their numbers are records."""
-    arrays = ("activations", "normalised", "tokens", "output_gradients", "a", "b")
+    arrays = ("activations", "tokens", "output_gradients", "a", "b")
     fields = [
         f"{name.replace('_', ' ')} {outline(value) if name in arrays else repr(value)}"
         for name, value in zip(layer._fields, layer, strict=True)
@@ -48,7 +51,8 @@ class LinearLayer(NamedTuple):
     output_gradients: Any
     bias: bool = True
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class ConvLayer(NamedTuple):
@@ -82,7 +86,8 @@ class ConvLayer(NamedTuple):
     groups: int = 1
     bias: bool = True
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class EmbeddingLayer(NamedTuple):
@@ -102,31 +107,40 @@ class EmbeddingLayer(NamedTuple):
     output_gradients: Any
     rows: int
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class NormLayer(NamedTuple):
-    """Gain and bias after a normalisation of any kind, y = z * gain + bias, each (features,).
+    """Gain and bias after a normalisation, each (features,).
 
     Attributes
     ----------
-    normalised : array
-        The z: (B, ..., features) of a layer norm or an RMS norm, (B, features, ...) with ``axis=1``
-        of a group norm.
+    activations : array
+        Before the normalisation: (B, ..., features), with "group" (B, features, ...).
     output_gradients : array
         Of the same shape.
+    kind : {"layer", "rms", "group", "none"}
+        Layer norm or RMS norm along the features, group norm along the features of a group and all
+        places; with "none" the activations are normalised already, by whatever looks at one sample
+        only.
+    epsilon : float
+        Added to variances, or to mean squares.
+    groups : int
+        Of a group norm.
     bias : bool
-        Whether there is one: an RMS norm has none.
-    axis : {-1, 1}
-        Of the features.
+        Whether there is one: an RMS norm has none as a rule.
     """
 
-    normalised: Any
+    activations: Any
     output_gradients: Any
+    kind: NormKind = "layer"
+    epsilon: float = 1e-5
+    groups: int = 1
     bias: bool = True
-    axis: int = -1
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class BiasLayer(NamedTuple):
@@ -143,7 +157,8 @@ class BiasLayer(NamedTuple):
     output_gradients: Any
     axis: int = -1
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class LoRALayer(NamedTuple):
@@ -169,4 +184,5 @@ class LoRALayer(NamedTuple):
     b: Any
     scale: float = 1.0
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
