@@ -75,7 +75,7 @@ class ProductPiece(NamedTuple):
             left, right, weights = left[used], right[used], weights[used]
         weighted = (weights[:, np.newaxis, np.newaxis] * right).reshape(-1, right.shape[2])
         wide = left.astype(np.float64, copy=False).reshape(-1, left.shape[2]).T
-        matrix = total.reshape(len(wide), weighted.shape[1])  # of a sum without gaps: the same memory
+        matrix = total.reshape(len(wide), weighted.shape[1])  # the same memory
         strip = max(1, _STRIP // max(1, weighted.shape[1]))
         for first in range(0, len(wide), strip):
             matrix[first : first + strip] += wide[first : first + strip] @ weighted

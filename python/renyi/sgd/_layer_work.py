@@ -106,8 +106,11 @@ class ConvWork(Work):
         """Return the piece of the weights, and that of the bias."""
         g = self.memory.copy("g", self._g[part], self._kind)
         seen = self._patches.gathered(self._images[part], self._kind, self.memory)
-        shape = (len(g), self._groups, -1, self._patches.places)
-        g_groups, seen = g.reshape(shape), seen.reshape(shape)
+        groups, (outputs, inputs, *kernel) = self._groups, self.shapes[0]
+        g_groups, seen = (
+            array.reshape(len(g), groups, each, self._patches.places)
+            for array, each in ((g, outputs // groups), (seen, inputs * math.prod(kernel)))
+        )
         if self.by_products[0]:
             first: Piece = ProductPiece(*(x[:, 0].transpose(0, 2, 1) for x in (g_groups, seen)))
         else:
