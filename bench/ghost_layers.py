@@ -66,7 +66,7 @@ def cases() -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
         return make
 
     return {
-        "linear 1024 to 1024, B 512": made(nn.Linear(1024, 1024), 512, 1024),
+        "linear 768 to 768, B 256": made(nn.Linear(768, 768), 256, 768),
         "linear 512 to 512, B 32, T 256": made(nn.Linear(512, 512), 32, 256, 512),
         "linear 768 to 768, B 64, T 64": made(nn.Linear(768, 768), 64, 64, 768),
         "linear 512 to 512, B 64, T 16": made(nn.Linear(512, 512), 64, 16, 512),
@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rounds = 3 if options.quick else 9
+    rounds = 3 if options.quick else 7
     if options.child:
         measure(options.child, rounds, options.only)
         return

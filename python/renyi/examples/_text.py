@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import sysconfig
 from collections.abc import Iterator
@@ -44,7 +45,12 @@ def docstrings(length: int) -> Tokens:
     return np.stack([tokens_of(text) for text in sorted(found)])
 
 
-def _docstrings() -> Iterator[str]:
+@functools.cache
+def _docstrings() -> list[str]:
+    return list(_parsed())
+
+
+def _parsed() -> Iterator[str]:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     library = Path(sysconfig.get_path("stdlib"))
     for path in sorted([*library.glob("*.py"), *library.glob("[a-z]*/*.py")]):

@@ -37,7 +37,7 @@ class Transformer:
     """
 
     def __init__(
-        self, seed: int, *, width: int = 128, blocks: int = 2, heads: int = 4, length: int = 64
+        self, seed: int, *, width: int = 64, blocks: int = 2, heads: int = 4, length: int = 64
     ) -> None:
         rng = np.random.default_rng(seed)
         self.blocks, self.heads = blocks, heads
