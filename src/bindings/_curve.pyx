@@ -5,6 +5,7 @@ Every query works on a copy of the steps taken under the GIL and releases it, so
 """
 
 from cython.operator cimport dereference as deref
+from libc.float cimport DBL_MIN
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
@@ -53,6 +54,16 @@ cdef unpack(vector[Bracket]& answers, double[:, ::1] out):
 
 cdef ConstDoubles view(const double[::1] values):
     return ConstDoubles(&values[0] if values.shape[0] else NULL, values.shape[0])
+
+
+def wide_brackets(const double[:, ::1] brackets, double rtol):
+    """Return where brackets of numbers that are at least 0 are wider than this, relatively to their upper ends."""
+    cdef Py_ssize_t i
+    cdef list found = []
+    for i in range(brackets.shape[1]):
+        if not max(brackets[0, i], DBL_MIN) >= (1.0 - rtol) * brackets[1, i]:
+            found.append(i)
+    return found
 
 
 cdef class SampledGaussianQuestions:

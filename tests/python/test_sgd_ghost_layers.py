@@ -14,6 +14,7 @@ from renyi.sgd import (
     DPSGD,
     SGD,
     BiasLayer,
+    ClipGroups,
     ConvLayer,
     EmbeddingLayer,
     LinearLayer,
@@ -136,6 +137,17 @@ def only(layer, row):
     return mapped(layer, lambda array: array[row : row + 1])
 
 
+def test_groups():
+    layers = [layers_of(4)[name] for name in ("linear", "conv2d", "bias")]
+    groups = ClipGroups([0, 1, 0, 1])
+    found = ghost_clip_and_sum(layers, 9.0, clipping=groups)
+    want = clip_and_sum(in_full(layers), 9.0, clipping=groups)
+    assert found.max_grad_norm == want.max_grad_norm
+    assert_allclose(found.private.norms, want.private.norms, rtol=1e-13)
+    for a, b in zip(found.sum, want.sum, strict=True):
+        assert_allclose(a, b, rtol=2e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("clipping", ["flat", "per_layer"])
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_a_model_is_clipped_as_its_gradients_in_full(kind, clipping):
@@ -229,14 +241,14 @@ def test_parts_leave_no_more_rounding_than_there_is():
     assert ghost_clip_and_sum([layer], 1.0).rounding < 2.0**-20
     part = ghost_clip_and_sum([long], 1.0)
     assert 0.0 < part.rounding < 2.0**-11
-    with pytest.raises(ValueError, match="sum must have fewer samples, or be of smaller parts"):
+    with pytest.raises(ValueError, match="sum must have fewer samples, or come in smaller parts"):
         sum([part] * 400)
     plan = TrainingPlan(10**6, 1200 * 400, noise_multiplier=1.0, steps=1)
     optimizer = DPSGD([np.zeros((300, 300))], plan, SGD(0.1))
     most = int(2.0**-11 / part.rounding)
     for _ in range(most):
         optimizer.accumulate(part)
-    with pytest.raises(ValueError, match="per_sample_grads must come in smaller parts"):
+    with pytest.raises(ValueError, match="per_sample_grads must have fewer samples"):
         optimizer.accumulate(part)
     rows = ghost_clip_and_sum([layers_of(5)["conv1d"]], 1.0)
     assert rows.rounding == 0.0

@@ -142,7 +142,7 @@ def rtol_of(value: Any) -> float:
 
 
 def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:
+    if not shape:
+        return brackets.item(0), brackets.item(1)
     low, high = brackets
-    if shape:
-        return low.reshape(shape), high.reshape(shape)
-    return float(low[0]), float(high[0])
+    return low.reshape(shape), high.reshape(shape)

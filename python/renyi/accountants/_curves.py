@@ -8,7 +8,6 @@ certify brackets, and every answer is an end of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Literal
@@ -18,7 +17,7 @@ import numpy as np
 from renyi._adjacency import Adjacency
 from renyi._curve import SampledGaussianCurve
 from renyi._pair import LossComposition
-from renyi.accountants._brackets import Array, Curve
+from renyi.accountants._brackets import Array
 from renyi.accountants._direction import DirectionCurve
 from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
 from renyi.accountants._steps import SampledStep, settled
@@ -76,19 +75,14 @@ class PrivacyCurves:
             self._adjacency == "replace_one" or all(step.rate == 1.0 for step, _ in steps)
         ) and all(is_mirrored(part, self._adjacency) for part, _ in losses)
 
-    def direction(
-        self, remove: bool, rtol: float, renyi: Callable[[], Curve | None]
-    ) -> DirectionCurve:
-        """Return the curve of one direction.
-
-        ``rtol`` is the width that lattices aim at, ``renyi`` the curve that bounds wide brackets.
-        """
+    def direction(self, remove: bool, rtol: float) -> DirectionCurve:
+        """Return the curve of one direction; ``rtol`` is the width that lattices aim at."""
         replaces = self._adjacency == "replace_one"
         with self._lock:
             sampled = self._curve.questions(self._pair(remove)) if self._only_steps else None
         if sampled is not None and not replaces:
-            return DirectionCurve(sampled, None, renyi)
-        return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)), renyi)
+            return DirectionCurve(sampled, None)
+        return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool

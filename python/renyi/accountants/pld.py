@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from renyi.accountants._base import Accountant, Adjacency
 from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._curves import PrivacyCurves
-from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, is_wide
+from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
 from renyi.accountants._group import SmallerCurve
 from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._steps import SampledStep, gaussian_steps, settled
@@ -108,9 +107,9 @@ class PLDAccountant(Accountant[Part]):
             self._curves.add_loss(part, count)
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
-        renyi = cache(self._renyi_curve)
+        directions = self._directions(direction)
         return WorseCurve(
-            self._curves.direction(remove, rtol, renyi) for remove in self._directions(direction)
+            [self._curves.direction(remove, rtol) for remove in directions], self._renyi_curve
         )
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
@@ -145,9 +144,9 @@ class PLDAccountant(Accountant[Part]):
         counts = np.array(times, dtype=np.float64)
         result = np.zeros(len(times))
         for remove in {*self._directions(direction), *repeated._directions(direction)}:
-            low, high = self._curves.epsilons_after(repeated._curves, counts, delta, remove)
-            found = np.where(is_wide(low, high), math.nan, high)
-            np.maximum(result, found, out=result)  # NaN stays
+            found = self._curves.epsilons_after(repeated._curves, counts, delta, remove)
+            found[1, wide(found)] = math.nan
+            np.maximum(result, found[1], out=result)  # NaN stays
         return result
 
     def _check_direction(self, direction: DirectionName | None) -> None:

@@ -150,7 +150,7 @@ class Transformer:
 
 
 def _norm(x: Array, name: str, kept: dict[str, Any]) -> Array:
-    centred = x - x.mean(axis=-1, keepdims=True)
+    centred: Array = x - x.mean(axis=-1, keepdims=True)
     scale = 1.0 / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
     centred *= scale
     kept[name] = (centred, scale)

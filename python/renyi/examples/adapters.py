@@ -15,9 +15,10 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from tqdm import tqdm
 
 from renyi.examples._text import Tokens, docstrings, reference
@@ -49,7 +50,7 @@ def pretrain(model: Transformer, text: Tokens, steps: int, seed: int) -> None:
             rule.update(model.weights[name], gradient, list(moments[name]), step)
 
 
-def _gradients(model: Transformer, tokens: Tokens) -> dict[str, Array]:
+def _gradients(model: Transformer, tokens: Tokens) -> dict[str, npt.NDArray[Any]]:
     """Return those of the mean loss by all weights."""
     passed = model.passed(tokens)
     _, first = passed.pop("places")

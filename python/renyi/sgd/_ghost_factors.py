@@ -29,16 +29,14 @@ class Group:
     `rounding_of`; it is that small for w P <= _SPREAD C.
     """
 
-    def __init__(
-        self, bound: float, shapes: Sequence[tuple[int, ...]], by_products: Sequence[bool]
-    ) -> None:
+    def __init__(self, bound: float, arrays: Sequence[tuple[tuple[int, ...], bool]]) -> None:
+        """Take the shape of each array, and whether it is by products."""
         self.bound = bound
         self.spacing = sum_spacing(bound)
-        sizes = [math.prod(shape) for shape in shapes]
-        made = sum(size for size, product in zip(sizes, by_products, strict=True) if not product)
-        self.product_entries = sum(sizes) - made
+        made = sum(math.prod(shape) for shape, product in arrays if not product)
+        self.product_entries = sum(math.prod(shape) for shape, product in arrays if product)
         lost = 0.5 * self.spacing * math.sqrt(made) * (1.0 + 8.0 * _UNIT)
-        share = 1.0 - 2.0 * MOST_ROUNDING if any(by_products) else 1.0
+        share = 1.0 - 2.0 * MOST_ROUNDING if any(product for _, product in arrays) else 1.0
         self._budget = (bound * share - lost) * (1.0 - 16.0 * _UNIT)
 
     def factors(self, norms: RecordNorms) -> npt.NDArray[np.float64]:

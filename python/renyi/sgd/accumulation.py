@@ -11,7 +11,7 @@ import numpy.typing as npt
 from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
-from renyi.sgd._clipped_sum import MOST_ROUNDING, ClippedSum, PrivateDiagnostics, joined
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined, refuse_rounding
 from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
@@ -112,10 +112,11 @@ class ClipAccumulator:
         return sum(part.batch_size for part in self._diagnostics)
 
     def _start(self) -> None:
+        self._torn = True  # while a part is added or taken away
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
         self._rounding = 0.0
-        self._torn = False  # True while a part is being added
+        self._torn = False
 
     def add(self, grads: Any) -> ClipAccumulator:
         """Clip the rows and add them; return the accumulator.
@@ -141,9 +142,9 @@ class ClipAccumulator:
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
             self._check_count(grads.private.batch_size, name)
-            return grads
+            return grads.unchanged(name)
         refuse_means(grads, self._shapes, name)
-        rows = rows_of(grads, name, scalars=True)
+        rows = rows_of(grads, name, scalars=True, bfloat16=True)
         check_shapes(rows, self._shapes, self._single, name)
         self._check_count(rows.count, name)
         refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes), name)
@@ -161,11 +162,7 @@ class ClipAccumulator:
             )
         check_shapes(clipped, self._shapes, self._single, name)
         clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
-        if not self._rounding + clipped.rounding <= MOST_ROUNDING:
-            raise ValueError(
-                f"{name} must come in smaller parts: what the matrix products of a batch may have "
-                "rounded is more than is left for that"
-            )
+        refuse_rounding(self._rounding + clipped.rounding, name)
         for array in clipped.arrays:
             if array.dtype != self._dtype:
                 raise TypeError(
@@ -182,7 +179,7 @@ class ClipAccumulator:
             private = part.private
             self._rounding += part.rounding
         else:
-            norms = norms_for(part, self._rule, self._clipping == "per_layer", None, [])
+            norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
             if self._grid is None:
                 factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
@@ -232,7 +229,7 @@ class ClipAccumulator:
         return result
 
     def _of_no_rows(self) -> PrivateDiagnostics:
-        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
+        shape = (0, len(self._rule.bounds)) if self._rule.by_group else (0,)
         return PrivateDiagnostics(np.empty(shape), np.empty(shape))
 
     def _sensitivity(self) -> float:

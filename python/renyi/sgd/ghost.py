@@ -35,15 +35,15 @@ from renyi.sgd._layer_checks import Layer, works_of
 from renyi.sgd._layer_pieces import Piece
 from renyi.sgd._layer_work import Work
 from renyi.sgd._rows import Array
-from renyi.sgd._rule import refuse_too_many, rule_of, sensitivity_of
+from renyi.sgd._rule import Rule, refuse_too_many, rule_of, sensitivity_of
 from renyi.sgd._threads import threads_of
+from renyi.sgd.groups import ClipGroups
 
 __all__ = ["ghost_clip_and_sum", "ghost_norms"]
 
 _BYTES = 1 << 22  # of gradients and copies at once, or of one record
 
-GhostClipping = Literal["flat", "per_layer"]
-_CLIPPINGS: tuple[GhostClipping, ...] = ("flat", "per_layer")
+GhostClipping = Literal["flat", "per_layer"] | ClipGroups
 
 
 def ghost_norms(
@@ -76,13 +76,13 @@ def ghost_norms(
     """
     works = works_of(layers)
     threads_of(threads)
-    arrays = [shape for work in works for shape in work.shapes]
-    norms = np.empty((works[0].count, len(arrays)) if per_layer else works[0].count)
+    arrays = sum(len(work.shapes) for work in works)
+    groups = range(arrays) if per_layer else [0] * arrays
+    norms = np.empty((works[0].count, max(groups) + 1))
     with np.errstate(all="ignore"):
         for part, pieces in _pieces(works):
-            found = _norms(pieces, not per_layer, threads)
-            norms[part] = _nearest(found) if per_layer else found[0].nearest
-    return norms
+            norms[part] = _nearest(_norms(pieces, groups, threads))
+    return norms if per_layer else norms[:, 0]
 
 
 def ghost_clip_and_sum(
@@ -107,8 +107,8 @@ def ghost_clip_and_sum(
     max_grad_norm : float or sequence of float
         The bound, in [2^-96, 2^96]; with "per_layer" as for `clip_and_sum`. Where there are such
         products a part of 1/1024 of it is left for rounding.
-    clipping : {"flat", "per_layer"}
-        The joint norm of all arrays of parameters, or each by itself.
+    clipping : {"flat", "per_layer"} or ClipGroups
+        The joint norm of all arrays of parameters, each by itself, or by groups.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Neighbours that `ClippedSum.sensitivity` is for.
     dtype : dtype
@@ -145,47 +145,45 @@ def ghost_clip_and_sum(
            [0.8]])
     """
     works = works_of(layers)
-    shapes = [shape for work in works for shape in work.shapes]
-    products = [product for work in works for product in work.by_products]
-    flat = one_of(clipping, "clipping", _CLIPPINGS) == "flat"
-    rule = rule_of(clipping, max_grad_norm, 0.0, len(shapes))
+    if not isinstance(clipping, ClipGroups):
+        one_of(clipping, "clipping", ("flat", "per_layer"))
+    arrays = [pair for work in works for pair in zip(work.shapes, work.by_products, strict=True)]
+    rule = rule_of(clipping, max_grad_norm, 0.0, len(arrays))
     kind = float_dtype(dtype)
     threads_of(threads)
     refuse_too_many(works[0].count, "layers")
-    if flat:
-        groups = [Group(rule.total, shapes, products)]
-    else:
-        each = zip(rule.bounds, shapes, products, strict=True)
-        groups = [Group(bound, [shape], [product]) for bound, shape, product in each]
+    groups = [
+        Group(bound, [pair for pair, of in zip(arrays, rule.groups, strict=True) if of == k])
+        for k, bound in enumerate(rule.bounds)
+    ]
     rounding = rounding_of(works, groups)
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
-    sums = [np.zeros(shape) for shape in shapes]
+    sums = [np.zeros(shape) for shape, _ in arrays]
     with np.errstate(all="ignore"):
-        private = _add_clipped(works, groups, sums, flat, threads)
-    for array, product, group in zip(sums, products, groups * len(sums), strict=False):
+        private = _add_clipped(works, groups, rule, sums, threads)
+    for array, (_, product), of in zip(sums, arrays, rule.groups, strict=True):
         if product:
-            _round_to(group.spacing, array)
+            _round_to(groups[of].spacing, array)
     sums = [array.astype(kind, copy=False) for array in sums]
     return ClippedSum(sums, sensitivity, rule.bounds, clipping, adjacency, private, None, rounding)
 
 
 def _add_clipped(
-    works: list[Work], groups: list[Group], sums: list[Array], flat: bool, threads: int | None
+    works: list[Work], groups: list[Group], rule: Rule, sums: list[Array], threads: int | None
 ) -> PrivateDiagnostics:
     """Add the clipped gradients of all records to the sums."""
     shape = (works[0].count, len(groups))
     norms, factors = np.empty(shape), np.empty(shape)
     for part, pieces in _pieces(works):
-        found = _norms(pieces, flat, threads)
+        found = _norms(pieces, rule.groups, threads)
         norms[part] = _nearest(found)
-        weights = np.stack([g.factors(n) for g, n in zip(groups, found, strict=True)], axis=1)
-        weights[np.isnan(norms[part]).any(axis=1)] = 0.0
-        factors[part] = weights
-        for k, (piece, total) in enumerate(zip(pieces, sums, strict=True)):
-            column = 0 if flat else k
-            weight = np.ascontiguousarray(weights[:, column])
-            piece.add(weight, groups[column].spacing, total, threads)
-    if flat:
+        for k, (group, own) in enumerate(zip(groups, found, strict=True)):
+            factors[part, k] = group.factors(own)
+        factors[part][np.isnan(norms[part]).any(axis=1)] = 0.0
+        for piece, total, k in zip(pieces, sums, rule.groups, strict=True):
+            weights = np.ascontiguousarray(factors[part, k])
+            piece.add(weights, groups[k].spacing, total, threads)
+    if not rule.by_group:
         norms, factors = norms[:, 0], factors[:, 0]
     return PrivateDiagnostics(norms, factors)
 
@@ -199,9 +197,13 @@ def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
         yield part, [piece for work in works for piece in work.pieces(part)]
 
 
-def _norms(pieces: list[Piece], joint: bool, threads: int | None) -> list[RecordNorms]:
+def _norms(pieces: list[Piece], groups: Sequence[int], threads: int | None) -> list[RecordNorms]:
+    """Return those of each group."""
     found = [piece.norms(threads) for piece in pieces]
-    return [joint_norms(found)] if joint else found
+    return [
+        joint_norms([norms for norms, of in zip(found, groups, strict=True) if of == k])
+        for k in range(max(groups) + 1)
+    ]
 
 
 def _nearest(found: list[RecordNorms]) -> npt.NDArray[np.float64]:
