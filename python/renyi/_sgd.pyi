@@ -23,7 +23,25 @@ def clip_into(
 def weigh_into(
     arrays: list[npt.NDArray[Any]],
     sums: list[npt.NDArray[Any]],
+    adds_to_sums: bool,
     weights: npt.NDArray[np.float64],
+    spacing: float,
+    threads: int,
+) -> None: ...
+def lookup_squares(
+    tokens: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    gradients: npt.NDArray[Any],
+    squares: npt.NDArray[np.float64],
+    threads: int,
+) -> None: ...
+def add_lookups(
+    tokens: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    gradients: npt.NDArray[Any],
+    weights: npt.NDArray[np.float64],
+    spacing: float,
+    sum: npt.NDArray[np.float64],
     threads: int,
 ) -> None: ...
 def fingerprint(array: npt.NDArray[Any], seed: int) -> int: ...

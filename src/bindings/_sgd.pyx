@@ -30,6 +30,19 @@ cdef extern from "renyi/sgd/clip_factor.hpp" namespace "renyi" nogil:
     double _sum_spacing "renyi::sum_spacing"(double bound)
     const double kLargestBound
 
+cdef extern from "renyi/sgd/lookup_sum.hpp" namespace "renyi" nogil:
+    cdef struct Lookups:
+        size_t rows
+        size_t times
+        size_t columns
+        const cnp.int64_t* tokens
+        const cnp.int64_t* order
+        const void* gradients
+        Element element
+        size_t threads
+    void _lookup_squares "renyi::lookup_squares"(const Lookups&, double* squares)
+    void _add_lookups "renyi::add_lookups"(const Lookups&, const double* weights, double spacing, double* sum)
+
 cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     cdef cppclass ClipTask:
         size_t rows
@@ -42,6 +55,7 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         ClipRule rule
         double stability
         const double* weights
+        double spacing
         double* norms
         double* factors
         size_t threads
@@ -119,13 +133,46 @@ def clip_into(list arrays, list sums, bint adds_to_sums, str rule, list bounds, 
         _clip_and_sum(task)
 
 
-def weigh_into(list arrays, list sums, const double[::1] weights, size_t threads):
-    """Sum the rows, each times its weight, into `sums`."""
+def weigh_into(list arrays, list sums, bint adds_to_sums, const double[::1] weights, double spacing, size_t threads):
+    """Sum the rows, each times its weight and rounded to multiples of a spacing other than 0, into `sums`."""
     cdef ClipTask task
     put_arrays(&task, arrays, sums)
     task.rows = arrays[0].shape[0]
+    task.adds_to_sums = adds_to_sums
+    task.spacing = spacing
     task.threads = threads
     if weights.shape[0] != 0:
         task.weights = &weights[0]
     with nogil:
         _clip_and_sum(task)
+
+
+cdef Lookups lookups_of(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+                        size_t threads) except *:
+    """Of at least one token."""
+    cdef Lookups result
+    result.rows = gradients.shape[0]
+    result.times = gradients.shape[1]
+    result.columns = gradients.shape[2]
+    result.tokens = &tokens[0, 0]
+    result.order = &order[0, 0]
+    result.gradients = cnp.PyArray_DATA(gradients)
+    result.element = element_of(gradients)
+    result.threads = threads
+    return result
+
+
+def lookup_squares(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+                   double[::1] squares, size_t threads):
+    """Put the squared norms of the embedding's gradients of each record into `squares`."""
+    cdef Lookups task = lookups_of(tokens, order, gradients, threads)
+    with nogil:
+        _lookup_squares(task, &squares[0])
+
+
+def add_lookups(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+                const double[::1] weights, double spacing, double[:, ::1] sum, size_t threads):
+    """Add these gradients, each times its weight and rounded to multiples of the spacing, to `sum`."""
+    cdef Lookups task = lookups_of(tokens, order, gradients, threads)
+    with nogil:
+        _add_lookups(task, &weights[0], spacing, &sum[0, 0])

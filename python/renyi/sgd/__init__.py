@@ -13,7 +13,7 @@ from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
 from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.domains import Ball, Box, Interval
 from renyi.sgd.functions import ClippedGrad, clipped_grad
-from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
+from renyi.sgd.ghost import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
 from renyi.sgd.groups import ClipGroups
 from renyi.sgd.integer_noise import (
@@ -21,6 +21,14 @@ from renyi.sgd.integer_noise import (
     add_discrete_laplace_noise,
     discrete_gaussian_noise,
     discrete_laplace_noise,
+)
+from renyi.sgd.layers import (
+    BiasLayer,
+    ConvLayer,
+    EmbeddingLayer,
+    LinearLayer,
+    LoRALayer,
+    NormLayer,
 )
 from renyi.sgd.noise import (
     add_gaussian_noise,
@@ -47,19 +55,24 @@ __all__ = [
     "AdamW",
     "Ball",
     "BatchSampler",
+    "BiasLayer",
     "Box",
     "ClipAccumulator",
     "ClipGroups",
     "ClippedAverage",
     "ClippedGrad",
     "ClippedSum",
+    "ConvLayer",
     "CyclicPoissonSampler",
+    "EmbeddingLayer",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",
     "Interval",
     "LinearLayer",
+    "LoRALayer",
     "LogisticLoss",
+    "NormLayer",
     "PNSGDRun",
     "PaddedBatch",
     "PoissonSampler",

@@ -16,7 +16,9 @@ from renyi.sgd._rule import Clipping, refuse_too_many
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
 
-__all__ = ["ClippedSum", "PrivateDiagnostics"]
+__all__ = ["MOST_ROUNDING", "ClippedSum", "PrivateDiagnostics", "joined", "refuse_rounding"]
+
+MOST_ROUNDING = 2.0**-11  # of the bound, in all products of a sum
 
 Norms = npt.NDArray[np.float64]
 
@@ -104,8 +106,8 @@ class ClippedSum:
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
         and the unit of the sum: of the numbers in the computer, for sums in double precision and on
-        a grid are exact (but for the matrix products of `ghost_clip_and_sum`). Infinite for one in
-        single precision, whose rounding depends on all rows.
+        a grid are exact, or rounded by as much as is left for that (``rounding``). Infinite for one
+        in single precision, whose rounding depends on all rows.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str
@@ -115,6 +117,8 @@ class ClippedSum:
         `without_diagnostics` has left the norms behind.
     grid : Grid, optional
         To which each row was rounded.
+    rounding : float
+        What the matrix products of `ghost_clip_and_sum` can have moved it by, over the bound.
     """
 
     sum: Arrays
@@ -124,6 +128,7 @@ class ClippedSum:
     adjacency: Adjacency
     private: PrivateDiagnostics = field(repr=False)
     grid: Grid | None = None
+    rounding: float = 0.0
     _mark: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +137,7 @@ class ClippedSum:
                 f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
                 "without_diagnostics() keeps the counts, which are needed"
             )
+        refuse_rounding(self.rounding, "sum")
         if self._mark is None:
             object.__setattr__(self, "_mark", self._found_mark())
 
@@ -226,6 +232,7 @@ class ClippedSum:
             self.adjacency,
             private,
             self.grid,
+            self.rounding + other.rounding,
         )
 
     def __radd__(self, other: object) -> ClippedSum:
@@ -242,3 +249,12 @@ def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
         np.concatenate([part.factors for part in parts]),
         RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
     )
+
+
+def refuse_rounding(rounding: float, name: str) -> None:
+    """Refuse sums whose parts can have been rounded by more than clipping leaves for that."""
+    if not rounding <= MOST_ROUNDING:
+        raise ValueError(
+            f"{name} must have fewer samples, or come in smaller parts: what its matrix products "
+            "may have rounded is more than is left for that"
+        )

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi.sgd._aligned import Aligned
 from renyi.sgd._rows import Array
 from renyi.sgd.clipping import per_sample_norms
 
-__all__ = ["LayerNorms", "joint_norm", "layer_norms"]
+__all__ = ["RecordNorms", "joint_norm", "joint_norms", "product_norms"]
 
 _UNIT = 2.0**-53
 _ELEMENTS = 1 << 20  # of temporary arrays, about
@@ -19,13 +20,21 @@ _ELEMENTS = 1 << 20  # of temporary arrays, about
 Norms = npt.NDArray[np.float64]
 
 
-class LayerNorms(NamedTuple):
-    """Of each sample's gradient, NaN where a number is not finite."""
+class RecordNorms(NamedTuple):
+    """Of each record's gradient, NaN where a number is not finite."""
 
     nearest: Norms
     above: Norms  # at least the norm, exactly
-    spread: Norms  # at least the norm if no two times cancelled, the sum of |a_t| |g_t|
+    spread: Norms  # at least the sum of |a_t| |g_t| where the product itself is to be rounded
     reach: Norms  # what underflow can add, in units of the smallest number
+
+
+def joint_norms(parts: Sequence[RecordNorms]) -> RecordNorms:
+    """Norms of all parts together."""
+    nearest, above, spread = (joint_norm(values) for values in list(zip(*parts, strict=True))[:3])
+    slack = 1.0 + len(parts) * 2.0**-50
+    reach = np.sum([part.reach for part in parts], axis=0)
+    return RecordNorms(nearest, above * slack, spread * slack, reach)
 
 
 def joint_norm(parts: Sequence[Norms]) -> Norms:
@@ -38,86 +47,76 @@ def joint_norm(parts: Sequence[Norms]) -> Norms:
     return joint
 
 
-def layer_norms(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
-    """Norms for (B, T, inputs) and (B, T, outputs), a few samples at a time."""
-    count, times = activations.shape[:2]
-    known = _norms_of_outer(activations, gradients, bias) if times == 1 else None
+def product_norms(left: Array, right: Array) -> RecordNorms:
+    """Norms of A^T G for (m, T, rows) and (m, T, columns), a few records at a time."""
+    count, times = left.shape[:2]
+    known = _norms_of_outer(left, right) if times == 1 else None
     if known is not None:
         return known
-    step = max(1, _ELEMENTS // max(1, times * max(times, activations.shape[2], gradients.shape[2])))
-    result = LayerNorms(*(np.zeros(count) for _ in range(4)))
+    step = max(1, _ELEMENTS // max(1, times * max(times, left.shape[2], right.shape[2])))
+    result = RecordNorms(*(np.zeros(count) for _ in range(4)))
     for first in range(0, count, step):
         part = slice(first, first + step)
-        found = _norms_of(activations[part], gradients[part], bias)
-        for whole, values in zip(result, found, strict=True):
+        for whole, values in zip(result, _norms_of(left[part], right[part]), strict=True):
             whole[part] = values
     return result
 
 
-def _norms_of_outer(activations: Array, gradients: Array, bias: bool) -> LayerNorms | None:
+def _norms_of_outer(left: Array, right: Array) -> RecordNorms | None:
     """Norms of a g^T by the norms of a and g, unless these are so extreme that products suffer.
 
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
-    a, g = per_sample_norms([activations, gradients], per_layer=True).T
+    a, g = per_sample_norms([left, right], per_layer=True).T
     if any(((x > 0.0) & (x < 2.0**-500) | (x > 2.0**500)).any() for x in (a, g)):
         return None
-    inputs, outputs = activations.shape[2], gradients.shape[2]
-    nearest = g * np.hypot(a, 1.0) if bias else g * a
-    above = nearest * (1.0 + (256.0 + (inputs + outputs) / 64.0) * _UNIT)
-    return LayerNorms(nearest, above, above, np.sqrt(inputs * outputs) * 1.01 * (a + g + 2.0))
+    rows, columns = left.shape[2], right.shape[2]
+    nearest = g * a
+    above = nearest * (1.0 + (256.0 + (rows + columns) / 64.0) * _UNIT)
+    return RecordNorms(nearest, above, above, np.sqrt(rows * columns) * 1.01 * (a + g + 2.0))
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
-    """Return samples times the power of two that brings their largest into [1/2, 1).
+    """Return records times the power of two that brings their largest into [1/2, 1).
 
     Squares of squares of single precision neither overflow nor vanish: they stay as they are.
     """
-    flat = values.reshape(len(values), -1)
-    wide = values.astype(np.float64)
+    wide = Aligned().copy("values", values, np.float64)
+    flat = wide.reshape(len(wide), -1)
     most = np.maximum(flat.max(axis=1, initial=0.0), -flat.min(axis=1, initial=0.0))
-    most = most.astype(np.float64)
     finite = np.isfinite(most)
     if not finite.all():
         wide[~finite] = 0.0
     if values.dtype != np.float64:
         return wide, np.zeros(len(wide), np.intc), most
     _, exponent = np.frexp(np.where(finite & (most > 0.0), most, 1.0))
-    return np.ldexp(wide, -exponent[:, np.newaxis, np.newaxis]), exponent, most
+    np.ldexp(wide, -exponent[:, np.newaxis, np.newaxis], out=wide)
+    return wide, exponent, most
 
 
-def _norms_of(activations: Array, gradients: Array, bias: bool) -> LayerNorms:
+def _norms_of(left: Array, right: Array) -> RecordNorms:
     r"""Norms, and bounds of them.
 
     An inner product of n numbers, in any order of summation, fused or not, is within
     n u / (1 - n u) <= 2 n u of the sum of magnitudes, which is at most the product of the two
-    norms. With P = \sum_t |a_t| |g_t| the squared norm is so within 2 (inputs + outputs + T^2) u
-    P^2, a few roundings of P and of the factors aside; likewise the bias, with 1 for |a_t|. What
-    underflows is below 2^-900 of the largest products.
+    norms. With P = \sum_t |a_t| |g_t| the squared norm is so within 2 (rows + columns + T^2) u P^2,
+    a few roundings of P and of the factors aside. What underflows is below 2^-900 of the largest
+    products.
     """
     with np.errstate(all="ignore"):
-        a, a_exponent, a_most = _scaled(activations)
-        g, g_exponent, g_most = _scaled(gradients)
-        times, inputs, outputs = a.shape[1], a.shape[2], g.shape[2]
-        a_squares, g_squares = (np.einsum("btk,btk->bt", x, x) for x in (a, g))
-        a_norms, g_norms = np.sqrt(a_squares), np.sqrt(g_squares)
-        roundings = 2.0 * (inputs + outputs + times * times + 16)
-        weights = _bounded(_gram(a, g), (a_norms * g_norms).sum(axis=1), roundings)
-        wide = (a_norms * g_norms).sum(axis=1) * (1.0 + roundings * _UNIT)
-        parts = [np.ldexp(part, a_exponent + g_exponent) for part in (*weights, wide)]
-        if bias:
-            sums = g_norms.sum(axis=1)
-            biases = _bounded((g.sum(axis=1) ** 2).sum(axis=1), sums, roundings)
-            others = (*biases, sums * (1.0 + roundings * _UNIT))
-            slacks = (1.0, 1.0 + 2.0**-50, 1.0 + 2.0**-50)
-            parts = [
-                joint_norm([part, np.ldexp(other, g_exponent)]) * slack
-                for part, other, slack in zip(parts, others, slacks, strict=True)
-            ]
-        reach = times * np.sqrt(inputs * outputs) * (a_most + g_most + 2.0)
+        a, a_exponent, a_most = _scaled(left)
+        g, g_exponent, g_most = _scaled(right)
+        times, rows, columns = a.shape[1], a.shape[2], g.shape[2]
+        a_lengths, g_lengths = (np.sqrt(np.einsum("btk,btk->bt", x, x)) for x in (a, g))
+        roundings = 2.0 * (rows + columns + times * times + 16)
+        together = (a_lengths * g_lengths).sum(axis=1)
+        wide = together * (1.0 + roundings * _UNIT)
+        parts = (*_bounded(_gram(a, g), together, roundings), wide)
+        nearest, above, spread = (np.ldexp(part, a_exponent + g_exponent) for part in parts)
+        reach = times * np.sqrt(rows * columns) * (a_most + g_most + 2.0)
         finite = np.isfinite(a_most) & np.isfinite(g_most)
-        nearest, above, spread = (np.where(finite, part, np.nan) for part in parts)
-        return LayerNorms(nearest, above, spread, np.where(finite, reach, 0.0))
+        nearest, above, spread = (np.where(finite, x, np.nan) for x in (nearest, above, spread))
+        return RecordNorms(nearest, above, spread, np.where(finite, reach, 0.0))
 
 
 def _bounded(squares: Norms, reach: Norms, roundings: float) -> tuple[Norms, Norms]:

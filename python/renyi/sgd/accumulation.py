@@ -11,7 +11,7 @@ import numpy.typing as npt
 from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined, refuse_rounding
 from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
@@ -115,6 +115,7 @@ class ClipAccumulator:
         self._torn = True  # while a part is added or taken away
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
+        self._rounding = 0.0
         self._torn = False
 
     def add(self, grads: Any) -> ClipAccumulator:
@@ -161,6 +162,7 @@ class ClipAccumulator:
             )
         check_shapes(clipped, self._shapes, self._single, name)
         clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
+        refuse_rounding(self._rounding + clipped.rounding, name)
         for array in clipped.arrays:
             if array.dtype != self._dtype:
                 raise TypeError(
@@ -175,6 +177,7 @@ class ClipAccumulator:
             for total, array in zip(self._sums, part.arrays, strict=True):
                 np.add(total, array, out=total, casting="same_kind")
             private = part.private
+            self._rounding += part.rounding
         else:
             norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
@@ -220,6 +223,7 @@ class ClipAccumulator:
             self._adjacency,
             joined(self._diagnostics or [self._of_no_rows()]),
             self._grid,
+            self._rounding,
         )
         self._start()
         return result

@@ -221,6 +221,6 @@ def weighted_sum(
         raise ValueError("weights must be finite, got one that is not")
     sums = sums_for(rows, sum_dtype(dtype, out), out)
     targets = contiguous(sums)
-    weigh_into(rows.arrays, targets, factors, threads_of(threads, rows.nbytes))
+    weigh_into(rows.arrays, targets, False, factors, 0.0, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)

@@ -1,262 +1,220 @@
-r"""Clipping for linear layers without a gradient for each sample.
+r"""Clipping by layers, without a gradient for each sample and array at once.
 
-Sample i of a layer has the gradient :math:`A_i^T G_i` of its weights, with the activations A_i
-(T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss with
-respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
+Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
+A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
+with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
 
 .. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
 
 (Goodfellow 2015; Li, Tramèr, Liang, Hashimoto 2022), and the clipped sum is one matrix product.
+Where T is large it takes less to make the gradients of a few samples, measure them, and add them
+while they are there (Bu, Mao, Xu 2022 choose by layer, too); so it is for whatever is not a
+product. Embeddings look up the rows of their table that a sample touches.
 
 Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
-down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic, the rounding
-of its product with the factor included; for sums in double precision it stays below that by as much
-as the matrix product and the lattice can add, see `_sum_budget`.
+down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic. Gradients
+that were made are rounded to a lattice and added exactly, as by `clip_and_sum`; what the products
+over many samples can round is bounded, and gradients clipped at so much less.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._sgd import sum_spacing
+from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
-from renyi.sgd._ghost_norms import LayerNorms, joint_norm, layer_norms
-from renyi.sgd._rows import Array, outline, rows_of
-from renyi.sgd._rule import bound_of, refuse_too_many, sensitivity_of
+from renyi.sgd._ghost_factors import Group, rounding_of
+from renyi.sgd._ghost_norms import RecordNorms, joint_norms
+from renyi.sgd._layer_checks import Layer, works_of
+from renyi.sgd._layer_pieces import Piece
+from renyi.sgd._layer_work import Work
+from renyi.sgd._rows import Array
+from renyi.sgd._rule import Rule, refuse_too_many, rule_of, sensitivity_of
+from renyi.sgd._threads import threads_of
+from renyi.sgd.groups import ClipGroups
 
-__all__ = ["LinearLayer", "ghost_clip_and_sum", "ghost_norms"]
+__all__ = ["ghost_clip_and_sum", "ghost_norms"]
 
-_UNIT = 2.0**-53
+_BYTES = 1 << 22  # of gradients and copies at once, or of one record
 
-
-class LinearLayer(NamedTuple):
-    """What a linear layer y = x W + b leaves behind in one pass forth and back.
-
-    Attributes
-    ----------
-    activations : ndarray
-        (B, inputs) or (B, T, inputs).
-    output_gradients : ndarray
-        (B, outputs) or (B, T, outputs), of each sample's own loss: not divided by the batch size.
-    bias : bool
-        Whether there is a b.
-    """
-
-    activations: Any
-    output_gradients: Any
-    bias: bool = True
-
-    def __repr__(self) -> str:
-        a, g = map(outline, self[:2])
-        return f"<LinearLayer: activations {a}, output gradients {g}, bias {self.bias!r}>"
+GhostClipping = Literal["flat", "per_layer"] | ClipGroups
 
 
-def ghost_norms(layers: Sequence[LinearLayer]) -> npt.NDArray[np.float64]:
+def ghost_norms(
+    layers: Sequence[Layer], *, per_layer: bool = False, threads: int | None = None
+) -> npt.NDArray[np.float64]:
     """Return the joint norm of each sample's gradients of all layers. It is private.
 
     Parameters
     ----------
-    layers : sequence of LinearLayer
-        With the same number of samples. A plain (activations, output_gradients) will do.
+    layers, threads
+        As for `ghost_clip_and_sum`.
+    per_layer : bool
+        A norm for each array of parameters instead: the result is (B, arrays).
 
     Returns
     -------
     ndarray of float64
-        Shape (B,); NaN for a sample with a number that is not finite.
+        Shape (B,) or (B, arrays); NaN for a sample with a number that is not finite.
 
     Raises
     ------
     TypeError, ValueError
-        If arrays are not of floating-point numbers, or shapes do not agree.
+        If arrays are not as their layers say, or shapes do not agree.
 
     Examples
     --------
+    >>> from renyi.sgd import LinearLayer
     >>> ghost_norms([LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)])
     array([10.])
     """
-    return _joint(_checked(layers)).nearest
+    works = works_of(layers)
+    threads_of(threads)
+    arrays = sum(len(work.shapes) for work in works)
+    groups = range(arrays) if per_layer else [0] * arrays
+    norms = np.empty((works[0].count, max(groups) + 1))
+    with np.errstate(all="ignore"):
+        for part, pieces in _pieces(works):
+            norms[part] = _nearest(_norms(pieces, groups, threads))
+    return norms if per_layer else norms[:, 0]
 
 
 def ghost_clip_and_sum(
-    layers: Sequence[LinearLayer],
-    max_grad_norm: float,
+    layers: Sequence[Layer],
+    max_grad_norm: Any,
     *,
+    clipping: GhostClipping = "flat",
     adjacency: Adjacency = "add_remove",
     dtype: npt.DTypeLike = np.float64,
+    threads: int | None = None,
 ) -> ClippedSum:
-    """Clip each sample's gradients of all layers at their joint norm, and return the sum.
+    """Clip each sample's gradients of all layers, and return the sum.
 
     Parameters
     ----------
-    layers : sequence of LinearLayer
-        With the same number of samples, at most 65,536, or so few that their square times the
-        length of the time axis is at most 2^32.
-    max_grad_norm : float
-        The bound, in [2^-96, 2^96]. For float64 a part of 1/16,000 of it is left for rounding.
+    layers : sequence of layers
+        `LinearLayer`, `ConvLayer`, `EmbeddingLayer`, `NormLayer`, `BiasLayer` or `LoRALayer`, with
+        the same number of samples; a plain (activations, output_gradients) is a linear one. Each
+        array of parameters in one layer only. Where products over all samples are made (linear
+        layers and convolutions over few times) at most a million samples, or with a time axis so
+        few that their square times its length is at most 2^31.
+    max_grad_norm : float or sequence of float
+        The bound, in [2^-96, 2^96]; with "per_layer" as for `clip_and_sum`. Where there are such
+        products a part of 1/1024 of it is left for rounding.
+    clipping : {"flat", "per_layer"} or ClipGroups
+        The joint norm of all arrays of parameters, each by itself, or by groups.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Neighbours that `ClippedSum.sensitivity` is for.
     dtype : dtype
-        Of the sum and of the matrix products: float64, or float32 as for `clip_and_sum`.
+        Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
+    threads : int, optional
+        Of what is done here, by default the processors at hand, or one for less than 8 MiB at once.
+        Matrix products are NumPy's and take what its library does.
 
     Returns
     -------
     ClippedSum
-        Its sum lists the weights (inputs, outputs) and, where there is one, the bias (outputs,) of
-        each layer. A sample with a number that is not finite contributes zero.
+        Its sum lists the arrays of parameters of each layer in their order: weights or table or
+        gain, then the bias; A and B of an adapter. A sample with a number that is not finite
+        contributes zero.
 
     Raises
     ------
     TypeError, ValueError
         If arrays or numbers are not as above.
 
+    Notes
+    -----
+    Records are worked on a few at a time: beyond arguments and sum it takes some MiB, or what the
+    gradients of one record do. Gradients that are made are in the precision of the arrays, at least
+    single. That a record's are the same in any batch rests on its matrices lying in memory in the
+    same way (they are copied), and on a library whose products depend on nothing else.
+
     Examples
     --------
+    >>> from renyi.sgd import LinearLayer
     >>> layer = LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)
-    >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(3)
+    >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(2)
     array([[0.6],
            [0.8]])
     """
-    checked = _checked(layers)
-    bound = bound_of(max_grad_norm)
+    works = works_of(layers)
+    if not isinstance(clipping, ClipGroups):
+        one_of(clipping, "clipping", ("flat", "per_layer"))
+    arrays = [pair for work in works for pair in zip(work.shapes, work.by_products, strict=True)]
+    rule = rule_of(clipping, max_grad_norm, 0.0, len(arrays))
     kind = float_dtype(dtype)
-    norms = _joint(checked)
-    exact = kind == np.float64
-    clipped_at = _sum_budget(checked, bound) if exact else bound
-    most_spread = 64.0 * bound if exact else math.inf
-    factors = _representable(checked, _factors(norms, clipped_at, most_spread, kind), kind)
-    sums: list[Array] = []
-    for layer in checked:
-        sums += _weighted(layer, factors, kind)
-    if exact:
-        sums = [_on_lattice(array, bound) for array in sums]
-    private = PrivateDiagnostics(norms.nearest, factors)
-    sensitivity = sensitivity_of(bound, adjacency_of(adjacency), kind)
-    return ClippedSum(sums, sensitivity, (bound,), "flat", adjacency, private)
+    threads_of(threads)
+    refuse_too_many(works[0].count, "layers")
+    groups = [
+        Group(bound, [pair for pair, of in zip(arrays, rule.groups, strict=True) if of == k])
+        for k, bound in enumerate(rule.bounds)
+    ]
+    rounding = rounding_of(works, groups)
+    sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
+    sums = [np.zeros(shape) for shape, _ in arrays]
+    with np.errstate(all="ignore"):
+        private = _add_clipped(works, groups, rule, sums, threads)
+    for array, (_, product), of in zip(sums, arrays, rule.groups, strict=True):
+        if product:
+            _round_to(groups[of].spacing, array)
+    sums = [array.astype(kind, copy=False) for array in sums]
+    return ClippedSum(sums, sensitivity, rule.bounds, clipping, adjacency, private, None, rounding)
 
 
-def _checked(layers: Any) -> list[LinearLayer]:
-    if isinstance(layers, LinearLayer):
-        raise ValueError("layers must be a list of LinearLayer, got one: put it in a list")
-    if not isinstance(layers, list | tuple) or not layers:
-        found = "an empty one" if isinstance(layers, list | tuple) else type(layers).__name__
-        raise ValueError(f"layers must be a list of at least one LinearLayer, got {found}")
-    checked: list[LinearLayer] = []
-    for k, given in enumerate(layers):
-        name = f"layers[{k}]"
-        layer = _layer_of(given, name)
-        a, g = rows_of([layer.activations, layer.output_gradients], name).arrays
-        if a.ndim not in (2, 3) or a.shape[:-1] != g.shape[:-1]:
-            raise ValueError(
-                f"{name} must be of (B, inputs) and (B, outputs) or (B, T, inputs) and "
-                f"(B, T, outputs), got {a.shape} and {g.shape}"
-            )
-        if a.ndim == 2:
-            a, g = a[:, np.newaxis], g[:, np.newaxis]
-        checked.append(LinearLayer(a, g, bool(layer.bias)))
-        if len(a) != len(checked[0].activations):
-            raise ValueError(
-                f"{name} must have as many samples as layers[0], "
-                f"{len(checked[0].activations)}, got {len(a)}"
-            )
-    return checked
+def _add_clipped(
+    works: list[Work], groups: list[Group], rule: Rule, sums: list[Array], threads: int | None
+) -> PrivateDiagnostics:
+    """Add the clipped gradients of all records to the sums."""
+    shape = (works[0].count, len(groups))
+    norms, factors = np.empty(shape), np.empty(shape)
+    for part, pieces in _pieces(works):
+        found = _norms(pieces, rule.groups, threads)
+        norms[part] = _nearest(found)
+        for k, (group, own) in enumerate(zip(groups, found, strict=True)):
+            factors[part, k] = group.factors(own)
+        factors[part][np.isnan(norms[part]).any(axis=1)] = 0.0
+        for piece, total, k in zip(pieces, sums, rule.groups, strict=True):
+            weights = np.ascontiguousarray(factors[part, k])
+            piece.add(weights, groups[k].spacing, total, threads)
+    if not rule.by_group:
+        norms, factors = norms[:, 0], factors[:, 0]
+    return PrivateDiagnostics(norms, factors)
 
 
-def _layer_of(given: Any, name: str) -> LinearLayer:
-    if not isinstance(given, list | tuple) or len(given) not in (2, 3):
-        raise TypeError(
-            f"{name} must be a LinearLayer or (activations, output_gradients), got {outline(given)}"
-        )
-    return LinearLayer(*given)
+def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
+    """Yield a few records at a time, with what all layers know of them."""
+    needed = sum(work.record_bytes for work in works)
+    step = max(1, _BYTES // max(1, needed))
+    for first in range(0, works[0].count, step):
+        part = slice(first, min(first + step, works[0].count))
+        yield part, [piece for work in works for piece in work.pieces(part)]
 
 
-def _joint(layers: list[LinearLayer]) -> LayerNorms:
-    """Norms over all layers."""
-    parts = [layer_norms(*layer) for layer in layers]
-    nearest, above, spread = (joint_norm(values) for values in list(zip(*parts, strict=True))[:3])
-    reach = np.sum([part.reach for part in parts], axis=0)
-    slack = 1.0 + len(parts) * 2.0**-50
-    return LayerNorms(nearest, above * slack, spread * slack, reach)
+def _norms(pieces: list[Piece], groups: Sequence[int], threads: int | None) -> list[RecordNorms]:
+    """Return those of each group."""
+    found = [piece.norms(threads) for piece in pieces]
+    return [
+        joint_norms([norms for norms, of in zip(found, groups, strict=True) if of == k])
+        for k in range(max(groups) + 1)
+    ]
 
 
-def _sum_budget(layers: list[LinearLayer], bound: float) -> float:
-    r"""Return the norm to clip at, such that sums in double precision move by ``bound`` at most.
-
-    With w the factors, P_i = \sum_t |a_t| |g_t| and w_i P_i <= 64 C, the product over n = B T rows,
-    in any order of summation, fused or not, is within n u / (1 - n u) \sum_i w_i P_i < 2^-14.99 C
-    of the exact sum, as B n <= 2^32; over several layers by Minkowski's inequality. Rounding its D
-    entries to the lattice of `clip_and_sum` moves it by g/2 sqrt(D) at most. Neighbours differ in
-    both, and the parts of a batch in which they do not differ are the same: 2^-13.99 C + g sqrt(D).
-    """
-    shapes = [layer.activations.shape for layer in layers]
-    refuse_too_many(shapes[0][0], "layers")
-    if any(samples * samples * times > 2**32 for samples, times, _ in shapes):
-        raise ValueError(
-            "layers must have fewer samples and times, samples^2 times <= 2^32: sum smaller parts"
-        )
-    entries = sum(
-        (layer.activations.shape[2] + layer.bias) * layer.output_gradients.shape[2]
-        for layer in layers
-    )
-    return bound * (1.0 - 1.02 * 2.0**-14) - sum_spacing(bound) * math.sqrt(entries) * (
-        1.0 + 2.0**-50
-    )
+def _nearest(found: list[RecordNorms]) -> npt.NDArray[np.float64]:
+    """Return (m, norms); a record that is not finite in one has NaN in all."""
+    nearest = np.stack([norms.nearest for norms in found], axis=1)
+    nearest[np.isnan(nearest).any(axis=1)] = np.nan
+    return nearest
 
 
-def _on_lattice(array: Array, bound: float) -> Array:
+def _round_to(spacing: float, array: Array) -> None:
     """Round a sum to the multiples that sums clipped at a bound consist of, in place."""
-    spacing = sum_spacing(bound)
     array /= spacing
     np.rint(array, out=array)
     array *= spacing
-    return array
-
-
-def _factors(
-    norms: LayerNorms, bound: float, most_spread: float, kind: np.dtype[Any]
-) -> npt.NDArray[np.float64]:
-    """Return factors w with w N (1 + 4 v) + 2 h reach <= C, rounded down to the dtype.
-
-    And w P at most ``most_spread``.
-
-    v is the unit of the dtype and h its smallest subnormal: w G is rounded, A perhaps as well, and
-    their product, each at most by v relatively or h.
-    """
-    v, h = (2.0**-24, 2.0**-149) if kind == np.float32 else (_UNIT, 2.0**-1074)
-    with np.errstate(all="ignore"):
-        budget = np.maximum(bound - 2.0 * h * norms.reach, 0.0) * (1.0 - 8.0 * _UNIT)
-        needed = norms.above * (1.0 + 5.0 * v)
-        needed = np.maximum(needed, norms.spread * (bound / most_spread * (1.0 + 5.0 * v)))
-        factors = np.where(needed <= budget, 1.0, budget / needed * (1.0 - 8.0 * _UNIT))
-        factors[~np.isfinite(norms.nearest)] = 0.0
-        single = factors.astype(kind)
-        down = np.where(single > factors, np.nextafter(single, kind.type(0)), single)
-    return np.where(down < np.finfo(kind).tiny, 0.0, down).astype(np.float64)
-
-
-def _representable(layers: list[LinearLayer], factors: Any, kind: np.dtype[Any]) -> Any:
-    """Factor 0 where a number of a sample is beyond those of the dtype."""
-    for activations, gradients, _ in layers:
-        for array, weights in ((activations, 1.0), (gradients, factors)):
-            if array.dtype.itemsize > kind.itemsize:
-                most = np.abs(array).max(axis=(1, 2), initial=0.0)
-                factors = np.where(most * weights > np.finfo(kind).max, 0.0, factors)
-    return factors
-
-
-def _weighted(layer: LinearLayer, factors: Any, kind: np.dtype[Any]) -> list[Array]:
-    """A^T diag(w) G, and the sum of w G where there is a bias."""
-    used = (factors > 0.0)[:, np.newaxis, np.newaxis]
-    weights = factors.astype(kind)[:, np.newaxis, np.newaxis]
-    a, g = layer.activations, layer.output_gradients
-    if not used.all():
-        a, g = np.where(used, a, 0), np.where(used, g, 0)
-    weighted = (weights * g).astype(kind, copy=False).reshape(-1, g.shape[-1])
-    product = a.astype(kind, copy=False).reshape(-1, a.shape[-1]).T @ weighted
-    return [product, weighted.sum(axis=0, dtype=kind)] if layer.bias else [product]

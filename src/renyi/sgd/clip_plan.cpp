@@ -33,7 +33,7 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
         sum_bytes += array.size * size_of_sum(task);
         gathers = gathers || !array.contiguous;
         gathers_close = gathers_close || (!array.contiguous && array.rows_are_close);
-        shifts.push_back(0.0);
+        shifts.push_back(task.weights != nullptr ? 0x1.8p52 * task.spacing : 0.0);
         if (task.groups.empty()) continue;
         const std::size_t norm = task.groups[a];
         if (sums_exactly(task.rule, task.wide_sum)) shifts.back() = 0x1.8p52 * sum_spacing(task.bounds[norm]);

@@ -29,6 +29,7 @@ struct ClipTask {
     double stability = 0.0;
     // Instead of a rule: a factor for every row. Rows of factor 0 are not read, and nothing is known of the others.
     const double* weights = nullptr;
+    double spacing = 0.0;  // with weights and sums in double precision: products are rounded to its multiples, 0: are not
     // rows x norms, may be null. A row with an element that is not finite has NaN and the factor 0.
     double* norms = nullptr;
     double* factors = nullptr;

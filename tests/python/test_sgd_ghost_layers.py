@@ -1,0 +1,303 @@
+"""Clipping by layers against the gradients of each sample, by the definition of each layer."""
+
+import math
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from ghost_reference import in_full
+from numpy.testing import assert_allclose, assert_array_equal
+
+import renyi.sgd._layer_work as work
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    BiasLayer,
+    ClipGroups,
+    ConvLayer,
+    EmbeddingLayer,
+    LinearLayer,
+    LoRALayer,
+    NormLayer,
+    TrainingPlan,
+    clip_and_sum,
+    ghost_clip_and_sum,
+    ghost_norms,
+)
+from renyi.sgd._layer_checks import works_of
+
+RNG = np.random.default_rng(5)
+
+
+def numbers(*shape, kind=np.float64):
+    """Small integers: products and sums of them are exact."""
+    return RNG.integers(-4, 5, shape).astype(kind)
+
+
+def strided(array):
+    """The same numbers elsewhere in memory: backwards, with gaps, another axis first."""
+    spread = np.empty((2 * array.shape[-1], *array.shape[:-1]), array.dtype)
+    view = np.moveaxis(spread[::-2], 0, -1)
+    view[...] = array
+    return view
+
+
+def layers_of(count, kind=np.float64, made=numbers):
+    """One of each kind, of numbers exact enough for one another."""
+
+    def some(*shape):
+        return made(count, *shape, kind=kind)
+
+    return {
+        "linear": LinearLayer(some(5), some(3)),
+        "linear in time": LinearLayer(some(4, 5), some(4, 3)),
+        "linear, long": LinearLayer(some(60, 3), some(60, 2), bias=False),
+        "conv1d": ConvLayer(some(4, 9), some(6, 5), 3, 2, 1, groups=2),
+        "conv2d": ConvLayer(some(3, 6, 5), some(2, 4, 5), (3, 2), 1, (1, 1), (2, 2), bias=False),
+        "conv2d, one place": ConvLayer(some(8, 3, 3), some(8, 1, 1), 3),
+        "depthwise": ConvLayer(some(4, 5, 5), some(4, 2, 2), 3, 2, groups=4),
+        "embedding": EmbeddingLayer(RNG.integers(0, 7, (count, 6)), some(6, 3), 7),
+        "one token": EmbeddingLayer(RNG.integers(0, 7, count), some(3), 7),
+        "gain": NormLayer(some(2, 3, 4), some(2, 3, 4), "none"),
+        "bias": BiasLayer(some(3, 4)),
+        "bias of channels": BiasLayer(some(3, 4, 2), axis=1),
+        "adapter": LoRALayer(some(4, 5), some(4, 3), numbers(5, 2), numbers(2, 3), 0.5),
+    }
+
+
+KINDS = list(layers_of(1))
+
+
+def floats(*shape, kind=np.float64):
+    return RNG.standard_normal(shape).astype(kind)
+
+
+def exact(arrays):
+    return [Fraction(float(x)) for array in arrays for x in array.ravel()]
+
+
+def square_of(numbers):
+    return sum(x * x for x in numbers)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("count", [1, 5])
+def test_factors_are_exact(name, kind, count):
+    """Norms of integers are square roots of integers: no rounding of the reference."""
+    layer = layers_of(count, kind)[name]
+    full = in_full([layer])
+    squares = [sum(square_of(exact([rows[b]])) for rows in full) for b in range(count)]
+    assert_allclose(ghost_norms([layer]), [math.sqrt(s) for s in squares], rtol=1e-13)
+    for bound in (0.5, 7.0, 1e4):
+        factors = ghost_clip_and_sum([layer], bound).private.factors
+        for w, square in zip(factors, squares, strict=True):
+            assert Fraction(w) ** 2 * square <= Fraction(bound) ** 2
+            if square > Fraction(bound) ** 2:
+                assert Fraction(w) ** 2 * square >= Fraction(bound) ** 2 * (1 - Fraction(1, 500))
+            elif square < Fraction(bound) ** 2 * (1 - Fraction(1, 500)):
+                assert w == 1.0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_neighbouring_sums_are_within_the_bound(name):
+    """In the computer, whichever record it is and wherever the others move."""
+    for scale in (1e-3, 1e3):
+        layer = layers_of(7, np.float32, floats)[name]
+        scaled = layer.output_gradients * np.float32(scale)
+        layer = layer._replace(output_gradients=scaled)
+        for clipping in ("flat", "per_layer"):
+            whole = exact(ghost_clip_and_sum([layer], 0.3, clipping=clipping).sum)
+            for left_out in (0, 3):
+                parts = [without(layer, left_out), only(layer, left_out)]
+                rest, alone = (
+                    exact(ghost_clip_and_sum([p], 0.3, clipping=clipping).sum) for p in parts
+                )
+                moved = [x - y for x, y in zip(whole, rest, strict=True)]
+                assert square_of(moved) <= Fraction(0.3) ** 2
+                if not any(works_of([layer])[0].by_products):
+                    assert moved == alone
+
+
+def mapped(layer, function):
+    fields = {
+        name: function(value)
+        for name, value in layer._asdict().items()
+        if name in ("activations", "tokens", "output_gradients")
+    }
+    return layer._replace(**fields)
+
+
+def without(layer, row):
+    return mapped(layer, lambda array: np.delete(array, row, axis=0))
+
+
+def only(layer, row):
+    return mapped(layer, lambda array: array[row : row + 1])
+
+
+def test_groups():
+    layers = [layers_of(4)[name] for name in ("linear", "conv2d", "bias")]
+    groups = ClipGroups([0, 1, 0, 1])
+    found = ghost_clip_and_sum(layers, 9.0, clipping=groups)
+    want = clip_and_sum(in_full(layers), 9.0, clipping=groups)
+    assert found.max_grad_norm == want.max_grad_norm
+    assert_allclose(found.private.norms, want.private.norms, rtol=1e-13)
+    for a, b in zip(found.sum, want.sum, strict=True):
+        assert_allclose(a, b, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("clipping", ["flat", "per_layer"])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_model_is_clipped_as_its_gradients_in_full(kind, clipping):
+    for count in (0, 1, 4):
+        layers = list(layers_of(count, kind).values())
+        found = ghost_clip_and_sum(layers, 9.0, clipping=clipping)
+        want = clip_and_sum(in_full(layers), 9.0, clipping=clipping)
+        assert found.max_grad_norm == want.max_grad_norm
+        assert found.private.norms.shape == want.private.norms.shape
+        assert_allclose(found.private.norms, want.private.norms, rtol=1e-13)
+        for a, b in zip(found.sum, want.sum, strict=True):
+            assert a.shape == b.shape
+            assert_allclose(a, b, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_strides_and_threads_change_no_bit_of_rows(name):
+    layer = layers_of(6, np.float32, floats)[name]
+    one = ghost_clip_and_sum([layer], 1.0, threads=1).sum
+    for other, threads in ((mapped(layer, strided), 1), (layer, 3)):
+        for a, b in zip(one, ghost_clip_and_sum([other], 1.0, threads=threads).sum, strict=True):
+            assert_allclose(a, b, rtol=1e-12, atol=2e-9)
+    layer.output_gradients.flags.writeable = False
+    ghost_clip_and_sum([layer], 1.0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", KINDS)
+def test_samples_that_are_not_finite_contribute_zero(name, bad):
+    layer = layers_of(4, np.float32, floats)[name]
+    beside = LinearLayer(floats(4, 2), floats(4, 2))
+    layer.output_gradients[(2,) + (0,) * (layer.output_gradients.ndim - 1)] = bad
+    for clipping in ("flat", "per_layer"):
+        found = ghost_clip_and_sum([beside, layer], 1.0, clipping=clipping)
+        want = ghost_clip_and_sum([without(beside, 2), without(layer, 2)], 1.0, clipping=clipping)
+        assert found.private.nonfinite_count == 1
+        for a, b in zip(found.sum, want.sum, strict=True):
+            assert_allclose(a, b, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("product", [True, False])
+def test_both_ways_give_the_same(monkeypatch, product):
+    layers = [layers_of(5)[name] for name in ("linear in time", "linear, long", "conv2d")]
+    layers[1:1] = [ConvLayer(numbers(5, 2, 6), numbers(5, 3, 4), 3)]
+    monkeypatch.setattr(work, "product_is_cheaper", lambda *_: product)
+    assert {w.by_products[0] for w in works_of(layers)} == {product}
+    found = ghost_clip_and_sum(layers, 4.0)
+    want = clip_and_sum(in_full(layers), 4.0)
+    assert_allclose(found.private.norms, want.private.norms, rtol=1e-13)
+    for a, b in zip(found.sum, want.sum, strict=True):
+        assert_allclose(a, b, rtol=2e-3, atol=1e-5)
+
+
+def test_the_cheaper_way_is_chosen():
+    def chosen(times, rows, columns, kind=np.float32):
+        return work.product_is_cheaper(times, rows, columns, np.dtype(kind))
+
+    assert chosen(1, 1024, 1024)
+    assert chosen(1, 1024, 1024, np.float64)
+    assert chosen(8, 4096, 4096)
+    assert not chosen(256, 512, 512)
+    assert not chosen(256, 512, 512, np.float64)
+    assert not chosen(1024, 576, 64)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms", "group"])
+def test_normalisations(kind):
+    shape = (3, 6, 5) if kind == "group" else (3, 2, 4, 6)
+    layer = NormLayer(floats(*shape), floats(*shape), kind, 1e-3, 2 if kind == "group" else 1)
+    found, want = ghost_clip_and_sum([layer], 2.0), clip_and_sum(in_full([layer]), 2.0)
+    for a, b in zip(found.sum, want.sum, strict=True):
+        assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+    single = mapped(layer, lambda array: array.astype(np.float32))
+    assert_allclose(ghost_norms([single]), want.private.norms, rtol=1e-5)
+
+
+def test_memory_is_bounded():
+    layer = ConvLayer(floats(64, 8, 16, 16), floats(64, 8, 16, 16), 3, padding=1)
+    ghost_clip_and_sum([layer], 1.0)
+    tracemalloc.start()
+    ghost_clip_and_sum([layer], 1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 64 * 8 * 9 * 256 * 8 > 9e6  # patches of all
+    assert peak < 6e6
+
+
+def test_parts_leave_no_more_rounding_than_there_is():
+    layer = LinearLayer(np.ones((2**14, 1, 1)), np.ones((2**14, 1, 1)))
+    long = LinearLayer(np.ones((1200, 8, 300)), np.ones((1200, 8, 300)), bias=False)
+    assert ghost_clip_and_sum([layer], 1.0).rounding < 2.0**-20
+    part = ghost_clip_and_sum([long], 1.0)
+    assert 0.0 < part.rounding < 2.0**-11
+    with pytest.raises(ValueError, match="sum must have fewer samples, or come in smaller parts"):
+        sum([part] * 400)
+    plan = TrainingPlan(10**6, 1200 * 400, noise_multiplier=1.0, steps=1)
+    optimizer = DPSGD([np.zeros((300, 300))], plan, SGD(0.1))
+    most = int(2.0**-11 / part.rounding)
+    for _ in range(most):
+        optimizer.accumulate(part)
+    with pytest.raises(ValueError, match="per_sample_grads must have fewer samples"):
+        optimizer.accumulate(part)
+    rows = ghost_clip_and_sum([layers_of(5)["conv1d"]], 1.0)
+    assert rows.rounding == 0.0
+
+
+@pytest.mark.parametrize("clipping", ["flat", "per_layer"])
+def test_the_optimiser_takes_such_sums(clipping):
+    layers = [layers_of(5)[name] for name in ("conv1d", "embedding", "gain", "adapter")]
+    sums = ghost_clip_and_sum(layers, 1.5, clipping=clipping)
+    plan = TrainingPlan(100, 10, noise_multiplier=1e-3, steps=2, max_grad_norm=1.5)
+    parameters = [np.zeros(array.shape) for array in sums.sum]
+    noisy = DPSGD(parameters, plan, SGD(1.0), clipping=clipping).step(sums)
+    for array, mean in zip(sums.sum, noisy, strict=True):
+        assert_allclose(array / 10.0, mean, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (ConvLayer(numbers(2, 3, 5), numbers(2, 4, 4), 3), r"gradients of \(B, outputs, 3\)"),
+        (ConvLayer(numbers(2, 3, 5), numbers(2, 4, 3), (3, 3)), r"kernel_size must be an int"),
+        (ConvLayer(numbers(2, 3, 5), numbers(2, 4, 3), 3, groups=2), "groups must divide the ch"),
+        (ConvLayer(numbers(2, 3), numbers(2, 4), 3), r"must be of \(B, channels, length\)"),
+        (EmbeddingLayer(np.array([[7]]), numbers(1, 1, 2), 7), r"tokens must be in \[0, 7\)"),
+        (EmbeddingLayer(np.array([[-1]]), numbers(1, 1, 2), 7), r"tokens must be in \[0, 7\)"),
+        (EmbeddingLayer(np.array([[1, 2]]), numbers(1, 1, 2), 7), "must be of tokens"),
+        (NormLayer(numbers(2, 3), numbers(2, 4)), "must be of arrays of one shape"),
+        (NormLayer(numbers(2, 3), numbers(2, 3), "batch"), "kind must be"),
+        (NormLayer(numbers(2, 3, 4), numbers(2, 3, 4), "group", groups=2), "must divide the fe"),
+        (LoRALayer(numbers(2, 3), numbers(2, 4), numbers(3, 2), numbers(3, 4)), "have a of"),
+        (LoRALayer(numbers(2, 3), numbers(2, 4), numbers(4, 2), numbers(2, 4)), r"a of \(3, ra"),
+        (BiasLayer(numbers(2)), "must have an axis of features"),
+        (BiasLayer(numbers(2, 3), axis=0), "axis must be"),
+    ],
+)
+def test_layers_are_checked(layer, message):
+    with pytest.raises(ValueError, match=rf"layers\[0\].*{message}"):
+        ghost_norms([layer])
+
+
+def test_layers_show_shapes_and_no_numbers():
+    for layer in layers_of(2, made=lambda *shape, kind: np.full(shape, 7.125, kind)).values():
+        assert "7.125" not in repr(layer)
+        assert type(layer).__name__ in repr(layer)
+
+
+def test_norms_of_arrays():
+    layers = [layers_of(3)[name] for name in ("linear", "bias")]
+    found = ghost_norms(layers, per_layer=True)
+    want = [np.sqrt((r.reshape(3, -1) ** 2).sum(axis=1)) for r in in_full(layers)]
+    assert_allclose(found, np.stack(want, axis=1), rtol=1e-13)
+    assert_array_equal(ghost_norms(layers), ghost_clip_and_sum(layers, 1.0).private.norms)
