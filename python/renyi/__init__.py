@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     )
     from renyi.filters import (
         BudgetExceededError,
+        GDPFilter,
         PrivacyFilter,
         PrivacyOdometer,
         RenyiFilter,
+        ZCDPFilter,
     )
     from renyi.mechanisms import (
         ZCDP,
@@ -97,9 +99,11 @@ _HOME = {
     "calibrate_sample_rate": "renyi.calibration",
     "calibrate_steps": "renyi.calibration",
     "BudgetExceededError": "renyi.filters",
+    "GDPFilter": "renyi.filters",
     "PrivacyFilter": "renyi.filters",
     "PrivacyOdometer": "renyi.filters",
     "RenyiFilter": "renyi.filters",
+    "ZCDPFilter": "renyi.filters",
     "ApproxDP": "renyi.mechanisms",
     "Composed": "renyi.mechanisms",
     "DiscreteGaussian": "renyi.mechanisms",
@@ -136,6 +140,7 @@ __all__ = [
     "DiscreteLaplace",
     "Exponential",
     "FixedSizeSampled",
+    "GDPFilter",
     "Gaussian",
     "GaussianMixture",
     "Gumbel",
@@ -160,6 +165,7 @@ __all__ = [
     "TreeAggregation",
     "TruncatedPoissonSampled",
     "UnsupportedMechanismError",
+    "ZCDPFilter",
     "__version__",
     "audit",
     "build_info",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
 from renyi._adjacency import ADJACENCIES, Adjacency
@@ -26,6 +26,8 @@ class Ledger(ABC, Generic[Part]):
     A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
     is recorded unless all of a mechanism can be.
     """
+
+    _ARGUMENTS: ClassVar[tuple[str, ...]] = ("adjacency",)
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
@@ -128,7 +130,7 @@ class Ledger(ABC, Generic[Part]):
 
     def _settings(self) -> dict[str, Any]:
         """Return the arguments of a new accountant of the same kind."""
-        return {"adjacency": self._adjacency}
+        return {name: getattr(self, name) for name in self._ARGUMENTS}
 
     def _blank(self) -> Self:
         return type(self)(**self._settings())
@@ -186,7 +188,7 @@ class Ledger(ABC, Generic[Part]):
             If the text is not strict JSON, of another version or of another accountant, or holds
             what `compose` would not take.
         """
-        data = _strict_json.read(text, cls.__name__, {"mechanisms", *cls()._settings()})
+        data = _strict_json.read(text, cls.__name__, {"mechanisms", *cls._ARGUMENTS})
         return _rebuilt(cls, data, tuple(decode_counted(data.pop("mechanisms"))))
 
     def __eq__(self, other: object) -> bool:
