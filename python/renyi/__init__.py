@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import renyi.comparison as comparison
     import renyi.divergences as divergences
     import renyi.iteration as iteration
+    import renyi.ledger as ledger
     import renyi.papers as papers
     import renyi.pld as pld
     import renyi.plot as plot
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         RenyiFilter,
         ZCDPFilter,
     )
+    from renyi.ledger import Ledger, LedgerError
     from renyi.mechanisms import (
         ZCDP,
         ApproxDP,
@@ -80,6 +82,7 @@ _SUBMODULES = frozenset(
         "comparison",
         "divergences",
         "iteration",
+        "ledger",
         "pld",
         "papers",
         "plot",
@@ -104,6 +107,8 @@ _HOME = {
     "PrivacyOdometer": "renyi.filters",
     "RenyiFilter": "renyi.filters",
     "ZCDPFilter": "renyi.filters",
+    "Ledger": "renyi.ledger",
+    "LedgerError": "renyi.ledger",
     "ApproxDP": "renyi.mechanisms",
     "Composed": "renyi.mechanisms",
     "DiscreteGaussian": "renyi.mechanisms",
@@ -145,6 +150,8 @@ __all__ = [
     "GaussianMixture",
     "Gumbel",
     "Laplace",
+    "Ledger",
+    "LedgerError",
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "PLDAccountant",
@@ -179,6 +186,7 @@ __all__ = [
     "divergences",
     "get_include",
     "iteration",
+    "ledger",
     "papers",
     "pld",
     "plot",
