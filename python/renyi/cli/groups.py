@@ -42,6 +42,16 @@ def add_adjacency(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_limit(group: argparse._ArgumentGroup) -> None:
+    """Add what epsilon must not exceed."""
+    group.add_argument(
+        "--max-epsilon",
+        type=values.number_in(values.NOT_NEGATIVE),
+        metavar="EPS",
+        help="stop with exit code 3 if any epsilon is above",
+    )
+
+
 def add_figure(group: argparse._ArgumentGroup) -> None:
     """Add what ``renyi curve`` draws, and where to."""
     group.add_argument("--tradeoff", action="store_true", help="type II error against type I error")

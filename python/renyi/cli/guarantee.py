@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -13,19 +14,30 @@ from renyi.cli.output import Column, plain
 from renyi.cli.pricing import headline, price, saving
 from renyi.cli.settings import check_method, lengths, require, samplings
 
+EXCEEDED = 3
+"""The exit code where a budget or a limit is exceeded."""
+
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
 
 def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     require(options, "noise_multiplier", "delta")
-    return _guarantee(options, given="delta", wanted="epsilon")
+    records = _guarantee(options, given="delta", wanted="epsilon")
+    largest = max(headline(record, "epsilon") for record in records)
+    if options.max_epsilon is None or largest <= options.max_epsilon:
+        return 0
+    limit = plain(float(options.max_epsilon))
+    number = output.round_up(largest, options.digits)
+    print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
+    return EXCEEDED
 
 
 def delta(options: argparse.Namespace) -> int:
     """Delta at a given epsilon."""
     require(options, "noise_multiplier", "epsilon")
-    return _guarantee(options, given="epsilon", wanted="delta")
+    _guarantee(options, given="epsilon", wanted="delta")
+    return 0
 
 
 def rdp(options: argparse.Namespace) -> int:
@@ -63,7 +75,8 @@ def rdp(options: argparse.Namespace) -> int:
     return 0
 
 
-def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
+def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[dict[str, Any]]:
+    """Print the guarantees of all runs, and return them."""
     check_method(options)
     cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
     with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
@@ -72,10 +85,10 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
             for run, value in output.progress(cells)
         ]
     if emit_data(options, records, data_facts(options)):
-        return 0
+        return records
     if len(records) == 1:
         _print_one(options, records[0], given, wanted)
-        return 0
+        return records
     given_keys = (*INPUT_KEYS, given)
     columns = [input_column(key) for key in varying(records, given_keys)]
     columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
@@ -92,7 +105,7 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
         )
         columns.append(Column("saved", "smaller by", str))
     print_sweep(options, records, columns, given_keys)
-    return 0
+    return records
 
 
 def emit_data(

@@ -99,6 +99,7 @@ COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
 NAMES = (
     "account",
+    "ledger",
     "epsilon",
     "delta",
     "curve",

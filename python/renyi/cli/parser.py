@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from renyi._adjacency import ADJACENCIES
-from renyi.cli import account, check, values, verification
+from renyi.cli import account, check, ledger, values, verification
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
     add_accounting,
@@ -15,10 +15,13 @@ from renyi.cli.groups import (
     add_digits,
     add_figure,
     add_formats,
+    add_limit,
     add_methods,
     add_numbers,
     one,
 )
+from renyi.cli.ledger_options import EXAMPLE as LEDGER_EXAMPLE
+from renyi.cli.ledger_options import add_ledger
 from renyi.cli.options import Parser, join_negative_values
 from renyi.cli.values import Domain, UsageError
 
@@ -67,6 +70,8 @@ def build_parser() -> Parser:
             add_accounting(method)
         if spec.adjacency:
             add_adjacency(method)
+        if spec.limit:
+            add_limit(method)
         if spec.figure:
             add_figure(command.add_argument_group("curve"))
         if spec.methods:
@@ -74,6 +79,7 @@ def build_parser() -> Parser:
         add_digits(method)
         add_formats(method)
     _add_account(commands)
+    _add_ledger(commands)
     _add_verify(commands)
     _add_bench(commands)
     _add_info(commands)
@@ -99,6 +105,20 @@ def _add_account(commands: argparse._SubParsersAction[Parser]) -> None:
     add_adjacency(method)
     add_digits(method)
     add_formats(method)
+
+
+def _add_ledger(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _add(
+        commands,
+        "ledger",
+        ledger.run,
+        "budgets of data sets in one file, charged before anything is released",
+        "A ledger keeps what was spent on which data set, and refuses what would exceed a budget\n"
+        "however the mechanisms are chosen along the way. The exit code is 3 for a refusal.",
+        LEDGER_EXAMPLE.removeprefix("example:\n"),
+        _usage("ledger", "ACTION LEDGER ..."),
+    )
+    add_ledger(command, _HelpFormatter)
 
 
 def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:

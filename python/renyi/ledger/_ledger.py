@@ -185,7 +185,8 @@ class Ledger:
         with self._store.reading() as connection:
             identity, budget = stored(connection, dataset)
             charges, entries = connection.execute(
-                "SELECT sum(repeats), count(*) FROM entries WHERE dataset = ? AND number > 1",
+                "SELECT sum(iif(json_extract(body, '$.type') = 'charge', repeats, 0)), count(*) "
+                "FROM entries WHERE dataset = ?",
                 (identity,),
             ).fetchone()
             head = head_of(connection, identity)
@@ -195,8 +196,8 @@ class Ledger:
             limits_of(budget),
             budget.adjacency,
             budget.remaining,
-            charges or 0,
-            entries + 1,
+            charges,
+            entries,
             budget.reservations,
             "" if head is None else head.hash,
         )

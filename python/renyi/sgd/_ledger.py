@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from renyi._validation import count_of
 from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.mechanisms import Mechanism
 from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd._budget import Budget
 from renyi.sgd._generator import SecureGenerator
@@ -15,7 +16,9 @@ from renyi.sgd._plan_sampler import SAMPLERS
 from renyi.sgd._run import Run
 from renyi.sgd.plan import TrainingPlan
 
-__all__ = ["Ledger"]
+__all__ = ["Charge", "Ledger"]
+
+Charge = Callable[[Mechanism, int], object]
 
 
 class Ledger:
@@ -32,7 +35,14 @@ class Ledger:
         and each may have left a batch behind: for each of them one release more is recorded.
     """
 
-    def __init__(self, plan: TrainingPlan, accountant: Any, budget: Any, sampler: Any) -> None:
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        accountant: Any,
+        budget: Any,
+        sampler: Any,
+        charge: Charge | None = None,
+    ) -> None:
         if accountant is None:
             accountant = accountant_named(None, plan.grid is not None)(adjacency=plan.adjacency)
         if not isinstance(accountant, PLDAccountant | RDPAccountant):
@@ -44,7 +54,10 @@ class Ledger:
                 f"accountant must have the adjacency of the plan, {plan.adjacency!r}, "
                 f"got {accountant.adjacency!r}"
             )
+        if charge is not None and not callable(charge):
+            raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
         self.accountant: PLDAccountant | RDPAccountant = accountant
+        self._charge = charge
         self.releases = self.interrupted = 0
         self._run = Run()
         self._sampler = _sampler_of(sampler, plan)
@@ -93,6 +106,8 @@ class Ledger:
         count = self._due(steps)
         if not count:
             return
+        if self._charge is not None:
+            self._charge(self._mechanism, count)
         if self._budget is None:
             self.accountant.compose(self._mechanism, count)
         else:
