@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
+    import renyi.report as report
     import renyi.sgd as sgd
     import renyi.special as special
     import renyi.subsampling as subsampling
@@ -87,6 +88,7 @@ _SUBMODULES = frozenset(
         "papers",
         "plot",
         "reference",
+        "report",
         "sgd",
         "special",
         "subsampling",
@@ -191,6 +193,7 @@ __all__ = [
     "pld",
     "plot",
     "reference",
+    "report",
     "sgd",
     "special",
     "subsampling",

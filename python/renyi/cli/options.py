@@ -100,6 +100,7 @@ METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp"
 NAMES = (
     "account",
     "ledger",
+    "report",
     "epsilon",
     "delta",
     "curve",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from renyi._adjacency import ADJACENCIES
-from renyi.cli import account, check, ledger, values, verification
+from renyi.cli import account, check, ledger, report, values, verification
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
     add_accounting,
@@ -18,6 +18,7 @@ from renyi.cli.groups import (
     add_limit,
     add_methods,
     add_numbers,
+    add_report,
     one,
 )
 from renyi.cli.ledger_options import EXAMPLE as LEDGER_EXAMPLE
@@ -80,6 +81,7 @@ def build_parser() -> Parser:
         add_formats(method)
     _add_account(commands)
     _add_ledger(commands)
+    _add_report(commands)
     _add_verify(commands)
     _add_bench(commands)
     _add_info(commands)
@@ -119,6 +121,24 @@ def _add_ledger(commands: argparse._SubParsersAction[Parser]) -> None:
         _usage("ledger", "ACTION LEDGER ..."),
     )
     add_ledger(command, _HelpFormatter)
+
+
+def _add_report(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _add(
+        commands,
+        "report",
+        report.report,
+        "a privacy statement for people, as Markdown or one HTML page",
+        "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
+        "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
+        f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
+        "  renyi report --ledger privacy.db --dataset census",
+        _usage("report", "(RUN | --mechanism FILE) --delta DELTA", "[option ...]"),
+    )
+    numbers = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
+    add_numbers(command.add_argument_group("numbers"), (*numbers, "delta"))
+    add_report(command.add_argument_group("report"))
+    add_adjacency(command.add_argument_group("method"))
 
 
 def _add_verify(commands: argparse._SubParsersAction[Parser]) -> None:

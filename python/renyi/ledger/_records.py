@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from renyi.accountants import Adjacency
 from renyi.filters import Reservation
 from renyi.mechanisms import Mechanism
 
@@ -66,7 +67,7 @@ class Status:
         By which filter its budget is kept.
     budget : dict
         Epsilon and delta, or rho.
-    adjacency : str
+    adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
     remaining : float
         The share of the budget that is left, in [0, 1]. Exact curves may let in a little more.
@@ -81,7 +82,7 @@ class Status:
     dataset: str
     accountant: str
     budget: dict[str, float]
-    adjacency: str
+    adjacency: Adjacency
     remaining: float
     charges: int
     entries: int
