@@ -118,7 +118,8 @@ def test_a_data_set_with_all_that_was_recorded(tmp_path):
         ledger.reserve("census", Gaussian(50.0), 4)
         made = report_of_dataset(ledger, "census")
         spent = Gaussian(40.0) * 3 + Gaussian(30.0) * 2 + Gaussian(50.0) * 4
-        assert made.headline == report(spent, delta=1e-6).headline
+        assert made.headline == "Within ε = 1, δ = 1e-06"
+        assert f"beforehand, {report(spent, delta=1e-6).headline}. It is no" in made.to_markdown()
         assert ledger.status("census").head in made.to_markdown()
 
 

@@ -23,7 +23,7 @@ def _lines(report: Report) -> Iterator[str]:
     from renyi import __version__
 
     yield f"# {report.title}\n"
-    yield f"**{report.headline}**, rounded up.\n"
+    yield f"**{report.headline}**\n"
     for section in report.sections:
         yield f"## {section.heading}\n"
         for paragraph in section.paragraphs:

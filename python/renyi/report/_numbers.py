@@ -18,7 +18,7 @@ from renyi.accountants import (
 )
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 from renyi.report._svg import Figure, Line
-from renyi.report._words import down
+from renyi.report._words import down, up
 
 __all__ = ["accountants_of", "curve_figure", "over_steps", "sensitivities", "tradeoff_figure"]
 
@@ -51,7 +51,7 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
         Line(name, grid.tolist(), np.asarray(accountant.get_delta(grid)).tolist())
         for name, accountant in accountants.items()
     ]
-    mark = (epsilon, delta, f"ε = {epsilon:.4g}, δ = {delta:g}") if epsilon <= end else None
+    mark = (epsilon, delta, f"ε = {up(epsilon)}, δ = {delta:g}") if epsilon <= end else None
     title = "The guarantee at every ε: δ against ε"
     return Figure(title, "ε", "δ", lines, True, mark=mark)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from renyi._adjacency import ADJACENCIES
 from renyi._validation import one_of, probability_of, uses_of
@@ -19,7 +19,7 @@ from renyi.report._numbers import (
 )
 from renyi.report._svg import Figure
 from renyi.report._warnings import samples, warnings_of
-from renyi.report._words import ADJACENT, POISSON, RELEASE, UNSAMPLED, up
+from renyi.report._words import ADJACENT, NAMES, POISSON, RELEASE, UNSAMPLED, down, up
 
 __all__ = ["Report", "report", "report_of_dataset"]
 
@@ -183,18 +183,25 @@ def report_of_dataset(
         records=records,
         title=f"Privacy statement: {dataset}",
     )
-    limits = ", ".join(f"{name} {value:g}" for name, value in status.budget.items())
+    limits = ", ".join(f"{NAMES[name]} = {value:g}" for name, value in status.budget.items())
     budget = Section(
         "The budget",
         (
-            f"The budget is {limits}, kept by the filter {status.accountant!r}, and "
-            f"{100.0 * status.remaining:.4g} % of it is left. It holds although each release may "
-            "depend on those before. The ε above is what the same releases cost had they been "
-            "planned, with what is set aside.",
+            f"Whatever was and will be released stays within {limits}, although each release may "
+            f"depend on those before: that is kept by the filter {status.accountant!r}, and "
+            f"{down(100.0 * status.remaining)} % of the budget is left.",
+            "What follows is the cost of the same releases had all of them been planned "
+            f"beforehand, {made.headline}. It is no guarantee for what was chosen along the way.",
             f"The history has {status.entries} entries and the hash {status.head}.",
         ),
     )
-    return Report(made.title, made.headline, (budget, *made.sections))
+    planned = tuple(
+        replace(section, heading=f"Had it been planned: {section.heading}")
+        if section.table or section.figures
+        else section
+        for section in made.sections
+    )
+    return Report(made.title, f"Within {limits}", (budget, *planned))
 
 
 def _run(ledger: Ledger, dataset: str) -> list[tuple[Mechanism, int]]:

@@ -8,9 +8,11 @@ from typing import Any
 
 from renyi.accountants import Adjacency
 
-__all__ = ["ADJACENT", "POISSON", "RELEASE", "UNSAMPLED", "down", "up"]
+__all__ = ["ADJACENT", "NAMES", "POISSON", "RELEASE", "UNSAMPLED", "down", "up"]
 
 DIGITS = 4
+
+NAMES = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 ADJACENT: dict[Adjacency, str] = {
     "add_remove": "Neighbouring data sets: one has one record more than the other. Where a person "
