@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from renyi.cli import output, words
+from renyi.cli.limit import within_limit
 from renyi.cli.output import Column, plain
 from renyi.cli.pricing import headline, price, saving
 from renyi.cli.settings import check_method, lengths, require, samplings
-
-EXCEEDED = 3
-"""The exit code where a budget or a limit is exceeded."""
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
@@ -24,13 +21,7 @@ def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     require(options, "noise_multiplier", "delta")
     records = _guarantee(options, given="delta", wanted="epsilon")
-    largest = max(headline(record, "epsilon") for record in records)
-    if options.max_epsilon is None or largest <= options.max_epsilon:
-        return 0
-    limit = plain(float(options.max_epsilon))
-    number = output.round_up(largest, options.digits)
-    print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
-    return EXCEEDED
+    return within_limit(options, [headline(record, "epsilon") for record in records])
 
 
 def delta(options: argparse.Namespace) -> int:

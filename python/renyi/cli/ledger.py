@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output
 from renyi.cli.account import read_mechanism, read_text
-from renyi.cli.guarantee import EXCEEDED
+from renyi.cli.limit import EXCEEDED
 from renyi.cli.output import Column, plain, round_down
 from renyi.cli.values import UsageError
 

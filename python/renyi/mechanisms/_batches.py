@@ -42,8 +42,10 @@ class FixedSizeSampled(Sampling):
 
     Notes
     -----
-    `PLDAccountant` bounds it by one pair above both orders of the two records. Fixed neighbours
-    mostly do not have it: composed, the bracket reaches from what they have to that pair.
+    `PLDAccountant` bounds it by one pair above both orders of the two records. Without replacement
+    a single use of noise on a sum attains it, where all other records equal one of the two.
+    Composed, the bracket reaches from what those neighbours have to that pair: no theorem is known
+    by which one order of theirs dominates compositions, adaptive ones among them.
 
     References
     ----------

@@ -94,6 +94,11 @@ class TruncatedPoissonSampled(Sampling):
     TypeError, ValueError
         If an argument is not permitted.
 
+    Notes
+    -----
+    The upper ends of `PLDAccountant` are those of outputs that show which other records were drawn.
+    No theorem is known that says by how much noise which hides them lowers the privacy loss.
+
     References
     ----------
     Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2411.04205.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._noise import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of
 from renyi.mechanisms import Mechanism
@@ -39,7 +39,7 @@ class BatchSampler(ABC):
         self.generator = generator_of(generator)
         self._drawn = 0
         self._last = (0, 0)  # number and size of the last batch
-        self._lock = lock_freed_by_fork()
+        self._lock = reentrant_lock_freed_by_fork()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._bound and name != "steps" and not name.startswith("_"):

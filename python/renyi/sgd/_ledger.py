@@ -134,11 +134,18 @@ class Ledger:
         }
 
     def load_state_dict(
-        self, state: Mapping[str, Any], generator: SecureGenerator, *, branch: bool
+        self,
+        state: Mapping[str, Any],
+        generator: SecureGenerator,
+        restore: Callable[[], None],
+        *,
+        branch: bool,
     ) -> None:
         """Record what was released elsewhere and not here; the sampler and a generator go on.
 
-        If there is an error, nothing has happened.
+        ``restore`` restores the rest. If there is an error, nothing has happened. Interrupted, the
+        state may be loaded again, and what is recorded twice then remains so: the count of what
+        was recorded is the last to change, or steps that it does not stand for would be free.
         """
         run, releases, interrupted = self._checked(state)
         number = state["steps"] + interrupted
@@ -155,9 +162,11 @@ class Ledger:
                 generator.load_state_dict(before)
                 raise
         self.accountant.compose(self._mechanism, releases - self.releases)
-        self.releases, self.interrupted = releases, interrupted
         self._run.take_over(run, number, branch=branch)
+        restore()
         self._used = self._current = self._drawn()[0]
+        self.interrupted = interrupted
+        self.releases = releases
 
     def _checked(self, state: Mapping[str, Any]) -> tuple[str, int, int]:
         wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")

@@ -112,9 +112,10 @@ class ClipAccumulator:
         return sum(part.batch_size for part in self._diagnostics)
 
     def _start(self) -> None:
+        self._torn = True  # while a part is added or taken away
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
-        self._torn = False  # True while a part is being added
+        self._torn = False
 
     def add(self, grads: Any) -> ClipAccumulator:
         """Clip the rows and add them; return the accumulator.

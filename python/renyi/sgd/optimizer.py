@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
@@ -23,6 +23,8 @@ from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
 __all__ = ["DPSGD"]
+
+Undo = Literal["spoil", "discard"]
 
 
 class DPSGD:
@@ -139,6 +141,7 @@ class DPSGD:
         self._ledger = Ledger(plan, accountant, budget, sampler, charge)
         self._private: PrivateDiagnostics | None = None
         self._alone = OneAtATime("a DPSGD")
+        self._undo: Undo | None = None
 
     @property
     def plan(self) -> TrainingPlan:
@@ -206,17 +209,37 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        with self._alone:
-            try:
-                part = self._checked(per_sample_grads, last=False)
-                if part is not None:
-                    self._sum.parts.add_checked(part)
-            except Exception:
-                raise
-            except BaseException:  # whoever goes on with the next batch must not add it to this one
-                self._sum.parts.spoil()
-                raise
+        # Whoever goes on with the next batch after an interruption must not add it to this one.
+        self._attempt(self._add, per_sample_grads, "spoil")
         return self
+
+    def _add(self, grads: Any) -> None:
+        part = self._checked(grads, last=False)
+        if part is not None:
+            self._sum.parts.add_checked(part)
+
+    def _attempt(self, work: Callable[[Any], Any], grads: Any, undo: Undo) -> Any:
+        """Do it; if that is interrupted, ``undo`` what was clipped before anything else is done.
+
+        That is at once, or if it is interrupted too, when the optimiser is used next.
+        """
+        with self._alone:
+            self._recover()
+            begun, self._undo = self._ledger.interrupted, undo
+            try:
+                done = work(grads)
+            except BaseException as error:
+                if isinstance(error, Exception) and self._ledger.interrupted == begun:
+                    self._undo = None  # refused, and nothing has been done
+                self._recover()
+                raise
+            self._undo = None
+            return done
+
+    def _recover(self) -> None:
+        if self._undo is not None:
+            getattr(self._sum.parts, self._undo)()
+            self._undo = None
 
     def _checked(self, grads: Any, *, last: bool) -> Any:
         rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
@@ -226,6 +249,7 @@ class DPSGD:
         """Forget the parts of a batch that was not finished."""
         with self._alone:
             self._sum.parts.discard()
+            self._undo = None
 
     def step(self, per_sample_grads: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
@@ -252,14 +276,8 @@ class DPSGD:
             a part was interrupted and not discarded; the process was forked, or the run has gone
             on elsewhere; or another thread is at work.
         """
-        with self._alone:
-            begun = self._ledger.interrupted
-            try:
-                return self._step(per_sample_grads)
-            except BaseException as error:
-                if not isinstance(error, Exception) or self._ledger.interrupted > begun:
-                    self._sum.parts.discard()
-                raise
+        released: Arrays = self._attempt(self._step, per_sample_grads, "discard")
+        return released
 
     def _step(self, grads: Any) -> Arrays:
         part = self._checked(grads, last=True)
@@ -285,14 +303,15 @@ class DPSGD:
         RuntimeError
             In the middle of a batch, whose sum has no noise yet.
         """
-        self._refuse_parts("state_dict")
-        return {
-            "plan": asdict(self._plan),
-            "clipping": dict(self._clipping),
-            **self._ledger.state_dict(),
-            **self._trained.state_dict(),
-            **self._sum.state_dict(),
-        }
+        with self._alone:
+            self._refuse_parts("state_dict")
+            return {
+                "plan": asdict(self._plan),
+                "clipping": dict(self._clipping),
+                **self._ledger.state_dict(),
+                **self._trained.state_dict(),
+                **self._sum.state_dict(),
+            }
 
     def load_state_dict(self, state: Mapping[str, Any], *, branch: bool = False) -> None:
         """Go on where `state_dict` was called, and record with the accountant what led there.
@@ -308,7 +327,8 @@ class DPSGD:
             Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
             released something, then of its own run, and with at least as much released. Within a
             process a state is loaded once, and only if its run has not gone on since: whoever
-            saved it does not go on then. Of other processes nothing is known.
+            saved it does not go on then. Who was interrupted loading it may load it again. Of
+            other processes nothing is known.
         branch : bool
             Load it all the same, as a run of its own, into a new optimiser. Each branch reports
             what it knows; together they spend what led there and the steps of both.
@@ -320,16 +340,21 @@ class DPSGD:
         TypeError, ValueError
             If the state or ``branch`` is not as above. Nothing is changed then.
         """
-        self._refuse_parts("load_state_dict")
-        check_same(state, "plan", asdict(self._plan))
-        check_same(state, "clipping", self._clipping)
-        trained = self._trained.checked(state)
-        self._sum.check(state)
-        self._ledger.load_state_dict(state, self._sum.generator, branch=branch)
-        self._sum.restore(state)
-        self._trained.restore(trained)
+        with self._alone:
+            self._refuse_parts("load_state_dict")
+            check_same(state, "plan", asdict(self._plan))
+            check_same(state, "clipping", self._clipping)
+            trained = self._trained.checked(state)
+            self._sum.check(state)
+
+            def restore() -> None:
+                self._sum.restore(state)
+                self._trained.restore(trained)
+
+            self._ledger.load_state_dict(state, self._sum.generator, restore, branch=branch)
 
     def _refuse_parts(self, what: str) -> None:
+        self._recover()
         if self._sum.parts.parts:
             raise RuntimeError(
                 f"{what} must be called between batches, got one that has begun and has no noise: "
