@@ -68,7 +68,6 @@ def race(path, processes):
     ledger = Ledger(path, timeout=300.0)
     ledger.create("data", epsilon=0.3, delta=1e-6, accountant="gdp")
     fits = GDPFilter(0.3, 1e-6).count_that_fits(NOISE, 10**6)
-    ledger.close()
     start, pipes = time.perf_counter(), []
     for number in range(processes):
         reader, writer = os.pipe()

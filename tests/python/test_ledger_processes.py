@@ -54,3 +54,26 @@ def test_threads_share_a_ledger(tmp_path):
     assert len(done) == ledger.status("data").charges == 10
     assert ledger.verify() == []
     ledger.close()
+
+
+def test_a_fork_closes_the_file_and_both_sides_open_it_again(tmp_path):
+    program = (
+        "import os, sys\n"
+        "from renyi import Gaussian, Ledger\n"
+        "ledger = Ledger(sys.argv[1])\n"
+        "ledger.create('data', rho=1.0)\n"
+        "ledger.charge('data', Gaussian(20.0), note='before')\n"
+        "child = os.fork()\n"
+        "assert ledger._store._connection is None\n"
+        "for _ in range(20):\n"
+        "    ledger.charge('data', Gaussian(90.0), note='child' if child == 0 else 'parent')\n"
+        "if child == 0:\n"
+        "    os._exit(0)\n"
+        "ledger.close()\n"
+        "os.waitpid(child, 0)\n"
+    )
+    path = tmp_path / "forked.db"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    with Ledger(path) as ledger:
+        assert ledger.status("data").charges == 41
+        assert ledger.verify() == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
@@ -57,7 +57,11 @@ class LedgerError(RuntimeError):
 
 
 class Store:
-    """A connection of each process to the file, for one thread at a time."""
+    """A connection of each process to the file, for one thread at a time.
+
+    It is closed before a fork, in parent and child: SQLite keeps the locks of a process by the file
+    and would take those of the parent for the child's.
+    """
 
     def __init__(self, path: str | os.PathLike[str], timeout: float) -> None:
         self.path = Path(path)
@@ -65,7 +69,7 @@ class Store:
         self._lock = reentrant_lock_freed_by_fork()
         self._connection: sqlite3.Connection | None = None
         self._process = os.getpid()
-        self._inherited: list[Any] = []
+        _STORES.add(self)
 
     @contextmanager
     def changing(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -82,7 +86,7 @@ class Store:
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
-            if self._connection is not None and self._process == os.getpid():
+            if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
@@ -100,14 +104,15 @@ class Store:
                 raise
 
     def _connected(self, create: bool) -> sqlite3.Connection:
-        if self._process != os.getpid():
-            # SQLite forbids to go on with a connection, or close it, on the other side of a fork.
-            self._inherited.append(self._connection)
-            self._connection, self._process = None, os.getpid()
+        if self._connection is not None and self._process != os.getpid():
+            raise LedgerError(
+                f"ledger must not be open when a process forks without Python knowing, got "
+                f"{str(self.path)!r}: open it afterwards"
+            )
         if self._connection is None:
             if not create and not self.path.exists():
                 raise LedgerError(f"ledger must exist, got {str(self.path)!r}")
-            self._connection = self._opened()
+            self._connection, self._process = self._opened(), os.getpid()
         return self._connection
 
     def _opened(self) -> sqlite3.Connection:
@@ -168,6 +173,28 @@ class Store:
             known = [words for code, words in REASONS.items() if name.startswith(code)]
             reason = known[0] if known else "SQLite refuses"
             raise LedgerError(f"ledger {str(self.path)!r}: {reason} ({error})") from error
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+_HELD: list[Store] = []  # while a thread forks
+
+
+def _before_fork() -> None:
+    """Wait for transactions to end, and close; in one order, so that threads may fork at once."""
+    stores = sorted(_STORES, key=id)
+    for store in stores:
+        store._lock.acquire()
+        store.close()
+    _HELD[:] = stores
+
+
+def _after_fork() -> None:
+    """Let the threads of the parent go on; the locks of the child are free anyway."""
+    while _HELD:
+        _HELD.pop()._lock.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
