@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     import renyi.comparison as comparison
     import renyi.divergences as divergences
     import renyi.iteration as iteration
+    import renyi.ledger as ledger
     import renyi.papers as papers
     import renyi.pld as pld
     import renyi.plot as plot
     import renyi.reference as reference
+    import renyi.report as report
     import renyi.sgd as sgd
     import renyi.special as special
     import renyi.subsampling as subsampling
@@ -38,10 +40,13 @@ if TYPE_CHECKING:
     )
     from renyi.filters import (
         BudgetExceededError,
+        GDPFilter,
         PrivacyFilter,
         PrivacyOdometer,
         RenyiFilter,
+        ZCDPFilter,
     )
+    from renyi.ledger import Ledger, LedgerError
     from renyi.mechanisms import (
         ZCDP,
         ApproxDP,
@@ -78,10 +83,12 @@ _SUBMODULES = frozenset(
         "comparison",
         "divergences",
         "iteration",
+        "ledger",
         "pld",
         "papers",
         "plot",
         "reference",
+        "report",
         "sgd",
         "special",
         "subsampling",
@@ -97,9 +104,13 @@ _HOME = {
     "calibrate_sample_rate": "renyi.calibration",
     "calibrate_steps": "renyi.calibration",
     "BudgetExceededError": "renyi.filters",
+    "GDPFilter": "renyi.filters",
     "PrivacyFilter": "renyi.filters",
     "PrivacyOdometer": "renyi.filters",
     "RenyiFilter": "renyi.filters",
+    "ZCDPFilter": "renyi.filters",
+    "Ledger": "renyi.ledger",
+    "LedgerError": "renyi.ledger",
     "ApproxDP": "renyi.mechanisms",
     "Composed": "renyi.mechanisms",
     "DiscreteGaussian": "renyi.mechanisms",
@@ -136,10 +147,13 @@ __all__ = [
     "DiscreteLaplace",
     "Exponential",
     "FixedSizeSampled",
+    "GDPFilter",
     "Gaussian",
     "GaussianMixture",
     "Gumbel",
     "Laplace",
+    "Ledger",
+    "LedgerError",
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "PLDAccountant",
@@ -160,6 +174,7 @@ __all__ = [
     "TreeAggregation",
     "TruncatedPoissonSampled",
     "UnsupportedMechanismError",
+    "ZCDPFilter",
     "__version__",
     "audit",
     "build_info",
@@ -173,10 +188,12 @@ __all__ = [
     "divergences",
     "get_include",
     "iteration",
+    "ledger",
     "papers",
     "pld",
     "plot",
     "reference",
+    "report",
     "sgd",
     "special",
     "subsampling",

@@ -1,4 +1,4 @@
-"""What the README and the page on training show is what happens."""
+"""What the README and the pages on training and the ledger show is what happens."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from renyi import Gaussian
 from renyi.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -34,10 +35,20 @@ def test_there_are_commands():
     assert len(CONSOLE) >= 2
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/training.md"])
+@pytest.mark.parametrize("file", ["README.md", "docs/training.md", "docs/ledger.md"])
 def test_python(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     example = doctest.DocTestParser().get_doctest(code, {}, file, file, 0)
     assert len(example.examples) >= 6
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+
+
+def test_the_shell_of_a_ledger(capsys, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ renyi (.*)$", page, re.MULTILINE)
+    assert len(commands) == 8
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ages.json").write_text(Gaussian(20.0).to_json())
+    assert [main(shlex.split(command)) for command in commands] == [0] * 8
+    assert "census" in capsys.readouterr().out

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from renyi import _strict_json
 from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._counted import decode_counted, encode_counted
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, one_of, uses_of
 from renyi.accountants._group_mechanisms import check_groups, group_of
@@ -24,6 +26,8 @@ class Ledger(ABC, Generic[Part]):
     A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
     is recorded unless all of a mechanism can be.
     """
+
+    _ARGUMENTS: ClassVar[tuple[str, ...]] = ("adjacency",)
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
@@ -126,7 +130,7 @@ class Ledger(ABC, Generic[Part]):
 
     def _settings(self) -> dict[str, Any]:
         """Return the arguments of a new accountant of the same kind."""
-        return {"adjacency": self._adjacency}
+        return {name: getattr(self, name) for name in self._ARGUMENTS}
 
     def _blank(self) -> Self:
         return type(self)(**self._settings())
@@ -154,6 +158,46 @@ class Ledger(ABC, Generic[Part]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (type(self), self._settings(), self.mechanisms)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the settings and the mechanisms with their counts as strict JSON.
+
+        Raises
+        ------
+        TypeError
+            If a mechanism holds functions, or a class of the user's own.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> text = PLDAccountant().compose(Gaussian(2.0), 3).to_json()
+        >>> PLDAccountant.from_json(text)
+        <PLDAccountant: (Gaussian(noise_multiplier=2.0), 3)>
+        """
+        contents = {"type": type(self).__name__, **self._settings()}
+        contents["mechanisms"] = encode_counted(self.mechanisms)
+        return _strict_json.dumps(contents, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the accountant that `to_json` wrote, which answers alike in every digit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the text is not strict JSON, of another version or of another accountant, or holds
+            what `compose` would not take.
+        """
+        data = _strict_json.read(text, cls.__name__, {"mechanisms", *cls._ARGUMENTS})
+        return _rebuilt(cls, data, tuple(decode_counted(data.pop("mechanisms"))))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = dict(self.mechanisms), dict(other.mechanisms)
+        return self._settings() == other._settings() and mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
         parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)

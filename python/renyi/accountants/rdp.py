@@ -76,6 +76,8 @@ class RDPAccountant(Accountant[Part]):
     2.50282
     """
 
+    _ARGUMENTS = ("adjacency", "orders", "conversion")
+
     def __init__(
         self,
         *,
@@ -121,9 +123,6 @@ class RDPAccountant(Accountant[Part]):
             self._unprotected = True
         else:
             self._steps.add_curve(part.mechanism, part.curve, float(count))
-
-    def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "orders": self._orders, "conversion": self._conversion}
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
         return _Brackets(self._epsilon, self._delta)

@@ -1,7 +1,8 @@
 """The ``renyi`` command: privacy guarantees from a shell.
 
 ``main`` reads the arguments, runs one command and returns the exit code: 0 for success, 1 when
-``renyi verify`` finds a violation, 2 for bad input (one line on stderr, no traceback).
+``renyi verify`` finds a violation, 2 for bad input (one line on stderr, no traceback), 3 where a
+budget or a limit is exceeded.
 """
 
 from __future__ import annotations

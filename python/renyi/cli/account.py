@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def account(options: argparse.Namespace) -> int:
     """Epsilon of the mechanisms in a file, by every accountant that can bound them."""
     require(options, "delta")
-    mechanism = _read(options.file)
+    mechanism = read_mechanism(options.file)
     records = [
         _price(mechanism, name, options.adjacency, float(delta))
         for delta in output.progress(options.delta)
@@ -47,17 +47,25 @@ def account(options: argparse.Namespace) -> int:
     return 0 if len(refused) < 2 else 1
 
 
-def _read(name: str) -> Mechanism:
+def read_text(name: str, what: str) -> str:
+    """Return the text of a file, or of the standard input."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{what} must be a readable text file or -, got {name!r}: {error}"
+        ) from None
+
+
+def read_mechanism(name: str, what: str = "FILE") -> Mechanism:
+    """Return the mechanism that a file describes."""
     from renyi.mechanisms import Mechanism
 
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"FILE must be a readable text file or -, got {name!r}: {error}") from None
+    text = read_text(name, what)
     try:
         return Mechanism.from_json(text)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"FILE must hold what Mechanism.to_json writes: {error}") from None
+        raise UsageError(f"{what} must hold what Mechanism.to_json writes: {error}") from None
 
 
 def _price(mechanism: Mechanism, name: str, adjacency: Any, delta: float) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Command:
     adjacency: bool = False
     figure: bool = False
     methods: bool = False
+    limit: bool = False
 
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
@@ -51,6 +52,7 @@ COMMANDS = (
         "                --epochs 10:50:10 --delta 1e-5",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "delta"),
         adjacency=True,
+        limit=True,
     ),
     Command(
         "delta",

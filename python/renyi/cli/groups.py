@@ -42,6 +42,32 @@ def add_adjacency(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_limit(group: argparse._ArgumentGroup) -> None:
+    """Add what epsilon must not exceed."""
+    group.add_argument(
+        "--max-epsilon",
+        type=values.number_in(values.NOT_NEGATIVE),
+        metavar="EPS",
+        help="stop with exit code 3 if any epsilon is above",
+    )
+
+
+def add_report(group: argparse._ArgumentGroup) -> None:
+    """Add what a report is about, and where it goes to."""
+    group.add_argument("--mechanism", metavar="FILE", help="JSON of a mechanism, instead of a run")
+    group.add_argument(
+        "--count", type=one(values.USES), default=1, metavar="N", help="uses of it (default 1)"
+    )
+    group.add_argument("--ledger", metavar="FILE", help="with --dataset: what was recorded of it")
+    group.add_argument("--dataset", metavar="NAME")
+    group.add_argument(
+        "--shuffled", action="store_true", help="the batches were shuffled: warn if that matters"
+    )
+    group.add_argument("--title", default="Privacy statement", metavar="TEXT")
+    group.add_argument("--html", metavar="FILE", help="write one page that needs no network")
+    group.add_argument("--markdown", metavar="FILE", help="write Markdown (default: print it)")
+
+
 def add_figure(group: argparse._ArgumentGroup) -> None:
     """Add what ``renyi curve`` draws, and where to."""
     group.add_argument("--tradeoff", action="store_true", help="type II error against type I error")

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from renyi.cli import output, words
+from renyi.cli.limit import within_limit
 from renyi.cli.output import Column, plain
 from renyi.cli.pricing import headline, price, saving
 from renyi.cli.settings import check_method, lengths, require, samplings
@@ -19,13 +20,15 @@ INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "
 def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     require(options, "noise_multiplier", "delta")
-    return _guarantee(options, given="delta", wanted="epsilon")
+    records = _guarantee(options, given="delta", wanted="epsilon")
+    return within_limit(options, [headline(record, "epsilon") for record in records])
 
 
 def delta(options: argparse.Namespace) -> int:
     """Delta at a given epsilon."""
     require(options, "noise_multiplier", "epsilon")
-    return _guarantee(options, given="epsilon", wanted="delta")
+    _guarantee(options, given="epsilon", wanted="delta")
+    return 0
 
 
 def rdp(options: argparse.Namespace) -> int:
@@ -63,7 +66,8 @@ def rdp(options: argparse.Namespace) -> int:
     return 0
 
 
-def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
+def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[dict[str, Any]]:
+    """Print the guarantees of all runs, and return them."""
     check_method(options)
     cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
     with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
@@ -72,10 +76,10 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
             for run, value in output.progress(cells)
         ]
     if emit_data(options, records, data_facts(options)):
-        return 0
+        return records
     if len(records) == 1:
         _print_one(options, records[0], given, wanted)
-        return 0
+        return records
     given_keys = (*INPUT_KEYS, given)
     columns = [input_column(key) for key in varying(records, given_keys)]
     columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
@@ -92,7 +96,7 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> int:
         )
         columns.append(Column("saved", "smaller by", str))
     print_sweep(options, records, columns, given_keys)
-    return 0
+    return records
 
 
 def emit_data(

@@ -99,6 +99,8 @@ COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
 NAMES = (
     "account",
+    "ledger",
+    "report",
     "epsilon",
     "delta",
     "curve",

@@ -127,14 +127,14 @@ def curve_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> PLD
     """Return an exact accountant that has seen the whole run."""
     from renyi import PLDAccountant
 
-    return PLDAccountant(adjacency=options.adjacency).compose(_step(run), run["steps"])
+    return PLDAccountant(adjacency=options.adjacency).compose(step_of(run), run["steps"])
 
 
 def renyi_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> RDPAccountant:
     """Return a Renyi-DP accountant that has seen the whole run."""
     from renyi import RDPAccountant
 
-    return RDPAccountant(**renyi_options(options)).compose(_step(run), run["steps"])
+    return RDPAccountant(**renyi_options(options)).compose(step_of(run), run["steps"])
 
 
 def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -143,7 +143,8 @@ def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
     return {"orders": orders, "conversion": options.conversion}
 
 
-def _step(run: Mapping[str, Any]) -> Mechanism:
+def step_of(run: Mapping[str, Any]) -> Mechanism:
+    """Return a step of a run."""
     from renyi import Gaussian, PoissonSampled
 
     gaussian = Gaussian(run["noise_multiplier"])

@@ -11,8 +11,20 @@ is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 
 
 from __future__ import annotations
 
-from renyi.filters._filter import BudgetExceededError, RenyiFilter
+from renyi.filters._concentrated import ZCDPFilter
+from renyi.filters._filter import BudgetExceededError
+from renyi.filters._gaussian import GDPFilter
+from renyi.filters._held import Reservation
 from renyi.filters._odometer import PrivacyOdometer
 from renyi.filters._privacy import PrivacyFilter
+from renyi.filters._renyi import RenyiFilter
 
-__all__ = ["BudgetExceededError", "PrivacyFilter", "PrivacyOdometer", "RenyiFilter"]
+__all__ = [
+    "BudgetExceededError",
+    "GDPFilter",
+    "PrivacyFilter",
+    "PrivacyOdometer",
+    "RenyiFilter",
+    "Reservation",
+    "ZCDPFilter",
+]

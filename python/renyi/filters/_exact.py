@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
+from renyi._counted import decode_counted, encode_counted
+from renyi._strict_json import check_names
+from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant, UnsupportedMechanismError
 from renyi.filters._spent import ROUNDED_UP
 from renyi.mechanisms import Mechanism
@@ -43,6 +48,22 @@ class BasicFilter:
         """Take note of a spending."""
         if count and len(self._spent) < MOST:
             self._spent = (*self._spent, (mechanism, count))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the budget and what was spent as JSON can hold it."""
+        spent = encode_counted(self._spent)
+        return {"epsilon": self._epsilon, "delta": self._delta, "spent": spent}
+
+    @classmethod
+    def from_dict(cls, data: Any, adjacency: Adjacency) -> BasicFilter:
+        """Return what `to_dict` described."""
+        if not isinstance(data, Mapping):
+            raise TypeError(f"basic must be a mapping, got {data!r}")
+        check_names("basic", data, ("epsilon", "delta", "spent"))
+        epsilon = real_of(data["epsilon"], "epsilon", "a number in (0, inf)")
+        made = cls(epsilon, probability_of(data["delta"], "delta"), adjacency)
+        made._spent = tuple(decode_counted(data["spent"]))
+        return made
 
 
 @lru_cache(maxsize=256)

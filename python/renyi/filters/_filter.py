@@ -1,54 +1,86 @@
-"""Budgets of Rényi divergence that refuse the mechanism which would exceed them."""
+"""Budgets that refuse the mechanism which would exceed them."""
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import probability_of, real_of
+from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency
-from renyi.filters._spent import ROUNDED_UP, Spent
+from renyi.filters._held import Cost, Held, Reservation, held_from, held_to
+from renyi.filters._saved import Saved, numbers_in, written_all
+from renyi.filters._spent import ROUNDED_UP, checked
 from renyi.mechanisms import Mechanism
 
-__all__ = ["BudgetExceededError", "Filter", "RenyiFilter"]
+__all__ = ["BudgetExceededError", "Filter"]
 
 Array = npt.NDArray[np.float64]
 
 
 class BudgetExceededError(RuntimeError):
-    """A mechanism would exceed the budget of a filter; it was not recorded."""
+    """A mechanism would exceed a budget; it was not recorded.
+
+    Attributes
+    ----------
+    remaining : float or None
+        The share of the budget that is left, where a filter or a ledger refuses.
+    fits : int or None
+        How many uses would still fit.
+    """
+
+    def __init__(
+        self, message: str, remaining: float | None = None, fits: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.remaining = remaining
+        self.fits = fits
 
 
 class Total(NamedTuple):
-    """Divergences of all orders, and the sum of the probabilities of failure."""
+    """What was spent at each order, and the sum of the probabilities of failure."""
 
-    divergences: Array
+    amounts: Array
     failing: float
 
 
-class Filter(Spent):
-    """A budget of divergence at each of some orders: goes on while one of them is kept."""
+class Filter(Saved):
+    """A budget at each of some orders, which costs add up to: goes on while one of them is kept."""
 
-    def __init__(
-        self,
-        orders: Sequence[float],
-        budgets: Sequence[float],
-        adjacency: Adjacency,
-        failing: float,
-    ) -> None:
-        super().__init__(orders, adjacency)
-        self._budgets = np.asarray(budgets)
+    _STATE: ClassVar[tuple[str, ...]] = ("budgets", "total", "failing", "reserved", "last")
+
+    def __init__(self, budgets: Sequence[float], adjacency: Adjacency, failing: float) -> None:
+        super().__init__(adjacency)
+        self._budgets = np.asarray(budgets, dtype=np.float64)
         self._failure_delta = failing
-        self._failing = 0.0
+        self._total = Total(np.zeros(self._budgets.size), 0.0)
+        self._reserved: dict[int, Held] = {}
+        self._last = 0
+
+    @abstractmethod
+    def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        """Return what uses of a mechanism cost, rounded up, or refuse the mechanism."""
+
+    @property
+    def failure_delta(self) -> float:
+        """What mechanisms that may fail can spend together."""
+        return self._failure_delta
 
     @property
     def remaining(self) -> float:
         """The share of the budget that is left, in [0, 1], at the order where it is most."""
-        return max(0.0, 1.0 - self._share(self._total))
+        with self._lock:
+            return self._left()
+
+    @property
+    def reservations(self) -> tuple[Reservation, ...]:
+        """What is set aside and not settled."""
+        with self._lock:
+            held = self._reserved.items()
+            return tuple(Reservation(number, uses.mechanism, uses.count) for number, uses in held)
 
     def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
         """Return whether `spend` would take ``count`` uses of a mechanism now.
@@ -58,7 +90,9 @@ class Filter(Spent):
         UnsupportedMechanismError, TypeError, ValueError
             As `RDPAccountant.compose`.
         """
-        return self._holds(self._sum(*self._cost(mechanism, count)), mechanism, count)
+        mechanism, number = checked(mechanism, count)
+        with self._lock:
+            return self._holds(self._price(mechanism, number), mechanism, number)
 
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
@@ -70,98 +104,142 @@ class Filter(Spent):
         UnsupportedMechanismError, TypeError, ValueError
             As `RDPAccountant.compose`.
         """
-        cost, failing = self._cost(mechanism, count)
+        mechanism, number = checked(mechanism, count)
         with self._lock:
-            total = self._sum(cost, failing)
-            if not self._holds(total, mechanism, count):
-                raise BudgetExceededError(
-                    f"mechanism must fit in what remains, {self.remaining:.3g} of the budget and "
-                    f"{self._failure_delta - self._failing:.3g} of failure_delta, got "
-                    f"{mechanism!r} used {count} times, which takes "
-                    f"{self._share(cost):.3g} and {failing:.3g}"
-                )
-            self._total, self._failing = total
-            self._recorded(mechanism, count)
+            self._total = self._sum(self._total, self._admitted(mechanism, number))
+            self._recorded(mechanism, number)
 
-    def _share(self, divergences: Array) -> float:
-        return float(np.min(divergences / self._budgets))
+    def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
+        """Set uses of a mechanism aside, as `spend` does, until `settle` says how many there were.
 
-    def _sum(self, cost: Array, failing: float) -> Total:
-        return Total(_raised(self._total, cost), float(_raised(self._failing, failing)))
+        Raises
+        ------
+        BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError
+            As `spend`.
+        """
+        mechanism, number = checked(mechanism, count)
+        with self._lock:
+            self._reserved[self._last + 1] = Held(
+                mechanism, number, self._admitted(mechanism, number)
+            )
+            self._last += 1
+            self._recorded(mechanism, number)
+            return Reservation(self._last, mechanism, number)
 
-    def _holds(self, total: Total, mechanism: Mechanism, count: int) -> bool:
-        within = bool((total.divergences <= self._budgets).any())
+    def settle(self, reservation: int | Reservation, used: int) -> None:
+        """Give back what a run that has ended did not use, as far as that is sound.
+
+        Divergences add up along the way, whoever stops: what was not run is not charged. What was
+        admitted by an exact curve of all uses stays as it is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such reservation, or ``used`` is not in [0, its count].
+        """
+        number = reservation.number if isinstance(reservation, Reservation) else reservation
+        with self._lock:
+            held = self._reserved.get(number)
+            if held is None:
+                known = ", ".join(map(str, self._reserved)) or "none"
+                raise ValueError(f"reservation must be an open one ({known}), got {number!r}")
+            times = uses_of(used, "used", 0, held.count)
+            cost = held.cost
+            if cost.additive and times < held.count:
+                less = self._cost(held.mechanism, times)
+                cost = Cost(np.minimum(less.amounts, cost.amounts), min(less.failing, cost.failing))
+            self._total = self._sum(self._total, cost)
+            del self._reserved[number]
+
+    def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
+        """Return how many uses would be taken at once, at most so many.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `spend`.
+        """
+        mechanism, fails = checked(mechanism, most)
+        with self._lock:
+            return self._most(mechanism, fails)
+
+    def _price(self, mechanism: Mechanism, count: int) -> Cost:
+        """Return what uses of a mechanism would cost now, perhaps by an exact curve."""
+        return self._cost(mechanism, count)
+
+    def _admitted(self, mechanism: Mechanism, count: int) -> Cost:
+        cost = self._price(mechanism, count)
+        if not self._holds(cost, mechanism, count):
+            left, fits = self._left(), self._most(mechanism, count)
+            raise BudgetExceededError(
+                f"mechanism must fit in what remains, {left:.3g} of the budget and "
+                f"{self._failure_delta - self._all().failing:.3g} of failure_delta, got "
+                f"{mechanism!r} used {count} times, which takes "
+                f"{self._share(cost.amounts):.3g} and {cost.failing:.3g}; {fits} would fit",
+                left,
+                fits,
+            )
+        return cost
+
+    def _most(self, mechanism: Mechanism, fails: int) -> int:
+        if self._holds(self._price(mechanism, fails), mechanism, fails):
+            return fails
+        fits = 0
+        while fails - fits > 1:
+            middle = (fits + fails) // 2
+            holds = self._holds(self._price(mechanism, middle), mechanism, middle)
+            fits, fails = (middle, fails) if holds else (fits, middle)
+        return fits
+
+    def _left(self) -> float:
+        return max(0.0, 1.0 - self._share(self._all().amounts))
+
+    def _share(self, amounts: Array) -> float:
+        return float(np.min(amounts / self._budgets))
+
+    def _all(self) -> Total:
+        """Return what was spent and what is set aside."""
+        total = self._total
+        for held in self._reserved.values():
+            total = self._sum(total, held.cost)
+        return total
+
+    def _sum(self, total: Total, cost: Cost) -> Total:
+        failing = float(_raised(total.failing, cost.failing))
+        return Total(_raised(total.amounts, cost.amounts), failing)
+
+    def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
+        total = self._sum(self._all(), cost)
+        within = bool((total.amounts <= self._budgets).any())
         return within and total.failing <= self._failure_delta
 
     def _recorded(self, mechanism: Mechanism, count: int) -> None:
         """Take note of what was spent."""
 
+    def _state(self) -> dict[str, Any]:
+        return {
+            "budgets": written_all(self._budgets),
+            "total": written_all(self._total.amounts),
+            "failing": self._total.failing,
+            "reserved": held_to(self._reserved),
+            "last": self._last,
+        }
 
-class RenyiFilter(Filter):
-    """A budget of Rényi divergence that refuses the mechanism which would exceed it.
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._budgets = numbers_in(state["budgets"], "budgets")
+        size = self._budgets.size
+        amounts = numbers_in(state["total"], "total", size)
+        self._total = Total(amounts, probability_of(state["failing"], "failing"))
+        self._reserved = held_from(state["reserved"], size)
+        self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
+        self._failure_delta = probability_of(state.get("failure_delta", 0.0), "failure_delta")
 
-    The whole interaction has a Rényi divergence of the order of at most the budget, except with
-    probability ``failure_delta``, however the mechanisms, their parameters and their number are
-    chosen along the way.
-
-    Parameters
-    ----------
-    order : float
-        The Rényi order, in (1, 1e6].
-    budget : float
-        The largest divergence, in (0, inf).
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    failure_delta : float
-        In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
-    Methods may be called from many threads, which together never overspend.
-
-    References
-    ----------
-    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
-
-    Examples
-    --------
-    >>> from renyi import Gaussian
-    >>> budget = RenyiFilter(order=8.0, budget=0.5)
-    >>> budget.spend(Gaussian(10.0), 12)  # 12 times 8/200
-    >>> budget.fits(Gaussian(10.0)), round(budget.remaining, 6)
-    (False, 0.04)
-    """
-
-    def __init__(
-        self,
-        order: float,
-        budget: float,
-        adjacency: Adjacency = "add_remove",
-        failure_delta: float = 0.0,
-    ) -> None:
-        self._budget = real_of(budget, "budget", "a number in (0, inf)")
-        if not 0.0 < self._budget < math.inf:
-            raise ValueError(f"budget must be a number in (0, inf), got {budget!r}")
-        failing = probability_of(failure_delta, "failure_delta")
-        super().__init__((order,), (self._budget,), adjacency, failing)
-
-    @property
-    def order(self) -> float:
-        """The Rényi order by which is counted."""
-        return float(self._orders[0])
-
-    @property
-    def budget(self) -> float:
-        """The largest Rényi divergence of the order."""
-        return self._budget
-
-    def __repr__(self) -> str:
-        return f"<RenyiFilter: order {self.order!r}, {self.remaining:.3g} remaining>"
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} must not be copied: the copy would be a second budget, and "
+            "both together could spend twice. To go on later or elsewhere, write to_json() and go "
+            "on from from_json() in one place only; for several processes there is renyi.Ledger"
+        )
 
 
 def _raised(total: Array | float, cost: Array | float) -> Array:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi.accountants import Adjacency, UnsupportedMechanismError
-from renyi.filters._spent import ROUNDED_UP, Spent, inside
+from renyi.filters._saved import Saved, numbers_in, written_all
+from renyi.filters._spent import ROUNDED_UP, checked, divergences, inside, orders_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["PrivacyOdometer"]
@@ -18,7 +20,7 @@ ORDERS = tuple(min(1.0 + 2.0 ** (0.25 * i), 1e6) for i in range(-8, 81))
 SPREAD = 1.5  # of log(order - 1) around log(1/delta): Gaussian noise, epsilon about 2
 
 
-class PrivacyOdometer(Spent):
+class PrivacyOdometer(Saved):
     """A running epsilon that holds at all times at once, whatever is done and whenever one stops.
 
     With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of what was
@@ -63,23 +65,33 @@ class PrivacyOdometer(Spent):
     0.617
     """
 
+    _ARGUMENTS = ("delta", "adjacency")
+    _STATE = ("orders", "log_weights", "total")
+
     def __init__(
         self,
         delta: float,
         orders: Iterable[float] | None = None,
         adjacency: Adjacency = "add_remove",
     ) -> None:
+        super().__init__(adjacency)
         self._delta = inside(delta)
-        super().__init__(ORDERS if orders is None else orders, adjacency)
-        distances = self._orders - 1.0
+        self._orders = orders_of(ORDERS if orders is None else orders)
+        self._total = np.zeros(len(self._orders))
+        distances = np.array(self._orders) - 1.0
         off = np.log(distances / -math.log(self._delta)) / SPREAD
         weights = 1.0 / (1.0 + off * off) if orders is None else np.ones(distances.size)
         self._log_weights = np.log(weights / math.fsum(weights.tolist())) - 1e-13  # sum below 1
 
     @property
+    def delta(self) -> float:
+        """The probability that the loss ever exceeds what was said."""
+        return self._delta
+
+    @property
     def orders(self) -> tuple[float, ...]:
         """The Rényi orders by which is counted."""
-        return tuple(self._orders.tolist())
+        return self._orders
 
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record ``count`` uses of a mechanism, before they are run.
@@ -89,7 +101,8 @@ class PrivacyOdometer(Spent):
         UnsupportedMechanismError, TypeError, ValueError
             As `RDPAccountant.compose`; nothing is recorded then.
         """
-        cost, failing = self._cost(mechanism, count)
+        uses = checked(mechanism, count)
+        cost, failing = divergences(*uses, self._adjacency, self._orders)
         if failing > 0.0:
             raise UnsupportedMechanismError(
                 mechanism, "it may fail, and an odometer has no delta set aside for that"
@@ -103,7 +116,7 @@ class PrivacyOdometer(Spent):
         if not total.any():
             return 0.0
         depth = -math.log(self._delta) * (1.0 + 1e-15)
-        distances = self._orders - 1.0
+        distances = np.array(self._orders) - 1.0
         # Each order alone gives a bound, which only falls by the others; and one of them has to
         # reach 1/delta for the mean to do so.
         high = float(np.min(total + (depth - self._log_weights) / distances)) * ROUNDED_UP
@@ -113,6 +126,23 @@ class PrivacyOdometer(Spent):
             reached = _log_mean(self._log_weights, distances * (middle - total)) >= depth
             low, high = (low, middle) if reached else (middle, high)
         return high * ROUNDED_UP
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "orders": list(self._orders),
+            "log_weights": self._log_weights.tolist(),
+            "total": written_all(self._total),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._delta = inside(state["delta"])
+        self._orders = orders_of(state["orders"])
+        size = len(self._orders)
+        self._total = numbers_in(state["total"], "total", size)
+        self._log_weights = -numbers_in([-w for w in state["log_weights"]], "log_weights", size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
         return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant
 from renyi.filters._exact import BasicFilter
-from renyi.filters._filter import Filter, Total
-from renyi.filters._spent import inside
+from renyi.filters._filter import Filter
+from renyi.filters._held import Cost
+from renyi.filters._spent import divergences, inside, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
 
 __all__ = ["PrivacyFilter"]
@@ -70,6 +72,9 @@ class PrivacyFilter(Filter):
     0.0248
     """
 
+    _ARGUMENTS = ("epsilon", "delta", "order", "adjacency", "failure_delta")
+    _STATE = (*Filter._STATE, "orders", "basic")
+
     def __init__(
         self,
         epsilon: float,
@@ -84,30 +89,66 @@ class PrivacyFilter(Filter):
         whole, failing = inside(delta), probability_of(failure_delta, "failure_delta")
         if failing >= whole:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
+        self._epsilon, self._delta = epsilon_allowed, whole
         left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
+        self._order = None if order is None else orders_of((order,))[0]
         self._basic: BasicFilter | None = None
-        if order is None:
+        if self._order is None:
             shared = left * (1.0 - 2.0**-48)
             budgets = dict(_budgets(epsilon_allowed, shared))
             self._basic = BasicFilter(epsilon_allowed, shared * BASIC, adjacency)
         else:
-            RDPAccountant(orders=(order,))  # raises
-            budgets = {float(order): _largest_divergence(epsilon_allowed, left, float(order))}
-        super().__init__(list(budgets), list(budgets.values()), adjacency, failing)
+            budgets = {self._order: _largest_divergence(epsilon_allowed, left, self._order)}
+        self._orders = tuple(budgets)
+        super().__init__(list(budgets.values()), adjacency, failing)
 
     @property
     def orders(self) -> tuple[float, ...]:
         """The Rényi orders by which is counted."""
-        return tuple(self._orders.tolist())
+        return self._orders
 
-    def _holds(self, total: Total, mechanism: Mechanism, count: int) -> bool:
-        if super()._holds(total, mechanism, count):
+    @property
+    def order(self) -> float | None:
+        """The one order that was planned, or None."""
+        return self._order
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the budget."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the budget."""
+        return self._delta
+
+    def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
+
+    def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
+        if super()._holds(cost, mechanism, count):
             return True
         return self._basic is not None and self._basic.holds(mechanism, count)
 
     def _recorded(self, mechanism: Mechanism, count: int) -> None:
         if self._basic is not None:
             self._basic.record(mechanism, count)
+
+    def _state(self) -> dict[str, Any]:
+        basic = None if self._basic is None else self._basic.to_dict()
+        return {**super()._state(), "orders": list(self._orders), "basic": basic}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._epsilon, self._delta = (
+            real_of(state["epsilon"], "epsilon", "a number"),
+            state["delta"],
+        )
+        self._order, self._orders = state["order"], orders_of(state["orders"])
+        if len(self._orders) != self._budgets.size:
+            raise ValueError(f"budgets must be as many as orders, {len(self._orders)}")
+        basic = state["basic"]
+        self._basic = None if basic is None else BasicFilter.from_dict(basic, self._adjacency)
 
     def __repr__(self) -> str:
         orders = ", ".join(f"{order:.6g}" for order in self.orders)

@@ -1,42 +1,50 @@
-"""What filters and odometers count by."""
+"""What filters and odometers count by: Rényi divergences of fixed orders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import lock_freed_by_fork
-from renyi._validation import probability_of
+from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
-__all__ = ["ROUNDED_UP", "Spent", "inside"]
+__all__ = ["ROUNDED_UP", "checked", "divergences", "inside", "orders_of"]
 
 ROUNDED_UP = 1.0 + 2.0**-50
 
 
-class Spent:
-    """Rényi divergences of fixed orders, added up over whatever comes."""
+def checked(mechanism: Any, count: Any) -> tuple[Mechanism, int]:
+    """Return a mechanism and how often it is used."""
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
+    return mechanism, uses_of(count)
 
-    def __init__(self, orders: Iterable[float], adjacency: Adjacency) -> None:
-        accountant = RDPAccountant(orders=orders, adjacency=adjacency)
-        assert accountant.orders is not None
-        self._adjacency = accountant.adjacency
-        self._orders = np.array(sorted(accountant.orders))
-        self._total = np.zeros(self._orders.size)
-        self._lock = lock_freed_by_fork()
 
-    def _cost(self, mechanism: Mechanism, count: int) -> tuple[npt.NDArray[np.float64], float]:
-        uses = RDPAccountant(adjacency=self._adjacency).compose(mechanism, count)
-        cost, failing = uses.get_approximate_rdp(self._orders)
-        if np.isinf(cost).all():
-            raise UnsupportedMechanismError(
-                mechanism, "it has no finite Rényi divergence of any of the orders in use"
-            )
-        return cost, failing
+@lru_cache(maxsize=256)
+def divergences(
+    mechanism: Mechanism, count: int, adjacency: Adjacency, orders: tuple[float, ...]
+) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the divergences of uses of a mechanism, and the probability that they fail."""
+    uses = RDPAccountant(adjacency=adjacency).compose(mechanism, count)
+    amounts, failing = uses.get_approximate_rdp(orders)
+    if np.isinf(amounts).all():
+        raise UnsupportedMechanismError(
+            mechanism, "it has no finite Rényi divergence of any of the orders in use"
+        )
+    amounts.flags.writeable = False
+    return amounts, failing
+
+
+def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
+    """Return Rényi orders in (1, 1e6], ascending."""
+    accepted = RDPAccountant(orders=orders).orders  # raises
+    assert accepted is not None
+    return tuple(sorted(accepted))
 
 
 def inside(delta: Any) -> float:

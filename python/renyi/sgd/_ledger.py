@@ -8,6 +8,7 @@ from typing import Any
 
 from renyi._validation import count_of
 from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.mechanisms import Mechanism
 from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd._budget import Budget
 from renyi.sgd._generator import SecureGenerator
@@ -17,7 +18,9 @@ from renyi.sgd._run import Run
 from renyi.sgd._state import entries_of
 from renyi.sgd.plan import TrainingPlan
 
-__all__ = ["Ledger"]
+__all__ = ["Charge", "Ledger"]
+
+Charge = Callable[[Mechanism, int], object]
 
 
 class Ledger:
@@ -32,7 +35,14 @@ class Ledger:
         and each may have left a batch behind: for each of them one release more is recorded.
     """
 
-    def __init__(self, plan: TrainingPlan, accountant: Any, budget: Any, sampler: Any) -> None:
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        accountant: Any,
+        budget: Any,
+        sampler: Any,
+        charge: Charge | None = None,
+    ) -> None:
         if accountant is None:
             accountant = accountant_named(None, plan.grid is not None)(adjacency=plan.adjacency)
         if not isinstance(accountant, PLDAccountant | RDPAccountant):
@@ -44,7 +54,10 @@ class Ledger:
                 f"accountant must have the adjacency of the plan, {plan.adjacency!r}, "
                 f"got {accountant.adjacency!r}"
             )
+        if charge is not None and not callable(charge):
+            raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
         self.accountant: PLDAccountant | RDPAccountant = accountant
+        self._charge = charge
         self.interrupted = 0
         self._run = Run()
         self._sampler = _sampler_of(sampler, plan)
@@ -120,6 +133,8 @@ class Ledger:
         if not count:
             return
         piece = self._piece(steps)
+        if self._charge is not None:
+            self._charge(self._mechanisms[piece], count)
         if self._budget is None:
             self.accountant.compose(self._mechanisms[piece], count)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd._clipped_sum import PrivateDiagnostics
-from renyi.sgd._ledger import Ledger
+from renyi.sgd._ledger import Charge, Ledger
 from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
 from renyi.sgd._rows import Arrays, without_padding
@@ -75,6 +75,9 @@ class DPSGD:
         rest, and epochs of shuffled batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
+    charge : callable, optional
+        Called with a mechanism and a count before each release; an error stops the step. For a
+        `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``.
     generator : SecureGenerator or numpy.random.Generator, optional
         Of the noise; by default the process's own `SecureGenerator`.
 
@@ -116,6 +119,7 @@ class DPSGD:
         accountant: PLDAccountant | RDPAccountant | None = None,
         budget: tuple[float, float] | None = None,
         sampler: BatchSampler | None = None,
+        charge: Charge | None = None,
         generator: Any = None,
         threads: int | None = None,
     ) -> None:
@@ -135,7 +139,7 @@ class DPSGD:
         )
         described = asdict(clipping) if isinstance(clipping, ClipGroups) else clipping
         self._clipping = {"clipping": described, "stability": float(stability)}
-        self._ledger = Ledger(plan, accountant, budget, sampler)
+        self._ledger = Ledger(plan, accountant, budget, sampler, charge)
         self._private: PrivateDiagnostics | None = None
         self._alone = OneAtATime("a DPSGD")
         self._undo: Callable[[], None] | None = None

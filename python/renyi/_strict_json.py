@@ -1,0 +1,108 @@
+"""Strict JSON, so that what is read is what was written: no constants, no name twice, versions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+__all__ = [
+    "VERSION",
+    "check_names",
+    "check_version",
+    "dumps",
+    "loads",
+    "read",
+    "read_number",
+    "written",
+]
+
+VERSION = 1
+_INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+
+
+def dumps(data: Mapping[str, Any], indent: int | None = None) -> str:
+    """Return a mapping with the version of the format in front."""
+    return json.dumps({"version": VERSION} | dict(data), indent=indent, allow_nan=False)
+
+
+def loads(text: str | bytes) -> dict[str, Any]:
+    """Return the mapping of a JSON object that has a version.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``text`` is not a string, not strict JSON, or not such an object.
+    """
+    if not isinstance(text, str | bytes | bytearray):
+        raise TypeError(f"text must be a string of JSON, got {text!r}")
+    try:
+        data = json.loads(
+            text, object_pairs_hook=_distinct, parse_constant=_refuse, parse_float=_finite
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"text must be strict JSON: {error}") from error
+    if not isinstance(data, dict) or "version" not in data:
+        raise ValueError("text must be a JSON object with the field 'version', got another")
+    return data
+
+
+def check_version(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what there is besides the version, if that is the present one."""
+    version = data["version"]
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"version must be {VERSION}, got {version!r}")
+    return {key: value for key, value in data.items() if key != "version"}
+
+
+def read(text: str | bytes, kind: str, names: Collection[str]) -> dict[str, Any]:
+    """Return the fields of what a class wrote, which have these names besides its type.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the text is not strict JSON, or of another version, class or form.
+    """
+    data = check_version(loads(text))
+    if data.get("type") != kind:
+        raise ValueError(f"type must be {kind!r}, got {data.get('type')!r}")
+    check_names(kind, data, {"type", *names})
+    return {key: value for key, value in data.items() if key != "type"}
+
+
+def check_names(kind: str, data: Mapping[str, Any], expected: Collection[str]) -> None:
+    """Raise `ValueError` unless a mapping has the expected names and no others."""
+    wrong = (("lacks", set(expected) - set(data)), ("has unknown", set(data) - set(expected)))
+    found = [f"{words} {', '.join(sorted(map(repr, names)))}" for words, names in wrong if names]
+    if found:
+        allowed = ", ".join(sorted(expected))
+        raise ValueError(f"{kind} must have the fields {allowed}: it {' and '.join(found)}")
+
+
+def written(number: float) -> float | str:
+    """Return a number as JSON can hold it."""
+    return number if math.isfinite(number) else str(number)
+
+
+def read_number(value: Any) -> Any:
+    """Return what `written` was given; anything else as it is."""
+    return _INFINITIES.get(value, value) if isinstance(value, str) else value
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError(f"fields must be distinct, got {[name for name, _ in pairs]}")
+    return data
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f'numbers must be finite or the string "inf", got {constant}')
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        _refuse(digits)
+    return number

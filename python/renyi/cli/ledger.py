@@ -1,0 +1,195 @@
+"""``renyi ledger``: budgets of data sets, charged and looked at from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli import output
+from renyi.cli.account import read_mechanism, read_text
+from renyi.cli.limit import EXCEEDED
+from renyi.cli.output import Column, plain, round_down
+from renyi.cli.values import UsageError
+
+if TYPE_CHECKING:
+    from renyi.ledger import Entry, Ledger, Status
+
+Action = Callable[["Ledger", argparse.Namespace], int]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one thing with a ledger; 3 where a budget would be exceeded."""
+    from renyi.filters import BudgetExceededError
+    from renyi.ledger import Ledger, LedgerError
+
+    try:
+        with Ledger(options.path) as ledger:
+            return ACTIONS[options.action](ledger, options)
+    except BudgetExceededError as error:
+        print(f"{options.parser.prog}: refused: {error}", file=sys.stderr)
+        return EXCEEDED
+    except LedgerError as error:
+        raise UsageError(str(error)) from None
+
+
+def _create(ledger: Ledger, options: argparse.Namespace) -> int:
+    numbers = {name: getattr(options, name) for name in ("epsilon", "delta", "rho")}
+    ledger.create(
+        options.dataset,
+        **{name: None if value is None else float(value) for name, value in numbers.items()},
+        accountant=options.accountant,
+        adjacency=options.adjacency,
+        note=options.note,
+    )
+    return _show_status(ledger, options)
+
+
+def _charge(ledger: Ledger, options: argparse.Namespace) -> int:
+    mechanism = read_mechanism(options.mechanism, "MECHANISM")
+    ledger.charge(options.dataset, mechanism, options.count, options.note)
+    return _show_status(ledger, options)
+
+
+def _reserve(ledger: Ledger, options: argparse.Namespace) -> int:
+    mechanism = read_mechanism(options.mechanism, "MECHANISM")
+    made = ledger.reserve(options.dataset, mechanism, options.count, options.note)
+    if not options.json:
+        print(f"reservation {made.number}\n")
+    return _show_status(ledger, options)
+
+
+def _settle(ledger: Ledger, options: argparse.Namespace) -> int:
+    ledger.settle(options.dataset, options.reservation, options.used, options.note)
+    return _show_status(ledger, options)
+
+
+def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
+    names = ledger.datasets if options.dataset is None else (options.dataset,)
+    found = [ledger.status(name) for name in names]
+    if options.json:
+        output.print_json({"datasets": [_status_data(status) for status in found]})
+        return 0
+    records = [
+        {**asdict(status), "budget": _budget(status), "open": len(status.reservations)}
+        for status in found
+    ]
+    output.print_table(STATUS, records)
+    for status in found:
+        for held in status.reservations:
+            print(
+                f"\n{status.dataset}: reservation {held.number} of {held.count} x "
+                f"{held.mechanism!r} counts as spent until it is settled"
+            )
+    if options.dataset is not None and found:
+        print(f"\nhead {found[0].head}")
+    return 0
+
+
+def _show_history(ledger: Ledger, options: argparse.Namespace) -> int:
+    entries = ledger.history(options.dataset)
+    if options.json:
+        output.print_json({"entries": [_entry_data(entry) for entry in entries]})
+        return 0
+    output.print_table(HISTORY, [{**_entry_data(e), "what": _what(e)} for e in entries])
+    return 0
+
+
+def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
+    problems = ledger.verify(options.head or ())
+    if options.json:
+        output.print_json({"problems": problems})
+    else:
+        entries = sum(ledger.status(name).entries for name in ledger.datasets)
+        whole = f"{entries} entries, every hash and every balance as it should be"
+        print("\n".join(problems) or whole)
+    return 1 if problems else 0
+
+
+def _export(ledger: Ledger, options: argparse.Namespace) -> int:
+    for line in ledger.export_lines():
+        print(line)
+    return 0
+
+
+def _import(ledger: Ledger, options: argparse.Namespace) -> int:
+    ledger.import_lines(read_text(options.file, "FILE").splitlines())
+    return _show_status(ledger, options)
+
+
+def _check(ledger: Ledger, options: argparse.Namespace) -> int:
+    status = ledger.status(options.dataset)
+    facts: dict[str, Any] = {"dataset": options.dataset, "remaining": status.remaining}
+    least = float(options.min_remaining)
+    good = status.remaining >= least
+    said = f"{round_down(status.remaining, 4)} of the budget is left"
+    if options.mechanism is not None:
+        mechanism = read_mechanism(options.mechanism, "MECHANISM")
+        facts["fits"] = ledger.count_that_fits(options.dataset, mechanism, options.count)
+        good = good and facts["fits"] == options.count
+        said += f"; {facts['fits']} of {options.count} uses would fit"
+    if options.json:
+        output.print_json({**facts, "ok": good})
+    else:
+        print(said)
+    return 0 if good else EXCEEDED
+
+
+def _budget(status: Status) -> str:
+    return ", ".join(f"{name} {plain(value)}" for name, value in status.budget.items())
+
+
+def _status_data(status: Status) -> dict[str, Any]:
+    held = [_with_mechanism(asdict(one), one.mechanism) for one in status.reservations]
+    return {**asdict(status), "reservations": held}
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    return _with_mechanism(asdict(entry), entry.mechanism)
+
+
+def _with_mechanism(fields: dict[str, Any], mechanism: Any) -> dict[str, Any]:
+    return {**fields, "mechanism": None if mechanism is None else mechanism.to_dict()}
+
+
+def _what(entry: Entry) -> str:
+    if entry.type == "create":
+        return ""
+    count = entry.count if entry.repeats == 1 else f"{entry.repeats} x {entry.count}"
+    if entry.type == "settle":
+        return f"reservation {entry.reservation}: {count} used"
+    held = f"reservation {entry.reservation}: " if entry.type == "reserve" else ""
+    return f"{held}{count} x {entry.mechanism!r}"
+
+
+STATUS = (
+    Column("dataset", "data set", str, left=True),
+    Column("accountant", "filter", str, left=True),
+    Column("adjacency", "adjacency", str, left=True),
+    Column("budget", "budget", str, left=True),
+    Column("remaining", "left", lambda share: round_down(share, 4)),
+    Column("charges", "charges", output.grouped),
+    Column("open", "open", str),
+)
+HISTORY = (
+    Column("number", "", str),
+    Column("time", "time", str, left=True),
+    Column("type", "entry", str, left=True),
+    Column("what", "uses", str, left=True),
+    Column("note", "note", str, left=True),
+    Column("hash", "hash", lambda text: text[:12], left=True),
+)
+ACTIONS: dict[str, Action] = {
+    "create": _create,
+    "charge": _charge,
+    "reserve": _reserve,
+    "settle": _settle,
+    "status": _show_status,
+    "history": _show_history,
+    "verify": _verify,
+    "export": _export,
+    "import": _import,
+    "check": _check,
+}

@@ -1,0 +1,199 @@
+"""Budgets (epsilon, delta) kept by Gaussian differential privacy."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from renyi import special
+from renyi._validation import real_of
+from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi.filters._filter import Filter
+from renyi.filters._held import Cost
+from renyi.filters._spent import ROUNDED_UP, inside
+from renyi.mechanisms import Composed, Gaussian, Mechanism
+
+__all__ = ["GDPFilter", "mu_squared"]
+
+HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
+
+
+class GDPFilter(Filter):
+    """A budget (epsilon, delta) kept by Gaussian differential privacy.
+
+    The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
+    number are chosen along the way. Gaussian noise is added up without loss: as much of it fits as
+    if it had all been planned.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget; epsilon in (0, inf), delta in (0, 1).
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Mechanisms of parameters mu_i go on while sum mu_i^2 <= mu^2, with mu the largest parameter that
+    gives (epsilon, delta) (Smith, Thakurta 2022, arXiv 2210.17520). Gaussian noise has a parameter,
+    and so has all that is purely private: its trade-off function is two segments that a convex one
+    through their common point lies below, with mu = -2 Phi^-1(1 / (1 + e^epsilon)). Samples do not:
+    the parameter of sampled Gaussian noise is that of noise on all of the data.
+
+    Nothing has been seen before the first call, so that it may have any exact curve f, sampled
+    steps included. What comes after it is then kept within mu', the largest parameter for which f
+    composed with that of Gaussian noise still gives (epsilon, delta): the residue of the budget
+    (Regehr and others 2026, arXiv 2602.15815, for residues in general). Composition holds whatever
+    the rest does, for it is mu'-private given the first output (Dong, Roth, Su 2022, Theorem 3.2).
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PoissonSampled
+    >>> budget = GDPFilter(epsilon=1.0, delta=1e-5)
+    >>> budget.spend(PoissonSampled(Gaussian(1.0), 0.01), 100)  # the first, by its exact curve
+    >>> budget.count_that_fits(Gaussian(20.0), 1000)
+    17
+    """
+
+    _ARGUMENTS = ("epsilon", "delta", "adjacency")
+    _STATE = (*Filter._STATE, "begun")
+
+    def __init__(self, epsilon: float, delta: float, adjacency: Adjacency = "add_remove") -> None:
+        self._epsilon = real_of(epsilon, "epsilon", "a number in (0, inf)")
+        if not 0.0 < self._epsilon < math.inf:
+            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        self._delta = inside(delta)
+        self._begun = False
+        mu = float(special.gaussian_mu_lower(self._epsilon, self._delta))
+        super().__init__((mu * mu * (1.0 - 2.0**-50),), adjacency, 0.0)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the budget."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the budget."""
+        return self._delta
+
+    @property
+    def mu(self) -> float:
+        """The parameter of Gaussian privacy that gives epsilon and delta, rounded down."""
+        return math.sqrt(self._budgets[0]) * (1.0 - 2.0**-50)
+
+    def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        square = count * mu_squared(mechanism, self._adjacency) * ROUNDED_UP if count else 0.0
+        return Cost(np.array([square]), 0.0)
+
+    def _price(self, mechanism: Mechanism, count: int) -> Cost:
+        try:
+            return self._cost(mechanism, count)
+        except UnsupportedMechanismError:
+            if self._begun:
+                raise
+            return Cost(np.array([math.inf]), 0.0)
+
+    def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
+        if super()._holds(cost, mechanism, count):
+            return True
+        return not self._begun and _followed_by(self, mechanism, count, 0.0)
+
+    def _admitted(self, mechanism: Mechanism, count: int) -> Cost:
+        plain = super()._admitted(mechanism, count)
+        if self._begun or not count or _is_gaussian(mechanism, self._adjacency):
+            return plain
+        residue = _residue(self, mechanism, count)
+        exact = (float(self._budgets[0]) - residue * residue) * ROUNDED_UP
+        return plain if plain.amounts[0] <= exact else Cost(np.array([exact]), 0.0, additive=False)
+
+    def _recorded(self, mechanism: Mechanism, count: int) -> None:
+        self._begun = self._begun or count > 0
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "begun": self._begun}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
+        self._delta, self._begun = inside(state["delta"]), state["begun"] is not False
+
+    def __repr__(self) -> str:
+        return f"<GDPFilter: mu {self.mu:.6g}, {self.remaining:.3g} remaining>"
+
+
+@lru_cache(maxsize=256)
+def mu_squared(mechanism: Mechanism, adjacency: Adjacency) -> float:
+    """Return the square of the parameter of Gaussian privacy, rounded up.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If none is known.
+    """
+    if isinstance(mechanism, Composed):
+        total = 0.0
+        for part, count in mechanism.parts:
+            total = (total + count * mu_squared(part, adjacency) * ROUNDED_UP) * ROUNDED_UP
+        return total
+    if _is_gaussian(mechanism, adjacency):
+        mu = PLDAccountant(adjacency=adjacency).compose(mechanism).get_gdp_mu().mu
+    else:
+        mu = _mu_of_pure(RDPAccountant(adjacency=adjacency).compose(mechanism).get_epsilon(0.0))
+    if mu == math.inf:
+        raise UnsupportedMechanismError(
+            mechanism,
+            "no parameter of Gaussian privacy is known of it (samples of Gaussian noise have that "
+            "of the noise alone); only the first call of a GDPFilter takes exact curves",
+        )
+    return mu * mu * ROUNDED_UP
+
+
+def _is_gaussian(mechanism: Mechanism, adjacency: Adjacency) -> bool:
+    try:
+        limit = PLDAccountant(adjacency=adjacency).compose(mechanism).get_gdp_mu()
+    except (UnsupportedMechanismError, ValueError):
+        return False
+    return limit.gamma == 0.0
+
+
+def _mu_of_pure(epsilon: float) -> float:
+    """Return mu with Phi(-mu/2) <= 1 / (1 + e^epsilon), rounded up: delta(0) >= tanh(epsilon/2)."""
+    distance = math.tanh(0.5 * epsilon) * (1.0 + 2.0**-50)
+    if epsilon == 0.0 or distance >= 1.0:
+        return 0.0 if epsilon == 0.0 else math.inf
+    low, high = 0.0, 17.0  # 1 - delta(0) is below 2^-54 at 17
+    while high - low > 1e-13 * high:
+        middle = 0.5 * (low + high)
+        enough = special.gaussian_delta_lower(middle, 0.0) >= distance
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _residue(budget: GDPFilter, mechanism: Mechanism, count: int) -> float:
+    """Return the largest mu that may follow uses of a mechanism, rounded down."""
+    low, high = 0.0, budget.mu
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        holds = _followed_by(budget, mechanism, count, middle)
+        low, high = (middle, high) if holds else (low, middle)
+    return low * (1.0 - 2.0**-50)  # 1 / mu and its inverse may round
+
+
+def _followed_by(budget: GDPFilter, mechanism: Mechanism, count: int, mu: float) -> bool:
+    """Return whether uses of a mechanism and what is mu-private together keep within a budget."""
+    try:
+        together = PLDAccountant(adjacency=budget.adjacency).compose(mechanism, count)
+    except UnsupportedMechanismError:
+        return False
+    if mu > 0.0:  # replaced records are twice as far apart
+        together.compose(Gaussian((2.0 if budget.adjacency == "replace_one" else 1.0) / mu))
+    return together.get_delta(budget.epsilon) <= budget.delta

@@ -1,0 +1,24 @@
+"""What was spent on which data set, kept in one file that several processes charge.
+
+A charge is checked by the filter of its data set and is on the disk before anything is released;
+what would exceed the budget is refused. The history is only ever added to, and each entry carries a
+hash of all before it.
+
+Examples
+--------
+>>> import tempfile
+>>> from renyi import Gaussian
+>>> folder = tempfile.TemporaryDirectory()
+>>> with Ledger(f"{folder.name}/privacy.db") as ledger:
+...     ledger.create("census", epsilon=1.0, delta=1e-6)
+...     ledger.charge("census", Gaussian(20.0), 3, note="ages")
+...     round(ledger.status("census").remaining, 3), ledger.verify()
+(0.841, [])
+>>> folder.cleanup()
+"""
+
+from renyi.ledger._ledger import Ledger
+from renyi.ledger._records import Entry, Status
+from renyi.ledger._store import LedgerError
+
+__all__ = ["Entry", "Ledger", "LedgerError", "Status"]

@@ -1,0 +1,192 @@
+"""The ledger: data sets with budgets, charged before anything is released."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from renyi._adjacency import Adjacency
+from renyi._validation import uses_of
+from renyi.filters import Reservation
+from renyi.ledger._budgets import Budget, new_budget
+from renyi.ledger._lines import imported
+from renyi.ledger._reading import Readable
+from renyi.ledger._records import body_of
+from renyi.ledger._rows import add_dataset, append, replace_budget, stored
+from renyi.mechanisms import Mechanism
+
+__all__ = ["Ledger"]
+
+
+class Ledger(Readable):
+    """Budgets of data sets and what was spent of them, in one file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An SQLite file on a disk of this machine. `create` makes it, with its first data set.
+    timeout : float
+        Seconds to wait for others that are writing.
+
+    Notes
+    -----
+    Threads and processes may charge at once, each through a ledger of its own or, among threads and
+    after a fork, through one. A charge is one transaction: read the state of the filter, let it
+    decide, append to the history, and only then return, with the write-ahead log on the disk. A
+    process that is killed leaves a charge behind wholly or not at all.
+
+    Budgets hold for fully adaptive composition: see `PrivacyFilter` ("renyi"), `GDPFilter` ("gdp")
+    and `ZCDPFilter` ("zcdp"). Mechanisms may run at the same time (Haney and others 2023, arXiv
+    2309.05901).
+
+    Equal charges of a data set that follow each other within an hour are one line of its history.
+    Its hash is that of as many lines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from renyi import Gaussian, PoissonSampled
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/privacy.db")
+    >>> ledger.create("scans", epsilon=2.0, delta=1e-6)
+    >>> run = ledger.reserve("scans", PoissonSampled(Gaussian(1.1), 0.004), 5000)
+    >>> ledger.settle("scans", run, 1200)  # it ended early
+    >>> [(entry.type, entry.count) for entry in ledger.history("scans")]
+    [('create', None), ('reserve', 5000), ('settle', 1200)]
+    >>> ledger.close()
+    >>> folder.cleanup()
+    """
+
+    def create(
+        self,
+        dataset: str,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        accountant: str | None = None,
+        adjacency: Adjacency = "add_remove",
+        note: str = "",
+    ) -> None:
+        """Add a data set with a budget, which stays as it is.
+
+        Parameters
+        ----------
+        dataset : str
+            A new name.
+        epsilon, delta, rho : float, optional
+            The budget: either the first two or the last.
+        accountant : {"renyi", "gdp", "zcdp"}, optional
+            By default "renyi", or "zcdp" for rho.
+        adjacency : {"add_remove", "replace_one", "zero_out"}
+            Which data sets are neighbours.
+        note : str
+            For the history.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be written.
+        TypeError, ValueError
+            If the name is taken or empty, or the budget is not as above.
+        """
+        budget = new_budget(epsilon, delta, rho, accountant, adjacency)
+        fields = {"dataset": _text(dataset, "dataset"), "note": _text(note, "note")}
+        if not dataset:
+            raise ValueError("dataset must be a name, got an empty one")
+        with self._store.changing(create=True) as connection:
+            identity = add_dataset(connection, dataset, budget)
+            append(connection, identity, body_of("create", budget=budget.to_json(), **fields))
+
+    def charge(self, dataset: str, mechanism: Mechanism, count: int = 1, note: str = "") -> None:
+        """Record uses of a mechanism, before they are run, or refuse all of them.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they would exceed the budget; it says what is left and what would fit.
+        LedgerError
+            If the file cannot be read or written. Nothing is recorded then, nor after the others.
+        UnsupportedMechanismError, TypeError, ValueError
+            If the filter cannot account for the mechanism, or an argument is not as above.
+        """
+        fields = _use(mechanism, count, note)
+        with self._changing(dataset) as (connection, identity, budget):
+            budget.spend(mechanism, count)
+            append(connection, identity, body_of("charge", **fields))
+
+    def reserve(
+        self, dataset: str, mechanism: Mechanism, count: int, note: str = ""
+    ) -> Reservation:
+        """Set uses of a mechanism aside for a long run; they count as spent until `settle`.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
+            As `charge`.
+        """
+        fields = _use(mechanism, count, note)
+        with self._changing(dataset) as (connection, identity, budget):
+            made = budget.reserve(mechanism, count)
+            append(connection, identity, body_of("reserve", reservation=made.number, **fields))
+        return made
+
+    def settle(
+        self, dataset: str, reservation: int | Reservation, used: int, note: str = ""
+    ) -> None:
+        """Record how many uses there were, and give back the others as far as that is sound.
+
+        Raises
+        ------
+        LedgerError
+            As `charge`.
+        TypeError, ValueError
+            If there is no such reservation, or it has fewer uses.
+        """
+        number = reservation.number if isinstance(reservation, Reservation) else reservation
+        fields = {
+            "reservation": number,
+            "count": uses_of(used, "used"),
+            "note": _text(note, "note"),
+        }
+        with self._changing(dataset) as (connection, identity, budget):
+            budget.settle(number, used)
+            append(connection, identity, body_of("settle", **fields))
+
+    def import_lines(self, lines: Iterable[str]) -> None:
+        """Add data sets with their histories, all of them or none.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be written.
+        TypeError, ValueError
+            If the lines are not what `export_lines` returned, their hashes are broken, a history
+            exceeds its budget, or a name is taken.
+        """
+        with self._store.changing(create=True) as connection:
+            imported(connection, lines)
+
+    @contextmanager
+    def _changing(self, dataset: str) -> Iterator[tuple[sqlite3.Connection, int, Budget]]:
+        """Give the filter of a data set, and store it unless there is an error."""
+        with self._store.changing() as connection:
+            identity, budget = stored(connection, dataset)
+            yield connection, identity, budget
+            replace_budget(connection, identity, budget)
+
+
+def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:
+    """Return what an entry says of uses of a mechanism; functions cannot be written: TypeError."""
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
+    words = {"note": _text(note, "note")}
+    return {"mechanism": mechanism.to_dict(), "count": uses_of(count), **words}
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r}")
+    return value

@@ -1,0 +1,110 @@
+"""What can be asked of a ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+from renyi.ledger._budgets import accountant_of, limits_of
+from renyi.ledger._lines import exported
+from renyi.ledger._records import Entry, Status, entry_of
+from renyi.ledger._rows import head_of, names, rows_of, stored
+from renyi.ledger._store import Store
+from renyi.ledger._verification import problems_of
+from renyi.mechanisms import Mechanism
+
+__all__ = ["Readable"]
+
+
+class Readable:
+    """A ledger that is only looked at."""
+
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
+        self._store = Store(path, timeout)
+
+    def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
+        """Return how many uses `charge` would take now, at most so many."""
+        with self._store.reading() as connection:
+            budget = stored(connection, dataset)[1]
+        return budget.count_that_fits(mechanism, most)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The names, in the order of their creation."""
+        with self._store.reading() as connection:
+            return tuple(names(connection))
+
+    def status(self, dataset: str) -> Status:
+        """Return where a data set stands.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be read.
+        ValueError
+            If there is no such data set.
+        """
+        with self._store.reading() as connection:
+            identity, budget = stored(connection, dataset)
+            charges, entries = connection.execute(
+                "SELECT sum(iif(json_extract(body, '$.type') = 'charge', repeats, 0)), count(*) "
+                "FROM entries WHERE dataset = ?",
+                (identity,),
+            ).fetchone()
+            head = head_of(connection, identity)
+        return Status(
+            dataset,
+            accountant_of(budget),
+            limits_of(budget),
+            budget.adjacency,
+            budget.remaining,
+            charges,
+            entries,
+            budget.reservations,
+            "" if head is None else head.hash,
+        )
+
+    def history(self, dataset: str) -> list[Entry]:
+        """Return all that was recorded of a data set, in its order."""
+        with self._store.reading() as connection:
+            identity, _ = stored(connection, dataset)
+            rows = rows_of(connection, identity)
+        return [entry_of(dataset, *row) for row in rows]
+
+    def verify(self, heads: Iterable[str] = ()) -> list[str]:
+        """Return what is wrong: damage, broken hashes, states that do not follow from the history.
+
+        Parameters
+        ----------
+        heads : iterable of str
+            `Status.head` of earlier times, each of which must be in a history.
+        """
+        with self._store.reading() as connection:
+            return list(problems_of(connection, set(heads)))
+
+    def export_lines(self) -> Iterator[str]:
+        """Return the histories of all data sets as lines of JSON, for `import_lines`."""
+        with self._store.reading() as connection:
+            lines = list(exported(connection))
+        return iter(lines)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened, (type(self), self._store.path, self._store.timeout)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {str(self._store.path)!r}>"
+
+
+def _opened(kind: type[Readable], path: str, timeout: float) -> Readable:
+    return kind(path, timeout=timeout)

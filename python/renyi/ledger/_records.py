@@ -1,0 +1,138 @@
+"""Entries of a history, their hashes, and where a data set stands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from renyi.accountants import Adjacency
+from renyi.filters import Reservation
+from renyi.mechanisms import Mechanism
+
+__all__ = ["NOTHING", "Entry", "Status", "body_of", "entry_of", "link", "repeated", "same_hour"]
+
+NOTHING = "0" * 64
+"""What the first entry of a data set follows."""
+
+AGAIN = "again"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a history: something that was done, perhaps several times within an hour.
+
+    Attributes
+    ----------
+    dataset, number : str, int
+        Whose history, and the place in it, from 1.
+    type : {"create", "charge", "reserve", "settle"}
+        What was done.
+    mechanism, count : Mechanism or None, int or None
+        What was charged or set aside, each time; of "settle" what was used.
+    reservation : int or None
+        Of "reserve" and "settle".
+    repeats : int
+        How many equal charges came one after the other.
+    note, time : str
+        What whoever did it wrote, and when the first was, in UTC.
+    hash : str
+        SHA-256 over this and everything before.
+    """
+
+    dataset: str
+    number: int
+    type: str
+    mechanism: Mechanism | None
+    count: int | None
+    reservation: int | None
+    repeats: int
+    note: str
+    time: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a data set stands.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name.
+    accountant : {"renyi", "gdp", "zcdp"}
+        By which filter its budget is kept.
+    budget : dict
+        Epsilon and delta, or rho.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+    remaining : float
+        The share of the budget that is left, in [0, 1]. Exact curves may let in a little more.
+    charges, entries : int
+        How often it was charged, and lines in its history.
+    reservations : tuple of Reservation
+        What is set aside and not settled; it counts as spent.
+    head : str
+        The hash of the whole history. Kept elsewhere, it tells later that nothing was cut off.
+    """
+
+    dataset: str
+    accountant: str
+    budget: dict[str, float]
+    adjacency: Adjacency
+    remaining: float
+    charges: int
+    entries: int
+    reservations: tuple[Reservation, ...]
+    head: str
+
+
+def body_of(type_: str, **fields: Any) -> str:
+    """Return the canonical text of an entry that is made now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return canonical({"type": type_, "time": now, **fields})
+
+
+def canonical(fields: Mapping[str, Any]) -> str:
+    """Return one text for equal fields."""
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def link(before: str, body: str) -> str:
+    """Return the hash of an entry that follows."""
+    return hashlib.sha256(f"{before}\n{body}".encode()).hexdigest()
+
+
+def repeated(before: str, times: int = 1) -> str:
+    """Return the hash after an entry was repeated."""
+    for _ in range(times):
+        before = link(before, AGAIN)
+    return before
+
+
+def same_hour(old: str, new: str) -> bool:
+    """Return whether two entries say the same, at most an hour apart."""
+    first, second = json.loads(old), json.loads(new)
+    times = [datetime.fromisoformat(fields.pop("time")) for fields in (first, second)]
+    return first == second and abs((times[1] - times[0]).total_seconds()) < 3600.0
+
+
+def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> Entry:
+    """Return an entry from what is stored of it."""
+    fields = json.loads(body)
+    mechanism = fields.get("mechanism")
+    return Entry(
+        dataset,
+        number,
+        fields["type"],
+        None if mechanism is None else Mechanism.from_dict(mechanism),
+        fields.get("count"),
+        fields.get("reservation"),
+        repeats,
+        fields.get("note", ""),
+        fields["time"],
+        hash_,
+    )

@@ -1,0 +1,99 @@
+"""What is read from and written to the tables of a ledger, within a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from renyi.ledger._budgets import Budget, budget_from
+from renyi.ledger._records import NOTHING, link, repeated, same_hour
+
+__all__ = [
+    "Row",
+    "add_dataset",
+    "append",
+    "head_of",
+    "insert",
+    "names",
+    "replace_budget",
+    "rows_of",
+    "stored",
+]
+
+
+class Row(NamedTuple):
+    """An entry as it is stored."""
+
+    number: int
+    body: str
+    repeats: int
+    hash: str
+
+
+def names(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return the data sets with their identities, in the order of their creation."""
+    return dict(connection.execute("SELECT name, id FROM datasets ORDER BY id"))
+
+
+def stored(connection: sqlite3.Connection, dataset: str) -> tuple[int, Budget]:
+    """Return the identity and the filter of a data set."""
+    row = connection.execute(
+        "SELECT id, filter FROM datasets WHERE name = ?", (dataset,)
+    ).fetchone()
+    if row is None:
+        known = ", ".join(map(repr, names(connection))) or "none"
+        raise ValueError(f"dataset must be one of the ledger ({known}), got {dataset!r}")
+    return row[0], budget_from(row[1])
+
+
+def add_dataset(connection: sqlite3.Connection, dataset: str, budget: Budget) -> int:
+    """Add a data set without a history, and return its identity."""
+    if dataset in names(connection):
+        raise ValueError(f"dataset must be a new name, got {dataset!r}")
+    row = (dataset, budget.to_json())
+    return (
+        connection.execute("INSERT INTO datasets (name, filter) VALUES (?, ?)", row).lastrowid or 0
+    )
+
+
+def replace_budget(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
+    """Store the filter of a data set."""
+    row = (budget.to_json(), identity)
+    connection.execute("UPDATE datasets SET filter = ? WHERE id = ?", row)
+
+
+def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:
+    """Return the last entry of a history."""
+    row = connection.execute(
+        "SELECT number, body, repeats, hash FROM entries WHERE dataset = ? "
+        "ORDER BY number DESC LIMIT 1",
+        (identity,),
+    ).fetchone()
+    return None if row is None else Row(*row)
+
+
+def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:
+    """Return a history."""
+    found = connection.execute(
+        "SELECT number, body, repeats, hash FROM entries WHERE dataset = ? ORDER BY number",
+        (identity,),
+    )
+    return [Row(*row) for row in found]
+
+
+def append(connection: sqlite3.Connection, identity: int, body: str) -> None:
+    """Add an entry, or repeat the last one if that says the same."""
+    head = head_of(connection, identity)
+    if head is not None and same_hour(head.body, body):
+        connection.execute(
+            "UPDATE entries SET repeats = repeats + 1, hash = ? WHERE dataset = ? AND number = ?",
+            (repeated(head.hash), identity, head.number),
+        )
+        return
+    number, before = (0, NOTHING) if head is None else (head.number, head.hash)
+    insert(connection, identity, Row(number + 1, body, 1, link(before, body)))
+
+
+def insert(connection: sqlite3.Connection, identity: int, row: Row) -> None:
+    """Add an entry as it stands."""
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, *row))

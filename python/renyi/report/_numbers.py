@@ -1,0 +1,128 @@
+"""The numbers of a report, certified where they are bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi.accountants import (
+    Accountant,
+    Adjacency,
+    PLDAccountant,
+    RDPAccountant,
+    UnsupportedMechanismError,
+)
+from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
+from renyi.report._svg import Figure, Line
+from renyi.report._words import down, up
+
+__all__ = ["accountants_of", "curve_figure", "over_steps", "sensitivities", "tradeoff_figure"]
+
+Array = npt.NDArray[np.float64]
+POINTS = 61
+
+
+def accountants_of(
+    mechanism: Mechanism, count: int, adjacency: Adjacency
+) -> dict[str, Accountant[Any]]:
+    """Return those that can bound the composition, by the name of their method."""
+    found: dict[str, Accountant[Any]] = {}
+    blank: tuple[tuple[str, Accountant[Any]], ...] = (
+        ("exact curve", PLDAccountant(adjacency=adjacency)),
+        ("Rényi-DP", RDPAccountant(adjacency=adjacency)),
+    )
+    for name, accountant in blank:
+        if accountant.supports(mechanism):
+            found[name] = accountant.compose(mechanism, count)
+    if not found:
+        raise UnsupportedMechanismError(mechanism, "neither the exact curve nor Rényi-DP is known")
+    return found
+
+
+def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta: float) -> Figure:
+    """Return delta against epsilon."""
+    end = max(2.0 * epsilon, 1.0) if math.isfinite(epsilon) else 10.0
+    grid = np.linspace(0.0, end, POINTS)
+    lines = [
+        Line(name, grid.tolist(), np.asarray(accountant.get_delta(grid)).tolist())
+        for name, accountant in accountants.items()
+    ]
+    mark = (epsilon, delta, f"ε = {up(epsilon)}, δ = {delta:g}") if epsilon <= end else None
+    title = "The guarantee at every ε: δ against ε"
+    return Figure(title, "ε", "δ", lines, True, mark=mark)
+
+
+def tradeoff_figure(accountant: Accountant[Any]) -> Figure:
+    """Return the trade-off function, with the point of one false alarm in a hundred."""
+    alphas = np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2
+    betas = np.asarray(accountant.get_beta(alphas))
+    lines = [
+        Line("this guarantee", alphas.tolist(), betas.tolist()),
+        Line("blind guessing", [0.0, 1.0], [1.0, 0.0]),
+    ]
+    missed = float(accountant.get_beta(0.01))
+    title = "Errors of any test for one record: missed records against false alarms"
+    mark = (0.01, missed, f"1 % false alarms: at least {down(100.0 * missed)} % missed")
+    names = ("false positive rate", "false negative rate")
+    return Figure(title, *names, lines, mark=mark, rounded=down)
+
+
+def over_steps(
+    mechanism: Mechanism, count: int, delta: float, adjacency: Adjacency
+) -> Figure | None:
+    """Return epsilon against the number of steps."""
+    if count < 2 or isinstance(mechanism, Composed):
+        return None
+    counts = np.unique((count * np.linspace(0.0, 1.0, POINTS) ** 2).astype(np.int64))
+    lines = []
+    for name in accountants_of(mechanism, 1, adjacency):
+        blank: Accountant[Any] = (
+            PLDAccountant(adjacency=adjacency)
+            if name == "exact curve"
+            else RDPAccountant(adjacency=adjacency)
+        )
+        found = blank.get_epsilon_after(delta, mechanism, counts)
+        lines.append(Line(name, counts.tolist(), found.tolist()))
+    return Figure(f"ε over the steps, at δ = {delta:g}", "steps", "ε", lines)
+
+
+def sensitivities(
+    mechanism: Mechanism, count: int, delta: float, adjacency: Adjacency
+) -> list[tuple[str, float, float]]:
+    """Return epsilon where each parameter is a tenth smaller, and a tenth larger; delta by ten."""
+
+    def epsilon(changed: Mechanism, times: int, at: float) -> float:
+        accountants = accountants_of(changed, times, adjacency)
+        return min(float(one.get_epsilon(at)) for one in accountants.values())
+
+    rows = [
+        (f"{name}, a tenth less or more", epsilon(less, count, delta), epsilon(more, count, delta))
+        for name, less, more in _varied(mechanism)
+    ]
+    if count >= 10:
+        few, many = round(0.9 * count), round(1.1 * count)
+        steps = (epsilon(mechanism, few, delta), epsilon(mechanism, many, delta))
+        rows.append(("steps, a tenth less or more", *steps))
+    deltas = (epsilon(mechanism, count, 0.1 * delta), epsilon(mechanism, count, min(10 * delta, 1)))
+    return [*rows, ("δ, a tenth or tenfold", *deltas)]
+
+
+def _varied(mechanism: Mechanism) -> list[tuple[str, Mechanism, Mechanism]]:
+    found: list[tuple[str, Mechanism, Mechanism]] = []
+    base = mechanism.mechanism if isinstance(mechanism, PoissonSampled) else mechanism
+    if isinstance(base, Gaussian):
+        noises = [Gaussian(base.noise_multiplier * factor) for factor in (0.9, 1.1)]
+        if isinstance(mechanism, PoissonSampled):
+            noisy: list[Mechanism] = [replace(mechanism, mechanism=noise) for noise in noises]
+        else:
+            noisy = list(noises)
+        found.append(("noise multiplier", noisy[0], noisy[1]))
+    if isinstance(mechanism, PoissonSampled):
+        rates = [min(1.0, mechanism.sample_rate * factor) for factor in (0.9, 1.1)]
+        less, more = (replace(mechanism, sample_rate=rate) for rate in rates)
+        found.append(("sampling rate", less, more))
+    return found

@@ -1,0 +1,96 @@
+"""``renyi ledger``, and limits with an exit code of their own."""
+
+import json
+
+import pytest
+
+from renyi import Gaussian
+from renyi.cli import main
+
+RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000", "--delta", "1e-5"]
+
+
+@pytest.fixture
+def shell(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ages.json").write_text(Gaussian(20.0).to_json())
+
+    def run(line):
+        code = main(["ledger", *line.split()])
+        return code, *capsys.readouterr()
+
+    assert run("create privacy.db census --epsilon 1 --delta 1e-6 --note new")[0] == 0
+    return run
+
+
+def test_a_budget_is_spent_and_told(shell):
+    assert shell("charge privacy.db census ages.json --count 3 --note ages")[0] == 0
+    code, out, _ = shell("status privacy.db")
+    assert code == 0
+    assert "epsilon 1, delta 1e-6  0.8413        1     0" in out
+    assert "3 x Gaussian(noise_multiplier=20.0)  ages" in shell("history privacy.db census")[1]
+    assert json.loads(shell("history privacy.db census --json")[1])["entries"][1]["count"] == 3
+    assert shell("verify privacy.db")[:2] == (
+        0,
+        "2 entries, every hash and every balance as it should be\n",
+    )
+
+
+def test_a_refusal_has_its_own_code(shell):
+    code, out, err = shell("charge privacy.db census ages.json --count 50")
+    assert (code, out) == (3, "")
+    assert err.startswith("renyi ledger charge: refused: mechanism must fit in what remains")
+    assert "18 would fit" in err or "19 would fit" in err
+    assert shell("check privacy.db census ages.json --count 50")[0] == 3
+    assert shell("check privacy.db census ages.json --count 5")[0] == 0
+    assert shell("check privacy.db census --min-remaining 1")[0] == 0
+    shell("charge privacy.db census ages.json")
+    code, out, _ = shell("check privacy.db census --min-remaining 0.99 --json")
+    assert (code, json.loads(out)["ok"]) == (3, False)
+
+
+def test_an_open_reservation_is_told_until_it_is_settled(shell):
+    assert shell("reserve privacy.db census ages.json --count 9")[1].startswith("reservation 1\n")
+    status = shell("status privacy.db census")[1]
+    assert "reservation 1 of 9 x Gaussian(noise_multiplier=20.0) counts as spent" in status
+    data = json.loads(shell("status privacy.db --json")[1])["datasets"][0]
+    assert data["reservations"][0]["mechanism"] == Gaussian(20.0).to_dict()
+    assert shell("settle privacy.db census 1 2")[0] == 0
+    assert "counts as spent" not in shell("status privacy.db census")[1]
+    assert shell("settle privacy.db census 1 2")[0] == 2
+
+
+def test_lines_go_from_one_ledger_to_another(shell, tmp_path):
+    shell("charge privacy.db census ages.json")
+    head = json.loads(shell("status privacy.db --json")[1])["datasets"][0]["head"]
+    (tmp_path / "lines.jsonl").write_text(shell("export privacy.db")[1])
+    assert shell("import other.db lines.jsonl")[0] == 0
+    assert shell(f"verify other.db --head {head}")[0] == 0
+    assert shell(f"verify other.db --head {head[::-1]}")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("status none.db", "ledger must exist, got 'none.db'"),
+        ("status privacy.db none", "dataset must be one of the ledger ('census'), got 'none'"),
+        ("charge privacy.db census none.json", "MECHANISM must be a readable text file"),
+        ("charge privacy.db census ages.json --count 0", "--count must be a whole number"),
+        ("create privacy.db census --rho 1", "dataset must be a new name"),
+        ("create privacy.db more --epsilon 1", "budget must be epsilon and delta, or rho"),
+        ("spend privacy.db", "ACTION has no choice 'spend'"),
+    ],
+)
+def test_bad_input_is_one_line(shell, line, words):
+    code, out, err = shell(line)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("limit", "code"), [("3", 0), ("2", 3)])
+def test_epsilon_has_a_limit(capsys, limit, code):
+    assert main(["epsilon", *RUN, "--max-epsilon", limit]) == code
+    out, err = capsys.readouterr()
+    assert out.startswith("epsilon = 2.296")
+    assert err == ("" if code == 0 else "renyi epsilon: 2.296 is above --max-epsilon 2\n")

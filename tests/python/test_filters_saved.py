@@ -1,0 +1,174 @@
+"""Filters and odometers as JSON and beside each other; a copy of a filter is refused."""
+
+import copy
+import json
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from renyi import (
+    ApproxDP,
+    BudgetExceededError,
+    Gaussian,
+    GDPFilter,
+    PoissonSampled,
+    PrivacyFilter,
+    PrivacyOdometer,
+    RenyiFilter,
+    ZCDPFilter,
+)
+
+STEP = PoissonSampled(Gaussian(1.0), 0.01)
+KINDS = {
+    "privacy": PrivacyFilter(1.0, 1e-6, failure_delta=1e-8),
+    "order": PrivacyFilter(1.0, 1e-6, 20, "zero_out"),
+    "renyi": RenyiFilter(8.0, 0.5),
+    "gdp": GDPFilter(2.0, 1e-5),
+    "zcdp": ZCDPFilter(0.5, "replace_one"),
+}
+
+
+def fresh(name):
+    return type(KINDS[name]).from_json(KINDS[name].to_json())
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["spend", "reserve", "settle"]),
+        st.sampled_from([Gaussian(20.0), Gaussian(30.0), Gaussian(7.0) * 2]),
+        st.integers(0, 40),
+    ),
+    max_size=12,
+)
+
+
+def act(budget, actions):
+    for action, mechanism, count in actions:
+        try:
+            if action == "settle":
+                for held in budget.reservations[:1]:
+                    budget.settle(held, min(count, held.count))
+            else:
+                getattr(budget, action)(mechanism, count)
+        except BudgetExceededError:
+            assert budget.count_that_fits(mechanism, count) < count
+
+
+@given(st.sampled_from(sorted(KINDS)), actions, actions)
+@settings(max_examples=20)
+def test_what_was_written_goes_on_alike(name, before, after):
+    budget = fresh(name)
+    act(budget, before)
+    twin = type(budget).from_json(budget.to_json())
+    assert twin == budget
+    act(budget, after)
+    act(twin, after)
+    assert twin == budget
+    assert twin.remaining == budget.remaining
+    assert twin.to_json(2) == budget.to_json(2)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_copy_would_be_a_second_budget(name):
+    for keep in copy.copy, copy.deepcopy, pickle.dumps:
+        with pytest.raises(TypeError, match=r"a second budget.*to_json\(\).*renyi\.Ledger"):
+            keep(KINDS[name])
+
+
+def test_equality_is_of_the_budget_and_of_what_was_spent():
+    one, other = fresh("renyi"), fresh("renyi")
+    assert one == other
+    one.spend(STEP, 10)
+    assert one != other
+    other.spend(STEP, 10)
+    assert one == other
+    assert fresh("privacy") != fresh("order")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+def test_an_odometer_is_copied_with_its_reading():
+    odometer = PrivacyOdometer(1e-6)
+    odometer.spend(STEP, 100)
+    reading = odometer.get_epsilon()
+    for twin in copy.copy(odometer), copy.deepcopy(odometer), pickle.loads(pickle.dumps(odometer)):
+        assert twin == odometer
+        assert twin.get_epsilon() == reading
+        twin.spend(STEP)
+        assert twin != odometer
+    assert odometer.get_epsilon() == reading
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"version": 2}, ValueError, "version must be 1"),
+        ({"type": "GDPFilter"}, ValueError, "type must be 'RenyiFilter'"),
+        ({"total": [-1.0]}, ValueError, "total must be"),
+        ({"total": [0.0, 0.0]}, ValueError, "total must be"),
+        ({"total": "none"}, TypeError, "total must be"),
+        ({"order": 1.0}, ValueError, "orders must be"),
+        ({"adjacency": "swap"}, ValueError, "adjacency must be one of"),
+        ({"reserved": [{}]}, ValueError, "reserved must have the fields"),
+        ({"extra": 1}, ValueError, "has unknown 'extra'"),
+    ],
+)
+def test_what_is_not_a_filter(change, error, words):
+    data = json.loads(RenyiFilter(8.0, 0.5).to_json()) | change
+    with pytest.raises(error, match=words):
+        RenyiFilter.from_json(json.dumps(data))
+
+
+class TestReservations:
+    @pytest.mark.parametrize("name", sorted(KINDS))
+    def test_what_is_set_aside_counts_as_spent_until_it_is_settled(self, name):
+        budget, plain = fresh(name), fresh(name)
+        if name != "order":
+            budget.spend(Gaussian(50.0))
+            plain.spend(Gaussian(50.0))
+        most = budget.count_that_fits(Gaussian(30.0), 10**6)
+        held = budget.reserve(Gaussian(30.0), most)
+        assert not budget.fits(Gaussian(30.0))
+        budget.settle(held, most // 2)
+        plain.spend(Gaussian(30.0), most // 2)
+        assert budget.remaining == pytest.approx(plain.remaining, rel=1e-12)
+        with pytest.raises(ValueError, match=r"reservation must be an open one \(none\), got 1"):
+            budget.settle(1, 0)
+
+    def test_no_more_can_be_used_than_was_set_aside(self):
+        budget = fresh("renyi")
+        held = budget.reserve(STEP, 10)
+        with pytest.raises(ValueError, match=r"used must be an integer in \[0, 10\], got 11"):
+            budget.settle(held, 11)
+        assert budget.reservations == (held,)
+
+    def test_an_exact_curve_is_that_of_all_uses_however_many_there_were(self):
+        """When a run stopped may depend on what it released, which exact curves do not allow."""
+        burst = PoissonSampled(Gaussian(0.8), 0.001)
+        for budget in PrivacyFilter(1.0, 1e-6), GDPFilter(1.0, 1e-6):
+            twin = type(budget).from_json(budget.to_json())
+            twin.spend(burst, 5000)
+            budget.settle(budget.reserve(burst, 5000), 10)
+            for other in burst, Gaussian(20.0):
+                try:
+                    assert budget.count_that_fits(other, 5000) >= twin.count_that_fits(other, 5000)
+                except TypeError:
+                    assert isinstance(budget, GDPFilter)
+        assert budget.remaining == twin.remaining
+        assert not PrivacyFilter(1.0, 1e-6, 30.0).fits(burst, 5000)
+
+    def test_a_refusal_says_what_is_left_and_what_would_fit(self):
+        budget = fresh("renyi")
+        with pytest.raises(BudgetExceededError, match="12 would fit") as refused:
+            budget.spend(Gaussian(10.0), 20)
+        assert (refused.value.remaining, refused.value.fits) == (1.0, 12)
+        budget.spend(Gaussian(10.0), 12)
+
+    def test_failures_are_given_back(self):
+        budget = RenyiFilter(8.0, 0.5, failure_delta=1e-8)
+        held = budget.reserve(ApproxDP(0.01, 1e-9), 9)
+        assert not budget.fits(ApproxDP(0.01, 9e-9))
+        budget.settle(held, 0)
+        assert budget.fits(ApproxDP(0.01, 9e-9))

@@ -1,0 +1,300 @@
+"""The ledger: what it records, refuses and tells, and files that are not as they should be."""
+
+import json
+import pickle
+import sqlite3
+import subprocess
+import sys
+from datetime import datetime, timedelta
+
+import pytest
+
+from renyi import (
+    BudgetExceededError,
+    Gaussian,
+    Laplace,
+    Ledger,
+    LedgerError,
+    PoissonSampled,
+    PrivacyLoss,
+    UnsupportedMechanismError,
+    pld,
+)
+from renyi.ledger import _records
+
+STEP = PoissonSampled(Gaussian(1.0), 0.01)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as made:
+        made.create("gauss", epsilon=1.0, delta=1e-6, accountant="gdp", note="census of 1890")
+        made.create("rho", rho=0.5, adjacency="replace_one")
+        yield made
+
+
+def tampered(ledger, statement, *values):
+    """Change the file behind the ledger's back."""
+    with sqlite3.connect(ledger._store.path) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(statement, values)
+    connection.close()
+
+
+class TestCharging:
+    def test_what_was_charged_is_told(self, ledger):
+        ledger.charge("gauss", Gaussian(20.0), 3, note="ages")
+        ledger.charge("rho", Laplace(20.0))
+        ledger.charge("gauss", Gaussian(40.0))
+        status = ledger.status("gauss")
+        assert (status.accountant, status.budget) == ("gdp", {"epsilon": 1.0, "delta": 1e-6})
+        assert (status.charges, status.entries, status.reservations) == (2, 3, ())
+        assert status.head == ledger.history("gauss")[-1].hash
+        assert [(e.type, e.mechanism, e.count, e.note) for e in ledger.history("gauss")] == [
+            ("create", None, None, "census of 1890"),
+            ("charge", Gaussian(20.0), 3, "ages"),
+            ("charge", Gaussian(40.0), 1, ""),
+        ]
+        assert ledger.datasets == ("gauss", "rho")
+        assert ledger.verify([status.head]) == []
+
+    def test_a_refusal_records_nothing_and_says_what_would_fit(self, ledger):
+        most = ledger.count_that_fits("gauss", Gaussian(20.0), 10**6)
+        before = ledger.status("gauss")
+        with pytest.raises(BudgetExceededError, match=f"; {most} would fit") as refused:
+            ledger.charge("gauss", Gaussian(20.0), most + 1)
+        assert (refused.value.fits, refused.value.remaining) == (most, 1.0)
+        assert ledger.status("gauss") == before
+        ledger.charge("gauss", Gaussian(20.0), most)
+        assert not ledger.count_that_fits("gauss", Gaussian(20.0), 1)
+
+    def test_a_reservation_counts_until_it_is_settled(self, ledger):
+        run = ledger.reserve("rho", Gaussian(20.0), 50)
+        with pytest.raises(BudgetExceededError):
+            ledger.charge("rho", Gaussian(20.0), 60)
+        assert ledger.status("rho").reservations == (run,)
+        ledger.settle("rho", run, 20)
+        ledger.charge("rho", Gaussian(20.0), 60)
+        with pytest.raises(ValueError, match="reservation must be an open one"):
+            ledger.settle("rho", run, 20)
+        assert ledger.verify() == []
+
+    def test_equal_charges_in_a_row_are_one_line(self, ledger):
+        heads = []
+        for _ in range(50):
+            ledger.charge("gauss", Gaussian(400.0), note="step")
+            ledger.charge("rho", Gaussian(400.0))
+            heads.append(ledger.status("gauss").head)
+        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 50]
+        assert len(set(heads)) == 50
+        assert ledger.verify(heads) == []
+        ledger.charge("gauss", Gaussian(400.0), note="another")
+        ledger.charge("gauss", Gaussian(400.0), 2, note="another")
+        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 50, 1, 1]
+
+    def test_an_hour_later_it_is_another_line(self, ledger, monkeypatch):
+        ledger.charge("gauss", Gaussian(400.0))
+
+        class Later(datetime):
+            @classmethod
+            def now(cls, zone):
+                return datetime.now(zone) + timedelta(hours=1)
+
+        monkeypatch.setattr(_records, "datetime", Later)
+        ledger.charge("gauss", Gaussian(400.0))
+        assert len(ledger.history("gauss")) == 3
+        assert ledger.verify() == []
+
+    @pytest.mark.parametrize(
+        ("do", "error", "words"),
+        [
+            (lambda x: x.charge("none", STEP), ValueError, r"one of the ledger \('gauss', 'rho'\)"),
+            (lambda x: x.charge("rho", STEP), UnsupportedMechanismError, "no rho"),
+            (lambda x: x.charge("rho", "noise"), TypeError, "mechanism must be"),
+            (lambda x: x.charge("rho", Gaussian(9.0), -1), ValueError, "count must be"),
+            (lambda x: x.charge("rho", Gaussian(9.0), note=1), TypeError, "note must be a string"),
+            (lambda x: x.create("rho", rho=1.0), ValueError, "dataset must be a new name"),
+            (lambda x: x.create("", rho=1.0), ValueError, "dataset must be a name"),
+            (
+                lambda x: x.create("a", rho=1.0, epsilon=1.0),
+                ValueError,
+                "epsilon and delta, or rho",
+            ),
+            (lambda x: x.create("a", epsilon=1.0), ValueError, "epsilon and delta, or rho"),
+            (
+                lambda x: x.create("a", epsilon=1.0, delta=1e-5, accountant="pld"),
+                ValueError,
+                "exact curves of what is chosen along the way do not add up",
+            ),
+        ],
+    )
+    def test_errors_record_nothing(self, ledger, do, error, words):
+        with pytest.raises(error, match=words):
+            do(ledger)
+        assert ledger.datasets == ("gauss", "rho")
+        assert ledger.status("rho").entries == 1
+
+    def test_functions_cannot_be_recorded(self, ledger):
+        def uniform(x):
+            return 0.0 * x
+
+        with pytest.raises(TypeError, match="cannot hold functions"):
+            ledger.charge("rho", PrivacyLoss(pld.Density(uniform, uniform, 0.0, 1.0)))
+
+    def test_it_is_pickled_by_its_path(self, ledger):
+        with pickle.loads(pickle.dumps(ledger)) as other:
+            other.charge("rho", Gaussian(9.0))
+        assert ledger.status("rho").charges == 1
+
+
+class TestVerification:
+    def test_a_changed_entry(self, ledger):
+        ledger.charge("gauss", Gaussian(20.0), 3)
+        tampered(ledger, "UPDATE entries SET body = replace(body, '20.0', '90.0')")
+        assert ledger.verify() == ["gauss: entry 2 is not what its hash says"]
+
+    def test_a_missing_entry(self, ledger):
+        ledger.charge("gauss", Gaussian(20.0), 3)
+        ledger.charge("gauss", Gaussian(30.0), 3)
+        tampered(ledger, "DELETE FROM entries WHERE number = 2")
+        assert ledger.verify() == ["gauss: entry 2 is missing"]
+
+    def test_a_state_that_does_not_follow(self, ledger):
+        ledger.charge("rho", Gaussian(20.0), 3)
+        tampered(
+            ledger,
+            "UPDATE datasets SET filter = (SELECT json_extract(body, '$.budget') FROM entries "
+            "WHERE dataset = datasets.id AND number = 1)",
+        )
+        assert ledger.verify() == ["rho: what is kept as spent does not follow from the history"]
+
+    def test_an_end_that_was_cut_off(self, ledger):
+        ledger.charge("gauss", Gaussian(20.0))
+        head = ledger.status("gauss").head
+        tampered(ledger, "DELETE FROM entries WHERE number = 2")
+        found = ledger.verify([head])
+        assert f"no history leads through {head}: something was cut off or replaced" in found
+
+    def test_the_history_is_only_added_to(self, ledger):
+        connection = sqlite3.connect(ledger._store.path)
+        for statement in "DELETE FROM entries", "UPDATE entries SET body = ''":
+            with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+                connection.execute(statement)
+        connection.close()
+
+
+class TestLines:
+    def test_another_ledger_goes_on_alike(self, ledger, tmp_path):
+        ledger.charge("gauss", Gaussian(20.0), 3)
+        for _ in range(3):
+            ledger.charge("rho", Laplace(20.0))
+        ledger.settle("rho", ledger.reserve("rho", Gaussian(9.0), 5), 2)
+        ledger.reserve("gauss", Gaussian(50.0), 5)
+        lines = list(ledger.export_lines())
+        with Ledger(tmp_path / "other.db") as other:
+            other.import_lines(lines)
+            assert list(other.export_lines()) == lines
+            assert other.verify([ledger.status("rho").head]) == []
+            for name in ledger.datasets:
+                assert other.status(name) == ledger.status(name)
+                assert other.history(name) == ledger.history(name)
+            with pytest.raises(ValueError, match="dataset must be a new name"):
+                other.import_lines(lines)
+
+    def test_what_was_changed_is_refused_whole(self, ledger, tmp_path):
+        ledger.charge("rho", Gaussian(20.0), 3)
+        lines = list(ledger.export_lines())
+        with Ledger(tmp_path / "other.db") as other:
+            for old, new, words in [
+                ("20.0", "90.0", "entry 2 is not what its hash says"),
+                ('"version": 1', '"version": 2', "version must be 1"),
+                ('"dataset"', '"data"', "has unknown 'data'"),
+            ]:
+                with pytest.raises(ValueError, match=words):
+                    other.import_lines([*lines[:-1], lines[-1].replace(old, new, 1)])
+                assert other.datasets == ()
+
+
+class TestFiles:
+    def test_there_is_none(self, tmp_path):
+        with pytest.raises(LedgerError, match="ledger must exist"):
+            Ledger(tmp_path / "none.db").charge("data", STEP)
+        assert not list(tmp_path.iterdir())
+        with pytest.raises(LedgerError, match="cannot be opened"):
+            Ledger(tmp_path / "no" / "folder.db").create("data", rho=1.0)
+
+    def test_another_file(self, tmp_path):
+        path = tmp_path / "notes.txt"
+        path.write_text("dear diary, " * 999)
+        with pytest.raises(LedgerError, match="it is not a ledger"):
+            Ledger(path).create("data", rho=1.0)
+        with sqlite3.connect(tmp_path / "other.db") as connection:
+            connection.execute("CREATE TABLE birds (name TEXT)")
+        connection.close()
+        with pytest.raises(LedgerError, match="another file"):
+            Ledger(tmp_path / "other.db").create("data", rho=1.0)
+
+    def test_a_newer_schema(self, ledger):
+        ledger.close()
+        with sqlite3.connect(ledger._store.path) as connection:
+            connection.execute("PRAGMA user_version = 9")
+        connection.close()
+        with pytest.raises(LedgerError, match=r"at most 1, got 9.*newer renyi"):
+            ledger.status("rho")
+
+    def test_a_damaged_file(self, ledger):
+        for note in map(str, range(200)):
+            ledger.charge("gauss", Gaussian(900.0), note=note)
+        ledger.close()
+        content = bytearray(ledger._store.path.read_bytes())
+        for place in range(4096, len(content), 64):
+            content[place : place + 8] = b"\xff" * 8
+        ledger._store.path.write_bytes(content)
+        with pytest.raises((LedgerError, ValueError)):
+            ledger.charge("gauss", Gaussian(900.0))
+
+    def test_others_keep_it_busy(self, ledger):
+        other = sqlite3.connect(ledger._store.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        impatient = Ledger(ledger._store.path, timeout=0.05)
+        with pytest.raises(LedgerError, match="kept it busy for too long"):
+            impatient.charge("rho", Gaussian(9.0))
+        other.execute("ROLLBACK")
+        other.close()
+        impatient.charge("rho", Gaussian(9.0))
+        impatient.close()
+        assert ledger.status("rho").charges == 1
+
+    def test_a_full_disk(self, ledger):
+        """Files may not grow: what does not fit is refused, and what was there remains."""
+        program = (
+            "import resource, signal, sys\n"
+            "from renyi import Gaussian, Ledger, LedgerError\n"
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+            "ledger, done = Ledger(sys.argv[1]), 0\n"
+            "try:\n"
+            "    for done in range(10_000):\n"
+            "        ledger.charge('gauss', Gaussian(5000.0), note=str(done))\n"
+            "except LedgerError as error:\n"
+            "    print(done, error)\n"
+        )
+        command = [sys.executable, "-c", program, str(ledger._store.path)]
+        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        done, _, words = found.partition(" ")
+        assert "the disk is full" in words or "reading or writing it failed" in words
+        assert ledger.status("gauss").charges - int(done) in (0, 1)
+        assert ledger.verify() == []
+        ledger.charge("gauss", Gaussian(5000.0))
+
+    def test_it_is_written_in_one_known_form(self, ledger):
+        ledger.charge("rho", Gaussian(9.0), note="é")
+        line = json.loads(list(ledger.export_lines())[-1])
+        assert line["entry"].pop("time").endswith("+00:00")
+        assert line["entry"] == {
+            "type": "charge",
+            "mechanism": {"type": "Gaussian", "noise_multiplier": 9.0},
+            "count": 1,
+            "note": "é",
+        }

@@ -1,0 +1,148 @@
+"""Reports: what they say is what the accountants do, and the page needs nothing else."""
+
+import json
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pytest
+
+from renyi import (
+    ZCDP,
+    Composed,
+    Gaussian,
+    Laplace,
+    Ledger,
+    PLDAccountant,
+    PoissonSampled,
+    RDPAccountant,
+    ShuffledBatches,
+)
+from renyi.cli import main
+from renyi.report import report, report_of_dataset
+
+STEP = PoissonSampled(Gaussian(1.1), 0.004)
+RUN = ["--noise-multiplier", "1.1", "--batch-size", "240", "--dataset-size", "60000"]
+
+
+class Page(HTMLParser):
+    """Checks that elements close as they were opened, and takes note of what would be fetched."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.text, self.fetched = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.fetched += [value for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_numbers_are_those_of_the_accountants_rounded_up():
+    text = report(STEP, 15_000, delta=1e-5).to_markdown()
+    for name, accountant in ("exact curve", PLDAccountant()), ("Rényi-DP", RDPAccountant()):
+        accountant.compose(STEP, 15_000)
+        row = next(line for line in text.splitlines() if line.startswith(f"| {name} "))
+        shown, low, high = row.strip("| ").split(" | ")[1:]
+        assert accountant.get_epsilon_bounds(1e-5) == (float(low), float(high))
+        assert Decimal(0) <= Decimal(shown) - Decimal(float(high)) < Decimal("1e-3")
+    caught = float(re.search(r"catches at most ([\d.]+) %", text)[1])
+    exact = 100.0 * (1.0 - PLDAccountant().compose(STEP, 15_000).get_beta(0.01))
+    assert exact <= caught < exact + 0.01
+
+
+def test_tables_of_curves_are_bounds():
+    text = report(STEP, 100, delta=1e-5).to_markdown()
+    rows = re.findall(r"^\| ([\d.e-]+) \| ([\d.e-]+) \| ([\d.e-]+) \|$", text, re.MULTILINE)
+    exact = PLDAccountant().compose(STEP, 100)
+    deltas = [row for row in rows if Decimal(row[1]) < Decimal(1) and Decimal(row[0]) < 3]
+    assert len(deltas) >= 5
+    for epsilon, delta, _ in deltas[:6]:
+        assert Decimal(delta) >= Decimal(exact.get_delta(float(epsilon))) * Decimal("0.9999")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "count", "adjacency"),
+    [
+        (STEP, 15_000, "add_remove"),
+        (Laplace(5.0), 3, "replace_one"),
+        (ZCDP(0.1), 1, "add_remove"),
+        (ShuffledBatches(Gaussian(2.0), 10), 5, "zero_out"),
+        (Gaussian(3.0) * 2 + Laplace(9.0), 2, "add_remove"),
+        (Composed(), 1, "add_remove"),
+        (Gaussian(0.0), 2, "add_remove"),
+    ],
+)
+def test_the_page_needs_nothing_else(mechanism, count, adjacency):
+    made = report(mechanism, count, delta=1e-6, adjacency=adjacency, title="A & B <i>")
+    html = made.to_html()
+    page = Page(html)
+    assert "http" not in html
+    assert page.fetched == []
+    assert "nan" not in html
+    assert made.headline in page.text
+    assert html.count("<svg") >= 2
+    assert "A &amp; B &lt;i&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"delta": 1e-4, "records": 60_000}, "not below 1/60000"),
+        ({"delta": 5e-6, "records": 60_000}, "above a tenth of 1/60000"),
+        ({"delta": 1e-3}, "is large unless there are few records"),
+        ({"delta": 1e-6, "shuffled": True}, "batches were shuffled and the accounting is for Pois"),
+    ],
+)
+def test_warnings(arguments, words):
+    assert words in report(STEP, 1000, **arguments).to_markdown()
+    assert "## Warnings" not in report(STEP, 1000, delta=1e-7, records=60_000).to_markdown()
+
+
+def test_a_data_set_with_all_that_was_recorded(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("census", epsilon=1.0, delta=1e-6)
+        ledger.charge("census", Gaussian(40.0), 3)
+        ledger.settle("census", ledger.reserve("census", Gaussian(30.0), 9), 2)
+        ledger.reserve("census", Gaussian(50.0), 4)
+        made = report_of_dataset(ledger, "census")
+        spent = Gaussian(40.0) * 3 + Gaussian(30.0) * 2 + Gaussian(50.0) * 4
+        assert made.headline == "Within ε = 1, δ = 1e-06"
+        assert f"beforehand, {report(spent, delta=1e-6).headline}. It is no" in made.to_markdown()
+        assert ledger.status("census").head in made.to_markdown()
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = ["report", *RUN, "--steps", "1500", "--delta", "1e-5", "--shuffled"]
+    assert main([*run, "--html", "r.html", "--markdown", "r.md"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith(": r.md")
+    assert main(run) == 0
+    assert capsys.readouterr().out == (tmp_path / "r.md").read_text(encoding="utf-8")
+    (tmp_path / "m.json").write_text(json.dumps({"version": 1, **Gaussian(5.0).to_dict()}))
+    assert main(["report", "--mechanism", "m.json", "--count", "10", "--delta", "1e-5"]) == 0
+    assert "**ε = 2.595 at δ = 1e-05**" in capsys.readouterr().out
+    for line, words in [
+        (["report", "--delta", "1e-5"], "--noise-multiplier is required"),
+        ([*run[:-2], "1e-5,1e-6"], "--delta must be one number"),
+        ([*run, "--html", "no/r.html"], "no/r.html"),
+        (["report", "--ledger", "none.db"], "--ledger needs --dataset"),
+        (["report", "--ledger", "none.db", "--dataset", "a"], "ledger must exist"),
+        (
+            ["report", "--mechanism", "m.json", "--steps", "1", "--delta", "1e-5"],
+            "excludes --steps",
+        ),
+    ]:
+        assert main(line) == 2
+        assert words in capsys.readouterr().err
