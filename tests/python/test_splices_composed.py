@@ -180,4 +180,5 @@ def test_samples_of_enumerated_data(noise: float, size: int, population: int, us
 def test_one_sample_of_fixed_size_is_exact(base: Mechanism) -> None:
     accountant = PLDAccountant(adjacency="replace_one").compose(FixedSizeSampled(base, 10, 100))
     low, high = accountant.get_epsilon_bounds(1e-5)
-    assert low <= high <= low * (1.0 + 1e-6) + 1e-9
+    width = 1e-4 if isinstance(base, Composed) else 1e-6  # products are atoms off the lattice
+    assert low <= high <= low * (1.0 + width) + 1e-9
