@@ -91,15 +91,16 @@ class LookupPiece(NamedTuple):
     def norms(self, threads: int | None) -> RecordNorms:
         """Return the norms.
 
-        Squares of n numbers are added with fewer than n / 16 + 10 roundings on any path; what
-        underflows, n times 2^-1022 at most, is below the square of 2^-400.
+        Squares are added with fewer than T ceil(columns / 16) + 10 roundings on any path; those that
+        underflow come to less than the square of 2^-400.
         """
         squares = np.zeros(len(self.tokens))
         if self.gradients.size:
             threads = threads_of(threads, self.gradients.nbytes)
             lookup_squares(self.tokens, self.order, self.gradients, squares, threads)
         nearest = np.sqrt(np.where(np.isfinite(squares), squares, np.nan))
-        roundings = self.gradients[:1].size / 16.0 + 16.0
+        _, times, columns = self.gradients.shape
+        roundings = times * (columns / 16.0 + 1.0) + 16.0
         above = nearest * (1.0 + roundings * _UNIT) + 2.0**-400
         none = np.zeros(len(nearest))
         return RecordNorms(nearest, above, none, none)
