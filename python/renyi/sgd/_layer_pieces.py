@@ -91,8 +91,8 @@ class LookupPiece(NamedTuple):
     def norms(self, threads: int | None) -> RecordNorms:
         """Return the norms.
 
-        Squares are added with fewer than T ceil(columns / 16) + 10 roundings on any path; those that
-        underflow come to less than the square of 2^-400.
+        Squares are added with fewer than T ceil(columns / 16) + 10 roundings on any path; those
+        that underflow come to less than the square of 2^-400.
         """
         squares = np.zeros(len(self.tokens))
         if self.gradients.size:
