@@ -201,7 +201,7 @@ def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
         yield part, [piece for work in works for piece in work.pieces(part)]
 
 
-def _norms(pieces: list[Piece], groups: Sequence[int], threads: int | None) -> list[RecordNorms]:
+def _norms(pieces: list[Piece], groups: Sequence[int], threads: int) -> list[RecordNorms]:
     """Return those of each group."""
     found = [piece.norms(threads) for piece in pieces]
     return [
