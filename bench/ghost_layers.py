@@ -1,7 +1,7 @@
 """Clipped sums by layers beside Opacus on the CPU: time and peak memory for each kind of layer.
 
     python bench/ghost_layers.py            # everything, writes bench/results/ghost_layers.md
-    python bench/ghost_layers.py --quick    # 3 rounds, screen only
+    python bench/ghost_layers.py --quick    # one round, screen only
 
 From activations and output gradients in single precision to the sum of clipped gradients of one
 layer. Opacus does it in three ways, with its own samplers:
@@ -240,12 +240,12 @@ def child_lines(options: Any, threads: int, more: dict[str, str]) -> list[dict[s
 def main() -> None:
     """Measure in processes of their own, and put the numbers side by side."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="3 rounds, to the screen only")
+    parser.add_argument("--quick", action="store_true", help="one round, to the screen only")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rounds = 3 if options.quick else 7
+    rounds = 1 if options.quick else 3
     if options.child:
         measure(options.child, rounds, options.only)
         return

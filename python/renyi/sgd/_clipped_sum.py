@@ -11,14 +11,12 @@ import numpy.typing as npt
 from renyi._sgd import fingerprint
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import Array, Arrays
-from renyi.sgd._rule import Clipping, refuse_too_many
+from renyi.sgd._rule import Clipping, refuse_rounding, refuse_too_many
 
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
 
-__all__ = ["MOST_ROUNDING", "ClippedSum", "PrivateDiagnostics", "joined", "refuse_rounding"]
-
-MOST_ROUNDING = 2.0**-11  # of the bound, in all products of a sum
+__all__ = ["ClippedSum", "PrivateDiagnostics"]
 
 Norms = npt.NDArray[np.float64]
 
@@ -249,12 +247,3 @@ def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
         np.concatenate([part.factors for part in parts]),
         RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
     )
-
-
-def refuse_rounding(rounding: float, name: str) -> None:
-    """Refuse sums whose parts can have been rounded by more than clipping leaves for that."""
-    if not rounding <= MOST_ROUNDING:
-        raise ValueError(
-            f"{name} must have fewer samples, or come in smaller parts: what its matrix products "
-            "may have rounded is more than is left for that"
-        )

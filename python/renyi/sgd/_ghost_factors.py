@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._sgd import sum_spacing
-from renyi.sgd._clipped_sum import MOST_ROUNDING
 from renyi.sgd._ghost_norms import RecordNorms
 from renyi.sgd._layer_work import Work
+from renyi.sgd._rule import MOST_ROUNDING
 
 __all__ = ["Group", "rounding_of"]
 

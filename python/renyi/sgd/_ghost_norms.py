@@ -48,32 +48,34 @@ def joint_norm(parts: Sequence[Norms]) -> Norms:
 
 
 def product_norms(left: Array, right: Array) -> RecordNorms:
-    """Norms of A^T G for (m, T, rows) and (m, T, columns), a few records at a time."""
-    count, times = left.shape[:2]
-    known = _norms_of_outer(left, right) if times == 1 else None
-    if known is not None:
-        return known
-    step = max(1, _ELEMENTS // max(1, times * max(times, left.shape[2], right.shape[2])))
-    result = RecordNorms(*(np.zeros(count) for _ in range(4)))
-    for first in range(0, count, step):
-        part = slice(first, first + step)
+    """Norms of A^T G for (m, T, rows) and (m, T, columns), each by what its record is alone."""
+    result = RecordNorms(*(np.zeros(len(left)) for _ in range(4)))
+    left_out = np.arange(len(left))
+    if left.shape[1] == 1:
+        sure = _put_norms_of_outer(left, right, result)
+        left_out = left_out[~sure]
+    longest = left.shape[1] * max(left.shape[1:] + right.shape[2:])
+    step = max(1, _ELEMENTS // max(1, longest))
+    for first in range(0, len(left_out), step):
+        part = left_out[first : first + step]
         for whole, values in zip(result, _norms_of(left[part], right[part]), strict=True):
             whole[part] = values
     return result
 
 
-def _norms_of_outer(left: Array, right: Array) -> RecordNorms | None:
-    """Norms of a g^T by the norms of a and g, unless these are so extreme that products suffer.
+def _put_norms_of_outer(left: Array, right: Array, result: RecordNorms) -> npt.NDArray[np.bool_]:
+    """Put norms of a g^T by those of a and g, and return where products of these do not suffer.
 
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
     a, g = per_sample_norms([left, right], per_layer=True).T
-    if any(((x > 0.0) & (x < 2.0**-500) | (x > 2.0**500)).any() for x in (a, g)):
-        return None
     rows, columns = left.shape[2], right.shape[2]
-    nearest = g * a
-    above = nearest * (1.0 + (256.0 + (rows + columns) / 64.0) * _UNIT)
-    return RecordNorms(nearest, above, above, np.sqrt(rows * columns) * 1.01 * (a + g + 2.0))
+    result.nearest[...] = g * a
+    result.above[...] = result.nearest * (1.0 + (256.0 + (rows + columns) / 64.0) * _UNIT)
+    result.spread[...] = result.above
+    result.reach[...] = np.sqrt(rows * columns) * 1.01 * (a + g + 2.0)
+    extreme = [(x > 0.0) & (x < 2.0**-500) | (x > 2.0**500) for x in (a, g)]
+    return np.asarray(~(extreme[0] | extreme[1]))
 
 
 def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:

@@ -10,12 +10,12 @@ import numpy.typing as npt
 from renyi._sgd import add_lookups, lookup_squares, weigh_into
 from renyi.sgd._ghost_norms import RecordNorms, product_norms
 from renyi.sgd._rows import Array
-from renyi.sgd._threads import threads_of
 from renyi.sgd.clipping import per_sample_norms
 
 __all__ = ["LookupPiece", "Piece", "ProductPiece", "RowsPiece"]
 
 _UNIT = 2.0**-53
+_WORTH_A_THREAD = 1 << 20  # bytes
 _STRIP = 1 << 17  # numbers of a product at once, which are in a cache when they are added
 
 Weights = npt.NDArray[np.float64]
@@ -24,10 +24,10 @@ Weights = npt.NDArray[np.float64]
 class Piece(Protocol):
     """What a layer knows of the gradients of some records."""
 
-    def norms(self, threads: int | None) -> RecordNorms:
+    def norms(self, threads: int) -> RecordNorms:
         """Return the norms of the gradients that `add` adds."""
 
-    def add(self, weights: Weights, spacing: float, total: Array, threads: int | None) -> None:
+    def add(self, weights: Weights, spacing: float, total: Array, threads: int) -> None:
         """Add each gradient times its weight; those of weight 0 may hold anything."""
 
 
@@ -36,7 +36,7 @@ class RowsPiece(NamedTuple):
 
     rows: Array
 
-    def norms(self, threads: int | None) -> RecordNorms:
+    def norms(self, threads: int) -> RecordNorms:
         """Return the norms.
 
         The kernel adds squares of n numbers with fewer than 40 + n / 500 roundings on any path.
@@ -46,11 +46,10 @@ class RowsPiece(NamedTuple):
         none = np.zeros(len(nearest))
         return RecordNorms(nearest, above, none, none)
 
-    def add(self, weights: Weights, spacing: float, total: Array, threads: int | None) -> None:
+    def add(self, weights: Weights, spacing: float, total: Array, threads: int) -> None:
         """Add the rows."""
         if len(weights):
-            count = threads_of(threads, self.rows.nbytes)
-            weigh_into([self.rows], [total], True, weights, spacing, count)
+            weigh_into([self.rows], [total], True, weights, spacing, threads)
 
 
 class ProductPiece(NamedTuple):
@@ -63,11 +62,11 @@ class ProductPiece(NamedTuple):
     left: Array
     right: Array
 
-    def norms(self, threads: int | None) -> RecordNorms:
+    def norms(self, threads: int) -> RecordNorms:
         """Return the norms, from inner products."""
         return product_norms(self.left, self.right)
 
-    def add(self, weights: Weights, spacing: float, total: Array, threads: int | None) -> None:
+    def add(self, weights: Weights, spacing: float, total: Array, threads: int) -> None:
         """Add the product with the weights."""
         left, right = self.left, self.right
         used = weights > 0.0
@@ -88,25 +87,29 @@ class LookupPiece(NamedTuple):
     order: npt.NDArray[np.int64]
     gradients: Array
 
-    def norms(self, threads: int | None) -> RecordNorms:
+    def norms(self, threads: int) -> RecordNorms:
         """Return the norms.
 
-        Squares of n numbers are added with fewer than n / 16 + 10 roundings on any path; what
-        underflows, n times 2^-1022 at most, is below the square of 2^-400.
+        Squares are added with fewer than T ceil(columns / 16) + 10 roundings on any path; those
+        that underflow come to less than the square of 2^-400.
         """
         squares = np.zeros(len(self.tokens))
         if self.gradients.size:
-            threads = threads_of(threads, self.gradients.nbytes)
-            lookup_squares(self.tokens, self.order, self.gradients, squares, threads)
+            count = self._worth(threads)
+            lookup_squares(self.tokens, self.order, self.gradients, squares, count)
         nearest = np.sqrt(np.where(np.isfinite(squares), squares, np.nan))
-        roundings = self.gradients[:1].size / 16.0 + 16.0
+        _, times, columns = self.gradients.shape
+        roundings = times * (columns / 16.0 + 1.0) + 16.0
         above = nearest * (1.0 + roundings * _UNIT) + 2.0**-400
         none = np.zeros(len(nearest))
         return RecordNorms(nearest, above, none, none)
 
-    def add(self, weights: Weights, spacing: float, total: Array, threads: int | None) -> None:
+    def add(self, weights: Weights, spacing: float, total: Array, threads: int) -> None:
         """Add the rows that were looked up."""
         if self.gradients.size:
-            count = threads_of(threads, self.gradients.nbytes)
+            count = self._worth(threads)
             weights = np.ascontiguousarray(weights)
             add_lookups(self.tokens, self.order, self.gradients, weights, spacing, total, count)
+
+    def _worth(self, threads: int) -> int:
+        return min(threads, 1 + self.gradients.nbytes // _WORTH_A_THREAD)

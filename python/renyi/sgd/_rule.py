@@ -16,7 +16,18 @@ from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import outline
 from renyi.sgd.groups import ClipGroups
 
-__all__ = ["Clipping", "Rule", "bound_of", "refuse_too_many", "rule_of", "sensitivity_of"]
+__all__ = [
+    "MOST_ROUNDING",
+    "Clipping",
+    "Rule",
+    "bound_of",
+    "refuse_rounding",
+    "refuse_too_many",
+    "rule_of",
+    "sensitivity_of",
+]
+
+MOST_ROUNDING = 2.0**-11  # of the bound, in all matrix products of a sum
 
 _Name = Literal["flat", "per_layer", "automatic"]
 Clipping = _Name | ClipGroups
@@ -108,3 +119,12 @@ def refuse_too_many(rows: int, name: str = "grads") -> None:
     """Refuse more rows than can be summed exactly in double precision."""
     if rows > MOST_ROWS:  # how many there are is private
         raise ValueError(f"{name} must have at most {MOST_ROWS} rows to a sum, got more")
+
+
+def refuse_rounding(rounding: float, name: str) -> None:
+    """Refuse sums whose parts can have been rounded by more than clipping leaves for that."""
+    if not rounding <= MOST_ROUNDING:
+        raise ValueError(
+            f"{name} must have fewer samples, or come in smaller parts: what its matrix products "
+            "may have rounded is more than is left for that"
+        )

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from renyi._validation import one_of
 from renyi.accountants._base import Adjacency, adjacency_of
 from renyi.sgd._arrays import float_dtype
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined, refuse_rounding
+from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
 from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
 from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import Array, Rows, rows_of
-from renyi.sgd._rule import Clipping, refuse_too_many, rule_of, sensitivity_of
+from renyi.sgd._rule import Clipping, refuse_rounding, refuse_too_many, rule_of, sensitivity_of
 from renyi.sgd._shapes import Shape, check_shapes, refuse_means, shapes_of
 from renyi.sgd._threads import threads_of
 from renyi.sgd.grid import Grid

@@ -75,13 +75,13 @@ def ghost_norms(
     array([10.])
     """
     works = works_of(layers)
-    threads_of(threads)
+    count = _threads_of(threads, works)
     arrays = sum(len(work.shapes) for work in works)
     groups = range(arrays) if per_layer else [0] * arrays
     norms = np.empty((works[0].count, max(groups) + 1))
     with np.errstate(all="ignore"):
         for part, pieces in _pieces(works):
-            norms[part] = _nearest(_norms(pieces, groups, threads))
+            norms[part] = _nearest(_norms(pieces, groups, count))
     return norms if per_layer else norms[:, 0]
 
 
@@ -114,8 +114,8 @@ def ghost_clip_and_sum(
     dtype : dtype
         Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
     threads : int, optional
-        Of what is done here, by default the processors at hand, or one for less than 8 MiB at once.
-        Matrix products are NumPy's and take what its library does.
+        Of what is done here, by default the processors at hand, or one for less than 8 MiB. Matrix
+        products are NumPy's and take what its library does.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def ghost_clip_and_sum(
     arrays = [pair for work in works for pair in zip(work.shapes, work.by_products, strict=True)]
     rule = rule_of(clipping, max_grad_norm, 0.0, len(arrays))
     kind = float_dtype(dtype)
-    threads_of(threads)
+    count = _threads_of(threads, works)
     refuse_too_many(works[0].count, "layers")
     groups = [
         Group(bound, [pair for pair, of in zip(arrays, rule.groups, strict=True) if of == k])
@@ -160,7 +160,7 @@ def ghost_clip_and_sum(
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
     sums = [np.zeros(shape) for shape, _ in arrays]
     with np.errstate(all="ignore"):
-        private = _add_clipped(works, groups, rule, sums, threads)
+        private = _add_clipped(works, groups, rule, sums, count)
     for array, (_, product), of in zip(sums, arrays, rule.groups, strict=True):
         if product:
             _round_to(groups[of].spacing, array)
@@ -169,7 +169,7 @@ def ghost_clip_and_sum(
 
 
 def _add_clipped(
-    works: list[Work], groups: list[Group], rule: Rule, sums: list[Array], threads: int | None
+    works: list[Work], groups: list[Group], rule: Rule, sums: list[Array], threads: int
 ) -> PrivateDiagnostics:
     """Add the clipped gradients of all records to the sums."""
     shape = (works[0].count, len(groups))
@@ -188,6 +188,10 @@ def _add_clipped(
     return PrivateDiagnostics(norms, factors)
 
 
+def _threads_of(threads: int | None, works: list[Work]) -> int:
+    return threads_of(threads, works[0].count * sum(work.record_bytes for work in works))
+
+
 def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
     """Yield a few records at a time, with what all layers know of them."""
     needed = sum(work.record_bytes for work in works)
@@ -197,7 +201,7 @@ def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
         yield part, [piece for work in works for piece in work.pieces(part)]
 
 
-def _norms(pieces: list[Piece], groups: Sequence[int], threads: int | None) -> list[RecordNorms]:
+def _norms(pieces: list[Piece], groups: Sequence[int], threads: int) -> list[RecordNorms]:
     """Return those of each group."""
     found = [piece.norms(threads) for piece in pieces]
     return [

@@ -4,9 +4,9 @@
 //     row v = sum of g_t over the t with token_t = v, in double precision, t ascending,
 // so these numbers depend on the record alone, and they are what is measured and what is added.
 //
-// Norm: the squares of row v, column j, go to lane j mod kLookupLanes, which are joined pairwise. With n = T columns
-// the sum of squares has at most n / kLookupLanes + 10 roundings on any path. Sum: w x, rounded to double and then to a
-// multiple of the spacing, as row_kernels.hpp does it: shift is 3/2 2^52 g.
+// Norm: the squares of row v, column j, go to lane j mod kLookupLanes, which are joined pairwise: at most
+// T ceil(columns / kLookupLanes) + 6 roundings on any path.
+// Sum: w x, rounded to double and then to a multiple of the spacing, as row_kernels.hpp does it: shift is 3/2 2^52 g.
 #pragma once
 
 #include <cstddef>
