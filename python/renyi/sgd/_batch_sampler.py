@@ -16,7 +16,7 @@ from renyi.mechanisms import Mechanism
 from renyi.sgd._generator import generator_of
 from renyi.sgd._state import entries_of
 
-__all__ = ["BatchSampler", "Indices"]
+__all__ = ["BatchSampler", "Indices", "times"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -150,3 +150,9 @@ class BatchSampler(ABC):
     def __repr__(self) -> str:
         words = ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "kind")
         return f"{type(self).__name__}({words})"
+
+
+def times(mechanism: Mechanism, steps: int) -> Mechanism:
+    """Return a mechanism so many times."""
+    count = count_of(steps, "steps")
+    return mechanism if count == 1 else mechanism * count

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._batch_sampler import BatchSampler
@@ -12,19 +13,18 @@ from renyi.sgd._clipped_sum import PrivateDiagnostics
 from renyi.sgd._ledger import Charge, Ledger
 from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Arrays
+from renyi.sgd._rows import Arrays, without_padding
 from renyi.sgd._rule import Clipping
 from renyi.sgd._state import check_same
 from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.domains import Domain
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
 __all__ = ["DPSGD"]
-
-Undo = Literal["spoil", "discard"]
 
 
 class DPSGD:
@@ -48,9 +48,9 @@ class DPSGD:
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
     rule : UpdateRule or list of them
-        `SGD`, with or without momentum, or `Adam`; of a list of arrays also one for each: groups of
-        parameters within one guarantee. With ``clipping="per_layer"`` each array has its share of
-        the norm.
+        `SGD`, `Adam` or `AdamW`, whose learning rate may be a `Schedule`; of a list of arrays also
+        one for each, within one guarantee. With ``clipping="per_layer"`` each array has its share
+        of the norm, with `ClipGroups` each group, and then of the noise too.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
     clip_norm : QuantileClipNorm, optional
@@ -70,9 +70,9 @@ class DPSGD:
         about all planned steps at once, and only if they do not fit about fewer.
     sampler : BatchSampler, optional
         That of the plan, from which the batches come, and of this optimiser alone. Each step is on
-        the batch drawn last, with a row for each of its records, and no batch is used twice: draw
-        the next one after the step. Its state is saved with the rest, and epochs of shuffled
-        batches are counted by what it has drawn.
+        the batch drawn last, with a row for each of its records, no batch is used twice and none
+        left out but by `discard`: draw the next one after the step. Its state is saved with the
+        rest, and epochs of shuffled batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
     charge : callable, optional
@@ -137,11 +137,12 @@ class DPSGD:
             stability=stability,
             nonfinite=nonfinite,
         )
-        self._clipping = {"clipping": clipping, "stability": float(stability)}
+        described = asdict(clipping) if isinstance(clipping, ClipGroups) else clipping
+        self._clipping = {"clipping": described, "stability": float(stability)}
         self._ledger = Ledger(plan, accountant, budget, sampler, charge)
         self._private: PrivateDiagnostics | None = None
         self._alone = OneAtATime("a DPSGD")
-        self._undo: Undo | None = None
+        self._undo: Callable[[], None] | None = None
 
     @property
     def plan(self) -> TrainingPlan:
@@ -170,7 +171,7 @@ class DPSGD:
     @property
     def max_grad_norm(self) -> float | tuple[float, ...]:
         """The bound for the present batch, or with "per_layer" those of the arrays."""
-        bounds = self._sum.bounds
+        bounds = self._sum.bounds(self.steps + 1)
         return bounds[0] if len(bounds) == 1 else bounds
 
     @property
@@ -182,7 +183,7 @@ class DPSGD:
         """Return the epsilon at ``delta`` of all that the accountant holds, rounded up."""
         return self._ledger.accountant.get_epsilon(delta)
 
-    def accumulate(self, per_sample_grads: Any) -> DPSGD:
+    def accumulate(self, per_sample_grads: Any, *, mask: Any = None) -> DPSGD:
         """Clip a part of a logical batch and add it to the sum; nothing is released.
 
         Parameters
@@ -192,6 +193,8 @@ class DPSGD:
             clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
             grid by a `ClipAccumulator` there; not in single precision. A record must be in one part
             only.
+        mask : array of bool, optional
+            True for each row of a record; the others are padding, as of `pad_batch`, and not read.
 
         Raises
         ------
@@ -210,15 +213,15 @@ class DPSGD:
         (3, 1)
         """
         # Whoever goes on with the next batch after an interruption must not add it to this one.
-        self._attempt(self._add, per_sample_grads, "spoil")
+        self._attempt(partial(self._add, per_sample_grads, mask), self._sum.parts.spoil)
         return self
 
-    def _add(self, grads: Any) -> None:
-        part = self._checked(grads, last=False)
+    def _add(self, grads: Any, mask: Any) -> None:
+        part = self._checked(grads, mask, last=False)
         if part is not None:
             self._sum.parts.add_checked(part)
 
-    def _attempt(self, work: Callable[[Any], Any], grads: Any, undo: Undo) -> Any:
+    def _attempt(self, work: Callable[[], Any], undo: Callable[[], None]) -> Any:
         """Do it; if that is interrupted, ``undo`` what was clipped before anything else is done.
 
         That is at once, or if it is interrupted too, when the optimiser is used next.
@@ -227,7 +230,7 @@ class DPSGD:
             self._recover()
             begun, self._undo = self._ledger.interrupted, undo
             try:
-                done = work(grads)
+                done = work()
             except BaseException as error:
                 if isinstance(error, Exception) and self._ledger.interrupted == begun:
                     self._undo = None  # refused, and nothing has been done
@@ -238,20 +241,31 @@ class DPSGD:
 
     def _recover(self) -> None:
         if self._undo is not None:
-            getattr(self._sum.parts, self._undo)()
+            self._undo()
             self._undo = None
 
-    def _checked(self, grads: Any, *, last: bool) -> Any:
+    def _checked(self, grads: Any, mask: Any, *, last: bool) -> Any:
+        if mask is not None:
+            grads = without_padding(grads, mask, "per_sample_grads")
         rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
-        return self._sum.checked(grads, rows, last=last)
+        return self._sum.checked(grads, rows, self.steps + 1, last=last)
 
     def discard(self) -> None:
-        """Forget the parts of a batch that was not finished."""
+        """Forget the parts of a batch that was not finished, and let draws go unused.
+
+        The batch drawn last is then that of the next step, or else the one after it. Why batches
+        are left out, such as an interruption, must have nothing to do with the records in them:
+        the guarantee is that of steps on batches as they come.
+        """
         with self._alone:
-            self._sum.parts.discard()
+            self._discard()
             self._undo = None
 
-    def step(self, per_sample_grads: Any = None) -> Arrays:
+    def _discard(self) -> None:
+        self._sum.parts.discard()
+        self._ledger.pass_over()
+
+    def step(self, per_sample_grads: Any = None, *, mask: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
 
         Parameters
@@ -259,6 +273,8 @@ class DPSGD:
         per_sample_grads : array, list of arrays or ClippedSum, optional
             The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
             empty batch has noise like any other.
+        mask : array of bool, optional
+            As for `accumulate`.
 
         Returns
         -------
@@ -272,15 +288,15 @@ class DPSGD:
         TypeError, ValueError
             If shapes or dtypes are not as above, or a batch is not of its public size.
         RuntimeError
-            If the sampler has drawn no batch for this step, or another one since its first part;
-            a part was interrupted and not discarded; the process was forked, or the run has gone
-            on elsewhere; or another thread is at work.
+            If the sampler has drawn no batch for this step, or several, or another one since its
+            first part; a part was interrupted and not discarded; the process was forked, or the
+            run has gone on elsewhere; or another thread is at work.
         """
-        released: Arrays = self._attempt(self._step, per_sample_grads, "discard")
+        released: Arrays = self._attempt(partial(self._step, per_sample_grads, mask), self._discard)
         return released
 
-    def _step(self, grads: Any) -> Arrays:
-        part = self._checked(grads, last=True)
+    def _step(self, grads: Any, mask: Any) -> Arrays:
+        part = self._checked(grads, mask, last=True)
         self._ledger.check(self.steps)
         self._ledger.record(self.steps)
         self._ledger.begin(self.steps)
@@ -288,7 +304,7 @@ class DPSGD:
             self._sum.parts.add_checked(part)
         clipped = self._sum.parts.take()
         self._private = clipped.private
-        released = self._sum.release(clipped)
+        released = self._sum.release(clipped, self.steps + 1)
         self._trained.update(released)
         self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]
