@@ -251,8 +251,14 @@ class TestFiles:
         for place in range(4096, len(content), 64):
             content[place : place + 8] = b"\xff" * 8
         ledger._store.path.write_bytes(content)
-        with pytest.raises((LedgerError, ValueError)):
+        with pytest.raises(LedgerError, match="damaged"):
             ledger.charge("gauss", Gaussian(900.0))
+
+    def test_a_damaged_state(self, ledger):
+        tampered(ledger, "UPDATE datasets SET filter = 'nothing' WHERE name = 'rho'")
+        with pytest.raises(LedgerError, match="damaged: the state of 'rho'"):
+            ledger.charge("rho", Gaussian(9.0))
+        assert "damaged: the state of 'rho'" in ledger.verify()[0]
 
     def test_others_keep_it_busy(self, ledger):
         other = sqlite3.connect(ledger._store.path, isolation_level=None)

@@ -140,10 +140,8 @@ class PrivacyFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon, self._delta = (
-            real_of(state["epsilon"], "epsilon", "a number"),
-            state["delta"],
-        )
+        self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
+        self._delta = inside(state["delta"])
         self._order, self._orders = state["order"], orders_of(state["orders"])
         if len(self._orders) != self._budgets.size:
             raise ValueError(f"budgets must be as many as orders, {len(self._orders)}")

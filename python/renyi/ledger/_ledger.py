@@ -113,6 +113,7 @@ class Ledger(Readable):
             If the filter cannot account for the mechanism, or an argument is not as above.
         """
         fields = _use(mechanism, count, note)
+        self._price(dataset, mechanism, count)
         with self._changing(dataset) as (connection, identity, budget):
             budget.spend(mechanism, count)
             append(connection, identity, body_of("charge", **fields))
@@ -128,6 +129,7 @@ class Ledger(Readable):
             As `charge`.
         """
         fields = _use(mechanism, count, note)
+        self._price(dataset, mechanism, count)
         with self._changing(dataset) as (connection, identity, budget):
             made = budget.reserve(mechanism, count)
             append(connection, identity, body_of("reserve", reservation=made.number, **fields))
@@ -168,6 +170,12 @@ class Ledger(Readable):
         """
         with self._store.changing(create=True) as connection:
             imported(connection, lines)
+
+    def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
+        """Compute what may take long, and is kept, before others have to wait."""
+        with self._store.reading() as connection:
+            budget = stored(connection, dataset)[1]
+        budget.fits(mechanism, count)
 
     @contextmanager
     def _changing(self, dataset: str) -> Iterator[tuple[sqlite3.Connection, int, Budget]]:

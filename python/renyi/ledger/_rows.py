@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from renyi.ledger._budgets import Budget, budget_from
 from renyi.ledger._records import NOTHING, link, repeated, same_hour
+from renyi.ledger._store import LedgerError
 
 __all__ = [
     "Row",
@@ -43,7 +44,10 @@ def stored(connection: sqlite3.Connection, dataset: str) -> tuple[int, Budget]:
     if row is None:
         known = ", ".join(map(repr, names(connection))) or "none"
         raise ValueError(f"dataset must be one of the ledger ({known}), got {dataset!r}")
-    return row[0], budget_from(row[1])
+    try:
+        return row[0], budget_from(row[1])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(f"ledger is damaged: the state of {dataset!r}: {error}") from error
 
 
 def add_dataset(connection: sqlite3.Connection, dataset: str, budget: Budget) -> int:

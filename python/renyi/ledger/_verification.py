@@ -11,6 +11,7 @@ from renyi.filters import BudgetExceededError
 from renyi.ledger._budgets import Budget, budget_from
 from renyi.ledger._records import NOTHING, link, repeated
 from renyi.ledger._rows import Row, names, rows_of, stored
+from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
 __all__ = ["BrokenHistoryError", "budget_after", "problems_of"]
@@ -36,7 +37,7 @@ def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Itera
             kept = stored(connection, dataset)[1]
             if budget != kept and not _close(budget, kept):
                 yield f"{dataset}: what is kept as spent does not follow from the history"
-        except (BrokenHistoryError, KeyError, TypeError, ValueError) as error:
+        except (LedgerError, KeyError, TypeError, ValueError) as error:
             yield f"{dataset}: {error}"
     for head in sorted(missing):
         yield f"no history leads through {head}: something was cut off or replaced"

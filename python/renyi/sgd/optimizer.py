@@ -77,7 +77,8 @@ class DPSGD:
         has to restore the sampler too.
     charge : callable, optional
         Called with a mechanism and a count before each release; an error stops the step. For a
-        `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``.
+        `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``. What a state that is
+        loaded has released was charged where that happened, and is not charged again.
     generator : SecureGenerator or numpy.random.Generator, optional
         Of the noise; by default the process's own `SecureGenerator`.
 
