@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from renyi import (
+    Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     FixedSizeSampled,
