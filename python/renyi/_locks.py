@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["lock_freed_by_fork", "reentrant_lock_freed_by_fork"]
+
+Lock = TypeVar("Lock")
 
 _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to fill
 
@@ -24,9 +26,7 @@ def lock_freed_by_fork() -> threading.Lock:
     ...     held
     True
     """
-    lock = threading.Lock()
-    _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
-    return lock
+    return _freed_by_fork(threading.Lock())
 
 
 def reentrant_lock_freed_by_fork() -> Any:
@@ -38,7 +38,10 @@ def reentrant_lock_freed_by_fork() -> Any:
     ...     held
     True
     """
-    lock = threading.RLock()
+    return _freed_by_fork(threading.RLock())
+
+
+def _freed_by_fork(lock: Lock) -> Lock:
     _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
     return lock
 

@@ -3,6 +3,7 @@
 
 cimport cython
 cimport numpy as cnp
+from libc.stdint cimport uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
@@ -13,6 +14,7 @@ cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
         half
         single
         twice
+        brain
 
 cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
@@ -45,6 +47,9 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         size_t threads
     void _clip_and_sum "renyi::clip_and_sum"(const ClipTask&) except +
 
+cdef extern from "renyi/sgd/fingerprint.hpp" namespace "renyi" nogil:
+    uint64_t _fingerprint "renyi::fingerprint"(const void*, size_t, uint64_t)
+
 cnp.import_array()
 
 LEAST_BOUND = kLeastBound
@@ -56,11 +61,23 @@ def sum_spacing(double bound):
     return _sum_spacing(bound)
 
 
+def fingerprint(cnp.ndarray array, uint64_t seed):
+    """Of the bytes of a C-contiguous array."""
+    cdef const void* memory = cnp.PyArray_DATA(array)
+    cdef size_t size = array.nbytes
+    cdef uint64_t found
+    with nogil:
+        found = _fingerprint(memory, size, seed)
+    return found
+
+
 cdef dict _rules = {"flat": 0, "normalise": 1, "constant": 2}
 
 
 cdef Element element_of(cnp.ndarray array) except *:
     cdef int size = array.dtype.itemsize
+    if array.dtype.kind == "V":
+        return Element.brain
     return Element.half if size == 2 else Element.single if size == 4 else Element.twice
 
 

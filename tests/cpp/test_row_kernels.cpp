@@ -56,15 +56,19 @@ void together(const RowKernels& kernels, std::size_t item, const char* data, std
 void instruction_sets(int element, bool wide) {
     const RowKernels& kernels = row_kernels(static_cast<Element>(element), wide);
     const std::size_t item = size_of(static_cast<Element>(element)), room = kTile + 3 * kRowsAtOnce;
-    std::vector<std::uint16_t> half(2 * room);
+    std::vector<std::uint16_t> half(2 * room), brain(2 * room);
     std::mt19937 generator(4);
     for (std::uint16_t& bits : half) {
         const auto any = static_cast<std::uint16_t>(generator());
         bits = (any & 0x7c00) == 0x7c00 ? static_cast<std::uint16_t>(any & 0x83ff) : any;  // finite
     }
+    for (std::uint16_t& bits : brain) {  // magnitudes in [2^-126, 2^-61) and 0, as sums in single precision take them
+        const auto any = static_cast<std::uint16_t>(generator());
+        bits = static_cast<std::uint16_t>(any & 0xa0ff);
+    }
     const std::vector<float> single = check::normals<float>(2 * room, 1e-3, 6);
     const std::vector<double> twice = check::normals<double>(2 * room, 1e-3, 7);
-    const void* starts[] = {half.data(), single.data(), twice.data()};
+    const void* starts[] = {half.data(), single.data(), twice.data(), brain.data()};
     const auto* data = static_cast<const char*>(starts[element]);
     for (const std::size_t n : {0ul, 1ul, 31ul, 32ul, 33ul, 1000ul, kTile}) {
         for (const std::size_t shift : {0ul, 1ul, 5ul}) {
@@ -93,7 +97,7 @@ void instruction_sets(int element, bool wide) {
 }  // namespace
 
 int main() {
-    for (const int element : {0, 1, 2})
+    for (const int element : {0, 1, 2, 3})
         for (const bool wide : {false, true}) instruction_sets(element, wide);
     return check::finish();
 }

@@ -1,13 +1,16 @@
 """Lower bounds from runs: sound by themselves, below what is reported, and not far below."""
 
 import math
+from functools import partial
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from renyi import Gaussian, PLDAccountant
-from renyi.audit import binomial_interval, epsilon_lower_bound
+from renyi import Gaussian, PLDAccountant, special
+from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound
 from renyi.examples import audit as program
 from renyi.sgd import SecureGenerator, TrainingPlan
 
@@ -28,6 +31,52 @@ def test_the_interval_is_that_of_clopper_and_pearson(k, n, confidence):
     part = (1 - confidence) / 2
     assert low == pytest.approx(beta.ppf(part, k, n - k + 1) if k else 0.0, rel=1e-8)
     assert high == pytest.approx(beta.isf(part, k + 1, n - k) if k < n else 1.0, rel=1e-8)
+
+
+def exact_tail(n, p, k):
+    """P[Bin(n, p) >= k] for a double p, to 50 digits."""
+    with mpmath.workdps(60):
+        p = mpmath.mpf(p)
+        term = total = mpmath.binomial(n, k) * p**k * (1 - p) ** (n - k)
+        for j in range(k, n):
+            term = term * (n - j) / (j + 1) * p / (1 - p)
+            total += term
+            if term < total * mpmath.mpf(10) ** -50 and j > n * p:
+                break
+        return total
+
+
+@pytest.mark.parametrize(
+    ("k", "n"), [(1, 1), (3, 10), (10, 10), (50, 100), (999, 1000), (4321, 98765), (123, 10**7)]
+)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999999])
+def test_the_interval_is_rounded_outward(k, n, confidence):
+    low, high = binomial_interval(k, n, confidence=confidence)
+    part = (1 - mpmath.mpf(confidence)) / 2
+    assert exact_tail(n, low, k) <= part <= exact_tail(n, low * (1 + 1e-12), k)
+    if k < n:
+        assert 1 - exact_tail(n, high, k + 1) <= part <= 1 - exact_tail(n, high - 1e-12, k + 1)
+
+
+@pytest.mark.parametrize(("n", "q"), [(1, 0.5), (60, 0.3), (1000, 0.9), (20_000, 0.731)])
+def test_tails_hold_exact_ones(n, q):
+    spread = math.sqrt(n * q * (1 - q))
+    for deviations in (-8, -1, 0, 2, 20):
+        k = min(max(round(n * q + deviations * spread), 1), n)
+        low, high = tail_bounds(n, q, k)
+        with mpmath.workdps(50):
+            truth = exact_tail(n, q, k)
+            slack = truth * mpmath.mpf(10) ** -45
+            assert low - slack <= truth <= high + slack
+        assert high <= low * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("n", "q"), [(1, 0.5), (60, 0.3), (300, 0.1)])
+def test_largest_means_hold_exact_ones(n, q):
+    tails = [exact_tail(n, q, k) for k in range(min(n, 60) + 1)]
+    for k in range(1, len(tails)):
+        mean = max((tails[k - i] - tails[k]) / i for i in range(1, k + 1))
+        assert mean <= largest_mean_upper(n, q, k) <= mean * (1 + 1e-12)
 
 
 def test_the_interval_holds_the_probability_as_often_as_it_says():
@@ -55,7 +104,7 @@ def test_counts_that_are_none_are_refused(arguments, error, message):
         binomial_interval(1, 2, confidence=1.0)
 
 
-@pytest.mark.parametrize("threshold", [None, 1.0])
+@pytest.mark.parametrize("threshold", [None, 1.0, [1.0, 0.0, 5.0]])
 def test_a_bound_is_refuted_as_rarely_as_it_says(threshold):
     """Audits of randomized response, whose epsilon 1 is exact, at confidence 0.9."""
     rng, true = np.random.default_rng(1), math.e / (1 + math.e)
@@ -64,6 +113,71 @@ def test_a_bound_is_refuted_as_rarely_as_it_says(threshold):
         yes, no = (np.where(rng.random(50) < p, 1.0, -1.0) for p in (true, 1 - true))
         wrong += epsilon_lower_bound(yes, no, 0.0, threshold=threshold, confidence=0.9) > 1.0
     assert wrong < 25 + 4 * math.sqrt(22.5)
+
+
+def refuted(bound, truth, audits, seed=1):
+    """How often the truth, of Gaussian scores one deviation apart, is below a lower bound."""
+    rng = np.random.default_rng(seed)
+    pairs = ((rng.normal(1.0, 1.0, 200), rng.normal(0.0, 1.0, 200)) for _ in range(audits))
+    return sum(bound(*pair) > truth for pair in pairs)
+
+
+def of_epsilon(threshold):
+    truth = float(special.gaussian_epsilon(1.0, 0.2))
+    return partial(epsilon_lower_bound, delta=0.2, threshold=threshold, confidence=0.8), truth
+
+
+def of_mu(threshold):
+    return partial(mu_lower_bound, threshold=threshold, confidence=0.8), 1.0
+
+
+KINDS = [of_epsilon(None), of_epsilon([0.0, 0.5, 1.0]), of_mu(None), of_mu(0.5)]
+
+
+@pytest.mark.parametrize(("bound", "truth"), KINDS)
+@pytest.mark.parametrize("audits", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_chosen_thresholds_cost_no_confidence(bound, truth, audits):
+    assert refuted(bound, truth, audits) < 0.2 * audits + 4 * math.sqrt(0.16 * audits)
+
+
+def test_the_best_threshold_of_the_same_runs_would_cost_confidence():
+    def best(present, absent):
+        thresholds = np.unique(present)
+        return max(
+            epsilon_lower_bound(present, absent, 0.2, threshold=t, confidence=0.8)
+            for t in thresholds[::10]
+        )
+
+    truth = float(special.gaussian_epsilon(1.0, 0.2))
+    assert refuted(best, truth, 60) > 2 * refuted(of_epsilon([0.0, 0.5, 1.0])[0], truth, 60)
+
+
+def test_opposite_verdicts_count_too():
+    """Nine in ten runs without the record show something that no run with it shows."""
+    present, absent = np.ones(2000), np.where(np.arange(2000) % 10 < 9, 0.0, 1.0)
+    found = epsilon_lower_bound(present, absent, 0.01, threshold=0.5)
+    assert found > math.log(0.8 / 0.01)
+
+
+def test_a_gaussian_mechanism_is_known_at_any_delta():
+    rng = np.random.default_rng(2)
+    pair = rng.normal(2.0, 1.0, 4000), rng.normal(0.0, 1.0, 4000)
+    mu = mu_lower_bound(*pair)
+    assert 1.75 < mu < 2.0
+    assert epsilon_lower_bound(*pair, 1e-6) < 0.9 * special.gaussian_epsilon_lower(mu, 1e-6)
+
+
+@pytest.mark.parametrize("threshold", [None, -1.0, 0.5, 2.0])
+def test_rates_of_nothing_and_of_all_bound_nothing(threshold):
+    nothing = np.zeros(100)
+    assert mu_lower_bound(nothing, nothing, threshold=threshold) == 0.0
+    assert mu_lower_bound(np.ones(100), nothing, threshold=0.5) > 3.0
+
+
+@pytest.mark.parametrize("bad", [math.nan, [], [[1.0]]])
+def test_thresholds_that_are_none_are_refused(bad):
+    with pytest.raises(ValueError, match="threshold must be"):
+        mu_lower_bound(np.zeros(4), np.zeros(4), threshold=bad)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -113,6 +227,20 @@ def test_an_optimiser_with_too_little_noise_is_caught():
     less = TrainingPlan(1, 1, noise_multiplier=1.0, steps=4)
     pair = [program.scores(less, there, 3000, generator=seeded(5)) for there in (True, False)]
     assert epsilon_lower_bound(*pair, 0.2) > plan.get_epsilon(0.2)
+
+
+def test_one_run_bounds_epsilon_and_catches_too_little_noise():
+    plans = [TrainingPlan(500, 500, noise_multiplier=z, steps=1) for z in (2.0, 0.2)]
+    honest, careless = (program.one_run(plan, 1e-5, generator=seeded()) for plan in plans)
+    assert 0.0 < honest.lower_bound <= honest.reported
+    assert careless.lower_bound > honest.reported
+
+
+def test_the_program_draws_and_takes_canaries(capsys, tmp_path):
+    plot = str(tmp_path / "audit.png")
+    assert program.main(["--canaries", "200", "--steps", "2", "--plot", plot]) == 0
+    assert "200 canaries" in capsys.readouterr().out
+    assert (tmp_path / "audit.png").stat().st_size > 5000
 
 
 def test_the_program(capsys):

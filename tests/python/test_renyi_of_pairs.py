@@ -104,6 +104,28 @@ def test_draws_with_replacement() -> None:
     assert exact.get_epsilon_bounds(1e-5)[0] <= accountant.get_epsilon(1e-5)
 
 
+@pytest.mark.parametrize("sigma", [0.39, 0.3, 0.02, 2e-4])
+def test_many_draws_of_little_noise(sigma: float) -> None:
+    # All draws of one record move the sum by more than 500 deviations, and hardly ever happen.
+    draws, population = 100, 10_000
+    mechanism = FixedSizeSampled(Gaussian(sigma), draws, population, True)
+    [low, value] = (
+        RDPAccountant(adjacency="replace_one").compose(mechanism).get_rdp([1.0 + 1e-5, 2.0])
+    )
+    with mp.workdps(30):  # a record in place of one of no effect, at order 2
+        q, mu = mp.mpf(1) / population, 1 / mp.mpf(sigma)
+        masses = [mp.binomial(draws, k) * q**k * (1 - q) ** (draws - k) for k in range(draws + 1)]
+        moment = mp.fsum(
+            a * b * mp.exp(j * k * mu**2)
+            for j, a in enumerate(masses)
+            for k, b in enumerate(masses)
+        )
+        always = 2 * (2 * draws * mu) ** 2 / 2
+    assert mp.log(moment) <= value <= always
+    assert 0.0 < low <= value
+    PLDAccountant(adjacency="replace_one").compose(mechanism, 3).get_epsilon_bounds(1e-6)
+
+
 def test_losses_of_ones_own() -> None:
     p, q = (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)
     for rate in (1.0, 0.25):

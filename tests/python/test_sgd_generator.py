@@ -239,6 +239,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(draw, lock):
 
 
 def test_locks_are_forgotten_with_their_owners():
+    gc.collect()
     before = len(_locks._LOCKS)
     owners = [seeded(k) for k in range(10)]
     assert len(_locks._LOCKS) >= before + 10

@@ -246,6 +246,7 @@ def test_an_epoch_is_recorded_where_the_sampler_says_it_begins():
     counts = []
     for _ in range(6):
         batches = [sampler.sample() for _ in range(2)]  # every other one is left out
+        optimizer.discard()
         optimizer.step(rows(1, len(batches[1])))
         counts.append(optimizer.accountant.mechanisms[0][1])
     assert counts == [1, 1, 2, 2, 3, 3]
@@ -502,7 +503,7 @@ def test_no_state_in_the_middle_of_a_batch():
         ("plan", {}, "state must hold the plan"),
         ("clipping", {"clipping": "automatic"}, "state must hold the clipping"),
         ("rule", {"kind": "Adam"}, "state must hold a rule"),
-        ("rule", {"kind": "SGD", "learning_rate": 0.1, "momentum": 0.5}, "rule must be of the"),
+        ("rule", dataclasses.asdict(SGD(0.1, 0.5)) | {"kind": "SGD"}, "rule must be of the"),
         ("parameters", [np.zeros(3)], "state must hold parameters"),
         ("parameters", [np.zeros(4), np.zeros((2, 2))], "state must hold parameters"),
         ("slots", [], "state must hold slots"),

@@ -1,7 +1,10 @@
 """Attacks on a training loop: two steps on a draw, two draws in a step, two branches of a run."""
 
+import copy
 import ctypes
 import os
+import pickle
+import subprocess
 import sys
 import threading
 from functools import partial
@@ -78,11 +81,42 @@ def test_a_step_is_not_of_two_draws():
 def test_a_draw_is_of_one_step(scheme):
     optimizer, sampler = made(planned(**scheme))
     last = list(sampler)[-1]
+    optimizer.discard()
     optimizer.step(rows(len(last)))
     for _ in range(3):
         with pytest.raises(RuntimeError, match="got 100 drawn and 100 used"):
             optimizer.step(rows(len(last)))
     assert optimizer.steps == 1
+
+
+@pytest.mark.parametrize("before", [0, 3])
+def test_nobody_chooses_among_draws(before):
+    optimizer, sampler = made()
+    for _ in range(before):
+        optimizer.step(rows(len(sampler.sample())))
+    liked = max((sampler.sample() for _ in range(50)), key=len)
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
+            act(rows(len(liked)))
+    assert len(optimizer.accountant.mechanisms) == min(before, 1)
+    optimizer.discard()
+    optimizer.step(rows(len(sampler.sample())))
+    optimizer.step(rows(len(sampler.sample())))
+    sampler.sample()
+    sampler.sample()
+    with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
+        optimizer.step()
+
+
+def test_an_interrupted_step_lets_its_draw_go(monkeypatch):
+    optimizer, sampler = made()
+    for name in ("check", "record", "begin"):
+        count = len(sampler.sample())
+        with monkeypatch.context() as patch:
+            patch.setattr(optimizer._ledger, name, interrupts)
+            with pytest.raises(KeyboardInterrupt):
+                optimizer.step(rows(count))
+        optimizer.step(rows(len(sampler.sample())))
 
 
 def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
@@ -231,6 +265,51 @@ def test_a_state_from_which_the_run_has_gone_on_is_a_branch():
     with pytest.raises(ValueError, match="branch must be False where DPSGD has released"):
         optimizer.load_state_dict(state, branch=True)
     other.load_state_dict(state, branch=True)
+
+
+def test_an_optimiser_is_not_sent_to_another_process():
+    sampler = planned().sampler()
+    optimizer = plain(sampler=sampler)
+    for thing in (optimizer, sampler):
+        for copied in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="SecureGenerator cannot be copied or pickled"):
+                copied(thing)
+
+
+def test_a_shallow_copy_is_the_same_optimiser():
+    optimizer, sampler = made()
+    for one in (optimizer, copy.copy(optimizer)):
+        batch = sampler.sample()
+        one.step(rows(len(batch)))
+        with pytest.raises(RuntimeError, match="a batch must be drawn"):
+            optimizer.step(rows(len(batch)))
+    assert optimizer.accountant.mechanisms[0][1] == 2
+
+
+GOES_ON = """
+import pickle, sys
+import numpy as np
+from renyi.sgd import DPSGD, SGD, TrainingPlan
+state = pickle.loads(bytes.fromhex(sys.stdin.read()))
+optimizer = DPSGD(np.zeros(2), TrainingPlan(**state["plan"]), SGD(0.1))
+optimizer.load_state_dict(state)
+optimizer.step(np.ones((4, 2)))
+print(optimizer.accountant.mechanisms[0][1])
+"""
+
+
+def test_each_branch_in_processes_apart_reports_its_own_and_the_sum_is_composed_by_hand():
+    """No process knows what others load."""
+    optimizer = plain()
+    for _ in range(3):
+        optimizer.step(rows(4))
+    state = pickle.dumps(optimizer.state_dict()).hex()
+    run = partial(subprocess.run, input=state, capture_output=True, text=True, check=True)
+    reports = [int(run([sys.executable, "-c", GOES_ON]).stdout) for _ in range(2)]
+    assert reports == [4, 4]
+    extra = sum(reports) - 2 * optimizer.steps
+    optimizer.accountant.compose(optimizer.plan.step_mechanism, extra)
+    assert optimizer.accountant.mechanisms == ((optimizer.plan.step_mechanism, 5),)
 
 
 # --- availability

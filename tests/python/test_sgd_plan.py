@@ -151,7 +151,7 @@ def test_epsilon_of_the_run():
 
 def test_shuffled_is_never_taken_for_poisson():
     shuffled = plan(**SHUFFLED)
-    with pytest.raises(ValueError, match="sampling must be 'poisson' or 'fixed_size'"):
+    with pytest.raises(ValueError, match="sampling must not be 'shuffled'"):
         _ = shuffled.sample_rate
     with pytest.raises(ValueError, match="adjacency must be 'replace_one' or 'zero_out' with"):
         plan(sampling="shuffled")
@@ -192,7 +192,11 @@ def test_a_plan_is_a_value():
         ({"epochs": 0}, ValueError, r"epochs must be a number in \(0, inf\), got 0"),
         ({"epochs": math.inf}, ValueError, r"epochs must be a number in \(0, inf\), got inf"),
         ({"epochs": 1.5, **SHUFFLED}, TypeError, "epochs must be an integer >= 1, got 1.5"),
-        ({"sampling": "uniform"}, ValueError, "sampling must be one of 'poisson', 'fixed_size'"),
+        (
+            {"sampling": "uniform"},
+            ValueError,
+            "sampling must be one of 'poisson', 'truncated_poisson'",
+        ),
         ({"sampling": "fixed_size"}, ValueError, "adjacency must be 'replace_one' with sampling"),
         ({"adjacency": "swap"}, ValueError, "adjacency must be one of"),
         ({"noise_multiplier": -1.0}, ValueError, "noise_multiplier must be a number in"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from renyi._pair import Pair
 from renyi.accountants._pairs import (
+    LARGEST_MU,
     NOTHING,
     REPLACE,
     gaussian_pair,
@@ -16,7 +17,7 @@ from renyi.accountants._pairs import (
     moved,
     pair_of,
 )
-from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps
+from renyi.accountants._steps import SampledStep, collapsed, epochs_of, gaussian_steps
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     Composed,
@@ -36,6 +37,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
+from renyi.mechanisms._nesting import samplings
 from renyi.pld import Reversed
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 MOST_PRODUCTS = 10_000  # releases on one sample
+LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 
 NOT_REMOVAL = (
     "a Poisson sample may hold one of the two records and not the other, and what is known of the "
@@ -78,6 +81,8 @@ def is_mirrored(mechanism: Mechanism, adjacency: str) -> bool:
     """Whether one use loses as much in the one direction as in the other, by the pairs known."""
     if adjacency == REPLACE:
         return _holds_in_both_orders(mechanism)
+    if epochs_of(mechanism):
+        return False  # perhaps, but telling takes long
     if isinstance(mechanism, Gumbel):
         return True  # one pair above both signs of the shift
     one, other = (compiled_pair(mechanism, adjacency, side) for side in (True, False))
@@ -146,14 +151,19 @@ def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     if size == population:
         return pair
     rate = min(math.nextafter(size / population, 1.0), 1.0)
-    return Pair.spliced(pair, rate, _attained(base, math.nextafter(size / population, 0.0)))
+    return Pair.spliced(pair, rate, _attained(base, pair, math.nextafter(size / population, 0.0)))
 
 
-def _attained(base: Mechanism, rate: float) -> Pair:
-    """Return what two fixed neighbours have on a sample of this rate, all others of no effect."""
-    if isinstance(base, Gaussian) and rate > 0.0 and 1e-2 <= base.noise_multiplier <= 1e9:
-        return Pair.replaced_gaussian(rate, base.noise_multiplier)  # of opposite effects
-    return pair_of(base, "zero_out", True).sampled(rate) if covers_removal(base) else NOTHING
+def _attained(base: Mechanism, pair: Pair, rate: float) -> Pair:
+    """Return what two fixed neighbours have on a sample of this rate.
+
+    All other records equal the one of the two: a sample without the replaced record tells as little
+    as one with it. In Poisson samples of a sample that record is one of no effect.
+    """
+    if not covers_removal(base):
+        return NOTHING
+    sampled_again = next(samplings(base), None) is not None
+    return (pair_of(base, "zero_out", True) if sampled_again else pair).sampled(rate)
 
 
 def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:
@@ -163,7 +173,9 @@ def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:
         mu = moved(adjacency) * _mu_of(steps)
 
         def group(k: int) -> Pair:
-            return gaussian_pair(k * mu)
+            # The rarest group has all draws in it: taken for revealed it would have no Rényi curve.
+            far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
+            return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
     elif isinstance(base, Laplace):
 
         def group(k: int) -> Pair:

@@ -270,8 +270,10 @@ class _Brackets:
 
 
 def _bracketed(answer: Answer, values: Array) -> Array:
-    found = np.array([answer(value)[:2] for value in values.tolist()]).reshape(-1, 2)
-    return np.asarray(found[:, ::-1].T)
+    result = np.empty((2, values.size))
+    for i, value in enumerate(values.tolist()):
+        result[1, i], result[0, i], _ = answer(value)
+    return result
 
 
 _ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from renyi._adjacency import ADJACENCIES
-from renyi.cli import account, check, values, verification
+from renyi.cli import account, audit, check, values, verification
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
     add_accounting,
@@ -74,6 +74,7 @@ def build_parser() -> Parser:
         add_digits(method)
         add_formats(method)
     _add_account(commands)
+    _add_audit(commands)
     _add_verify(commands)
     _add_bench(commands)
     _add_info(commands)
@@ -97,6 +98,35 @@ def _add_account(commands: argparse._SubParsersAction[Parser]) -> None:
     add_numbers(command.add_argument_group("numbers"), ("delta",))
     method = command.add_argument_group("method and output")
     add_adjacency(method)
+    add_digits(method)
+    add_formats(method)
+
+
+def _add_audit(commands: argparse._SubParsersAction[Parser]) -> None:
+    command = _add(
+        commands,
+        "audit",
+        audit.audit,
+        "a lower bound of epsilon from an attack's scores",
+        "What an attack proves: an epsilon below the bound is refuted, at the stated confidence.\n"
+        "FILE has a line for each run, with a score and, after a comma, 1 if the record was there\n"
+        "and 0 if it was not; with --one-run a line for each canary of a single run, included by\n"
+        "a fair coin. Lines are in the order of the runs: the first half chooses a threshold.\n"
+        "Also an array of two columns in a .npy file; - is the standard input.",
+        "  renyi audit scores.csv --delta 1e-2",
+        _usage("audit", "FILE --delta DELTA", "[--one-run] [option ...]"),
+    )
+    command.add_argument("file", metavar="FILE", help="CSV or NPY, or - for stdin")
+    add_numbers(command.add_argument_group("numbers"), ("delta",))
+    method = command.add_argument_group("method and output")
+    method.add_argument("--one-run", action="store_true", help="scores of the canaries of one run")
+    method.add_argument(
+        "--confidence",
+        type=lambda text: values.number(text, values.PROBABILITY),
+        default=0.95,
+        metavar="C",
+        help="of the bound, 0 < C < 1 (default 0.95)",
+    )
     add_digits(method)
     add_formats(method)
 

@@ -10,9 +10,12 @@ from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noi
 from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
 from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
+from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.domains import Ball, Box, Interval
+from renyi.sgd.functions import ClippedGrad, clipped_grad
 from renyi.sgd.ghost import LinearLayer, ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.integer_noise import (
     add_discrete_gaussian_noise,
     add_discrete_laplace_noise,
@@ -31,19 +34,26 @@ from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import PNSGD, PNSGDRun
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
-from renyi.sgd.updates import SGD, Adam, UpdateRule
+from renyi.sgd.schedules import Schedule
+from renyi.sgd.truncated import PaddedBatch, TruncatedPoissonSampler, pad_batch
+from renyi.sgd.updates import SGD, Adam, AdamW, UpdateRule
+from renyi.sgd.users import UserBatch, UserRows
 
 __all__ = [
     "DPSGD",
     "PNSGD",
     "SGD",
     "Adam",
+    "AdamW",
     "Ball",
     "BatchSampler",
     "Box",
     "ClipAccumulator",
+    "ClipGroups",
     "ClippedAverage",
+    "ClippedGrad",
     "ClippedSum",
+    "CyclicPoissonSampler",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",
@@ -51,20 +61,26 @@ __all__ = [
     "LinearLayer",
     "LogisticLoss",
     "PNSGDRun",
+    "PaddedBatch",
     "PoissonSampler",
     "PrivateDiagnostics",
     "QuantileClipNorm",
     "RidgeLoss",
+    "Schedule",
     "SecureGenerator",
     "ShuffledSampler",
     "TrainingPlan",
+    "TruncatedPoissonSampler",
     "UpdateRule",
+    "UserBatch",
+    "UserRows",
     "add_discrete_gaussian_noise",
     "add_discrete_laplace_noise",
     "add_gaussian_noise",
     "add_laplace_noise",
     "average_clipped_at_half",
     "clip_and_sum",
+    "clipped_grad",
     "discrete_gaussian_noise",
     "discrete_laplace_noise",
     "gaussian_noise",
@@ -74,6 +90,7 @@ __all__ = [
     "laplace_noise",
     "noise_lattice",
     "noisy_clipped_sum",
+    "pad_batch",
     "per_sample_norms",
     "sum_noise_multiplier",
     "weighted_sum",

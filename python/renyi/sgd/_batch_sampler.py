@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._noise import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of
 from renyi.mechanisms import Mechanism
 from renyi.sgd._generator import generator_of
 from renyi.sgd._state import entries_of
 
-__all__ = ["BatchSampler", "Indices"]
+__all__ = ["BatchSampler", "Indices", "times"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class BatchSampler(ABC):
         self.generator = generator_of(generator)
         self._drawn = 0
         self._last = (0, 0)  # number and size of the last batch
-        self._lock = lock_freed_by_fork()
+        self._lock = reentrant_lock_freed_by_fork()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._bound and name != "steps" and not name.startswith("_"):
@@ -150,3 +150,9 @@ class BatchSampler(ABC):
     def __repr__(self) -> str:
         words = ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "kind")
         return f"{type(self).__name__}({words})"
+
+
+def times(mechanism: Mechanism, steps: int) -> Mechanism:
+    """Return a mechanism so many times."""
+    count = count_of(steps, "steps")
+    return mechanism if count == 1 else mechanism * count

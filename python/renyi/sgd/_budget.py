@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from renyi._validation import probability_of, real_of
@@ -12,11 +13,13 @@ from renyi.mechanisms import Mechanism
 
 __all__ = ["Budget"]
 
+Ahead = Callable[[int], list[tuple[Mechanism, int]]]
+
 
 class Budget:
-    """An (epsilon, delta) that releases of one mechanism, fixed beforehand, must not exceed.
+    """An (epsilon, delta) that releases, of mechanisms fixed beforehand, must not exceed.
 
-    When to stop follows from the mechanism alone and not from what was released, so accounting as
+    When to stop follows from the mechanisms alone and not from what was released, so accounting as
     for a run of fixed length is right. The accountant may hold other mechanisms, and get more.
     """
 
@@ -29,46 +32,52 @@ class Budget:
         self.delta = probability_of(budget[1], "budget delta")
         self._accountant = accountant
         self._left = 0
-        self._ledger: Any = None
+        self._known: Any = None
 
-    def check(self, mechanism: Mechanism, needed: int, planned: int) -> None:
+    def check(self, ahead: Ahead, position: int, needed: int, planned: int) -> None:
         """Raise `BudgetExceededError` if releases do not fit.
 
         Parameters
         ----------
-        mechanism : Mechanism
-            What is about to be released.
+        ahead : callable
+            What the next so many releases are, each with how often.
+        position : int
+            Where the run is, as far as what is ahead depends on it.
         needed : int
             How many releases are about to be recorded.
         planned : int
-            How many more of it are expected: a single query settles all, if they fit.
+            How many more are expected: a single query settles all, if they fit.
         """
-        if self._left < needed or self._ledger != self._accountant.mechanisms:
-            self._left = self._affordable(mechanism, max(planned, needed))
-            self._ledger = self._accountant.mechanisms
+        known = (self._accountant.mechanisms, position)
+        if self._left < needed or self._known != known:
+            self._left = self._affordable(ahead, max(planned, needed))
+            self._known = known
         if self._left < needed:
             raise BudgetExceededError(
                 f"the step must fit in the budget, epsilon {self.epsilon!r} at delta "
-                f"{self.delta!r}, got {self._spent(mechanism, needed):.6g} with it"
+                f"{self.delta!r}, got {self._spent(ahead(needed)):.6g} with it"
             )
 
-    def charge(self, mechanism: Mechanism, count: int) -> None:
-        """Record releases that were checked."""
+    def charge(self, mechanism: Mechanism, count: int, position: int) -> None:
+        """Record releases that were checked; the next ones are known from a position."""
         self._accountant.compose(mechanism, count)
         self._left -= count
-        self._ledger = self._accountant.mechanisms
+        self._known = (self._accountant.mechanisms, position)
 
-    def _affordable(self, mechanism: Mechanism, most: int) -> int:
-        if self._spent(mechanism, most) <= self.epsilon:
+    def _affordable(self, ahead: Ahead, most: int) -> int:
+        if self._spent(ahead(most)) <= self.epsilon:
             return most
         fits, fails = 0, most
         while fails - fits > 1:
             middle = (fits + fails) // 2
-            if self._spent(mechanism, middle) <= self.epsilon:
+            if self._spent(ahead(middle)) <= self.epsilon:
                 fits = middle
             else:
                 fails = middle
         return fits
 
-    def _spent(self, mechanism: Mechanism, count: int) -> float:
-        return self._accountant._copy().compose(mechanism, count).get_epsilon(self.delta)
+    def _spent(self, releases: list[tuple[Mechanism, int]]) -> float:
+        accountant = self._accountant._copy()
+        for mechanism, count in releases:
+            accountant.compose(mechanism, count)
+        return accountant.get_epsilon(self.delta)

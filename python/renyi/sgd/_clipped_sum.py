@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._sgd import fingerprint
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import Array, Arrays
 from renyi.sgd._rule import Clipping, refuse_too_many
@@ -91,7 +92,9 @@ class ClippedSum:
     """The sum of clipped rows, before noise.
 
     Sums over disjoint sets of records, clipped in the same way, may be added with ``+`` and `sum`:
-    on one machine or on many, noise is added once to the total.
+    on one machine or on many, noise is added once to the total. A sum whose arrays have been
+    changed since it was clipped is refused wherever it would be used, for then nothing bounds what
+    a record contributes: so is one whose ``out`` holds the next batch.
 
     Attributes
     ----------
@@ -121,6 +124,7 @@ class ClippedSum:
     adjacency: Adjacency
     private: PrivateDiagnostics = field(repr=False)
     grid: Grid | None = None
+    _mark: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, PrivateDiagnostics):
@@ -128,6 +132,33 @@ class ClippedSum:
                 f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
                 "without_diagnostics() keeps the counts, which are needed"
             )
+        if self._mark is None:
+            object.__setattr__(self, "_mark", self._found_mark())
+
+    def _found_mark(self) -> int:
+        """Return a fingerprint of all that a release depends on."""
+        mark = 0
+        for array in [*self.arrays, self.private.factors]:
+            mark = fingerprint(np.ascontiguousarray(array), mark)
+        return mark
+
+    def unchanged(self, name: str = "sum") -> ClippedSum:
+        """Return a copy that nobody else can write to, as it was clipped.
+
+        Raises
+        ------
+        ValueError
+            If it has been changed since.
+        """
+        arrays = [array.copy() for array in self.arrays]
+        private = replace(self.private, factors=self.private.factors.copy())
+        copy = replace(self, sum=arrays[0] if self.single else arrays, private=private)
+        if copy._found_mark() != self._mark:
+            raise ValueError(
+                f"{name} must be as it was clipped, got a sum that was changed since: scale or use "
+                "its memory again after the step only"
+            )
+        return copy
 
     def without_diagnostics(self) -> ClippedSum:
         """Return the same sum without norms and factors of single rows, small enough to be sent.
@@ -142,7 +173,8 @@ class ClippedSum:
         >>> sent.sum.round(6), sent.private.norms, sent.private.batch_size
         (array([1.1, 0.8]), array([], dtype=float64), 2)
         """
-        return replace(self, private=self.private.counts())
+        same = self.unchanged()
+        return replace(same, private=same.private.counts(), _mark=None)
 
     @property
     def single(self) -> bool:
@@ -181,10 +213,11 @@ class ClippedSum:
         self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")
-        private = joined([self.private, other.private])
+        one, two = self.unchanged(), other.unchanged()
+        private = joined([one.private, two.private])
         if self.grid is None:
             refuse_too_many(private.batch_size, "sum")
-        sums = [a + b for a, b in zip(self.arrays, other.arrays, strict=True)]
+        sums = [a + b for a, b in zip(one.arrays, two.arrays, strict=True)]
         return ClippedSum(
             sums if isinstance(self.sum, list) else sums[0],
             max(self.sensitivity, other.sensitivity),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from renyi.sgd._kernel import Norms, run_rule
-from renyi.sgd._rows import Array, Rows
+from renyi.sgd._rows import Array, Rows, in_single
 from renyi.sgd._rule import Rule
 from renyi.sgd.grid import Grid
 
@@ -39,7 +39,7 @@ def sum_rule_on_grid(
     factors = np.minimum(factors, _DOUBLE.max)
     columns = factors.reshape(rows.count, len(rule.bounds))
     for array, total, column in zip(rows.arrays, sums, rule.groups, strict=True):
-        exact = array.astype(np.float32) if array.dtype == np.float16 else array
+        exact = in_single(array) if array.dtype.itemsize == 2 else array
         grid.sum(
             exact.reshape(rows.count, math.prod(array.shape[1:])),
             columns[:, column],

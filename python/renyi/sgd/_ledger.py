@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from renyi._validation import count_of
@@ -13,20 +14,19 @@ from renyi.sgd._generator import SecureGenerator
 from renyi.sgd._plan_arguments import accountant_named
 from renyi.sgd._plan_sampler import SAMPLERS
 from renyi.sgd._run import Run
+from renyi.sgd._state import entries_of
 from renyi.sgd.plan import TrainingPlan
 
 __all__ = ["Ledger"]
 
 
 class Ledger:
-    """Records the step mechanism of a plan, once for as many steps as it stands for.
+    """Records the releases of a plan, once for as many steps as each stands for.
 
     Attributes
     ----------
     accountant : PLDAccountant or RDPAccountant
         What it records with.
-    releases : int
-        How often it has.
     interrupted : int
         Steps that were recorded and are not finished. Whether they released something is not known,
         and each may have left a batch behind: for each of them one release more is recorded.
@@ -45,17 +45,32 @@ class Ledger:
                 f"got {accountant.adjacency!r}"
             )
         self.accountant: PLDAccountant | RDPAccountant = accountant
-        self.releases = self.interrupted = 0
+        self.interrupted = 0
         self._run = Run()
         self._sampler = _sampler_of(sampler, plan)
-        self._planned = plan.releases
-        self._steps_per_release = plan.steps_per_release
-        self._mechanism = plan.step_mechanism
-        accountant.compose(self._mechanism, 0)  # raises if it cannot be accounted for
+        self._plan = plan
+        schedule = plan.noise_schedule
+        self._mechanisms = [plan.release(step) for step in (schedule.starts if schedule else (1,))]
+        self._recorded = [0] * len(self._mechanisms)
+        for mechanism in self._mechanisms:
+            accountant.compose(mechanism, 0)  # raises if it cannot be accounted for
         self._budget = None if budget is None else Budget(budget, accountant)
         if self._sampler is not None:
             self._sampler._bind()
-        self._used = self._current = self._drawn()[0]
+        self._used = self._current = self._passed = self._drawn()[0]
+
+    @property
+    def releases(self) -> int:
+        """How many have been recorded."""
+        return sum(self._recorded)
+
+    def _piece(self, steps: int) -> int:
+        """Return which mechanism another step after ``steps`` is."""
+        schedule = self._plan.noise_schedule
+        return 0 if schedule is None else schedule.piece(steps + 1)
+
+    def _position(self, steps: int) -> int:
+        return 0 if self._plan.noise_schedule is None else steps
 
     def _drawn(self) -> tuple[int, int | None]:
         """Return the number of the last batch drawn and its rows."""
@@ -80,24 +95,36 @@ class Ledger:
                 f"discard must be called first: parts are of batch {self._current}, and the "
                 f"sampler has drawn batch {number}"
             )
+        if number > max(self._used, self._passed) + 1:
+            raise RuntimeError(
+                "discard must be called first: batches drawn after the last step were not used, "
+                "and whoever chooses among draws by what is in them undoes the sampling"
+            )
         self._current = number
         return rows
+
+    def pass_over(self) -> None:
+        """Permit that the last batch drawn is not used, nor those before it."""
+        self._passed = self._drawn()[0]
 
     def check(self, steps: int) -> None:
         """Raise if another step after ``steps`` does not fit."""
         if self._budget is not None and (needed := self._due(steps)):
-            self._budget.check(self._mechanism, needed, self._planned - self.releases)
+            planned = self._plan.releases - self.releases
+            ahead = partial(self._plan.releases_after, steps)
+            self._budget.check(ahead, self._position(steps), needed, planned)
 
     def record(self, steps: int) -> None:
         """Record what another step after ``steps`` releases, as far as it has not been yet."""
         count = self._due(steps)
         if not count:
             return
+        piece = self._piece(steps)
         if self._budget is None:
-            self.accountant.compose(self._mechanism, count)
+            self.accountant.compose(self._mechanisms[piece], count)
         else:
-            self._budget.charge(self._mechanism, count)
-        self.releases += count
+            self._budget.charge(self._mechanisms[piece], count, self._position(steps + 1))
+        self._recorded[piece] += count
 
     def begin(self, steps: int) -> None:
         """Count a step that was recorded as interrupted until `finish`, and its batch as used."""
@@ -114,37 +141,48 @@ class Ledger:
         return {
             "run": self._run.name,
             "releases": self.releases,
+            "recorded": list(self._recorded),
             "interrupted": self.interrupted,
             "sampler": None if self._sampler is None else self._sampler.state_dict(),
         }
 
     def load_state_dict(
-        self, state: Mapping[str, Any], generator: SecureGenerator, *, branch: bool
+        self,
+        state: Mapping[str, Any],
+        generator: SecureGenerator,
+        restore: Callable[[], None],
+        *,
+        branch: bool,
     ) -> None:
         """Record what was released elsewhere and not here; the sampler and a generator go on.
 
-        If there is an error, nothing has happened.
+        ``restore`` restores the rest. If there is an error, nothing has happened. Interrupted, the
+        state may be loaded again, and what is recorded twice then remains so: the count of what
+        was recorded is the last to change, or steps that it does not stand for would be free.
         """
-        run, releases, interrupted = self._checked(state)
+        run, recorded, interrupted = self._checked(state)
         number = state["steps"] + interrupted
         if not branch:
             self._run.check_load(run, number)
         elif self.releases:
             raise ValueError("branch must be False where DPSGD has released something, got True")
-        before = generator.state_dict()
+        last = generator.state_dict()
         generator.load_state_dict(state["generator"])
         if self._sampler is not None:
             try:
                 self._sampler._load(state["sampler"])
             except BaseException:
-                generator.load_state_dict(before)
+                generator.load_state_dict(last)
                 raise
-        self.accountant.compose(self._mechanism, releases - self.releases)
-        self.releases, self.interrupted = releases, interrupted
+        for mechanism, now, before in zip(self._mechanisms, recorded, self._recorded, strict=True):
+            self.accountant.compose(mechanism, now - before)
         self._run.take_over(run, number, branch=branch)
-        self._used = self._current = self._drawn()[0]
+        restore()
+        self._used = self._current = self._passed = self._drawn()[0]
+        self.interrupted = interrupted
+        self._recorded = recorded
 
-    def _checked(self, state: Mapping[str, Any]) -> tuple[str, int, int]:
+    def _checked(self, state: Mapping[str, Any]) -> tuple[str, list[int], int]:
         wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")
         if missing := [name for name in wanted if name not in state]:
             raise ValueError(f"state must hold {', '.join(wanted)}, got none of {missing}")
@@ -155,9 +193,10 @@ class Ledger:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
-        least = max(self.releases, -(-steps // self._steps_per_release))
+        least = max(self.releases, -(-steps // self._plan.steps_per_release))
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
+        recorded = self._checked_pieces(state, releases, steps)
         if self._sampler is None and state["sampler"] is not None:
             raise ValueError(
                 "state must hold no sampler where DPSGD has none; the state was saved with a "
@@ -168,13 +207,30 @@ class Ledger:
                 f"state must hold a sampler, {self._sampler!r}, got one that was saved without: "
                 "make DPSGD without it"
             )
-        return str(state["run"]), releases, interrupted
+        return str(state["run"]), recorded, interrupted
+
+    def _checked_pieces(self, state: Mapping[str, Any], releases: int, steps: int) -> list[int]:
+        """Return how many releases there were with the noise of each piece of the schedule."""
+        if self._plan.noise_schedule is None:
+            return [releases]
+        recorded = [count_of(n, "recorded") for n in entries_of(state, "recorded")[0]]
+        least = list(self._recorded)
+        for piece, count in self._plan.noise_schedule.counts(0, steps):
+            least[piece] = max(least[piece], count)
+        enough = len(recorded) == len(least) and all(map(int.__ge__, recorded, least))
+        if not enough or sum(recorded) != releases:
+            raise ValueError(
+                f"state must hold recorded releases of at least {least}, {releases} in all, got "
+                f"{recorded}"
+            )
+        return recorded
 
     def _due(self, steps: int) -> int:
         """Return how many releases are to be recorded before another step after ``steps``."""
-        begun = steps // self._steps_per_release + 1
-        if self._sampler is not None and self._steps_per_release > 1:
-            begun = max(begun, -(-self._sampler.drawn // self._steps_per_release))
+        each = self._plan.steps_per_release
+        begun = steps // each + 1
+        if self._sampler is not None and each > 1:
+            begun = max(begun, -(-self._sampler.drawn // each))
         return max(begun + self.interrupted - self.releases, 0)
 
 

@@ -16,8 +16,10 @@ from renyi.sgd._rows import Array, Rows
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.grid import Grid
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.noise import add_gaussian_noise
 from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.schedules import Schedule
 
 __all__ = ["NoisySum"]
 
@@ -49,25 +51,38 @@ class NoisySum:
             **clipping,
         )
         _check_dimension(plan, shapes)
+        self._factors = _noise_factors(clipping["clipping"], plan.grid)
         self._threads = threads
-        _check_scale(self._scale(), plan.grid)
+        for step in {1, *_starts(plan.noise_schedule), *_starts(plan.clip_schedule)}:
+            for factor in set(self._factors or [1.0]):
+                _check_scale(_times_above(self._scale(step), factor), plan.grid)
         self.generator = generator_of(generator)
 
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """The bounds for the present batch: between batches a `QuantileClipNorm` has moved on."""
+    def bounds(self, step: int) -> tuple[float, ...]:
+        """Return the bounds for the batch of the next step, which may have begun."""
         if self.clip_norm is not None and not self.parts.parts:
             return (self.clip_norm.value,)
+        self._set_bound(step)
         return self.parts.max_grad_norm
 
-    def checked(self, grads: Any, drawn: int | None, *, last: bool) -> Rows | ClippedSum | None:
-        """Return what `parts` takes of a part, or raise; the last may be None.
+    def _set_bound(self, step: int) -> None:
+        """Between batches the clipping norm may be another."""
+        if self.parts.parts:
+            return
+        if self.clip_norm is not None:
+            self.parts.max_grad_norm = self.clip_norm.value
+        elif self.plan.clip_schedule is not None:
+            self.parts.max_grad_norm = self.plan.at(step).max_grad_norm
+
+    def checked(
+        self, grads: Any, drawn: int | None, step: int, *, last: bool
+    ) -> Rows | ClippedSum | None:
+        """Return what `parts` takes of a part of a step's batch, or raise; the last may be None.
 
         A batch has ``drawn`` rows if that is known: private, as the size of Poisson batches is.
         """
         self.parts.refuse_torn()
-        if self.clip_norm is not None and not self.parts.parts:
-            self.parts.max_grad_norm = self.clip_norm.value
+        self._set_bound(step)
         given = grads is not None or not last
         part = self.parts.checked(grads, "per_sample_grads") if given else None
         rows = self.parts.batch_size + _row_count(part)
@@ -80,19 +95,16 @@ class NoisySum:
         return part
 
     def _check_public_size(self, rows: int, last: bool) -> None:
-        plan, fixed = self.plan, self.plan.sampling == "fixed_size"
-        most = plan.batch_size if fixed else math.ceil(plan.expected_batch_size)
-        if plan.sampling == "poisson":
-            most = plan.population
+        most, fixed = self.plan.largest_batch, self.plan.sampling == "fixed_size"
         if rows > most or (fixed and last and rows < most):
             raise ValueError(
                 f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "
                 f"got {'more' if rows > most else 'fewer'}"
             )
 
-    def release(self, clipped: ClippedSum) -> list[Array]:
-        """Turn a sum into a noisy mean, using it up, and move the clipping norm for the next."""
-        noisy = self._noised(clipped.arrays)
+    def release(self, clipped: ClippedSum, step: int) -> list[Array]:
+        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
+        noisy = self._noised(clipped.arrays, self._scale(step))
         for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
@@ -101,13 +113,13 @@ class NoisySum:
             self.clip_norm.update(float(count))
         return noisy
 
-    def _noised(self, arrays: list[Array]) -> list[Array]:
-        scale, grid = self._scale(), self.plan.grid
+    def _noised(self, arrays: list[Array], scale: float) -> list[Array]:
+        grid = self.plan.grid
         options: dict[str, Any] = {"generator": self.generator, "threads": self._threads}
         if grid is not None:
             return [add_noise_on_grid(array, grid, scale, **options) for array in arrays]
-        for array in arrays:
-            add_gaussian_noise(array, scale, **options)
+        for array, factor in zip(arrays, self._factors or [1.0] * len(arrays), strict=True):
+            add_gaussian_noise(array, _times_above(scale, factor), **options)
         return arrays
 
     def state_dict(self) -> dict[str, Any]:
@@ -132,17 +144,34 @@ class NoisySum:
         if self.clip_norm is not None:
             self.clip_norm.load_state_dict(state["clip_norm"])
 
-    def _scale(self) -> float:
+    def _scale(self, step: int) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""
-        scale = self.plan.noise_scale
-        if self.clip_norm is not None:
-            # Relative to the sensitivity 1/2; a row of zeros instead of a record moves it by 1.
-            share = 0.5 if self.plan.adjacency == "zero_out" else 1.0
-            multiplier = sum_noise_multiplier(
-                self.plan.noise_multiplier, share * self.clip_norm.count_noise
-            )
-            scale = math.nextafter(multiplier * self.clip_norm.value, math.inf)
-        return scale
+        settings = self.plan.at(step)
+        if self.clip_norm is None:
+            return settings.noise_scale
+        # Relative to the sensitivity 1/2; a row of zeros instead of a record moves it by 1.
+        share = 0.5 if self.plan.adjacency == "zero_out" else 1.0
+        count_noise = share * self.clip_norm.count_noise
+        multiplier = sum_noise_multiplier(settings.noise_multiplier, count_noise)
+        return math.nextafter(multiplier * self.clip_norm.value, math.inf)
+
+
+def _times_above(scale: float, factor: float) -> float:
+    return scale if factor == 1.0 else math.nextafter(scale * factor, math.inf)
+
+
+def _noise_factors(clipping: Any, grid: Grid | None) -> list[float] | None:
+    """Return what the noise of each array is multiplied with, or None where it is all the same."""
+    if not isinstance(clipping, ClipGroups) or clipping.noise is None:
+        return None
+    if grid is not None:
+        raise ValueError(f"clipping must be of groups with the same noise on a grid: {clipping!r}")
+    factors = clipping.noise_factors()
+    return [factors[group] for group in clipping.of]
+
+
+def _starts(schedule: Schedule | None) -> tuple[int, ...]:
+    return () if schedule is None else schedule.starts
 
 
 def _check_scale(scale: float, grid: Grid | None) -> None:
@@ -178,6 +207,8 @@ def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClip
         )
     if clipping != "flat":
         raise ValueError(f"clipping must be 'flat' for a clip_norm to follow, got {clipping!r}")
+    if plan.clip_schedule is not None:
+        raise ValueError(f"clip_norm must be None with a clip_schedule, got {value!r}")
     if value.value != plan.max_grad_norm:
         raise ValueError(
             f"clip_norm must begin at the max_grad_norm of the plan, {plan.max_grad_norm!r}, "

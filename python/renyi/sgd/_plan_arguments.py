@@ -15,16 +15,20 @@ __all__ = [
     "Sampling",
     "accountant_named",
     "adjacency_for",
+    "batch_limit_of",
+    "cycle_length_of",
     "sampling_of",
     "sizes_of",
     "steps_of",
 ]
 
-Sampling = Literal["poisson", "fixed_size", "shuffled"]
+Sampling = Literal["poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"]
 AccountantName = Literal["pld", "rdp"]
 
 _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
+    "truncated_poisson": ("add_remove", "replace_one", "zero_out"),
+    "cyclic_poisson": ("add_remove", "replace_one", "zero_out"),
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
 }
@@ -51,16 +55,46 @@ def sampling_of(value: Any) -> Sampling:
     return one_of(value, "sampling", _HOLDS_FOR)
 
 
+def batch_limit_of(value: Any, sampling: Sampling, records: int) -> int | None:
+    """Return the largest batch of truncated samples, which others do not have."""
+    if (value is None) != (sampling != "truncated_poisson"):
+        raise ValueError(
+            f"batch_limit must be given with sampling 'truncated_poisson' only, got {value!r} with "
+            f"{sampling!r}"
+        )
+    return None if value is None else min(integer_of(value, "batch_limit", 1), records)
+
+
+def cycle_length_of(value: Any, sampling: Sampling, records: int, size: int) -> int | None:
+    """Return the number of groups of cyclic samples, which others do not have."""
+    if (value is None) != (sampling != "cyclic_poisson"):
+        raise ValueError(
+            f"cycle_length must be given with sampling 'cyclic_poisson' only, got {value!r} with "
+            f"{sampling!r}"
+        )
+    if value is None:
+        return None
+    length = integer_of(value, "cycle_length", 1)
+    if length * size > records:
+        raise ValueError(
+            f"cycle_length must be such that groups of the population, {records}, hold a batch, "
+            f"{size}, got {value!r}"
+        )
+    return length
+
+
 def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
     """Return a neighbouring relation that a sampling scheme holds for, with the noise of a grid."""
     known = adjacency_of(value)
     if known not in _HOLDS_FOR[sampling]:
         allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
-    if discrete and sampling == "poisson" and known == "replace_one":
+    if discrete and sampling == "truncated_poisson":
+        raise ValueError("grid_spacing must be None with sampling 'truncated_poisson', got a grid")
+    if discrete and sampling.endswith("poisson") and known == "replace_one":
         raise ValueError(
-            "adjacency must be 'add_remove' or 'zero_out' with sampling 'poisson' on a grid, got "
-            "'replace_one': that goes with sampling 'fixed_size' or 'shuffled'"
+            f"adjacency must be 'add_remove' or 'zero_out' with sampling {sampling!r} on a grid, "
+            "got 'replace_one': that goes with sampling 'fixed_size' or 'shuffled'"
         )
     return known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import modules
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,20 @@ import numpy.typing as npt
 from renyi.sgd._arrays import check_writeable, float_dtype
 
 __all__ = [
+    "BFLOAT16",
     "Array",
     "Arrays",
     "Rows",
     "contiguous",
     "copy_back",
+    "in_single",
     "outline",
     "output_of",
     "refuse_masked",
     "rows_of",
     "sum_dtype",
     "sums_for",
+    "without_padding",
 ]
 
 Array = npt.NDArray[Any]
@@ -31,7 +35,9 @@ Arrays = Array | list[Array]
 _TAKEN = "an array of NumPy, or one on the CPU with __array__ or __dlpack__"
 _LIST = "one array, or a list with one array (B, ...) for each parameter"
 _REMEDY = "stack per-sample gradients to one array"
-_KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
+# NumPy has no bfloat16 of its own: its bits go by this name, whichever library they are from.
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)], align=True)
+_KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16)
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,16 @@ class Rows:
         return arrays[0] if self.single else arrays
 
 
-def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
+def rows_of(
+    grads: Any, name: str = "grads", *, scalars: bool = False, bfloat16: bool = False
+) -> Rows:
     """Return an array, or a list or tuple of them, as views.
 
     Arrays are NumPy's, or objects on the CPU that show their memory by ``__array__`` or
     ``__dlpack__``, as those of JAX and PyTorch do; read-only ones too. Several one-dimensional
     arrays are refused, for they look like one gradient for each sample, unless the caller knows
-    that the parameters are ``scalars``.
+    that the parameters are ``scalars``. Those of ``bfloat16`` come as `BFLOAT16` where the caller
+    takes it, to others as float32.
     """
     single = not isinstance(grads, list | tuple)
     given = [grads] if single else list(grads)
@@ -76,6 +85,8 @@ def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
     if not single:
         _refuse_elements(given, name)
     arrays = [_array_of(value, name if single else f"{name}[{k}]") for k, value in enumerate(given)]
+    if not bfloat16:
+        arrays = [in_single(array) if array.dtype == BFLOAT16 else array for array in arrays]
     if len(arrays) > 1 and not scalars and all(array.ndim == 1 for array in arrays):
         raise ValueError(
             f"{name} must be {_LIST}, got a list of {len(arrays)} one-dimensional arrays: {_REMEDY}"
@@ -87,6 +98,19 @@ def rows_of(grads: Any, name: str = "grads", *, scalars: bool = False) -> Rows:
                 f"got {array.shape[0]}"
             )
     return Rows(arrays, single)
+
+
+def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
+    """Return the rows where a mask is True: views, where they come first."""
+    rows = rows_of(grads, name, scalars=True, bfloat16=True)
+    given = np.asarray(mask)
+    if given.dtype != np.bool_ or given.shape != (rows.count,):
+        raise ValueError(
+            f"mask must be {rows.count} of True and False, a row each, got {outline(given)}"
+        )
+    count = int(np.count_nonzero(given))
+    some = slice(count) if given[:count].all() else given
+    return rows.like_given([array[some] for array in rows.arrays])
 
 
 def outline(value: Any) -> str:
@@ -113,7 +137,17 @@ def _refuse_elements(given: list[Any], name: str) -> None:
             )
 
 
+def in_single(array: Array) -> Array:
+    """Return numbers in float32: exactly those of half precision or of `BFLOAT16`."""
+    if array.dtype != BFLOAT16:
+        return array.astype(np.float32)
+    wide = array.view(np.uint16).astype(np.uint32) << np.uint32(16)
+    return wide.view(np.float32)
+
+
 def _viewed(value: Any, name: str) -> Array:
+    if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # of which it makes no array
+        return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
         return np.asarray(value)
     try:
@@ -125,9 +159,12 @@ def _viewed(value: Any, name: str) -> Array:
 def _array_of(value: Any, name: str) -> Array:
     refuse_masked(value, name)
     array = _viewed(value, name)
+    if array.dtype.name == "bfloat16":  # of the package ml_dtypes, as JAX has them
+        array = array.view(BFLOAT16)
     if array.dtype not in _KINDS or not array.dtype.isnative:
         raise TypeError(
-            f"{name} must be an array of float16, float32 or float64, got one of {array.dtype}"
+            f"{name} must be an array of float16, bfloat16, float32 or float64, "
+            f"got one of {array.dtype}"
         )
     if array.ndim == 0:
         raise ValueError(f"{name} must have a row for each sample, got an array of no dimension")

@@ -14,11 +14,13 @@ from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS
 from renyi._validation import one_of, real_of
 from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import outline
+from renyi.sgd.groups import ClipGroups
 
 __all__ = ["Clipping", "Rule", "bound_of", "refuse_too_many", "rule_of", "sensitivity_of"]
 
-Clipping = Literal["flat", "per_layer", "automatic"]
-_ALLOWED: tuple[Clipping, ...] = get_args(Clipping)
+_Name = Literal["flat", "per_layer", "automatic"]
+Clipping = _Name | ClipGroups
+_ALLOWED: tuple[_Name, ...] = get_args(_Name)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Rule:
     groups: tuple[int, ...]  # the norm each array belongs to
     stability: float
     total: float  # bound of the joint norm
+    by_group: bool = False  # whether rows have several norms
 
 
 def bound_of(value: Any, name: str = "max_grad_norm") -> float:
@@ -44,16 +47,26 @@ def bound_of(value: Any, name: str = "max_grad_norm") -> float:
 
 
 def rule_of(clipping: Any, max_grad_norm: Any, stability: Any, arrays: int) -> Rule:
-    """Return the rule of a clipping by its name."""
-    one_of(clipping, "clipping", _ALLOWED)
+    """Return the rule of a clipping by its name, or of groups."""
+    if not isinstance(clipping, ClipGroups):
+        one_of(clipping, "clipping", _ALLOWED)
     gamma = real_of(stability, "stability", "a number in [0, 2^96]")
     if not 0.0 <= gamma <= LARGEST_BOUND:
         raise ValueError(f"stability must be a number in [0, 2^96], got {stability!r}")
+    if isinstance(clipping, ClipGroups):
+        return _in_groups(clipping, bound_of(max_grad_norm), gamma, arrays)
     if clipping != "per_layer":
         bound = bound_of(max_grad_norm)
         kernel = "flat" if clipping == "flat" else "normalise"
         return Rule(kernel, (bound,), (0,) * arrays, gamma, bound)
     return _per_layer(max_grad_norm, gamma, arrays)
+
+
+def _in_groups(given: ClipGroups, total: float, gamma: float, arrays: int) -> Rule:
+    if len(given.of) != arrays:
+        raise ValueError(f"clipping must have a group for each of {arrays} arrays, got {given!r}")
+    bounds = tuple(bound_of(part, "max_grad_norm per group") for part in given.bounds(total))
+    return Rule("flat", bounds, given.of, gamma, total, True)
 
 
 def _per_layer(max_grad_norm: Any, gamma: float, arrays: int) -> Rule:
@@ -65,10 +78,10 @@ def _per_layer(max_grad_norm: Any, gamma: float, arrays: int) -> Rule:
                 f"got {len(max_grad_norm)}"
             )
         bounds = tuple(bound_of(c, f"max_grad_norm[{k}]") for k, c in enumerate(max_grad_norm))
-        return Rule("flat", bounds, groups, gamma, _norm_above(bounds))
+        return Rule("flat", bounds, groups, gamma, _norm_above(bounds), True)
     total = bound_of(max_grad_norm)
     share = bound_of(total / math.sqrt(arrays) * (1.0 - 2.0**-51), "max_grad_norm per array")
-    return Rule("flat", (share,) * arrays, groups, gamma, total)
+    return Rule("flat", (share,) * arrays, groups, gamma, total, True)
 
 
 def _norm_above(bounds: Sequence[float]) -> float:

@@ -53,11 +53,15 @@ class Run:
         known.begun = max(known.begun, number)
 
     def check_load(self, name: str, number: int) -> None:
-        """Raise `ValueError` if going on from a state would be a branch of a run."""
+        """Raise `ValueError` if going on from a state would be a branch of a run.
+
+        Who has loaded it and released nothing since may do so again, after an interruption say.
+        """
         known = _RUNS.get(name)
         if known is None:
             return
-        if known.process != os.getpid() or number < known.begun or number <= known.loaded:
+        again = number <= known.loaded and known.holder is not self._own
+        if known.process != os.getpid() or number < known.begun or again:
             raise ValueError(
                 f"state must be loaded once and be the last of its run, got number {number} after "
                 f"{known.begun} were begun and {max(known.loaded, 0)} loaded: two branches spend "

@@ -112,9 +112,10 @@ class ClipAccumulator:
         return sum(part.batch_size for part in self._diagnostics)
 
     def _start(self) -> None:
+        self._torn = True  # while a part is added or taken away
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
-        self._torn = False  # True while a part is being added
+        self._torn = False
 
     def add(self, grads: Any) -> ClipAccumulator:
         """Clip the rows and add them; return the accumulator.
@@ -140,9 +141,9 @@ class ClipAccumulator:
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
             self._check_count(grads.private.batch_size, name)
-            return grads
+            return grads.unchanged(name)
         refuse_means(grads, self._shapes, name)
-        rows = rows_of(grads, name, scalars=True)
+        rows = rows_of(grads, name, scalars=True, bfloat16=True)
         check_shapes(rows, self._shapes, self._single, name)
         self._check_count(rows.count, name)
         refuse_nonfinite(rows, self._nonfinite, threads_of(self._threads, rows.nbytes), name)
@@ -175,7 +176,7 @@ class ClipAccumulator:
                 np.add(total, array, out=total, casting="same_kind")
             private = part.private
         else:
-            norms = norms_for(part, self._rule, self._clipping == "per_layer", None, [])
+            norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
             if self._grid is None:
                 factors = run_rule(part, self._rule, self._sums, self.parts > 0, norms, count)
@@ -224,7 +225,7 @@ class ClipAccumulator:
         return result
 
     def _of_no_rows(self) -> PrivateDiagnostics:
-        shape = (0, len(self._shapes)) if self._clipping == "per_layer" else (0,)
+        shape = (0, len(self._rule.bounds)) if self._rule.by_group else (0,)
         return PrivateDiagnostics(np.empty(shape), np.empty(shape))
 
     def _sensitivity(self) -> float:

@@ -81,7 +81,7 @@ def average_clipped_at_half(
     >>> average_clipped_at_half(np.array([[3.0, 0.0], [3.0, 8.0]]), 2.0).average.round(6)
     array([0.6, 0.8])
     """
-    rows = rows_of(grads)
+    rows = rows_of(grads, bfloat16=True)
     bound = bound_of(bound_of(max_change, "max_change") / 2.0, "max_change / 2")
     kind = float_dtype(dtype)
     count = threads_of(threads, rows.nbytes)

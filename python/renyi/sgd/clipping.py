@@ -1,15 +1,16 @@
 """Norms of per-sample gradients and sums of clipped ones, at the speed of memory.
 
 An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
-together. float16, float32 and float64, of any strides, are read where they are: once where a few
-rows fit in a cache, twice otherwise, and nothing of their size is ever allocated.
+together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU and
+of any strides, are read where they are: once where a few rows fit in a cache, twice otherwise, and
+nothing of their size is ever allocated. Each number is taken as it is, exactly; what is computed is
+computed in double precision, whatever the dtype of the rows, and so is the sum unless float32 is
+asked for.
 
 A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
-rounding of products included. What remains is the rounding of the additions, which a record can
-change as well (Casacuberta, Shoemate, Vadhan, Wagaman 2022, arXiv 2207.10635): of B rows by at most
-B^2 2^-52 times the norm in double precision, but by as much as the norm itself where thousands of
-rows are summed in single precision. Sums are in double precision unless asked for otherwise. Where
-each bit counts, use a `Grid`.
+rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
+precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
+Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
 
 The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide by
 a public constant, after the noise.
@@ -78,7 +79,7 @@ def per_sample_norms(
     >>> per_sample_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([5., 1.])
     """
-    rows = rows_of(grads)
+    rows = rows_of(grads, bfloat16=True)
     groups = tuple(range(len(rows.arrays))) if per_layer else (0,) * len(rows.arrays)
     rule = Rule("flat", (1.0,) * (max(groups) + 1), groups, 0.0, 1.0)
     norms = norms_for(rows, rule, per_layer, out, [], "out")
@@ -109,9 +110,10 @@ def clip_and_sum(
     max_grad_norm : float or sequence of float
         The bound C, in [2^-96, 2^96]. With "per_layer" one for each array, or a number that is
         shared evenly, C over the square root of the number of arrays.
-    clipping : {"flat", "per_layer", "automatic"}
+    clipping : {"flat", "per_layer", "automatic"} or ClipGroups
         "flat": a row with norm N is multiplied by min(1, C / N).
         "per_layer": the same for each array by itself.
+        `ClipGroups`: the same for some arrays together, then for others.
         "automatic": every row is multiplied by C / (N + stability) (Bu et al. 2022, with
         :math:`\gamma` for ``stability``).
     stability : float
@@ -124,7 +126,8 @@ def clip_and_sum(
     out : array or list of arrays, optional
         Where to put the sum.
     norms_out : ndarray of float64, optional
-        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays). Private.
+        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
+        with `ClipGroups` (B, groups). Private.
     threads : int, optional
         By default the processors at hand, or one for less than 8 MiB. The sum is the same, bit for
         bit, for any number.
@@ -157,13 +160,13 @@ def clip_and_sum(
     >>> clipped.sensitivity
     1.0
     """
-    rows = rows_of(grads)
+    rows = rows_of(grads, bfloat16=True)
     refuse_too_many(rows.count)
     rule = rule_of(clipping, max_grad_norm, stability, len(rows.arrays))
     kind = sum_dtype(dtype, out)
     sensitivity = sensitivity_of(rule.total, adjacency_of(adjacency), kind)
     sums = sums_for(rows, kind, out)
-    norms = norms_for(rows, rule, clipping == "per_layer", norms_out, sums)
+    norms = norms_for(rows, rule, rule.by_group, norms_out, sums)
     count = threads_of(threads, rows.nbytes)
     refuse_nonfinite(rows, nonfinite, count)
     targets = contiguous(sums)
@@ -208,7 +211,7 @@ def weighted_sum(
     >>> weighted_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), [0.5, 1.0])
     array([3.5, 5. ])
     """
-    rows = rows_of(grads)
+    rows = rows_of(grads, bfloat16=True)
     refuse_masked(weights, "weights")
     given = np.asarray(weights)
     if given.dtype.kind not in "iuf" or given.shape != (rows.count,):

@@ -74,7 +74,7 @@ def noisy_clipped_sum(
     >>> bool(1.8 < noisy.std() < 2.3)
     True
     """
-    rows = rows_of(grads)
+    rows = rows_of(grads, bfloat16=True)
     multiplier = real_of(noise_multiplier, "noise_multiplier", "a number in [0, inf)")
     if not 0.0 <= multiplier < math.inf:
         raise ValueError(f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -12,13 +13,14 @@ from renyi.sgd._clipped_sum import PrivateDiagnostics
 from renyi.sgd._ledger import Ledger
 from renyi.sgd._noisy_sum import NoisySum
 from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Arrays
+from renyi.sgd._rows import Arrays, without_padding
 from renyi.sgd._rule import Clipping
 from renyi.sgd._state import check_same
 from renyi.sgd._threads import OneAtATime
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.domains import Domain
+from renyi.sgd.groups import ClipGroups
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.updates import UpdateRule
 
@@ -46,9 +48,9 @@ class DPSGD:
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
     rule : UpdateRule or list of them
-        `SGD`, with or without momentum, or `Adam`; of a list of arrays also one for each: groups of
-        parameters within one guarantee. With ``clipping="per_layer"`` each array has its share of
-        the norm.
+        `SGD`, `Adam` or `AdamW`, whose learning rate may be a `Schedule`; of a list of arrays also
+        one for each, within one guarantee. With ``clipping="per_layer"`` each array has its share
+        of the norm, with `ClipGroups` each group, and then of the noise too.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
     clip_norm : QuantileClipNorm, optional
@@ -68,9 +70,9 @@ class DPSGD:
         about all planned steps at once, and only if they do not fit about fewer.
     sampler : BatchSampler, optional
         That of the plan, from which the batches come, and of this optimiser alone. Each step is on
-        the batch drawn last, with a row for each of its records, and no batch is used twice: draw
-        the next one after the step. Its state is saved with the rest, and epochs of shuffled
-        batches are counted by what it has drawn.
+        the batch drawn last, with a row for each of its records, no batch is used twice and none
+        left out but by `discard`: draw the next one after the step. Its state is saved with the
+        rest, and epochs of shuffled batches are counted by what it has drawn.
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
     generator : SecureGenerator or numpy.random.Generator, optional
@@ -131,10 +133,12 @@ class DPSGD:
             stability=stability,
             nonfinite=nonfinite,
         )
-        self._clipping = {"clipping": clipping, "stability": float(stability)}
+        described = asdict(clipping) if isinstance(clipping, ClipGroups) else clipping
+        self._clipping = {"clipping": described, "stability": float(stability)}
         self._ledger = Ledger(plan, accountant, budget, sampler)
         self._private: PrivateDiagnostics | None = None
         self._alone = OneAtATime("a DPSGD")
+        self._undo: Callable[[], None] | None = None
 
     @property
     def plan(self) -> TrainingPlan:
@@ -163,7 +167,7 @@ class DPSGD:
     @property
     def max_grad_norm(self) -> float | tuple[float, ...]:
         """The bound for the present batch, or with "per_layer" those of the arrays."""
-        bounds = self._sum.bounds
+        bounds = self._sum.bounds(self.steps + 1)
         return bounds[0] if len(bounds) == 1 else bounds
 
     @property
@@ -175,7 +179,7 @@ class DPSGD:
         """Return the epsilon at ``delta`` of all that the accountant holds, rounded up."""
         return self._ledger.accountant.get_epsilon(delta)
 
-    def accumulate(self, per_sample_grads: Any) -> DPSGD:
+    def accumulate(self, per_sample_grads: Any, *, mask: Any = None) -> DPSGD:
         """Clip a part of a logical batch and add it to the sum; nothing is released.
 
         Parameters
@@ -185,6 +189,8 @@ class DPSGD:
             clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
             grid by a `ClipAccumulator` there; not in single precision. A record must be in one part
             only.
+        mask : array of bool, optional
+            True for each row of a record; the others are padding, as of `pad_batch`, and not read.
 
         Raises
         ------
@@ -202,28 +208,60 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        with self._alone:
-            try:
-                part = self._checked(per_sample_grads, last=False)
-                if part is not None:
-                    self._sum.parts.add_checked(part)
-            except Exception:
-                raise
-            except BaseException:  # whoever goes on with the next batch must not add it to this one
-                self._sum.parts.spoil()
-                raise
+        # Whoever goes on with the next batch after an interruption must not add it to this one.
+        self._attempt(partial(self._add, per_sample_grads, mask), self._sum.parts.spoil)
         return self
 
-    def _checked(self, grads: Any, *, last: bool) -> Any:
+    def _add(self, grads: Any, mask: Any) -> None:
+        part = self._checked(grads, mask, last=False)
+        if part is not None:
+            self._sum.parts.add_checked(part)
+
+    def _attempt(self, work: Callable[[], Any], undo: Callable[[], None]) -> Any:
+        """Do it; if that is interrupted, ``undo`` what was clipped before anything else is done.
+
+        That is at once, or if it is interrupted too, when the optimiser is used next.
+        """
+        with self._alone:
+            self._recover()
+            begun, self._undo = self._ledger.interrupted, undo
+            try:
+                done = work()
+            except BaseException as error:
+                if isinstance(error, Exception) and self._ledger.interrupted == begun:
+                    self._undo = None  # refused, and nothing has been done
+                self._recover()
+                raise
+            self._undo = None
+            return done
+
+    def _recover(self) -> None:
+        if self._undo is not None:
+            self._undo()
+            self._undo = None
+
+    def _checked(self, grads: Any, mask: Any, *, last: bool) -> Any:
+        if mask is not None:
+            grads = without_padding(grads, mask, "per_sample_grads")
         rows = self._ledger.rows(begun=self._sum.parts.parts > 0)
-        return self._sum.checked(grads, rows, last=last)
+        return self._sum.checked(grads, rows, self.steps + 1, last=last)
 
     def discard(self) -> None:
-        """Forget the parts of a batch that was not finished."""
-        with self._alone:
-            self._sum.parts.discard()
+        """Forget the parts of a batch that was not finished, and let draws go unused.
 
-    def step(self, per_sample_grads: Any = None) -> Arrays:
+        The batch drawn last is then that of the next step, or else the one after it. Why batches
+        are left out, such as an interruption, must have nothing to do with the records in them:
+        the guarantee is that of steps on batches as they come.
+        """
+        with self._alone:
+            self._discard()
+            self._undo = None
+
+    def _discard(self) -> None:
+        self._sum.parts.discard()
+        self._ledger.pass_over()
+
+    def step(self, per_sample_grads: Any = None, *, mask: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
 
         Parameters
@@ -231,6 +269,8 @@ class DPSGD:
         per_sample_grads : array, list of arrays or ClippedSum, optional
             The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
             empty batch has noise like any other.
+        mask : array of bool, optional
+            As for `accumulate`.
 
         Returns
         -------
@@ -244,21 +284,15 @@ class DPSGD:
         TypeError, ValueError
             If shapes or dtypes are not as above, or a batch is not of its public size.
         RuntimeError
-            If the sampler has drawn no batch for this step, or another one since its first part;
-            a part was interrupted and not discarded; the process was forked, or the run has gone
-            on elsewhere; or another thread is at work.
+            If the sampler has drawn no batch for this step, or several, or another one since its
+            first part; a part was interrupted and not discarded; the process was forked, or the
+            run has gone on elsewhere; or another thread is at work.
         """
-        with self._alone:
-            begun = self._ledger.interrupted
-            try:
-                return self._step(per_sample_grads)
-            except BaseException as error:
-                if not isinstance(error, Exception) or self._ledger.interrupted > begun:
-                    self._sum.parts.discard()
-                raise
+        released: Arrays = self._attempt(partial(self._step, per_sample_grads, mask), self._discard)
+        return released
 
-    def _step(self, grads: Any) -> Arrays:
-        part = self._checked(grads, last=True)
+    def _step(self, grads: Any, mask: Any) -> Arrays:
+        part = self._checked(grads, mask, last=True)
         self._ledger.check(self.steps)
         self._ledger.record(self.steps)
         self._ledger.begin(self.steps)
@@ -266,7 +300,7 @@ class DPSGD:
             self._sum.parts.add_checked(part)
         clipped = self._sum.parts.take()
         self._private = clipped.private
-        released = self._sum.release(clipped)
+        released = self._sum.release(clipped, self.steps + 1)
         self._trained.update(released)
         self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]
@@ -281,14 +315,15 @@ class DPSGD:
         RuntimeError
             In the middle of a batch, whose sum has no noise yet.
         """
-        self._refuse_parts("state_dict")
-        return {
-            "plan": asdict(self._plan),
-            "clipping": dict(self._clipping),
-            **self._ledger.state_dict(),
-            **self._trained.state_dict(),
-            **self._sum.state_dict(),
-        }
+        with self._alone:
+            self._refuse_parts("state_dict")
+            return {
+                "plan": asdict(self._plan),
+                "clipping": dict(self._clipping),
+                **self._ledger.state_dict(),
+                **self._trained.state_dict(),
+                **self._sum.state_dict(),
+            }
 
     def load_state_dict(self, state: Mapping[str, Any], *, branch: bool = False) -> None:
         """Go on where `state_dict` was called, and record with the accountant what led there.
@@ -304,7 +339,8 @@ class DPSGD:
             Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
             released something, then of its own run, and with at least as much released. Within a
             process a state is loaded once, and only if its run has not gone on since: whoever
-            saved it does not go on then. Of other processes nothing is known.
+            saved it does not go on then. Who was interrupted loading it may load it again. Of
+            other processes nothing is known.
         branch : bool
             Load it all the same, as a run of its own, into a new optimiser. Each branch reports
             what it knows; together they spend what led there and the steps of both.
@@ -316,16 +352,21 @@ class DPSGD:
         TypeError, ValueError
             If the state or ``branch`` is not as above. Nothing is changed then.
         """
-        self._refuse_parts("load_state_dict")
-        check_same(state, "plan", asdict(self._plan))
-        check_same(state, "clipping", self._clipping)
-        trained = self._trained.checked(state)
-        self._sum.check(state)
-        self._ledger.load_state_dict(state, self._sum.generator, branch=branch)
-        self._sum.restore(state)
-        self._trained.restore(trained)
+        with self._alone:
+            self._refuse_parts("load_state_dict")
+            check_same(state, "plan", asdict(self._plan))
+            check_same(state, "clipping", self._clipping)
+            trained = self._trained.checked(state)
+            self._sum.check(state)
+
+            def restore() -> None:
+                self._sum.restore(state)
+                self._trained.restore(trained)
+
+            self._ledger.load_state_dict(state, self._sum.generator, restore, branch=branch)
 
     def _refuse_parts(self, what: str) -> None:
+        self._recover()
         if self._sum.parts.parts:
             raise RuntimeError(
                 f"{what} must be called between batches, got one that has begun and has no noise: "

@@ -11,13 +11,15 @@ import numpy as np
 
 from renyi._validation import integer_of
 from renyi.accountants import Adjacency
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Composed, Mechanism
 from renyi.sgd._batch_sampler import BatchSampler, Indices
 from renyi.sgd._plan_arguments import (
     AccountantName,
     Sampling,
     accountant_named,
     adjacency_for,
+    batch_limit_of,
+    cycle_length_of,
     sampling_of,
     sizes_of,
     steps_of,
@@ -30,8 +32,10 @@ from renyi.sgd._plan_noise import (
     row_norm,
 )
 from renyi.sgd._plan_sampler import sampler_for
+from renyi.sgd._plan_schedules import StepSettings, check_schedules, scheduled
 from renyi.sgd._rule import bound_of
 from renyi.sgd.grid import Grid
+from renyi.sgd.schedules import Schedule, checked_schedule
 
 __all__ = ["Sampling", "TrainingPlan"]
 
@@ -48,8 +52,9 @@ class TrainingPlan:
     population : int
         Number of records, in [1, 2^53].
     batch_size : int
-        Of a logical batch, in [1, population]: the expected size with "poisson", the exact one
-        with "fixed_size", the largest with "shuffled".
+        Of a logical batch, in [1, population]: the expected size with "poisson" and
+        "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
+        "fixed_size", the largest with "shuffled".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf).
@@ -58,9 +63,16 @@ class TrainingPlan:
     epochs : float, optional
         Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
         integer.
-    sampling : {"poisson", "fixed_size", "shuffled"}
-        How batches are drawn: by `PoissonSampler`, `FixedSizeSampler` without replacement or
-        `ShuffledSampler`. No scheme is accounted as another.
+    sampling : {"poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"}
+        How batches are drawn: by `PoissonSampler`, `TruncatedPoissonSampler`,
+        `CyclicPoissonSampler`, `FixedSizeSampler` without replacement or `ShuffledSampler`. No
+        scheme is accounted as another.
+    batch_limit : int, optional
+        With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
+        ``population`` then is that of the larger of both neighbours.
+    cycle_length : int, optional
+        With "cyclic_poisson", and only then: the number of groups that have their turn one after
+        the other, at most ``population / batch_size``.
     max_grad_norm : float
         The bound on the norm of a clipped row, in [2^-96, 2^96].
     accumulation : int
@@ -75,6 +87,13 @@ class TrainingPlan:
         `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
     dimension : int, optional
         With a grid: the number of entries of all parameters, at least 1.
+    noise_schedule : Schedule, optional
+        What ``noise_multiplier`` is multiplied with at each step, positive: `calibrated` finds the
+        number that the schedule is of. Each step is recorded with its own noise. Not on a grid, nor
+        with "shuffled" or "cyclic_poisson".
+    clip_schedule : Schedule, optional
+        What ``max_grad_norm`` is multiplied with at each step, positive. The noise is relative to
+        the norm of its step, and costs the same. Not on a grid.
 
     Raises
     ------
@@ -103,11 +122,15 @@ class TrainingPlan:
     noise_multiplier: float
     steps: int
     sampling: Sampling
+    batch_limit: int | None
+    cycle_length: int | None
     max_grad_norm: float
     accumulation: int
     adjacency: Adjacency
     grid_spacing: float | None
     dimension: int | None
+    noise_schedule: Schedule | None
+    clip_schedule: Schedule | None
 
     def __init__(
         self,
@@ -118,29 +141,39 @@ class TrainingPlan:
         steps: int | None = None,
         epochs: float | None = None,
         sampling: Sampling = "poisson",
+        batch_limit: int | None = None,
+        cycle_length: int | None = None,
         max_grad_norm: float = 1.0,
         accumulation: int = 1,
         adjacency: Adjacency = "add_remove",
         grid_spacing: float | None = None,
         dimension: int | None = None,
+        noise_schedule: Schedule | None = None,
+        clip_schedule: Schedule | None = None,
     ) -> None:
         records, size = sizes_of(population, batch_size)
+        scheme = sampling_of(sampling)
         bound = bound_of(max_grad_norm)
         spacing, entries = grid_of(grid_spacing, dimension, bound)
         values = {
             "population": records,
             "batch_size": size,
             "noise_multiplier": noise_multiplier_of(noise_multiplier, spacing is not None),
-            "sampling": sampling_of(sampling),
+            "sampling": scheme,
+            "batch_limit": batch_limit_of(batch_limit, scheme, records),
+            "cycle_length": cycle_length_of(cycle_length, scheme, records, size),
             "max_grad_norm": bound,
             "accumulation": integer_of(accumulation, "accumulation", 1),
-            "adjacency": adjacency_for(adjacency, sampling, spacing is not None),
+            "adjacency": adjacency_for(adjacency, scheme, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
+            "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
+            "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
         }
-        values["steps"] = steps_of(steps, epochs, records, size, sampling)
+        values["steps"] = steps_of(steps, epochs, records, size, scheme)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        check_schedules(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -199,6 +232,8 @@ class TrainingPlan:
     def sample_rate(self) -> float:
         """The probability that a record is in a batch.
 
+        With "cyclic_poisson" when it has its turn, with "truncated_poisson" before the cut.
+
         Raises
         ------
         ValueError
@@ -206,19 +241,20 @@ class TrainingPlan:
         """
         if self.sampling == "shuffled":
             raise ValueError(
-                "sampling must be 'poisson' or 'fixed_size' for there to be a sample_rate, "
-                "got 'shuffled'"
+                "sampling must not be 'shuffled' for there to be a sample_rate, got 'shuffled'"
             )
-        return self.batch_size / self.population
+        return self.batch_size * (self.cycle_length or 1) / self.population
 
     @property
     def steps_per_release(self) -> int:
-        """Batches that `step_mechanism` stands for: 1, or with "shuffled" those of an epoch."""
-        return -(-self.population // self.batch_size) if self.sampling == "shuffled" else 1
+        """Batches that `step_mechanism` stands for: 1, those of an epoch or those of a cycle."""
+        if self.sampling == "shuffled":
+            return -(-self.population // self.batch_size)
+        return self.cycle_length or 1
 
     @property
     def releases(self) -> int:
-        """How often the run uses `step_mechanism`: its steps, or the epochs that it begins."""
+        """How often the run uses `step_mechanism`: its steps, or the epochs or cycles begun."""
         return -(-self.steps // self.steps_per_release)
 
     @property
@@ -229,30 +265,58 @@ class TrainingPlan:
         return float(self.batch_size)
 
     @property
+    def largest_batch(self) -> int:
+        """The most records that a batch can hold."""
+        if self.sampling == "shuffled":
+            return math.ceil(self.expected_batch_size)
+        if self.sampling == "fixed_size":
+            return self.batch_size
+        return self.batch_limit or self.population
+
+    @property
     def micro_batch_size(self) -> int:
         """Records to a part of a batch of ``batch_size``, rounded up."""
         return -(-self.batch_size // self.accumulation)
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation of the noise of a sum, on a grid its sigma; rounded up."""
-        bound = row_norm(self.max_grad_norm, self.grid_spacing, self.dimension)
-        scale = self.noise_multiplier * bound
-        return math.nextafter(scale, math.inf) if scale else self.noise_multiplier
+        """The standard deviation of the noise of the first sum, on a grid its sigma; rounded up."""
+        return self.at(1).noise_scale
+
+    def at(self, step: int) -> StepSettings:
+        """Return what holds at a step, counted from 1."""
+        noise = scheduled(self.noise_multiplier, self.noise_schedule, step)
+        bound = scheduled(self.max_grad_norm, self.clip_schedule, step)
+        norm = row_norm(bound, self.grid_spacing, self.dimension)
+        scale = math.nextafter(noise * norm, math.inf) if noise else noise
+        return StepSettings(bound, noise, scale)
 
     @property
     def step_mechanism(self) -> Mechanism:
-        """What an accountant is told of a step; with "shuffled" of an epoch."""
-        return self._mechanism(1)
+        """What an accountant is told of the first step, of an epoch or of a cycle."""
+        return self.release(1)
 
     @property
     def mechanism(self) -> Mechanism:
         """What an accountant is told of the whole run."""
-        return self._mechanism(self.steps)
+        parts = self.releases_after(0, self.releases)
+        if len(parts) == 1 and parts[0][1] == 1:
+            return parts[0][0]
+        return Composed(*parts)
 
-    def _mechanism(self, steps: int) -> Mechanism:
-        base = noise_mechanism(self.noise_multiplier, self.grid_spacing is not None)
-        return self.sampler().mechanism(base, steps)
+    def release(self, step: int) -> Mechanism:
+        """Return what an accountant is told of a step, or of the epoch or cycle it is in."""
+        noise = self.at(step).noise_multiplier
+        base = noise_mechanism(noise, self.grid_spacing is not None)
+        return self.sampler().mechanism(base)
+
+    def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
+        """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
+        if self.noise_schedule is None:
+            return [(self.step_mechanism, count)]
+        starts = self.noise_schedule.starts
+        pieces = self.noise_schedule.counts(done, count)
+        return [(self.release(starts[piece]), times) for piece, times in pieces]
 
     def get_epsilon(self, delta: float, *, accountant: AccountantName | None = None) -> float:
         """Return an epsilon such that the whole run is (epsilon, delta)-DP.

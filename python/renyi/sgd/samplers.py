@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
-from renyi.sgd._batch_sampler import BatchSampler, Indices
+from renyi.sgd._batch_sampler import BatchSampler, Indices, times
 from renyi.sgd._state import entries_of
 
 __all__ = ["BatchSampler", "FixedSizeSampler", "PoissonSampler", "ShuffledSampler"]
@@ -68,7 +68,7 @@ class PoissonSampler(BatchSampler):
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return a `PoissonSampled` release, ``steps`` times."""
-        return _times(PoissonSampled(base, self.sample_rate), steps)
+        return times(PoissonSampled(base, self.sample_rate), steps)
 
     def _draw(self) -> Indices:
         return self.generator._core.poisson_sample(self.population, self.sample_rate)
@@ -129,7 +129,7 @@ class FixedSizeSampler(BatchSampler):
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return a `FixedSizeSampled` release, ``steps`` times."""
         sampled = FixedSizeSampled(base, self.batch_size, self.population, self.replacement)
-        return _times(sampled, steps)
+        return times(sampled, steps)
 
     def _draw(self) -> Indices:
         core = self.generator._core
@@ -193,7 +193,7 @@ class ShuffledSampler(BatchSampler):
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return `ShuffledBatches`, once for every epoch that ``steps`` batches begin."""
         epochs = -(-count_of(steps, "steps") // self.batches)
-        return _times(ShuffledBatches(base, self.batches), epochs)
+        return times(ShuffledBatches(base, self.batches), epochs)
 
     def _progress(self) -> dict[str, Any]:
         return {"order": self._order.copy()}  # an epoch under way; the accounting takes it as known
@@ -232,8 +232,3 @@ def _is_permutation(order: npt.NDArray[Any], count: int) -> bool:
     seen = np.zeros(count, bool)
     seen[order] = True
     return bool(seen.all())
-
-
-def _times(mechanism: Mechanism, steps: int) -> Mechanism:
-    count = count_of(steps, "steps")
-    return mechanism if count == 1 else mechanism * count

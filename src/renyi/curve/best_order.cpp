@@ -103,11 +103,21 @@ struct Tangent {
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
+double best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
+    double best = orders[0], best_value = kInfinity;
+    for (const double alpha : orders) {
+        const double value = query.convert_upper(alpha);
+        if (value < best_value) best = alpha, best_value = value;
+    }
+    return best;
+}
+
 // Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
 // best; a rough root is enough, for the walk from there ends where the sign changes. For the other conversions an order
 // can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
 // the way outward.
 double best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
+    if (!is_convex(query.composition)) return best_by_trial(query, orders);
     const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
                                                    [&](double alpha) { return closed_form(query, alpha); }));
     double best = orders[0], best_value = kInfinity;
@@ -150,17 +160,18 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
 // Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it. Where
 // there are only smooth steps, an order where a minimum is known already, or NaN, stands for those next to it.
 double scanned_minimum(const RdpQuery& query, double known) noexcept {
-    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
-    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kStep) + 2;
+    constexpr double kFinest = 0.25, kGolden = 0.6180339887498949;
+    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
+    const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
     std::array<double, kMost> grid;
     std::size_t count = 0;
-    for (double x = kLogSmallest; x < query.log_largest; x += kStep) grid[count++] = query.order_at(x);
+    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
     grid[count++] = query.largest;
     const double best = lane_log(best_of_list(query, {grid.data(), count}) - 1.0);
     const bool smooth = query.composition.curves.empty();
-    if (smooth && std::fabs(best - lane_log(known - 1.0)) <= kStep) return known;
+    if (smooth && std::fabs(best - lane_log(known - 1.0)) <= step) return known;
     const auto value = [&](double x) { return query.convert_upper(query.order_at(x)); };
-    double low = best - kStep, high = best + kStep;
+    double low = best - step, high = best + step;
     double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
     double left_value = value(left), right_value = value(right);
     const double tolerance = smooth ? 1e-9 : 1e-13;
@@ -181,9 +192,10 @@ double scanned_minimum(const RdpQuery& query, double known) noexcept {
 double best_of_continuum(const RdpQuery& query) noexcept {
     const double closed = query.order_at(rising_root(query, first_guess(query), 1e-10, Slope::exact,
                                                      [&](double alpha) { return closed_form(query, alpha); }));
-    if (is_closed(query.conversion)) return closed;
+    const bool convex = is_convex(query.composition);
+    if (is_closed(query.conversion) && convex) return closed;
     const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
-    if (query.conversion == Conversion::asoodeh) return better(scanned_minimum(query, kNaN), closed);
+    if (query.conversion == Conversion::asoodeh || !convex) return better(scanned_minimum(query, kNaN), closed);
     const double exact = query.order_at(rising_root(query, lane_log(closed - 1.0), 1e-9, Slope::bound,
                                                     [&](double alpha) { return optimal_form(query, alpha); }));
     const double best = better(exact, closed);

@@ -54,6 +54,10 @@ double largest_order(const Composition& c) noexcept {
     return order;
 }
 
+bool is_convex(const Composition& c) noexcept {
+    return std::ranges::all_of(c.curves, [](const WeightedCurve& w) { return w.curve->convex(); });
+}
+
 double largest_loss(const Composition& c) noexcept {
     for (const SampledStep& s : c.steps) {
         if (s.q > 0.0 && std::isfinite(s.sigma)) return kInfinity;

@@ -31,6 +31,9 @@ Certified rdp(const Composition& composition, double alpha) noexcept;
 // K is infinite above; infinity if there are only steps.
 double largest_order(const Composition& composition) noexcept;
 
+// Whether K is convex; see RenyiCurve.
+bool is_convex(const Composition& composition) noexcept;
+
 // A bound on the privacy loss, rounded up: the composition is that much epsilon-DP. Infinite where a step depends on
 // the data.
 double largest_loss(const Composition& composition) noexcept;

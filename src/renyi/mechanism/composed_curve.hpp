@@ -1,6 +1,7 @@
 // Composition of mechanisms, adaptive or not: K is the sum of theirs (Mironov 2017, Proposition 1).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "renyi/mechanism/renyi_curve.hpp"
@@ -18,6 +19,9 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;
+    bool convex() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const CountedCurve& p) { return p.curve->convex(); });
+    }
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return largest_loss_; }
 

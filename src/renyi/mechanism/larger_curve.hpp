@@ -21,6 +21,7 @@ public:
         const Certified a = first_->divergence(alpha), b = second_->divergence(alpha);
         return upper(a) >= upper(b) ? a : b;
     }
+    bool convex() const noexcept override { return first_->convex() && second_->convex(); }
     double largest_order() const noexcept override {
         return std::min(first_->largest_order(), second_->largest_order());
     }

@@ -16,6 +16,7 @@ public:
     MixtureBound(CurvePointer base, double r);
 
     LogMoment log_moment(double alpha) const noexcept override;
+    bool convex() const noexcept override { return base_->convex(); }
     double largest_order() const noexcept override;
     double largest_loss() const noexcept override { return largest_loss_; }
 

@@ -40,6 +40,7 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;
+    bool convex() const noexcept override { return base_->convex(); }
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return largest_loss_; }
 

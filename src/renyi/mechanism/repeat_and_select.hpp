@@ -32,6 +32,7 @@ public:
     RepeatAndSelectCurve(CurvePointer base, double mean, double shape, std::vector<ProfilePoint> known = {});
 
     LogMoment log_moment(double alpha) const noexcept override;
+    bool convex() const noexcept override { return base_->convex(); }
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return largest_loss_; }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "renyi/mechanism/excess.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 
@@ -20,8 +21,10 @@ ShownChoice::ShownChoice(std::vector<WeightedPart> parts) : parts_(std::move(par
 LogMoment ShownChoice::log_moment(double alpha) const noexcept {
     Excess excess;
     Certified farthest{0.0, 0.0};  // beyond the range of the excess one part is all
+    std::vector<LogMoment> moments;
     for (const WeightedPart& part : parts_) {
-        const Certified k = part.curve->log_moment(alpha).value;
+        moments.push_back(part.curve->log_moment(alpha));
+        const Certified k = moments.back().value;
         if (!(k.value > 0.0)) continue;
         if (!(k.value < kLargestExponent)) {
             const Certified alone = log_mixture(part.weight, k);
@@ -33,9 +36,10 @@ LogMoment ShownChoice::log_moment(double alpha) const noexcept {
     LogMoment found{excess.log_moment(12.0 * kUnitRoundoff), 0.0, 0.0};
     if (farthest.value > 0.0) found.value = {farthest.value, farthest.relative_error + 0x1p-40};
     double square = 0.0;
-    for (const WeightedPart& part : parts_) {
-        const LogMoment m = part.curve->log_moment(alpha);
-        const double share = part.weight * std::exp(std::min(m.value.value - found.value.value, 0.0));
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const LogMoment& m = moments[i];
+        const double exponent = m.value.value - found.value.value + lane_log(parts_[i].weight);
+        const double share = std::exp(std::min(exponent, 0.0));
         found.first += share * m.first;
         square += share * (m.second + m.first * m.first);
     }

@@ -2,6 +2,7 @@
 // 1 nothing; or, with larger weights, a bound made of several.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "renyi/mechanism/renyi_curve.hpp"
@@ -19,6 +20,9 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;
+    bool convex() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const WeightedPart& p) { return p.curve->convex(); });
+    }
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return largest_loss_; }
 

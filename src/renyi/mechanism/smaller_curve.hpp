@@ -1,5 +1,4 @@
-// The smaller of two upper bounds of one mechanism at every order. It need not be convex where they cross: every value
-// is a bound, but a search for the best order may settle on a neighbouring minimum.
+// The smaller of two upper bounds of one mechanism at every order. It need not be convex where they cross.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +14,7 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;
+    bool convex() const noexcept override { return false; }
     double largest_order() const noexcept override {
         return std::max(first_->largest_order(), second_->largest_order());
     }

@@ -13,6 +13,7 @@ namespace {
 
 RENYI_INLINE double widen(double x) noexcept { return x; }
 RENYI_INLINE float widen(float x) noexcept { return x; }
+RENYI_INLINE float widen(Brain x) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
 // Binary16 to binary32 by moving the bits: exponents shift by 112, subnormals are normalised by a subtraction, the
 // largest exponent stays the largest.
@@ -187,12 +188,15 @@ namespace row_kernel {
 RENYI_READERS(half, Half)
 RENYI_READERS(single, float)
 RENYI_READERS(twice, double)
+RENYI_READERS(brain, Brain)
 RENYI_ADDERS(half_to_single, Half, float)
 RENYI_ADDERS(single_to_single, float, float)
 RENYI_ADDERS(twice_to_single, double, float)
+RENYI_ADDERS(brain_to_single, Brain, float)
 RENYI_ADDERS(half_to_twice, Half, double)
 RENYI_ADDERS(single_to_twice, float, double)
 RENYI_ADDERS(twice_to_twice, double, double)
+RENYI_ADDERS(brain_to_twice, Brain, double)
 
 RENYI_MULTIVERSION void add_sums_single(float* __restrict total, const float* __restrict part, std::size_t n) {
     for (std::size_t j = 0; j < n; ++j) total[j] += part[j];
@@ -214,9 +218,10 @@ const RowKernels& row_kernels(Element element, bool wide_sum) noexcept {
         sum_squares_##name, sum_squares_scaled_##name, largest_##name, add_##name##_to_##sum, \
             add_scaled_##name##_to_##sum                                                      \
     }
-    static const RowKernels table[3][2] = {{RENYI_ROW(half, single), RENYI_ROW(half, twice)},
+    static const RowKernels table[4][2] = {{RENYI_ROW(half, single), RENYI_ROW(half, twice)},
                                            {RENYI_ROW(single, single), RENYI_ROW(single, twice)},
-                                           {RENYI_ROW(twice, single), RENYI_ROW(twice, twice)}};
+                                           {RENYI_ROW(twice, single), RENYI_ROW(twice, twice)},
+                                           {RENYI_ROW(brain, single), RENYI_ROW(brain, twice)}};
 #undef RENYI_ROW
     return table[static_cast<int>(element)][wide_sum ? 1 : 0];
 }

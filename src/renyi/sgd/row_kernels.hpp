@@ -1,8 +1,8 @@
 // The loops over a tile of a row: sums of squares, and rows added to a sum with a factor.
 //
-// Squares are summed in double: those of half and single precision are exact there and neither overflow nor underflow.
-// A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on the
-// instruction set, nor on where in memory a tile lies.
+// Squares are summed in double: those of half, brain and single precision are exact there and neither overflow nor
+// underflow. A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on
+// the instruction set, nor on where in memory a tile lies.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,15 @@ struct Half {
     std::uint16_t bits;
 };
 
-enum class Element { half, single, twice };  // IEEE binary16, 32, 64
+struct Brain {
+    std::uint16_t bits;
+};
 
-constexpr std::size_t size_of(Element element) noexcept { return std::size_t{2} << static_cast<int>(element); }
+enum class Element { half, single, twice, brain };  // IEEE binary16, 32, 64; bfloat16, the upper half of a binary32
+
+constexpr std::size_t size_of(Element element) noexcept {
+    return element == Element::brain ? 2 : std::size_t{2} << static_cast<int>(element);
+}
 
 // Every product is rounded to the precision of `sum` (of doubles first to double), then added. To a sum in double
 // precision it is first rounded once more, to a multiple of g, ties to even: shift is 3/2 2^52 g, adding which brings a

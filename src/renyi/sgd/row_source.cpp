@@ -120,6 +120,7 @@ void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_
         char* const to = scratch + r * kGatherPitch;
         switch (array.element) {
             case Element::half:
+            case Element::brain:
                 gather_as<std::uint16_t>(array, row + r, some, first, n, to);
                 break;
             case Element::single:

@@ -21,6 +21,7 @@ constexpr double kNats = 45.0;                     // that errors are below the 
 constexpr int kWidths = 48;
 constexpr int kMostTurns = 4;
 constexpr double kMostPoints = 0x1p16;
+constexpr double kFarApart = 80.0;  // of means: neighbouring components hardly overlap
 
 // log sum w e^{m x - m^2/2}
 double log_mixture_at(const NormalMixture& mixture, double x) noexcept {
@@ -87,6 +88,7 @@ GaussianMixtureMoment::Rule GaussianMixtureMoment::rule_for(double alpha, double
 }
 
 bool GaussianMixtureMoment::is_long(double alpha) const noexcept {
+    if (std::max(highest_p_, highest_q_) - std::min(lowest_p_, lowest_q_) > kFarApart) return true;
     const Rule rule = rule_for(alpha, kNats);
     return rule.last - rule.first > kMostPoints;
 }

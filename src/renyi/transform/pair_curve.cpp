@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "renyi/mechanism/linear_curve.hpp"
+#include "renyi/mechanism/sampled_gaussian_curve.hpp"
 #include "renyi/mechanism/shown_choice.hpp"
 #include "renyi/mechanism/unbounded_curve.hpp"
 #include "renyi/pair/division.hpp"
@@ -48,6 +49,15 @@ PairPointer expanded(const PairPointer& pair) {
         return sample_of(expanded(sampled->base()), sampled->rate());
     if (const auto* choice = dynamic_cast<const MixedPair*>(pair.get())) return of_each(*choice, expanded);
     return pair;
+}
+
+// Gaussian noise on a Poisson sample, where log A is proven.
+CurvePointer sampled_gaussian(const Pair& pair, Direction direction) {
+    const auto* sampled = dynamic_cast<const PoissonSampledPair*>(&pair);
+    const auto* base = sampled ? dynamic_cast<const GaussianPair*>(sampled->base().get()) : nullptr;
+    if (!base || !(base->mu() >= 1e-6 && base->mu() <= 99.0)) return nullptr;
+    if (!(sampled->rate() >= 1e-12 && sampled->rate() < 1.0)) return nullptr;
+    return std::make_shared<const SampledGaussianCurve>(sampled->rate(), 1.0 / base->mu() * (1.0 - 0x1p-50), direction);
 }
 
 struct TwoMixtures {
@@ -108,6 +118,9 @@ CurvePointer curve_of(const PairPointer& given) {
     const PairPointer pair = expanded(given);
     if (const auto* gaussian = dynamic_cast<const GaussianPair*>(pair.get()))
         return std::make_shared<const LinearCurve>(0.5 * gaussian->mu() * gaussian->mu() * (1.0 + 0x1p-50));
+    if (CurvePointer curve = sampled_gaussian(*pair, Direction::remove)) return curve;
+    if (const auto* turned = dynamic_cast<const ReversedPair*>(pair.get()))
+        if (CurvePointer curve = sampled_gaussian(*turned->base(), Direction::add)) return curve;
     if (auto mixtures = mixtures_of(*pair))
         return std::make_shared<const GaussianMixtureMoment>(std::move(mixtures->p), std::move(mixtures->q));
     if (const auto* choice = dynamic_cast<const MixedPair*>(pair.get())) return curve_of_choice(*choice);

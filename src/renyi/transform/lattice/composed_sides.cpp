@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "renyi/transform/lattice/lattice_kernels.hpp"
+#include "renyi/transform/lattice/layout_refinement.hpp"
 #include "renyi/transform/lattice/low_frequencies.hpp"
 #include "renyi/transform/lattice/node_masses.hpp"
 #include "renyi/transform/lattice/outside_mass.hpp"
@@ -118,6 +119,10 @@ ComposedLoss composed_side(const Setting& s, Side side, const TiltedSide& tilted
 
 }  // namespace
 
+double ComposedSides::lower_delta(double at) const {
+    return lower ? lower->delta(at) : upper.delta(at) * std::exp(-gap);
+}
+
 double ComposedSides::relative_width(double at) const {
     const Bracket found = delta(at);
     return found.upper > 0.0 ? (found.upper - found.lower) / found.upper : 0.0;
@@ -126,7 +131,6 @@ double ComposedSides::relative_width(double at) const {
 ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const CompositionGoal& goal, double drift,
                             FourierTransform& fourier) {
     OwnedLaws upper = layout.laws(Side::upper);
-    const OwnedLaws lower = layout.laws(Side::lower);
     set_bulk(upper.laws, choice.limit);
     if (!bulk_splits_all(upper.laws)) set_bulk(upper.laws, choice.limit = -kInfinity);
     choice.slope = std::min(choice.slope, kSteepest / layout.step());
@@ -147,14 +151,18 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     }
     const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last - first + 1)));
     Window window{first, size};
-    const TiltedSide sides[] = {tilted_side(s, upper.laws, Side::upper), tilted_side(s, lower.laws, Side::lower)};
     const double theta = s.tilt.theta();
-    std::shared_ptr<const TailSums> laws[2];
-    if (kSmallestWindow <= size && size <= kLargestWindow) {
-        laws[0] = low_frequencies(sides[0].parts, window, s.lowest, layout.step(), theta, fourier);
-        if (laws[0]) laws[1] = low_frequencies(sides[1].parts, window, s.lowest, layout.step(), theta, fourier);
+    std::vector<TiltedSide> sides;
+    sides.push_back(tilted_side(s, upper.laws, Side::upper));
+    if (!goal.upper_only) sides.push_back(tilted_side(s, layout.laws(Side::lower).laws, Side::lower));
+    std::vector<std::shared_ptr<const TailSums>> laws;
+    for (const TiltedSide& side : sides) {
+        if (!(kSmallestWindow <= size && size <= kLargestWindow)) break;
+        auto law = low_frequencies(side.parts, window, s.lowest, layout.step(), theta, fourier);
+        if (!law) break;
+        laws.push_back(std::move(law));
     }
-    if (!laws[1]) {
+    if (laws.size() < sides.size()) {
         const auto cap = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(goal.max_points)));
         if (last - first >= cap && !layout.exact()) {
             const double coarser =
@@ -162,13 +170,19 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
             return compose_sides(layout.coarsened(coarser), choice, goal, drift, fourier);
         }
         window.size = std::min(size, cap);
-        for (int i = 0; i < 2; ++i) {
-            laws[i] =
-                std::make_shared<NodeMasses>(compose(sides[i].parts, window, s.lowest, layout.step(), theta, fourier));
+        laws.clear();
+        for (const TiltedSide& side : sides) {
+            laws.push_back(
+                std::make_shared<NodeMasses>(compose(side.parts, window, s.lowest, layout.step(), theta, fourier)));
         }
     }
-    return {composed_side(s, Side::upper, sides[0], window, drift, choice, laws[0]),
-            composed_side(s, Side::lower, sides[1], window, drift, choice, laws[1]), goal.epsilon};
+    ComposedSides found{composed_side(s, Side::upper, sides[0], window, drift, choice, laws[0]), {}, 0.0, goal.epsilon};
+    if (goal.upper_only) {
+        found.gap = spread_gap(layout, choice);
+    } else {
+        found.lower = composed_side(s, Side::lower, sides[1], window, drift, choice, laws[1]);
+    }
+    return found;
 }
 
 void InfiniteMass::add(double mass, std::int64_t count) noexcept {

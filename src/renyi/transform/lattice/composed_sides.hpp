@@ -1,5 +1,7 @@
-// Both sides of a composition at one tilt, with the windows and errors of each.
+// The sides of a composition at one tilt, with the windows and errors of each.
 #pragma once
+
+#include <optional>
 
 #include "renyi/fp/bracket.hpp"
 #include "renyi/transform/lattice/composed_loss.hpp"
@@ -10,16 +12,19 @@
 namespace renyi::lattice {
 
 struct ComposedSides {
-    ComposedLoss upper, lower;
+    ComposedLoss upper;
+    std::optional<ComposedLoss> lower;
+    double gap;      // where there is no lower side: about how much log delta is too large
     double epsilon;  // that the tilt is for
 
-    Bracket delta(double epsilon) const { return {lower.delta(epsilon), upper.delta(epsilon)}; }
+    double lower_delta(double epsilon) const;
+    Bracket delta(double epsilon) const { return {lower_delta(epsilon), upper.delta(epsilon)}; }
     double relative_width(double epsilon) const;
     std::int64_t nodes() const noexcept { return upper.law->nodes(); }
 };
 
-// Composes both sides on a window that holds all but a negligible tilted mass. `drift` is what merging parts may have
-// moved their loss.
+// Composes both sides, or the upper one alone, on a window that holds all but a negligible tilted mass. `drift` is what
+// merging parts may have moved their loss.
 ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const CompositionGoal& goal, double drift,
                             FourierTransform& fourier);
 

@@ -105,7 +105,8 @@ private:
 
 class Above {
 public:
-    explicit Above(const Lattice& lattice) : nodes(lattice), one_minus_(-lane_expm1(-lattice.step)) {}
+    explicit Above(const Lattice& lattice)
+        : nodes(lattice), spread(lattice.size()), one_minus_(-lane_expm1(-lattice.step)) {}
 
     void add(const Span& span) {
         const double mass = span.p * (1.0 + span.mass_error);
@@ -113,25 +114,31 @@ public:
         const std::int64_t first = nodes.below(span.low), last = nodes.below(span.high);
         if (last < 0) return nodes.add(0, mass);
         const double error = 4.0 * nodes.error_of(span.mean, span.loss_error);
-        if (first == last) return share(first, span.mean, mass, error);
-        const double width = -lane_expm1(span.low - span.high);
+        if (first == last) return share(first, span.mean, mass, error, 0.0);
+        const double width = -lane_expm1(span.low - span.high),
+                     apart = (span.mean - span.low) * (span.high - span.mean);
         const double raised = mass * std::min((error - lane_expm1(span.low - span.mean)) / width, 1.0);
-        share(first, span.low, mass - raised, 0.0);
-        share(last, span.high, raised, 0.0);
+        share(first, span.low, mass - raised, 0.0, apart);
+        share(last, span.high, raised, 0.0, apart);
     }
 
     Nodes nodes;
+    std::vector<double> spread;
     double infinite = 0.0;
 
 private:
-    // Between node i and the next; beyond the last node the next is at infinity.
-    void share(std::int64_t i, double loss, double mass, double error) {
+    // Between node i and the next, what was `apart` already; beyond the last node the next is at infinity.
+    void share(std::int64_t i, double loss, double mass, double error, double apart) {
         if (i < 0) return nodes.add(0, mass);
         const double rise = error - lane_expm1(std::min(nodes.loss(i) - loss, 0.0));
         const double share = std::min(i < nodes.cells ? rise / one_minus_ : rise, 1.0);
         nodes.add(i, mass * (1.0 - share));
         if (i < nodes.cells) {
             nodes.add(i + 1, mass * share);
+            const double below = loss - nodes.loss(i);
+            apart += std::max(below * (nodes.step() - below), 0.0);
+            spread[static_cast<std::size_t>(i)] += mass * (1.0 - share) * apart;
+            spread[static_cast<std::size_t>(i) + 1] += mass * share * apart;
         } else {
             infinite += mass * share;
         }
@@ -231,7 +238,8 @@ LatticePair discretise(const Pair& pair, const Lattice& lattice) {
         std::move(below.nodes).rounded(-1.0),
         found.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff),
         found.infinite.lower * (1.0 - 4.0 * kUnitRoundoff),
-        std::max(above.nodes.drift, below.nodes.drift)};
+        std::max(above.nodes.drift, below.nodes.drift),
+        std::move(above.spread)};
 }
 
 }  // namespace renyi::lattice

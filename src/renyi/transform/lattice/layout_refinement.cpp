@@ -22,22 +22,35 @@ bool is_cut_off(const LatticePair& pair) {
     return pair.upper_infinite - pair.lower_infinite > kCutOff * pair.lower.back();
 }
 
-Comparison compare(const LossLayout& layout, NodeLaws& upper, const NodeLaws& lower, double epsilon,
-                   TiltChoice& choice) {
+NodeLaws cut_above(const LossLayout& layout, NodeLaws& upper, const TiltChoice& choice) {
     set_bulk(upper, choice.limit);
     NodeLaws cut = truncated(upper, choice.log_tail);
     for (std::size_t i = 0; i < cut.size(); ++i) {
         const std::size_t size = cut[i].size();
         if (is_cut_off(layout.pairs()[i]) && size > cut[i].bulk + 1) cut[i] = cut[i].first(size - 1);
     }
-    NodeLaws cut_low;
-    for (std::size_t i = 0; i < lower.size(); ++i) {
-        const auto end = std::ranges::upper_bound(lower[i].losses, cut[i].losses.back());
-        cut_low.push_back(lower[i].first(static_cast<std::size_t>(end - lower[i].losses.begin())));
+    return cut;
+}
+
+// The same losses of other laws.
+NodeLaws cut_like(const NodeLaws& cut, const NodeLaws& laws, double limit) {
+    NodeLaws found;
+    for (std::size_t i = 0; i < laws.size(); ++i) {
+        const auto end = std::ranges::upper_bound(laws[i].losses, cut[i].losses.back());
+        found.push_back(laws[i].first(static_cast<std::size_t>(end - laws[i].losses.begin())));
     }
-    set_bulk(cut_low, choice.limit);
+    set_bulk(found, limit);
+    return found;
+}
+
+// With the other side, or where only the upper one counts, with what it would be if it were not spread.
+Comparison compare(const LossLayout& layout, NodeLaws& upper, const CompositionGoal& goal, TiltChoice& choice) {
+    const double epsilon = goal.epsilon;
+    const NodeLaws cut = cut_above(layout, upper, choice);
     choice.slope = saddle(cut, epsilon, choice.slope);
-    const LogMoment above = log_moment(cut, choice.slope), below = log_moment(cut_low, choice.slope);
+    const OwnedLaws other = goal.upper_only ? layout.unspread_laws(choice.slope) : layout.laws(Side::lower);
+    const LogMoment above = log_moment(cut, choice.slope),
+                    below = log_moment(cut_like(cut, other.laws, choice.limit), choice.slope);
     // Negative where losses at a cut have all the weight.
     const double gap = std::fabs(above.value - below.value);
     // The lower side's delta: what it allows to cut off may be cut off.
@@ -75,16 +88,23 @@ double half_width(double spread, double rtol) { return spread * (std::sqrt(-2.0 
 
 }  // namespace
 
+double spread_gap(const LossLayout& layout, const TiltChoice& choice) {
+    OwnedLaws upper = layout.laws(Side::upper);
+    const OwnedLaws before = layout.unspread_laws(choice.slope);
+    const NodeLaws cut = cut_above(layout, upper.laws, choice);
+    const double below = log_moment(cut_like(cut, before.laws, choice.limit), choice.slope).value;
+    return std::fabs(log_moment(cut, choice.slope).value - below);
+}
+
 Refined refined(LossLayout layout, const CompositionGoal& goal) {
     const double rtol = goal.rtol, most = static_cast<double>(goal.max_points);
     std::optional<TiltChoice> choice;
     double last_step = 0.0, last_gap = 0.0;
     for (;;) {
         OwnedLaws upper = layout.laws(Side::upper);
-        const OwnedLaws lower = layout.laws(Side::lower);
         if (!choice || layout.longest() < kManyNodes) choice = choose_tilt(upper.laws, goal.epsilon, rtol);
         if (layout.exact()) return {*choice, std::move(layout)};
-        const auto [gap, variance] = compare(layout, upper.laws, lower.laws, goal.epsilon, *choice);
+        const auto [gap, variance] = compare(layout, upper.laws, goal, *choice);
         const std::vector<LossRange> ranges = trimmed(layout, upper.laws, *choice, rtol);
         if (gap <= 0.7 * rtol) return {*choice, layout.cropped(ranges)};
         const double nodes = static_cast<double>(layout.longest());
@@ -101,9 +121,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         last_gap = gap;
         // Point masses off the nodes hold the lower side back: is the width in reach at this order of convergence?
         const bool too_many = std::pow(gap / rtol, 1.0 / order) > most / nodes;
-        if (order < 1.4 && hopeless && (too_many || goal.upper_only)) {
-            return {*choice, layout.cropped(ranges).as_final()};
-        }
+        if (order < 1.4 && hopeless && too_many) return {*choice, layout.cropped(ranges).as_final()};
         double finest = 0.0;
         for (const LossRange& range : ranges) finest = std::max(finest, (range.high - range.low) / (most - 4.0));
         if (gap < 1.0 && !(choice->limit == -kInfinity && layout.uses() >= kLong)) {

@@ -11,6 +11,9 @@ struct Refined {
     LossLayout layout;
 };
 
+// About how much the moment function of the upper side exceeds that of the composition, at the tilt.
+double spread_gap(const LossLayout& layout, const TiltChoice& choice);
+
 // Reduces the step until both sides' log moment functions agree at the tilt, or the cap is reached.
 Refined refined(LossLayout layout, const CompositionGoal& goal);
 

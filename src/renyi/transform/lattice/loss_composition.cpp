@@ -39,16 +39,20 @@ LossLayout seen_at(const LossLayout& layout, double delta) {
     return shorter ? layout.with_step(layout.step() * (widest / before), ranges) : layout;
 }
 
+// Estimated lower ends may lie above an upper one.
+Bracket in_order(Bracket b) noexcept { return {std::min(b.lower, b.upper), b.upper}; }
+
 bool is_found(Bracket b) noexcept { return b.upper - b.lower < kInfinity; }
 
 // Encloses epsilon(delta), from both sides of one composition.
 Bracket epsilon_of(const ComposedSides& sides, double delta) {
-    const auto curve = [](const ComposedLoss& side) { return [&side](double epsilon) { return side.delta(epsilon); }; };
+    const auto above = [&sides](double epsilon) { return sides.upper.delta(epsilon); };
+    const auto below = [&sides](double epsilon) { return sides.lower_delta(epsilon); };
     const double stride = sides.upper.step * static_cast<double>(sides.upper.window.size) / 1024.0;
     // delta(epsilon) >= 1 - e^epsilon gives the first where the lattice gives nothing.
     const double floor = std::log1p(-delta) - kRoom;
-    const double low = log_crossing(curve(sides.lower), delta, sides.epsilon, stride, kClose).low;
-    return {std::max(low, floor), log_crossing(curve(sides.upper), delta, sides.epsilon, stride, kClose).high};
+    const double low = log_crossing(below, delta, sides.epsilon, stride, kClose).low;
+    return {std::max(low, floor), log_crossing(above, delta, sides.epsilon, stride, kClose).high};
 }
 
 }  // namespace
@@ -125,13 +129,14 @@ Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
     if (infinite_.upper == 1.0) return {std::log1p(-delta) - kRoom, kInfinity};
     const std::scoped_lock lock(mutex_);
     Bracket best{-kInfinity, top};
-    for (const ComposedSides& sides : solved_) best = common(best, epsilon_of(sides, delta));
+    for (const ComposedSides& sides : solved_) best = in_order(common(best, epsilon_of(sides, delta)));
     return composed_epsilon(delta, best, fourier);
 }
 
 Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTransform& fourier) {
     for (int turn = 0; turn < kTurns; ++turn) {
         if (is_found(best) && is_tight(best, delta)) break;
+        if (turn > 0 && finest_width_ > rtol_ && is_near(best)) break;  // at the cap another tilt tells no more
         const double middle = 0.5 * (best.lower + best.upper);
         double at = middle;
         if (turn == 0 && !is_near(best)) {
@@ -140,7 +145,7 @@ Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTra
             at = best.lower > -kInfinity ? best.lower + 1.0 : best.upper - 1.0;
         }
         const Bracket before = best;
-        best = common(best, epsilon_of(solve(at, fourier), delta));
+        best = in_order(common(best, epsilon_of(solve(at, fourier), delta)));
         if (turn > 0 && before.upper - before.lower <= 1.5 * (best.upper - best.lower)) break;
     }
     return best;
@@ -156,7 +161,7 @@ bool LossComposition::is_near(Bracket epsilons) const {
 bool LossComposition::is_tight(Bracket epsilons, double delta) const {
     // Between the ends delta falls by the gap of both sides, and as much again.
     return std::ranges::any_of(solved_, [&](const ComposedSides& sides) {
-        return sides.upper.delta(epsilons.lower) - sides.lower.delta(epsilons.upper) <= 2.0 * rtol_ * delta;
+        return sides.upper.delta(epsilons.lower) - sides.lower_delta(epsilons.upper) <= 2.0 * rtol_ * delta;
     });
 }
 

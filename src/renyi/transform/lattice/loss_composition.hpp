@@ -22,7 +22,7 @@ class LossComposition {
 public:
     // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
     // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
-    // With `upper_only` the lower ends are not waited for.
+    // With `upper_only` the lower ends are estimates.
     LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points, bool upper_only = false);
 
     // delta in [0, 1] at any epsilon, infinite ones included.

@@ -78,6 +78,18 @@ OwnedLaws LossLayout::laws(Side side) const {
     return found;
 }
 
+OwnedLaws LossLayout::unspread_laws(double tilt) const {
+    OwnedLaws found;
+    const double growth = 0.5 * tilt * (tilt + 1.0);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        std::vector<double> masses = pairs_[i].upper;
+        for (std::size_t k = 0; k < masses.size(); ++k)
+            masses[k] = std::max(masses[k] - growth * pairs_[i].spread[k], 0.0);
+        found.add(NodeLawArrays::of(pairs_[i].lattice, masses), static_cast<double>(counts_[i]));
+    }
+    return found;
+}
+
 LossLayout LossLayout::with_step(double step, const std::vector<LossRange>& ranges) const {
     return made(step <= quantum_ ? quantum_ / std::ceil(quantum_ / step - 1e-9) : step, ranges);
 }

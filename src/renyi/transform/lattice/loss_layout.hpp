@@ -42,6 +42,9 @@ public:
     double uses() const noexcept;
     std::int64_t longest() const noexcept;  // nodes of a part
     OwnedLaws laws(Side side) const;
+    // About what the upper masses were before they were spread, seen at a tilt: e^{tL} is spread by t (t+1)/2 of the
+    // squared distance.
+    OwnedLaws unspread_laws(double tilt) const;
 
     LossLayout with_step(double step, const std::vector<LossRange>& ranges) const;
     LossLayout coarsened(double step) const;  // to this step or a larger one

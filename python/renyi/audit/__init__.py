@@ -1,0 +1,34 @@
+r"""What attacks prove: lower bounds of epsilon, with their confidence, beside the reported one.
+
+Many runs, with and without a record, are told apart by a score of each: `epsilon_lower_bound`, and
+`mu_lower_bound` where the mechanism is Gaussian. One run is told by many canaries, each of which
+was in it or not by the toss of a coin: `draw_canaries` and `one_run_epsilon_lower_bound`.
+`plot_attack` draws what an attack achieves beside what a guarantee allows. Every bound is rounded
+towards 0: one above the reported epsilon refutes it, at the stated confidence.
+
+>>> import numpy as np
+>>> rng = np.random.default_rng(1)
+>>> present, absent = rng.normal(1.0, 1.0, 20_000), rng.normal(0.0, 1.0, 20_000)
+>>> round(epsilon_lower_bound(present, absent, 0.01), 1), round(mu_lower_bound(present, absent), 1)
+(1.9, 0.9)
+"""
+
+from __future__ import annotations
+
+from renyi.audit._canaries import dirac_gradients, draw_canaries, mislabelled
+from renyi.audit._figure import plot_attack
+from renyi.audit._intervals import binomial_interval
+from renyi.audit._one_run import one_run_epsilon_lower_bound, one_run_p_value
+from renyi.audit._rates import epsilon_lower_bound, mu_lower_bound
+
+__all__ = [
+    "binomial_interval",
+    "dirac_gradients",
+    "draw_canaries",
+    "epsilon_lower_bound",
+    "mislabelled",
+    "mu_lower_bound",
+    "one_run_epsilon_lower_bound",
+    "one_run_p_value",
+    "plot_attack",
+]

@@ -1,0 +1,178 @@
+r"""One run with many canaries, each in it or not by the toss of a coin.
+
+Steinke, Nasr, Jagielski 2023, arXiv 2305.08846, Theorem 5.2: of m coins, r are guessed from what an
+:math:`(\epsilon, \delta)`-private mechanism released. Then v or more guesses are right with
+probability at most
+
+.. math:: P[W \ge v] + 2 m \delta \max_{i \ge 1} P[v > W \ge v - i] / i
+
+with :math:`W \sim \mathrm{Bin}(r, e^\epsilon / (1 + e^\epsilon))`. Adjacency is that of adding or
+removing a canary. The number r is fixed beforehand; several are tried at shares of the probability
+to fail (Bonferroni's inequality).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._validation import count_of, epsilon_of, integer_of, probability_of
+from renyi.audit._arguments import Scores, failing_of, scores_of
+
+__all__ = ["one_run_epsilon_lower_bound", "one_run_p_value"]
+
+LARGEST_COUNT = 10**8
+
+
+def one_run_p_value(
+    epsilon: float, delta: float, *, canaries: int, guesses: int, correct: int
+) -> float:
+    """Bound the probability that so many guesses about the canaries of a private run are right.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee, under the addition or removal of a canary.
+    canaries, guesses, correct : int
+        ``correct <= guesses <= canaries <= 1e8``. The number of guesses is chosen beforehand.
+
+    Returns
+    -------
+    float
+        At most 1, rounded up. Guarantees for which it is small are refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
+    Examples
+    --------
+    >>> round(one_run_p_value(1.0, 1e-5, canaries=1000, guesses=200, correct=170), 5)
+    0.00062
+    """
+    m, r, v = _counts(canaries, guesses, correct)
+    q = 1.0 / (1.0 + math.exp(-epsilon_of(epsilon)))
+    # Three roundings, upward: the bound of a larger epsilon is one of this.
+    return _p_value(min(q * (1.0 + 2.0**-50), 1.0), probability_of(delta, "delta"), m, r, v)
+
+
+def one_run_epsilon_lower_bound(
+    scores: Any,
+    included: Any,
+    delta: float,
+    *,
+    guesses: int | npt.ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> float:
+    """Bound epsilon from below by how well scores of one run tell which canaries were in it.
+
+    The canaries with the highest scores are guessed to have been in the run, as many with the
+    lowest not, and about the rest nothing is said. Where scores are equal the guesses are taken to
+    be as wrong as they can be.
+
+    Parameters
+    ----------
+    scores : array of shape (m,)
+        One for each canary, at least 4: the higher, the more it looks as if it was in the run.
+    included : array of bool, of shape (m,)
+        Which canaries were, by independent fair coins: `draw_canaries`.
+    delta : float
+        In [0, 1].
+    guesses : int or list of int, optional
+        How many canaries to guess about, in [1, m], chosen before the run; of several numbers each
+        has an equal share of the probability to fail, and the best counts. By default m, m / 2,
+        m / 4, ... down to 32.
+    confidence : float
+        In (0, 1), of the bound.
+
+    Returns
+    -------
+    float
+        At least 0. An epsilon at ``delta`` that is smaller is refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.audit import draw_canaries
+    >>> rng = np.random.default_rng(1)
+    >>> included = draw_canaries(10_000, rng)
+    >>> scores = included + rng.laplace(0.0, 1.0 / 2.0, 10_000)  # (2, 0)-private
+    >>> 1.4 < one_run_epsilon_lower_bound(scores, included, 1e-6) < 2.0
+    True
+    """
+    values, inside = scores_of(scores, "scores"), np.asarray(included)
+    if inside.dtype != np.bool_ or inside.shape != values.shape:
+        raise ValueError(
+            f"included must be booleans, one for each of {values.size} scores, got {included!r}"
+        )
+    share, failing = probability_of(delta, "delta"), failing_of(confidence)
+    numbers = _guesses_of(guesses, values.size)
+    each = failing / len(numbers) * (1.0 - 2.0**-52)
+    rightly = [_correct(values, inside, number) for number in numbers]
+    return max(
+        _least_epsilon(share, values.size, r, v, each)
+        for r, v in zip(numbers, rightly, strict=True)
+    )
+
+
+def _correct(scores: Scores, included: npt.NDArray[np.bool_], guesses: int) -> int:
+    """Return how many guesses are right at least, whatever the order of equal scores."""
+    high, low = guesses - guesses // 2, guesses // 2
+    first = np.lexsort((included, -scores))[:high]
+    last = np.lexsort((~included, scores))[:low]
+    return int(np.count_nonzero(included[first]) + np.count_nonzero(~included[last]))
+
+
+def _least_epsilon(delta: float, m: int, r: int, v: int, failing: float) -> float:
+    """Return an epsilon whose p-value is at most ``failing``, next to the largest; or 0.
+
+    Whoever is private with a smaller epsilon is private with this one, so it is refuted too: that
+    the p-value rises with epsilon is not needed. The search is over e^eps / (1 + e^eps), a double.
+    """
+    low, high = 0.5, 1.0
+    while low < (middle := 0.5 * (low + high)) < high and high - low > 2.0**-40 * (1.0 - middle):
+        if _p_value(middle, delta, m, r, v) <= failing:
+            low = middle
+        else:
+            high = middle
+    # 2q - 1 and 1 - q are exact for q in [1/2, 1); a quotient and a logarithm, rounded down.
+    return math.log1p((2.0 * low - 1.0) / (1.0 - low)) * (1.0 - 2.0**-49)
+
+
+def _p_value(q: float, delta: float, m: int, r: int, v: int) -> float:
+    tail = tail_bounds(r, q, v)[1]
+    extra = 2.0 * m * delta * largest_mean_upper(r, q, v) if delta else 0.0
+    # Three roundings, and what underflow may hide.
+    return min((tail + extra) * (1.0 + 2.0**-50) + 2.0**-1000, 1.0)
+
+
+def _guesses_of(guesses: Any, m: int) -> list[int]:
+    if guesses is None:
+        return [max(m >> k, 1) for k in range(max((m // 32).bit_length(), 1))]
+    several = [guesses] if np.ndim(guesses) == 0 else list(guesses)
+    numbers = [integer_of(value, "guesses", 1) for value in several]
+    if not numbers or max(numbers) > m:
+        raise ValueError(f"guesses must be integers in [1, {m}], got {guesses!r}")
+    return numbers
+
+
+def _counts(canaries: Any, guesses: Any, correct: Any) -> tuple[int, int, int]:
+    m, r, v = (
+        count_of(value, name)
+        for value, name in ((canaries, "canaries"), (guesses, "guesses"), (correct, "correct"))
+    )
+    if not v <= r <= m <= LARGEST_COUNT:
+        raise ValueError(
+            "correct, guesses and canaries must be ascending and at most 1e8, "
+            f"got {correct!r}, {guesses!r}, {canaries!r}"
+        )
+    return m, r, v

@@ -1,0 +1,138 @@
+"""Users, each with rows of their own: one user is one record of the guarantee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import one_of
+from renyi.sgd._batch_sampler import Indices
+from renyi.sgd._rows import Array, Arrays, rows_of
+
+__all__ = ["UserBatch", "UserRows"]
+
+
+class UserBatch:
+    """The rows of the users of a batch, one user after the other.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Indices of their rows.
+    """
+
+    def __init__(self, rows: Indices, sizes: Indices) -> None:
+        self.rows = rows
+        self._sizes = sizes
+
+    def gradients(self, grads: Any, how: str = "mean") -> Arrays:
+        """Return one gradient for each user, from one for each of ``rows``.
+
+        Parameters
+        ----------
+        grads : array or list of arrays
+            A row for each of ``rows``, in their order, which depends on the data of its user only.
+        how : {"mean", "sum"}
+            What is made of the gradients of a user, before `DPSGD.step` clips it. The mean lets
+            users with many rows count as much as others.
+
+        Returns
+        -------
+        array or list of arrays
+            float64, with a row for each user of the batch: for `DPSGD.step`. A user without rows
+            has zeros.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If arguments are not as above.
+        """
+        one_of(how, "how", ("mean", "sum"))
+        given = rows_of(grads, scalars=True)
+        if given.count != len(self.rows):
+            raise ValueError("grads must have a row for each of rows, got another number")
+        return given.like_given([self._joined(array, how) for array in given.arrays])
+
+    def _joined(self, array: Array, how: str) -> Array:
+        ends = np.cumsum(self._sizes)
+        joined = np.zeros((len(self._sizes), *array.shape[1:]))
+        some = self._sizes > 0  # reduceat gives a user without rows the first of the next
+        if some.any():
+            # Doubles beforehand: buffers for conversion might cut the rows of a user by where they
+            # are, and then its sum would round by what others there are.
+            wide = array.astype(np.float64)
+            joined[some] = np.add.reduceat(wide, (ends - self._sizes)[some], axis=0)
+        if how == "mean":
+            joined /= np.maximum(self._sizes, 1).reshape(-1, *[1] * (array.ndim - 1))
+        return joined
+
+    def __repr__(self) -> str:
+        return "UserBatch(...)"
+
+
+class UserRows:
+    """Which rows are whose, for plans whose records are users.
+
+    The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
+    sampler draws users. What it guarantees, it guarantees for all rows of a user together.
+
+    Parameters
+    ----------
+    user_of : array_like
+        The user of each row: integers or strings.
+
+    Attributes
+    ----------
+    population : int
+        The number of users: public, as that of a plan.
+    names : ndarray
+        The users, in increasing order: private.
+
+    Raises
+    ------
+    ValueError
+        If it is not one-dimensional, or empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from renyi.sgd import DPSGD, SGD, TrainingPlan
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal([2.0, -1.0], 0.1, (20_000, 2))
+    >>> users = UserRows(np.arange(20_000) % 2000)
+    >>> run = {"noise_multiplier": 1.0, "epochs": 5, "max_grad_norm": 3.0}
+    >>> plan = TrainingPlan(users.population, 100, **run)
+    >>> w, sampler = np.zeros(2), plan.sampler()
+    >>> optimizer = DPSGD(w, plan, SGD(0.2), sampler=sampler)
+    >>> for batch in sampler:
+    ...     mine = users.batch(batch)
+    ...     _ = optimizer.step(mine.gradients(w - x[mine.rows]))
+    >>> bool(abs(w - [2.0, -1.0]).max() < 0.1)
+    True
+    """
+
+    def __init__(self, user_of: npt.ArrayLike) -> None:
+        given = np.asarray(user_of)
+        if given.ndim != 1 or not given.size:
+            raise ValueError(f"user_of must name the user of each row, got shape {given.shape}")
+        self.names, numbers = np.unique(given, return_inverse=True)
+        self._ordered = np.argsort(numbers, kind="stable")
+        self._starts = np.searchsorted(numbers[self._ordered], np.arange(len(self.names) + 1))
+
+    @property
+    def population(self) -> int:
+        """The number of users."""
+        return len(self.names)
+
+    def batch(self, users: Indices) -> UserBatch:
+        """Return the rows of users, whose numbers a sampler has drawn."""
+        chosen = np.asarray(users, np.int64)
+        sizes = self._starts[chosen + 1] - self._starts[chosen]
+        before = np.cumsum(sizes) - sizes
+        places = np.arange(sizes.sum()) + np.repeat(self._starts[chosen] - before, sizes)
+        return UserBatch(self._ordered[places], sizes)
+
+    def __repr__(self) -> str:
+        return f"<UserRows: {self.population} users>"

@@ -1,0 +1,97 @@
+"""Interruptions at any moment: at a line, by a signal, from another thread; once or twice."""
+
+import contextlib
+import ctypes
+import signal
+import sys
+import threading
+import time
+
+__all__ = ["at_line", "by_signals", "in_a_thread"]
+
+
+def at_line(work, number):
+    """Call it, interrupted before its line with this number: true if there was one.
+
+    That may be the end of a with statement, where no signal is ever taken: what was held is held
+    by this thread then.
+    """
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        if event == "line":
+            lines += 1
+            if lines == number:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def by_signals(work, delay, gap, times):
+    """Call it, interrupted ``times`` times by signals: after a delay, and then after gaps.
+
+    Return how often it was.
+    """
+    left = times
+
+    def handler(number, frame):
+        nonlocal left
+        while frame is not None and frame.f_code is not _inside.__code__:
+            frame = frame.f_back
+        if left and frame is not None:  # in the work, and not on the way out of it
+            left -= 1
+            signal.setitimer(signal.ITIMER_REAL, gap if left else 0.0)
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    with contextlib.suppress(KeyboardInterrupt):
+        _inside(work)
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)  # one more may be on its way
+    return times - left
+
+
+def _inside(work):
+    work()
+
+
+def in_a_thread(work, delay, gap, times):
+    """Call it in a thread that is interrupted from this one ``times`` times, if it takes so long.
+
+    A thread that does not end is a wedge. Return whether it was interrupted.
+    """
+    begun, taken = threading.Event(), []
+
+    def run():
+        try:
+            begun.set()
+            work()
+        except KeyboardInterrupt:
+            taken.append(1)
+
+    def to_its_end():
+        with contextlib.suppress(KeyboardInterrupt):  # on the way out
+            run()
+
+    worker = threading.Thread(target=to_its_end)
+    worker.start()
+    begun.wait(60.0)
+    for pause in [delay] + [gap] * (times - 1):
+        time.sleep(pause)
+        if worker.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(worker.ident), ctypes.py_object(KeyboardInterrupt)
+            )
+    worker.join(60.0)
+    assert not worker.is_alive(), "a thread waits without end"
+    return len(taken)

@@ -1,0 +1,343 @@
+"""Schedules of noise, clipping norm and learning rate, and what they cost."""
+
+import math
+import pickle
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from test_sgd_optimizer_attacks import traced
+
+from renyi import BudgetExceededError, PLDAccountant
+from renyi.mechanisms import Gaussian, PoissonSampled
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    Adam,
+    AdamW,
+    ClipGroups,
+    QuantileClipNorm,
+    Schedule,
+    SecureGenerator,
+    TrainingPlan,
+)
+
+FALLING = Schedule((1, 4, 6), (2.0, 1.0, 0.5))
+STEPS = [PoissonSampled(Gaussian(noise), 0.04) for noise in (3.0, 1.5, 0.75)]
+
+
+def plan(**settings):
+    given = {"steps": 8, "noise_multiplier": 1.5, "noise_schedule": FALLING}
+    return TrainingPlan(100, 4, **{**given, **settings})
+
+
+def made(planned=None, size=2, **settings):
+    return DPSGD(np.zeros(size), planned or plan(), SGD(0.1), **settings)
+
+
+def rows(count=1, size=2):
+    return np.ones((count, size))
+
+
+def reference(*counts):
+    accountant = PLDAccountant()
+    for step, count in zip(STEPS, counts, strict=True):
+        accountant.compose(step, count)
+    return accountant
+
+
+def interrupts(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+# --- the numbers themselves
+
+
+@pytest.mark.parametrize(("pieces", "found"), [(1, 1), (7, 7), (100, 20)])
+def test_shapes(pieces, found):
+    shapes = {
+        "linear": lambda t: 4.0 - 3.0 * t,
+        "exponential": lambda t: 4.0 * 0.25**t,
+        "cosine": lambda t: 1.0 + 1.5 * (1.0 + math.cos(math.pi * t)),
+    }
+    for name, value in shapes.items():
+        schedule = getattr(Schedule, name)(4.0, 1.0, steps=20, pieces=pieces)
+        assert len(schedule.starts) == found
+        wanted = [value(k / max(found - 1, 1)) for k in range(found)]
+        assert np.allclose(schedule.values, wanted, rtol=1e-14)
+        lengths = [count for _, count in schedule.counts(0, 20)]
+        assert sum(lengths) == 20
+        assert max(lengths) - min(lengths) <= 1
+
+
+def test_counts_are_those_of_the_steps_one_by_one():
+    for done in range(9):
+        for steps in range(12):
+            pieces = [FALLING.piece(done + 1 + k) for k in range(steps)]
+            wanted = [(k, pieces.count(k)) for k in range(3) if k in pieces]
+            assert list(FALLING.counts(done, steps)) == wanted
+
+
+def test_a_warmup_rises_first():
+    schedule = Schedule.cosine(1.0, 0.0, steps=30, warmup=10)
+    values = [schedule.at(step) for step in range(1, 31)]
+    assert values[0] == 0.0
+    assert values[9] == values[10] == 1.0
+    assert all(a < b for a, b in pairwise(values[:10]))
+    assert all(a > b for a, b in pairwise(values[10:]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((2,), (1.0,)), "starts must be increasing and begin with 1"),
+        (((1, 1), (1.0, 2.0)), "starts must be increasing"),
+        (((), ()), "starts must be increasing"),
+        (((1,), (1.0, 2.0)), "values must be one for each of 1"),
+        (((1,), (-1.0,)), "values must be finite"),
+        (((1,), (math.inf,)), "values must be finite"),
+    ],
+)
+def test_bad_schedules(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Schedule(*arguments)
+
+
+# --- noise
+
+
+def test_a_plan_costs_its_steps_each_with_its_noise():
+    assert plan().get_epsilon(1e-5) == reference(3, 2, 3).get_epsilon(1e-5)
+    assert plan(steps=4).get_epsilon(1e-5) == reference(3, 1, 0).get_epsilon(1e-5)
+    assert plan(steps=20).get_epsilon(1e-5) == reference(3, 2, 15).get_epsilon(1e-5)
+
+
+def test_every_step_is_recorded_with_the_noise_it_has():
+    size, planned = 20_000, plan(max_grad_norm=0.5)
+    optimizer = made(planned, size)
+    for step in range(1, 9):
+        noisy = 4.0 * optimizer.step(np.zeros((0, size)))
+        wanted = 0.5 * 1.5 * FALLING.at(step)
+        assert abs(noisy.std() / wanted - 1.0) < 5 / math.sqrt(2 * size)
+        counts = [max(0, min(step, 3)), max(0, min(step - 3, 2)), max(0, step - 5)]
+        found = reference(*counts).get_epsilon(1e-5)
+        assert optimizer.get_epsilon(1e-5) == found
+    assert optimizer.get_epsilon(1e-5) == planned.get_epsilon(1e-5)
+
+
+def test_an_interrupted_step_is_recorded_with_its_noise(monkeypatch):
+    optimizer = made()
+    for _ in range(3):
+        optimizer.step(rows())
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._trained, "update", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows())
+    for _ in range(5):
+        optimizer.step(rows())
+    assert optimizer.get_epsilon(1e-5) == reference(3, 3, 3).get_epsilon(1e-5)
+
+
+def test_no_line_at_which_a_step_is_interrupted_loses_a_release():
+    line, alive = 1, True
+    while alive:
+        optimizer = made()
+        for _ in range(3):
+            optimizer.step(rows())
+        begun, release = [3, 0, 0], optimizer._sum.release
+
+        def counted(clipped, step, begun=begun, release=release):
+            begun[FALLING.piece(step)] += 1
+            return release(clipped, step)
+
+        optimizer._sum.release = counted
+        alive = traced(partial(optimizer.step, rows()), line)
+        for _ in range(3):
+            optimizer.step(rows())
+        held = dict(optimizer.accountant.mechanisms)
+        assert all(held.get(step, 0) >= count for step, count in zip(STEPS, begun, strict=True))
+        assert sum(held.values()) <= 8  # one too many at most
+        line += 1
+    assert line > 100
+
+
+def test_a_state_brings_what_was_recorded(monkeypatch):
+    optimizer = made()
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._trained, "update", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows())
+    for _ in range(4):
+        optimizer.step(rows())
+    state = pickle.loads(pickle.dumps(optimizer.state_dict()))
+    other = made(TrainingPlan(**state["plan"]))
+    for recorded in ([0, 1, 4], [4, 1], [4, 0, 1], [5, 1, 0]):
+        with pytest.raises(ValueError, match="state must hold recorded releases of at least"):
+            other.load_state_dict({**state, "recorded": recorded})
+    other.load_state_dict(state)
+    other.step(rows())
+    assert other.get_epsilon(1e-5) == reference(4, 2, 0).get_epsilon(1e-5)
+    with pytest.raises(ValueError, match="state must hold the plan with noise_schedule"):
+        made(plan(noise_schedule=None)).load_state_dict(state)
+
+
+@pytest.mark.parametrize("stops_after", range(8))
+def test_a_budget_stops_before_the_step_that_exceeds_it(stops_after):
+    counts = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0), (3, 2, 1)]
+    spent = reference(*[*counts, (3, 2, 2)][stops_after]).get_epsilon(1e-5)
+    optimizer = made(budget=(spent * (1 + 1e-9) + 1e-12, 1e-5))
+    for _ in range(stops_after):
+        optimizer.step(rows())
+    with pytest.raises(BudgetExceededError):
+        optimizer.step(rows())
+    assert optimizer.steps == stops_after
+
+
+def test_a_budget_knows_that_an_interrupted_step_comes_again(monkeypatch):
+    """The plan's own steps fit; one more of the noisiest kind does too, of the others none."""
+    spent = reference(4, 2, 2).get_epsilon(1e-5)
+    optimizer = made(budget=(spent * (1 + 1e-9), 1e-5))
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer._trained, "update", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step(rows())
+    for _ in range(7):
+        optimizer.step(rows())
+    with pytest.raises(BudgetExceededError):
+        optimizer.step(rows())
+    assert optimizer.get_epsilon(1e-5) == reference(4, 2, 2).get_epsilon(1e-5)
+
+
+def test_calibration_finds_the_number_that_the_schedule_is_of():
+    settings = {"steps": 8, "noise_schedule": FALLING}
+    found = TrainingPlan.calibrated(2.0, 1e-5, population=100, batch_size=4, **settings)
+    assert found.get_epsilon(1e-5) <= 2.0
+    less = plan(noise_multiplier=found.noise_multiplier * 0.9998)
+    assert less.get_epsilon(1e-5) > 2.0
+
+
+def test_the_count_of_a_moving_norm_is_within_the_noise_of_each_step():
+    planned = plan()
+    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=1.4)
+    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+        made(planned, clip_norm=norm)  # 3.0 at first
+    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=1.6)
+    optimizer = made(planned, 50_000, clip_norm=norm)
+    for step in range(1, 9):
+        bound = norm.value
+        noise = 4.0 * optimizer.step(np.zeros((0, 50_000))).std() / bound
+        joint = (noise**-2 + 3.2**-2) ** -0.5
+        assert abs(joint / (1.5 * FALLING.at(step)) - 1) < 0.05
+
+
+# --- clipping norm
+
+
+def test_the_noise_follows_the_clipping_norm_and_the_cost_is_the_same():
+    size = 20_000
+    planned = plan(noise_schedule=None, clip_schedule=FALLING, max_grad_norm=0.5)
+    assert planned.mechanism == plan(noise_schedule=None).mechanism
+    noisy = made(planned, size)
+    quiet = made(plan(noise_multiplier=0.0, clip_schedule=FALLING, max_grad_norm=0.5), size)
+    for step in range(1, 9):
+        bound = 0.5 * FALLING.at(step)
+        assert noisy.max_grad_norm == quiet.max_grad_norm == bound
+        deviation = 4.0 * noisy.step(np.zeros((0, size))).std()
+        assert abs(deviation / (1.5 * bound) - 1.0) < 5 / math.sqrt(2 * size)
+        released = 4.0 * quiet.accumulate(np.zeros((0, size))).step(np.full((1, size), 9.0))
+        assert bound * (1 - 1e-4) < np.linalg.norm(released) <= bound
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"noise_schedule": 2.0}, TypeError, "noise_schedule must be a Schedule"),
+        ({"noise_schedule": Schedule((1, 2), (1.0, 0.0))}, ValueError, "of positive numbers"),
+        ({"clip_schedule": Schedule((1,), (2.0**97,))}, ValueError, "max_grad_norm times"),
+        (
+            {"sampling": "shuffled", "adjacency": "zero_out"},
+            ValueError,
+            "noise_schedule must be None with sampling 'shuffled'",
+        ),
+        (
+            {"sampling": "cyclic_poisson", "cycle_length": 2},
+            ValueError,
+            "noise_schedule must be None with sampling 'cyclic_poisson'",
+        ),
+        ({"grid_spacing": 2.0**-10, "dimension": 2}, ValueError, "must be None on a grid"),
+    ],
+)
+def test_schedules_that_are_refused(settings, error, message):
+    with pytest.raises(error, match=message):
+        plan(**settings)
+
+
+def test_two_things_do_not_move_one_norm():
+    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=9.0)
+    with pytest.raises(ValueError, match="clip_norm must be None with a clip_schedule"):
+        made(plan(clip_schedule=FALLING), clip_norm=norm)
+
+
+# --- learning rates and weight decay
+
+
+@pytest.mark.parametrize("rule", [SGD, Adam, AdamW])
+def test_rates_follow_their_schedule_and_are_saved(rule):
+    w, v = np.ones(3), np.ones(3)
+    own = [[np.zeros(3) for _ in range(rule(0.1).slots)] for _ in range(2)]
+    scheduled = rule(FALLING)
+    for step in range(1, 9):
+        gradient = np.array([1.0, -0.5, step])
+        scheduled.update(w, gradient, own[0], step)
+        rule(FALLING.at(step)).update(v, gradient, own[1], step)
+    assert np.array_equal(w, v)
+    optimizer = DPSGD(np.zeros(2), plan(), scheduled)
+    optimizer.step(rows())
+    other = DPSGD(np.zeros(2), plan(), rule(0.5))
+    other.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    assert other.rule == scheduled
+    with pytest.raises(ValueError, match="learning_rate must be a number"):
+        rule(-0.1)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+def test_adamw_is_that_of_pytorch(decay):
+    torch = pytest.importorskip("torch")
+    gradients = np.random.default_rng(1).normal(size=(20, 5))
+    w, slots = np.arange(5.0), [np.zeros(5), np.zeros(5)]
+    rule = AdamW(0.05, beta1=0.8, beta2=0.95, stability=1e-6, weight_decay=decay)
+    other = torch.nn.Parameter(torch.arange(5.0, dtype=torch.float64))
+    theirs = torch.optim.AdamW([other], lr=0.05, betas=(0.8, 0.95), eps=1e-6, weight_decay=decay)
+    for step, gradient in enumerate(gradients, 1):
+        rule.update(w, gradient, slots, step)
+        other.grad = torch.from_numpy(gradient)
+        theirs.step()
+    assert np.allclose(w, other.detach().numpy(), rtol=1e-12, atol=1e-14)
+
+
+def test_weight_decay_of_sgd_is_apart_from_its_momentum():
+    w, velocity, expected = np.array([2.0, -1.0]), [np.zeros(2)], np.array([2.0, -1.0])
+    remembered = np.zeros(2)
+    for step in range(1, 6):
+        gradient = np.array([0.1, 0.2 * step])
+        remembered = 0.9 * remembered + gradient
+        expected = expected - 0.5 * (remembered + 0.01 * expected)
+        SGD(0.5, 0.9, 0.01).update(w, gradient, velocity, step)
+    assert np.allclose(w, expected, rtol=1e-14)
+    with pytest.raises(ValueError, match="weight_decay must be a number"):
+        SGD(0.1, weight_decay=-1.0)
+
+
+def test_a_schedule_goes_with_groups():
+    planned = plan(clip_schedule=FALLING)
+    groups = ClipGroups((0, 1), noise=(1.0, 2.0))
+    generator = SecureGenerator(insecure_reproducible=1)
+    both = [np.zeros(2), np.zeros(3)]
+    optimizer = DPSGD(both, planned, SGD(0.1), clipping=groups, generator=generator)
+    for _ in range(8):
+        optimizer.step([np.ones((2, 2)), np.ones((2, 3))])
+    assert optimizer.get_epsilon(1e-5) == planned.get_epsilon(1e-5)
