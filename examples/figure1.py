@@ -144,7 +144,12 @@ def _draw_left(axes: Any) -> None:
         axes.loglog(rates, first, ":", color=colour, label=rf"$\sigma={sigma:g}$: condition 1")
         axes.loglog(rates, second, "-.", color=colour, label=rf"$\sigma={sigma:g}$: condition 2")
         axes.loglog(
-            rates, np.minimum(first, second), "-", color=colour, label=rf"$\sigma={sigma:g}$: both"
+            rates,
+            np.minimum(first, second),
+            color=colour,
+            lw=6,
+            alpha=0.3,
+            label=rf"$\sigma={sigma:g}$: both",
         )
         axes.loglog(rates, exact, "--", color=colour, label=rf"$\sigma={sigma:g}$: exact crossing")
     axes.set(

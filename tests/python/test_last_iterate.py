@@ -102,6 +102,11 @@ def test_the_domain_ends_the_growth():
     assert inside[2] == pytest.approx(math.sqrt(4 * 0.1), rel=1e-9)  # (D + d n)^2/n at n = D/d
     paper = math.sqrt(3 * 0.1 + 0.1**2 * math.ceil(1 / 0.1))
     assert inside[2] <= paper * (1 + 1e-9)
+    for batches in (10, 20, 40):
+        paper = math.sqrt(3 * 0.1 / batches + 0.1**2 * (1 + 10 / batches))
+        for epochs in (100, 1000):
+            run = epochs_mu(0.1, 1.0, 1.0, epochs=epochs, batches=batches, diameter=1.0)
+            assert run.mu <= paper * (1 + 1e-9)
 
 
 def test_shuffled_epochs_against_the_mean_over_orders_of_linear_runs():

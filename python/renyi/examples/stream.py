@@ -10,7 +10,8 @@ the guarantee of a group.
 
 The step size is a constant over the length, so that noise averages out. With steps that small
 the domain hides little of what happened before, and the guarantee is that of the record's own step:
-with large steps it would be better and the last iterate little but noise.
+with large steps it would be better and the last iterate little but noise. The last iterate is
+random, so that errors are means over several simulated passes; one pass is what would be released.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Point(NamedTuple):
     scale: float
     epsilon: float
     error: float
+    spread: float  # standard deviation of the error of a pass
     error_of_best: float
     error_of_zero: float
 
@@ -78,9 +80,18 @@ STREAMS = {"synthetic": synthetic, "diabetes": diabetes}
 
 
 def simulate(
-    name: str, lengths: Sequence[int], epsilon: float, delta: float, pace: float, seed: int
+    name: str,
+    lengths: Sequence[int],
+    epsilon: float,
+    delta: float,
+    *,
+    pace: float,
+    passes: int,
+    seed: int,
 ) -> list[Point]:
-    """Run a pass of every length, and judge it by 20,000 further records."""
+    """Run passes of every length, and judge them by 20,000 further records."""
+    if passes < 1:
+        raise ValueError(f"--passes must be at least 1, got {passes}")
     points = []
     for n in tqdm(lengths, unit="pass", disable=None, leave=False):
         generator = np.random.default_rng(seed)
@@ -90,12 +101,14 @@ def simulate(
         loss = RidgeLoss(1.0, 1.0, regularisation=0.01)
         learner = PNSGD(Ball.around_zero(1.0, dimension), loss, step_size=min(0.05, pace / n))
         scale = shuffled_scale(learner.descent, epsilon, delta, n)
-        run = learner.run(stream.features, stream.labels, scale)
-        errors = [
+        runs = [learner.run(stream.features, stream.labels, scale) for _ in range(passes)]
+        *errors, best, zero = (
             float(np.mean((judge.features @ w - judge.labels) ** 2))
-            for w in (run.weights, judge.best, np.zeros(dimension))
-        ]
-        points.append(Point(n, scale, run.get_epsilon(delta), *errors))
+            for w in (*(run.weights for run in runs), judge.best, np.zeros(dimension))
+        )
+        guarantee = runs[0].get_epsilon(delta)
+        error, spread = float(np.mean(errors)), float(np.std(errors))
+        points.append(Point(n, scale, guarantee, error, spread, best, zero))
     return points
 
 
@@ -113,7 +126,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         lengths = _lengths_of(options.lengths)
         found = {
             name: simulate(
-                name, lengths, options.epsilon, options.delta, options.pace, options.seed
+                name,
+                lengths,
+                options.epsilon,
+                options.delta,
+                pace=options.pace,
+                passes=options.passes,
+                seed=options.seed,
             )
             for name in STREAMS
         }
@@ -124,10 +143,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(
             f"{name}: one shuffled pass, epsilon = {options.epsilon:g}, delta = {options.delta:g}"
         )
-        print("       n    noise   epsilon   mean square   of the best   of zero")
+        print("       n    noise   epsilon   mean square    spread   of the best   of zero")
         for p in points:
             print(
-                f"{p.n:8d} {p.scale:8.4f}  {p.epsilon:8.4f}   {p.error:11.5f}   "
+                f"{p.n:8d} {p.scale:8.4f}  {p.epsilon:8.4f}   {p.error:11.5f}  {p.spread:8.5f}   "
                 f"{p.error_of_best:11.5f}   {p.error_of_zero:7.5f}"
             )
     if figure is not None:
@@ -150,7 +169,10 @@ def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
     for k, (name, points) in enumerate(found.items()):
         axes = figure.add_subplot(1, len(found), k + 1)
         n = [p.n for p in points]
-        axes.loglog(n, [p.error for p in points], "o-", label="last iterate")
+        axes.errorbar(
+            n, [p.error for p in points], [p.spread for p in points], fmt="o-", label="last iterate"
+        )
+        axes.set(xscale="log", yscale="log")
         axes.loglog(n, [p.error_of_best for p in points], "--", label="best weights")
         axes.loglog(n, [p.error_of_zero for p in points], ":", label="no learning")
         axes.set(
@@ -171,7 +193,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--lengths", default="1000,10000,100000,1000000", help="numbers of records, with commas")
     add("--epsilon", type=float, default=1.0, help="of the guarantee")
     add("--delta", type=float, default=1e-5, help="of the guarantee")
-    add("--pace", type=float, default=30.0, help="step size times length; steps are at most 0.05")
+    add("--pace", type=float, default=10.0, help="step size times length; steps are at most 0.05")
+    add("--passes", type=int, default=4, help="simulated passes of every length")
     add("--seed", type=int, default=0, help="of the streams; never of the noise")
     add("--plot", metavar="FILE", help="save error over length (.png, .svg, .pdf)")
     return parser
