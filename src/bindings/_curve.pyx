@@ -36,6 +36,18 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
 
 
+cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
+    cdef enum class Direction:
+        remove
+        add
+
+cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
+    cdef cppclass AllocationCurve:
+        AllocationCurve(double sigma, double batches, double rate)
+        Bracket delta(double epsilon, Direction) except +
+        Bracket epsilon(double delta, Direction) except +
+
+
 ROUTES = ("nothing new", "closed form", "bounds", "line", "split sum", "long line")
 
 
@@ -132,4 +144,35 @@ cdef class SampledGaussianCurve(CountedSteps):
         with nogil:
             curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
                                 which, ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
+        unpack(answers, out)
+
+
+cdef class AllocationQuestions:
+    """Questions to the curve of one epoch of random allocation in one direction, as `SampledGaussianQuestions`."""
+
+    cdef unique_ptr[AllocationCurve] curve
+    cdef Direction direction
+
+    def __init__(self, double sigma, double batches, double rate, bint remove):
+        self.curve.reset(new AllocationCurve(sigma, batches, rate))
+        self.direction = Direction.remove if remove else Direction.add
+
+    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
+        """Answer delta at every epsilon >= 0."""
+        cdef vector[Bracket] answers
+        cdef Py_ssize_t i
+        answers.resize(epsilons.shape[0])
+        with nogil:
+            for i in range(epsilons.shape[0]):
+                answers[i] = deref(self.curve).delta(epsilons[i], self.direction)
+        unpack(answers, out)
+
+    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
+        """Answer the least epsilon >= 0 at every delta in [0, 1]."""
+        cdef vector[Bracket] answers
+        cdef Py_ssize_t i
+        answers.resize(deltas.shape[0])
+        with nogil:
+            for i in range(deltas.shape[0]):
+                answers[i] = deref(self.curve).epsilon(deltas[i], self.direction)
         unpack(answers, out)

@@ -86,6 +86,9 @@ cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
     ReplacedDraws replaced_draws(int64_t draws, int64_t population)
     PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer least)
 
+cdef extern from "renyi/curve/allocation_pair.hpp" namespace "renyi" nogil:
+    PairPointer allocation_pair(double sigma, double batches) except +
+
 cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice" nogil:
     cdef struct Lattice:
         double step
@@ -252,6 +255,14 @@ cdef class Pair:
     def student(double degrees, double scale):
         """Student's t noise on a query moved by 1."""
         return only_one(("student", degrees, scale), student_noise(degrees, scale))
+
+    @staticmethod
+    def allocation(double sigma, double batches):
+        """One epoch of random allocation to so many batches with Gaussian noise: with the record against without."""
+        cdef PairPointer pair
+        with nogil:
+            pair = allocation_pair(sigma, batches)
+        return wrapped(pair)
 
     @staticmethod
     def gumbel(double scale):

@@ -51,7 +51,7 @@ def test_anything_that_needs_no_size_is_sampled(inner):
     assert FixedSizeSampled(inner, 10, 100, replacement=True).mechanism == inner
 
 
-@pytest.mark.parametrize("inner", [FIXED, TRUNCATED, SHUFFLED, ALLOCATED])
+@pytest.mark.parametrize("inner", [FIXED, TRUNCATED, SHUFFLED])
 @pytest.mark.parametrize(
     "wrap", [lambda m: m, lambda m: m * 2 + G, lambda m: RepeatAndSelect(m, 2.0, 1.0)]
 )

@@ -74,7 +74,7 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
         (MIXTURE, ("add_remove", "zero_out")),
         (TreeAggregation(4.0, 100), ("replace_one", "zero_out")),
         *((m, ()) for m in (ZCDP(0.1), RDPCurve([2], [1.0]), RepeatAndSelect(Laplace(9.0), 2, 1))),
-        (RandomAllocation(Gaussian(1.0), 10), ()),
+        (RandomAllocation(Gaussian(1.0), 10), ADJACENCIES),
         (DiscreteGaussian(1e6), ()),
         (PoissonSampled(SEVERAL, 0.1), ADJACENCIES),
         (PoissonSampled(RandomizedResponse(0.7), 0.1), ADJACENCIES),

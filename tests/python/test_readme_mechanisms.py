@@ -81,12 +81,11 @@ NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
     ("³", (True, False), "add_remove", LEAVES["RDPCurve"]),
     ("⁴", (True, False), "add_remove", LEAVES["RepeatAndSelect"]),
     ("⁵", (True, False), "add_remove", LEAVES["MultivariateDiscreteGaussian"]),
-    ("⁶", (True, False), "add_remove", LEAVES["RandomAllocation"]),
     *(
-        ("⁷", (False, False), "replace_one", PoissonSampled(LEAVES[name], 0.1))
+        ("⁶", (False, False), "replace_one", PoissonSampled(LEAVES[name], 0.1))
         for name in ("PureDP", "Staircase", "Exponential", "ApproxDP", "PrivacyLoss")
     ),
-    ("⁸", (False, False), "replace_one", FixedSizeSampled(LEAVES["Skellam"], 10, 100, True)),
+    ("⁷", (False, False), "replace_one", FixedSizeSampled(LEAVES["Skellam"], 10, 100, True)),
 ]
 
 

@@ -100,9 +100,7 @@ class Accountant(Bounds[Part], Risks[Part]):
         >>> round(exact.get_epsilon(1e-5, group_size=3), 4)
         16.6755
         """
-        return self.get_epsilon_bounds(
-            delta, direction=direction, rtol=rtol, group_size=group_size
-        )[1]
+        return self._epsilon_ends(delta, direction, rtol, group_size)[1]
 
     @overload
     def get_delta(
@@ -155,9 +153,7 @@ class Accountant(Bounds[Part], Risks[Part]):
         >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
         array([0.382925, 0.126937])
         """
-        return self.get_delta_bounds(
-            epsilon, direction=direction, rtol=rtol, group_size=group_size
-        )[1]
+        return self._delta_ends(epsilon, direction, rtol, group_size)[1]
 
     def get_epsilon_after(
         self,

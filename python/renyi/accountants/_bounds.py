@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from typing import Any, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import numbers_of, real_of
@@ -79,9 +80,24 @@ class Bounds(Ledger[Part]):
         >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
         True
         """
+        ends = self._epsilon_ends(delta, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
+        low = np.minimum(np.ravel(ends[0]), least.epsilon_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _epsilon_ends(
+        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
         curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
         return _ends(curve.epsilon_brackets(flat), shape)
+
+    def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        """Return a curve whose lower ends hold where those of the accountant's need not."""
+        return None
 
     @overload
     def get_delta_bounds(
@@ -128,6 +144,17 @@ class Bounds(Ledger[Part]):
         TypeError, ValueError
             For arguments outside these ranges.
         """
+        ends = self._delta_ends(epsilon, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
+        low = np.minimum(np.ravel(ends[0]), least.delta_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _delta_ends(
+        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
         curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
         return _ends(curve.delta_brackets(flat), shape)

@@ -15,17 +15,23 @@ from typing import Any, Literal
 import numpy as np
 
 from renyi._adjacency import Adjacency
-from renyi._curve import SampledGaussianCurve
+from renyi._curve import AllocationQuestions, SampledGaussianCurve
 from renyi._pair import LossComposition
 from renyi.accountants._brackets import Array
 from renyi.accountants._direction import DirectionCurve
 from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
-from renyi.accountants._steps import SampledStep, settled
+from renyi.accountants._steps import SampledStep, allocated_epoch, epochs_of, settled
 from renyi.mechanisms import Mechanism
 
 __all__ = ["PrivacyCurves"]
 
 PairName = Literal["remove", "add", "replace_one"]
+
+ALLOCATED_RTOL = 1e-3
+"""Of delta, where epochs of random allocation take part: their pairs are atoms, which lattices read
+well from above and badly from below."""
+
+ROUGH_RTOL = 1e-2  # of a lattice that only tells whether this direction matters
 
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 
@@ -82,7 +88,26 @@ class PrivacyCurves:
             sampled = self._curve.questions(self._pair(remove)) if self._only_steps else None
         if sampled is not None and not replaces:
             return DirectionCurve(sampled, None)
+        if not replaces and (epoch := self._single_epoch()) is not None:
+            return DirectionCurve(AllocationQuestions(*epoch, remove), None)
+        if self.has_epochs():
+            return DirectionCurve(
+                sampled,
+                cache(lambda: self._composition(remove, max(rtol, ALLOCATED_RTOL))),
+                cache(lambda: self._composition(remove, ROUGH_RTOL)),
+            )
         return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
+
+    def has_epochs(self) -> bool:
+        """Return whether epochs of random allocation take part."""
+        return any(epochs_of(part) for part, _ in self.contents()[1])
+
+    def _single_epoch(self) -> tuple[float, float, float] | None:
+        """Return noise, steps and sampling rate of one epoch of random allocation, if it is all."""
+        steps, losses = self.contents()
+        if steps or len(losses) != 1 or losses[0][1] != 1:
+            return None
+        return allocated_epoch(losses[0][0])
 
     def epsilons_after(
         self, others: PrivacyCurves, counts: Array, delta: float, remove: bool

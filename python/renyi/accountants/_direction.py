@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from renyi._curve import SampledGaussianQuestions, wide_brackets
+from renyi._curve import AllocationQuestions, SampledGaussianQuestions, wide_brackets
 from renyi._pair import LossComposition
 from renyi.accountants._brackets import Array, Curve
 
@@ -25,14 +25,23 @@ class DirectionCurve:
 
     Parameters
     ----------
-    sampled : SampledGaussianQuestions, optional
-        Where Gaussian and Poisson-sampled Gaussian steps are all there is.
+    sampled : SampledGaussianQuestions or AllocationQuestions, optional
+        Where Gaussian and Poisson-sampled Gaussian steps, or one epoch of random allocation, are
+        all there is.
     lattice : callable, optional
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
+    rough : callable, optional
+        Returns the composition on a lattice that takes little time, to tell whether more is worth
+        finding.
     """
 
-    def __init__(self, sampled: SampledGaussianQuestions | None, lattice: Lattice | None) -> None:
-        self._sampled, self._lattice = sampled, lattice
+    def __init__(
+        self,
+        sampled: SampledGaussianQuestions | AllocationQuestions | None,
+        lattice: Lattice | None,
+        rough: Lattice | None = None,
+    ) -> None:
+        self._sampled, self._lattice, self._rough = sampled, lattice, rough
 
     def epsilon_brackets(self, deltas: Array, known: Array) -> Array:
         """Return lower and upper ends, perhaps negative, of shape (2, n).
@@ -40,7 +49,7 @@ class DirectionCurve:
         Where ``known`` is certainly enough, both may be any smaller numbers.
         """
         if self._sampled is None:
-            return _each(self._epsilon_by_lattice, deltas)
+            return self._by_lattice(deltas, known, self._epsilon_by_lattice)
         result = np.empty((2, deltas.size))
         self._sampled.epsilon_into(deltas, result, known)
         if self._lattice is not None:
@@ -50,35 +59,51 @@ class DirectionCurve:
     def delta_brackets(self, epsilons: Array, known: Array) -> Array:
         """Return lower and upper ends, of shape (2, n); ``known`` as for `epsilon_brackets`."""
         if self._sampled is None:
-            return _each(self._delta_by_lattice, epsilons)
+            return self._by_lattice(epsilons, known, self._delta_by_lattice)
         result = np.empty((2, epsilons.size))
         self._sampled.delta_into(epsilons, result, known)
         if self._lattice is not None:
             self._narrow(result, epsilons, known, self._delta_by_lattice)
         return result
 
+    def _by_lattice(
+        self, values: Array, known: Array, bracket: Callable[[float, Lattice], Bracket]
+    ) -> Array:
+        assert self._lattice is not None
+        result = np.empty((2, values.size))
+        for i, value in enumerate(values.tolist()):
+            if self._rough is not None and known[i] > 0.0:
+                result[:, i] = bracket(value, self._rough)
+                if result[1, i] <= known[i]:
+                    continue
+            result[:, i] = bracket(value, self._lattice)
+        return result
+
     def _narrow(
-        self, brackets: Array, values: Array, known: Array, bracket: Callable[[float], Bracket]
+        self,
+        brackets: Array,
+        values: Array,
+        known: Array,
+        bracket: Callable[[float, Lattice], Bracket],
     ) -> None:
         """Intersect wide brackets with those of a lattice."""
+        assert self._lattice is not None
         for i in wide(brackets):
             if brackets[1, i] > known[i]:
-                low, high = bracket(float(values[i]))
+                low, high = bracket(float(values[i]), self._lattice)
                 brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)
 
-    def _epsilon_by_lattice(self, delta: float) -> Bracket:
-        assert self._lattice is not None
+    def _epsilon_by_lattice(self, delta: float, lattice: Lattice) -> Bracket:
         if delta == 1.0:
             return 0.0, 0.0
-        low, high = self._lattice().epsilon_bounds(delta)
+        low, high = lattice().epsilon_bounds(delta)
         # Next to no loss at all: delta at 0 may tell that none is needed.
         if low <= 0.0 < min(high, delta):
-            high = 0.0 if self._delta_by_lattice(0.0)[1] <= delta else high
+            high = 0.0 if self._delta_by_lattice(0.0, lattice)[1] <= delta else high
         return low, high
 
-    def _delta_by_lattice(self, epsilon: float) -> Bracket:
-        assert self._lattice is not None
-        low, high = self._lattice().delta_bounds(epsilon)
+    def _delta_by_lattice(self, epsilon: float, lattice: Lattice) -> Bracket:
+        low, high = lattice().delta_bounds(epsilon)
         return max(low, 0.0), min(high, 1.0)
 
 
@@ -126,7 +151,3 @@ class WorseCurve:
 def wide(brackets: Array) -> list[int]:
     """Return which brackets of numbers that are at least 0 may gain by another bound."""
     return wide_brackets(brackets, WIDE)
-
-
-def _each(bracket: Callable[[float], Bracket], values: Array) -> Array:
-    return np.array([bracket(value) for value in values.tolist()]).reshape(-1, 2).T

@@ -8,11 +8,12 @@ adds what is done with releases: composition and sampling.
 from __future__ import annotations
 
 import math
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
 from renyi._pair import Pair
+from renyi.accountants._steps import SMALLEST_ALLOCATED
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -59,10 +60,6 @@ NO_LARGEST_PAIR = (
 )
 NO_PAIR_SELECTED = (
     "the theorems on selection bound Rényi divergences, not pairs; RDPAccountant takes it"
-)
-NO_PAIR_ALLOCATED = (
-    "the loss of a step drawn among many is known by its Rényi divergences only; "
-    "RDPAccountant takes it"
 )
 
 
@@ -280,4 +277,25 @@ def _(mechanism: RepeatAndSelect, adjacency: str, remove: bool) -> Pair:
 
 @pair_of.register
 def _(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
-    raise UnsupportedMechanismError(mechanism, NO_PAIR_ALLOCATED)
+    """Return the pair of the mean of all choices of a step against no record.
+
+    It dominates every way to use earlier steps, in both directions, and Gaussian noise attains it
+    (Feldman, Shenfeld 2025, arXiv 2502.08202; Chua et al. 2024, arXiv 2412.16802). Of replaced
+    records no largest pair is known: publishing the step leaves a Gaussian, and a record replaced
+    by one that contributes nothing is removed.
+    """
+    noise, steps = mechanism.mechanism.noise_multiplier, mechanism.steps
+    whole = gaussian_pair(moved(adjacency) / noise if noise else math.inf)
+    if steps == 1 or noise == 0.0 or noise == math.inf:
+        return whole
+    if noise < SMALLEST_ALLOCATED:
+        return Pair.bracketed(whole, NOTHING)
+    pair = _allocation(noise, steps)
+    if adjacency == REPLACE:
+        return Pair.bracketed(whole, pair)
+    return pair if remove else pair.reversed()
+
+
+@lru_cache(maxsize=64)
+def _allocation(noise: float, steps: int) -> Pair:
+    return Pair.allocation(noise, steps)

@@ -12,8 +12,10 @@ import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
+from renyi.accountants._allocated_moments import allocation_curve
 from renyi.accountants._profile import profile_of
 from renyi.accountants._samples import compiled_pair, is_mirrored
+from renyi.accountants._steps import allocated_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -239,4 +241,9 @@ def _profile(
 
 @curve_of.register
 def _(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
-    return RenyiCurve.random_allocation(mechanism.mechanism.noise_multiplier, mechanism.steps)
+    noise = mechanism.mechanism.noise_multiplier
+    if adjacency == "replace_one":  # the step published: one Gaussian
+        return _gaussian(noise, adjacency)
+    if allocated_epoch(mechanism) is None:
+        return RenyiCurve.random_allocation(noise, mechanism.steps)
+    return allocation_curve(compiled_pair(mechanism, adjacency, True), noise, mechanism.steps)

@@ -17,7 +17,7 @@ from renyi.accountants._pairs import (
     moved,
     pair_of,
 )
-from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps
+from renyi.accountants._steps import SampledStep, collapsed, epochs_of, gaussian_steps
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     Composed,
@@ -81,6 +81,8 @@ def is_mirrored(mechanism: Mechanism, adjacency: str) -> bool:
     """Whether one use loses as much in the one direction as in the other, by the pairs known."""
     if adjacency == REPLACE:
         return _holds_in_both_orders(mechanism)
+    if epochs_of(mechanism):
+        return False  # perhaps, but telling takes long
     if isinstance(mechanism, Gumbel):
         return True  # one pair above both signs of the shift
     one, other = (compiled_pair(mechanism, adjacency, side) for side in (True, False))

@@ -5,9 +5,25 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled, TreeAggregation
+from renyi.mechanisms import (
+    Composed,
+    Gaussian,
+    Mechanism,
+    PoissonSampled,
+    RandomAllocation,
+    TreeAggregation,
+)
 
-__all__ = ["SMALLEST", "SampledStep", "collapsed", "gaussian_steps", "settled"]
+__all__ = [
+    "SMALLEST",
+    "SMALLEST_ALLOCATED",
+    "SampledStep",
+    "allocated_epoch",
+    "collapsed",
+    "epochs_of",
+    "gaussian_steps",
+    "settled",
+]
 
 
 class SampledStep(NamedTuple):
@@ -20,6 +36,8 @@ class SampledStep(NamedTuple):
 Counted = tuple[SampledStep, int]
 
 SMALLEST = 1e-100  # sampling rates below are accounted as this, noise below as none
+SMALLEST_ALLOCATED = 0.05  # noise of an allocation that has a curve of its own
+SMALLEST_RATE = 1e-6  # at which a record takes part in it
 SMALLEST_SAMPLED = 1e-4  # noise on a sample below is accounted as none
 
 
@@ -29,6 +47,8 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
         return _sampled_steps(mechanism)
     if isinstance(mechanism, Gaussian):
         return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
+    if isinstance(mechanism, RandomAllocation) and mechanism.steps == 1:
+        return gaussian_steps(mechanism.mechanism)
     if isinstance(mechanism, TreeAggregation):
         return [(SampledStep(1.0, mechanism.effective_noise_multiplier), 1)]
     if not isinstance(mechanism, Composed):
@@ -40,6 +60,25 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
             return None
         found += [(step, times * count) for step, times in steps]
     return found
+
+
+def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
+    """Return noise, steps and sampling rate of one epoch of random allocation.
+
+    None: it is not one, or beyond the domain of the engine.
+    """
+    base, rate = mechanism, 1.0
+    if isinstance(mechanism, PoissonSampled):
+        base, rate = collapsed(mechanism)
+    if not isinstance(base, RandomAllocation) or base.steps == 1 or not rate >= SMALLEST_RATE:
+        return None
+    noise = base.mechanism.noise_multiplier
+    return (noise, float(base.steps), rate) if SMALLEST_ALLOCATED <= noise < math.inf else None
+
+
+def epochs_of(mechanism: Mechanism) -> bool:
+    """Whether epochs of random allocation take part in a mechanism."""
+    return isinstance(mechanism, RandomAllocation) or any(map(epochs_of, mechanism._inner()))
 
 
 def settled(step: SampledStep) -> SampledStep | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from renyi.mechanisms import (
     FixedSizeSampled,
     Mechanism,
-    RandomAllocation,
     ShuffledBatches,
     TreeAggregation,
 )
@@ -15,7 +14,6 @@ __all__ = ["UnsupportedMechanismError", "check_adjacency"]
 # Schemes whose law depends on the number of records hold only where neighbours have the same.
 HOLDS_FOR: dict[type[Mechanism], tuple[str, ...]] = {
     FixedSizeSampled: ("replace_one",),
-    RandomAllocation: ("add_remove", "zero_out"),
     ShuffledBatches: ("replace_one", "zero_out"),
     TreeAggregation: ("replace_one", "zero_out"),
 }

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from renyi._pair import LossComposition
 from renyi.accountants._base import Accountant, Adjacency
 from renyi.accountants._brackets import Array, Curve, DirectionName
-from renyi.accountants._curves import PrivacyCurves
+from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
 from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
 from renyi.accountants._group import SmallerCurve
 from renyi.accountants._samples import compiled_pair, leaves
-from renyi.accountants._steps import SampledStep, gaussian_steps, settled
+from renyi.accountants._shuffled import AttainedCurve, attained_pair
+from renyi.accountants._steps import SampledStep, allocated_epoch, gaussian_steps, settled
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import Mechanism, ShuffledBatches
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
@@ -93,7 +95,8 @@ class PLDAccountant(Accountant[Part]):
                 inner = self._parts_of(leaf.mechanism)
                 parts += [(part, times * count) for part, times in inner]
             else:
-                compiled_pair(leaf, self._adjacency, True)  # raises
+                if self._adjacency == "replace_one" or allocated_epoch(leaf) is None:
+                    compiled_pair(leaf, self._adjacency, True)  # raises
                 parts.append((leaf, count))
         return parts
 
@@ -111,6 +114,31 @@ class PLDAccountant(Accountant[Part]):
         return WorseCurve(
             [self._curves.direction(remove, rtol) for remove in directions], self._renyi_curve
         )
+
+    def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        parts = [
+            (leaf, times * count)
+            for mechanism, count in self.mechanisms
+            for leaf, times in leaves(mechanism)
+        ]
+        uses = sum(count for leaf, count in parts if isinstance(leaf, ShuffledBatches))
+        if not uses:
+            return None
+        sides = (True, False) if direction is None else (direction == "remove",)
+        lattices = (self._composed_below(parts, remove, rtol) for remove in sides)
+        return AttainedCurve(lattices, uses)
+
+    def _composed_below(
+        self, parts: list[tuple[Mechanism, int]], remove: bool, rtol: float
+    ) -> LossComposition:
+        adjacency = self._adjacency
+        pairs = []
+        for mechanism, count in parts:
+            if isinstance(mechanism, ShuffledBatches):
+                pairs.append((attained_pair(mechanism, adjacency, remove), count))
+            else:
+                pairs.append((compiled_pair(mechanism, adjacency, remove), count))
+        return LossComposition(pairs, rtol, LATTICE_POINTS)
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         chained, renyi = super()._group_curve(direction, rtol, size), self._renyi()
@@ -130,6 +158,8 @@ class PLDAccountant(Accountant[Part]):
         return accountant
 
     def _renyi_curve(self) -> Curve | None:
+        if self._curves.has_epochs():
+            return None  # far above, and it takes long
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
 

@@ -115,8 +115,11 @@ class FixedSizeSampled(Sampling):
 class ShuffledBatches(Sampling):
     """Runs a mechanism on each of the disjoint batches of one epoch over shuffled data.
 
-    A record takes part in one batch, so the epoch costs one use of the mechanism. Nothing is gained
-    by the shuffling: an observer of all batches may know the order.
+    A record takes part in one batch, so the epoch costs at most one use of the mechanism, and just
+    that for an observer who knows the order. What the secrecy of the order gains is not known: the
+    upper ends that accountants report do not count on it, and the lower ends of `PLDAccountant` are
+    what an attack on the order proves for Gaussian noise. It may cost far more than Poisson
+    sampling.
     Holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
 
     Parameters
@@ -133,8 +136,8 @@ class ShuffledBatches(Sampling):
 
     References
     ----------
-    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (shuffled batches
-    may cost far more than Poisson samples).
+    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (the attack, and
+    that shuffled batches may cost far more than Poisson samples).
 
     Examples
     --------
@@ -159,8 +162,10 @@ class ShuffledBatches(Sampling):
 class RandomAllocation(Sampling):
     """Adds Gaussian noise at each of several steps, every record in one of them, drawn uniformly.
 
-    Also called balls in bins. Records choose independently of each other. Holds for "add_remove"
-    and "zero_out" adjacency.
+    Also called balls in bins. Records choose independently of each other; batches are random and
+    secret, their number is public. Every use is an epoch for which all choose anew. For
+    "add_remove" and "zero_out" adjacency exact; where records are replaced no largest pair of
+    distributions is known, and the bracket reaches from removal to one Gaussian release.
 
     Parameters
     ----------
@@ -173,6 +178,11 @@ class RandomAllocation(Sampling):
     ------
     TypeError, ValueError
         If an argument is not permitted.
+
+    References
+    ----------
+    Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the pair that
+    dominates).
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import ClassVar
 from renyi._validation import integer_of, probability_of
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import mechanism_of, read, settle
+from renyi.mechanisms._batches import RandomAllocation
 from renyi.mechanisms._gaussian import Gaussian
 from renyi.mechanisms._nesting import Sampling, gaussian_of, samplings
 
@@ -61,7 +62,7 @@ class PoissonSampled(Sampling):
         object.__setattr__(self, "sample_rate", rate)
         if type(self.mechanism) is not Gaussian:
             for inner in samplings(mechanism_of(self.mechanism)):
-                if inner.size_matters:
+                if inner.size_matters and not isinstance(inner, RandomAllocation):
                     raise ValueError(
                         "mechanism must not fix the size of its data, which is random in a Poisson "
                         f"sample, got {inner!r}"

@@ -15,20 +15,29 @@ RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
     return select(u < 0.0, exponent - kLogTwo + 1e-12, near);
 }
 
+enum class Shape { one_sided, two_sided, ratio };
+
 // Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
-template <bool kTwoSided>
+template <Shape kShape>
 RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps,
                             int count, const FixedCells& to) noexcept {
     double *const rising = to.rising, *const falling = to.falling, *const factor = to.factor;
     const double versine = turn.versine, sine = turn.sine;
     for (int i = 0; i < n; ++i) {
         const double p = at.above[i];
+        if (kShape == Shape::ratio) {
+            to.re[i] = at.v[i] - p * versine;
+            factor[i] = at.log_factor[i];
+            rising[i] = p * sine;
+            falling[i] = 0.0;
+            continue;
+        }
         const double up = 0.5 * lane_log1p(2.0 * p * versine * (p - 1.0));
         to.re[i] = at.v[i] + up;
         factor[i] = at.log_factor[i] + up;
         rising[i] = lane_argument(p * sine, 1.0 - p * versine);
         falling[i] = 0.0;
-        if (kTwoSided) {
+        if (kShape == Shape::two_sided) {
             const double r = at.below[i];
             to.re[i] -= 0.5 * lane_log1p(2.0 * r * versine * (r - 1.0));
             falling[i] = lane_argument(r * sine, 1.0 - r * versine);
@@ -59,13 +68,19 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
 RENYI_MULTIVERSION
 void fix_one_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                    const FixedCells& to) noexcept {
-    fix_cells<false>(at, n, turn, weighted, steps, count, to);
+    fix_cells<Shape::one_sided>(at, n, turn, weighted, steps, count, to);
 }
 
 RENYI_MULTIVERSION
 void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                    const FixedCells& to) noexcept {
-    fix_cells<true>(at, n, turn, weighted, steps, count, to);
+    fix_cells<Shape::two_sided>(at, n, turn, weighted, steps, count, to);
+}
+
+RENYI_MULTIVERSION
+void fix_ratio(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
+               const FixedCells& to) noexcept {
+    fix_cells<Shape::ratio>(at, n, turn, weighted, steps, count, to);
 }
 
 RENYI_MULTIVERSION
@@ -96,14 +111,17 @@ double largest_of(const double* exponent, int n) noexcept {
 }
 
 RENYI_MULTIVERSION
-void weigh_points(const double* x, std::size_t n, double log_odds, double c, double* above, double* below,
-                  double* log_cell, double* per_width) noexcept {
+void find_posteriors(const double* x, std::size_t n, double log_odds, double c, double* above, double* below) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
         const double up = lane_exp(-(log_odds + c * x[i] - 0.5 * c * c)),
                      down = lane_exp(-(log_odds - c * x[i] - 0.5 * c * c));
         above[i] = 1.0 / (1.0 + up);
         below[i] = 1.0 / (1.0 + down);
     }
+}
+
+RENYI_MULTIVERSION
+void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_width) noexcept {
     for (std::size_t i = 0; i + 1 < n; ++i) {
         const double width = x[i + 1] - x[i];
         const double far = x[i] > 0.0 ? x[i] : (x[i + 1] < 0.0 ? x[i + 1] : 0.0);

@@ -30,6 +30,9 @@ void fix_one_sided(const CellArrays& at, int n, const Rotation& turn, double wei
                    const FixedCells& to) noexcept;
 void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                    const FixedCells& to) noexcept;
+// Of ratios: `above` is 1 + V, `log_factor` its logarithm.
+void fix_ratio(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
+               const FixedCells& to) noexcept;
 
 // exponent = fixed + slope re - y im.
 void tilt_cells(const double* fixed, const double* re, const double* im, int n, double slope, double y,
@@ -39,9 +42,10 @@ void tilt_cells(const double* fixed, const double* re, const double* im, int n, 
 double sum_exponentials(const double* exponent, const double* per_width, int n, double spacing, double top) noexcept;
 double largest_of(const double* exponent, int n) noexcept;
 
-// e^L+/(e^L+ - 1 + q) and the same of e^L-, the logarithm of the largest normal density of a cell times its width, and
-// 1/width.
-void weigh_points(const double* x, std::size_t n, double log_odds, double c, double* above, double* below,
-                  double* log_cell, double* per_width) noexcept;
+// e^L+/(e^L+ - 1 + q) and the same of e^L-.
+void find_posteriors(const double* x, std::size_t n, double log_odds, double c, double* above, double* below) noexcept;
+
+// The logarithm of the largest normal density of a cell times its width, and 1/width.
+void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_width) noexcept;
 
 }  // namespace renyi::cells

@@ -32,16 +32,25 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
     x_.resize(n, x_.back());
     for (auto* a : {&v_, &log_factor_, &above_, &below_, &log_cell_, &per_width_}) a->resize(n);
     evaluate(law_, x_, v_.data(), log_factor_.data());
-    for (std::size_t i = 0; i < n; ++i)
-        log_factor_[i] = law_.two_sided() ? log_factor_[i] + 0.5 * x_[i] * x_[i] : v_[i];
-    cells::weigh_points(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(), below_.data(),
-                        log_cell_.data(), per_width_.data());
+    if (law_.is_ratio()) {
+        for (std::size_t i = 0; i < n; ++i) {
+            log_factor_[i] = law_.c * x_[i] - 0.5 * law_.c * law_.c;
+            above_[i] = lane_exp(std::min(log_factor_[i], kLogLargestRatio));
+        }
+    } else {
+        for (std::size_t i = 0; i < n; ++i)
+            log_factor_[i] = law_.two_sided() ? log_factor_[i] + 0.5 * x_[i] * x_[i] : v_[i];
+        cells::find_posteriors(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(),
+                               below_.data());
+    }
+    cells::weigh_cells(x_.data(), n, log_cell_.data(), per_width_.data());
 }
 
 // From the left to where all windows have closed on every line, or the density is nothing. The odds of the sampled
 // component, e^{V - least} - 1 on one side, grow by e^{c width} from point to point.
 void LineIntegral::add_points() {
-    const double least = std::log1p(-law_.q), c = law_.c, log_odds = std::log(law_.q) - least;
+    const double least = law_.is_ratio() ? -1.0 : std::log1p(-law_.q), c = law_.c;
+    const double log_odds = law_.is_ratio() ? 0.0 : std::log(law_.q) - least;
     double lowest = kInfinity, nearest = kInfinity, highest = 0.0, closing = kInfinity;
     for (const LossStep& s : window_) {
         lowest = std::min(lowest, kSteep * s.width);
@@ -63,7 +72,11 @@ void LineIntegral::add_points() {
         if (odds + other > kStill * lowest) {
             const double log_other = lane_log1p(other);
             size = log_here > 690.0 ? log_here : lane_log1p(odds) + log_other;
-            const double slope = c * (odds / (1.0 + odds) + other / (1.0 + other));
+            double slope = c * (odds / (1.0 + odds) + other / (1.0 + other));
+            if (law_.is_ratio()) {
+                size = odds;
+                slope = c * odds;
+            }
             // Longer ones where no window opens or closes.
             const bool is_quiet = dead || size < 0.25 * nearest || size > 2.5 * closing;
             width = std::min(width, (is_quiet ? 4.0 : 1.0) * kRelativeCell * size / slope);
@@ -91,7 +104,9 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
     cells::StepLine steps[LossWindow::kMost];
     int count = 0;
     for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
-    const auto fix = law_.two_sided() ? cells::fix_two_sided : cells::fix_one_sided;
+    const auto fix = law_.is_ratio()    ? cells::fix_ratio
+                     : law_.two_sided() ? cells::fix_two_sided
+                                        : cells::fix_one_sided;
     fix({v_.data(), log_factor_.data(), above_.data(), below_.data(), log_cell_.data()}, n, line.turn,
         law_.weighted() ? 1.0 : 0.0, steps, count,
         {line.re.data(), line.high.data(), line.low.data(), line.fixed.data(), rising, falling, factor});
@@ -103,9 +118,10 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
 //
 // The exponent of the lowest falling step falls in Re V, whose rise carries Im V along by at most tan(theta) times it:
 // d Im L+/d Re L+ = Im p/Re p <= tan(theta) for the complex posterior p, and Im V <= tan(theta) (Re V + 2 |least|).
+// Of ratios Im V = tan(theta) (Re V + 1).
 void LineIntegral::close_ends(Line& line) const noexcept {
     const std::size_t last = x_.size() - 1;
-    const double t2 = line.turn.tangent * line.turn.tangent, least = std::log1p(-law_.q);
+    const double t2 = line.turn.tangent * line.turn.tangent, least = law_.is_ratio() ? -1.0 : std::log1p(-law_.q);
     line.reached = (1.0 - t2) * line.re[last] + 2.0 * t2 * least;
     line.is_past = !(x_[last] < 0.5);
     line.left = line.right = 0.0;
@@ -130,7 +146,10 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y) const 
     const LossStep* closing = window_.falling();
     if (!line.is_past) return false;
     if (closing == nullptr) return y >= 0.0 && slope <= 0.0;
-    const double rise = std::max(slope, 0.0) + 1.0 + std::max(-y, 0.0) * line.turn.tangent;
+    // The density may grow like e^{Re V}, or that of ratios like 1 + V.
+    double density = 1.0;
+    if (law_.is_ratio()) density = law_.weighted() ? 1.0 / (1.0 + line.re.back()) : 0.0;
+    const double rise = std::max(slope, 0.0) + density + std::max(-y, 0.0) * line.turn.tangent;
     return line.reached - closing->level > rise * closing->width * closing->width;
 }
 
@@ -157,7 +176,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
         per_width[terms++] = 0.0;
     };
     if (!(range.first > kFirst)) {
-        const double far = slope >= 0.0 ? line.re[0] : (law_.two_sided() ? -1e6 : std::log1p(-law_.q));
+        const double far = slope >= 0.0 ? line.re[0] : (law_.two_sided() ? -1e6 : law_.least());
         const double turned = y > 0.0 ? 0.0 : line.high[0] + (law_.two_sided() ? angle : 0.0);
         keep(weighted * log_factor_[0] + slope * far - y * turned + line.left - 0.5 * kFirst * kFirst);
     }

@@ -31,7 +31,7 @@ public:
     LineIntegral(const SampledLoss& law, const LossWindow& window);
 
     // The logarithm; infinite where the cells do not reach far enough: tilt > 0 needs a window that falls (or
-    // SampledPair::add, whose loss is bounded above), and so does y < 0.
+    // SampledPair::add or reversed_ratio, whose loss is bounded above), and so does y < 0.
     double log_bound(double angle, double tilt, double y, const LineRange& range = {}) const;
 
 private:
@@ -53,7 +53,8 @@ private:
 
     SampledLoss law_;
     LossWindow window_;
-    // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}.
+    // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; of ratios
+    // x, V, w and 1 + V.
     std::vector<double> x_, v_, log_factor_, above_, below_;
     std::vector<double> log_cell_, per_width_;  // the largest normal density of a cell times its width; 1/width
     mutable std::vector<Line> lines_;           // asked for so far

@@ -25,6 +25,7 @@ double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(
 MeasureInversion::MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian)
     : measure_(measure), steps_(std::move(steps)), gaussian_(gaussian), count_(0.0) {
     for (const SplitStep& s : steps_) {
+        if (s.law.is_ratio()) shift_ = 0.0;
         count_ += s.count;
         rough_.push_back({WindowedLaw(s.law, s.base), {}});
         if (has_jumps()) rough_.back().jump.emplace(s.law, s.jump);
@@ -94,15 +95,20 @@ MeasureInversion::Bound MeasureInversion::certified(double t) const {
     return {t, m.value + m.error + std::log1p(2.0 * node_error(at, t, 0.0)) + 1e-12};
 }
 
+double MeasureInversion::log_peak(double tilt) const noexcept {
+    return shift_ == 0.0 ? log_excess_peak(tilt) : log_kernel_peak(tilt);
+}
+
 double MeasureInversion::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    return b.log_measure - b.tilt * epsilon + log_kernel_peak(b.tilt);
+    return b.log_measure - b.tilt * epsilon + log_peak(b.tilt);
 }
 
 double MeasureInversion::log_chernoff(double epsilon) const noexcept {
-    return at_.value - tilt_ * epsilon + log_kernel_peak(tilt_);
+    return at_.value - tilt_ * epsilon + log_peak(tilt_);
 }
 
-// The saddle point of log M(t) - t eps - log t - log(1+t), which is convex: Newton's method in log t within a bracket.
+// The saddle point of log M(t) - t eps - log t - log(t + shift), which is convex: Newton's method in log t within a
+// bracket.
 void MeasureInversion::approach(double epsilon) {
     double width = kInfinity;
     for (const SplitStep& s : steps_)
@@ -118,8 +124,8 @@ void MeasureInversion::approach(double epsilon) {
         moments_ = rough_moments(t);
         at_ = log_measure(moments_, t);
         tilt_ = t;
-        const double slope = at_.mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
-        const double kernel = 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+        const double slope = at_.mean - epsilon - 1.0 / t - 1.0 / (t + shift_);
+        const double kernel = 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
         curvature_ = std::max(at_.curvature + kernel, 1.0 / (t * t));
         (slope < 0.0 ? low : high) = t;
         if ((t == farthest && slope < 0.0) || high < low * (1.0 + kSaddle)) break;
@@ -132,7 +138,8 @@ void MeasureInversion::approach(double epsilon) {
         if (!(next < high)) next = high == farthest ? farthest : middle;
         t = next > low ? next : middle;
     }
-    log_estimate_ = at_.value - t * epsilon - std::log(t) - std::log1p(t) - 0.5 * std::log(2.0 * kPi * curvature_);
+    log_estimate_ =
+        at_.value - t * epsilon - std::log(t) - std::log(t + shift_) - 0.5 * std::log(2.0 * kPi * curvature_);
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.

@@ -1,5 +1,6 @@
-// E_M[(1 - e^{eps - S})_+] for a positive measure M of sums S of windowed losses, by the trapezoidal rule on a vertical
-// line. With base laws b_i, jump laws f_i and counts k_i, and the moment generating function g of Gaussian steps,
+// E_M[(1 - e^{eps - S})_+] for a positive measure M of sums S of windowed losses, of ratios E_M[(S - eps)_+], by the
+// trapezoidal rule on a vertical line. With base laws b_i, jump laws f_i and counts k_i, and the moment generating
+// function g of Gaussian steps,
 //     kBase:   M = g prod b_i^k_i                                  no step jumps
 //     kJumps:  M = g prod (b_i + f_i)^k_i - g prod b_i^k_i         at least one step jumps, none beyond its window
 // where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels.
@@ -7,9 +8,9 @@
 // Certificate, for D = 2 pi/h and I(eps) the quantity sought (Poisson's summation formula):
 //     h/(2 pi) sum_j M(z_j) e^{-z_j eps}/(z_j (z_j + 1)) = sum_m e^{m t D} I(eps + m D),   every term >= 0,
 // so the sum is never below I, and the others are bounded by I(eps') <= M(s) e^{-s eps'} s^s/(1+s)^{1+s}, s below t for
-// m < 0 and above t for m > 0. Nodes left out: |f_i| <= F_i beyond the last one, and as M has non-negative coefficients
-// as a polynomial in b and f, |M| <= M(b(t), F). Quadrature: relative errors e of b and f change M by at most
-// (1 + e)^{sum k} - 1 of M(t), by the same argument.
+// m < 0 and above t for m > 0. Of ratios the kernel is 1/z_j^2 and the last factor 1/(e s). Nodes left out: |f_i| <=
+// F_i beyond the last one, and as M has non-negative coefficients as a polynomial in b and f, |M| <= M(b(t), F).
+// Quadrature: relative errors e of b and f change M by at most (1 + e)^{sum k} - 1 of M(t), by the same argument.
 #pragma once
 
 #include <optional>
@@ -45,6 +46,7 @@ public:
     // Finds the saddle point for eps, without certificate: log I, roughly, and Chernoff's bound.
     void approach(double epsilon);
     double log_estimate() const noexcept { return log_estimate_; }
+    double tilt() const noexcept { return tilt_; }
 
     // Places the line for eps, which has been approached, such that the errors are e^-depth of e^log_scale. False, with
     // only Chernoff's bound known: that is less than them, or the transform decays too slowly, or the work is too much.
@@ -83,6 +85,8 @@ private:
     };
 
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
+    // Whether the tail counts the decay of the bases: next to jumps that pays where these are not the first to decay.
+    bool bases_decay() const noexcept { return !has_jumps() || steps_.front().law.pair == SampledPair::reversed_ratio; }
     std::vector<StepMoments> rough_moments(double t) const;
     std::vector<StepMoments> moments(double t) const;
     LogMeasure log_measure(const std::vector<StepMoments>& at, double t) const;
@@ -98,10 +102,12 @@ private:
     void sum_nodes(double end);
     void sum_block(std::size_t block);
     double log_chernoff(const Bound& bound, double epsilon) const noexcept;
+    double log_peak(double tilt) const noexcept;
 
     Measure measure_;
     std::vector<SplitStep> steps_;
     double gaussian_, count_;  // variance of the Gaussian steps; sum of the counts
+    double shift_ = 1.0;       // of the kernel (hockey_stick_kernel.hpp)
     std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;
     double log_estimate_ = 0.0;

@@ -21,7 +21,7 @@ double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(
 // The period D at which aliasing is e^-depth of the value, with the tilts of both bounds.
 double MeasureInversion::find_period(double epsilon, double log_value, double depth) {
     const auto distance = [&](double s) {
-        const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_kernel_peak(s);
+        const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_peak(s);
         return std::max(log_bound - log_value + depth, 1.0) / std::fabs(tilt_ - s);
     };
     const auto search = [&](std::initializer_list<double> parts, double enough, Bound& bound) {
@@ -44,7 +44,7 @@ double MeasureInversion::find_period(double epsilon, double log_value, double de
 
 void MeasureInversion::start_decay(const std::vector<Part>& parts) {
     decay_.clear();
-    if (has_jumps()) return;
+    if (!bases_decay()) return;
     for (const Part& p : parts) decay_.emplace_back(p.base.nodes(), tilt_, p.base.decay_angle(), p.base.left_out());
 }
 
@@ -52,11 +52,13 @@ void MeasureInversion::start_decay(const std::vector<Part>& parts) {
 double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) const {
     double log_value = -0.5 * gaussian_ * y * y, grown = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const double k = steps_[i].count, b = moments_[i].base.value, f = moments_[i].jump.value;
+        const double k = steps_[i].count, f = moments_[i].jump.value;
+        const double decay = bases_decay() ? decay_[i].log_bound(y) : 0.0;
         if (!has_jumps()) {
-            log_value += k * decay_[i].log_bound(y);
+            log_value += k * decay;
             continue;
         }
+        const double b = moments_[i].base.value + decay;
         log_value += k * b;
         grown += k * std::log1p(std::exp(f + parts[i].jump->log_decay_by_cells(tilt_, y, f) - b));
     }
@@ -97,7 +99,7 @@ bool MeasureInversion::make_nodes(double y, double most_work) {
     double points = 0.0;
     fine_ = rough_;
     for (Part& p : fine_) {
-        if (!p.base.discretise(tilt_, last, target, above_.tilt, !has_jumps())) return false;
+        if (!p.base.discretise(tilt_, last, target, above_.tilt, bases_decay())) return false;
         points += static_cast<double>(p.base.nodes().size());
         if (!has_jumps()) continue;
         if (!p.jump->discretise(tilt_, last, target, above_.tilt)) return false;

@@ -31,7 +31,7 @@ Complex quotient(Complex a, Complex b) noexcept { return a * std::conj(b) / std:
 }  // namespace
 
 void MeasureInversion::sum_nodes(double end) {
-    nodes_.begin(tilt_, step_);
+    nodes_.begin(tilt_, step_, shift_);
     const auto blocks = static_cast<std::size_t>(std::ceil(end / step_ / kLanes));
     for (std::size_t block = 0; block < blocks; ++block) sum_block(block);
 }
@@ -101,9 +101,9 @@ Reading MeasureInversion::read(double epsilon) const noexcept {
     const double t = tilt_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
     const double y = static_cast<double>(nodes_.size()) * step_;
-    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
+    const double tail = std::exp(log_tail_) * t * (t + shift_) / (step_ * y);
     const double exponent = at_.value - t * epsilon;
-    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
+    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log(t + shift_));
     const double relative =
         at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
     const double absolute =

@@ -56,15 +56,16 @@ TurnedSums sum_turned(const double* re, const double* im, std::size_t count, dou
 
 }  // namespace
 
-void NodeSum::begin(double t, double step) {
+void NodeSum::begin(double t, double step, double shift) {
     *this = {};
     t_ = t;
     step_ = step;
+    shift_ = shift;
 }
 
 void NodeSum::add(double re, double im, double error) {
     const double y = static_cast<double>(re_.size() + 1) * step_;
-    const std::complex<double> z{t_, y}, part = t_ * (t_ + 1.0) / (z * (z + 1.0));
+    const std::complex<double> z{t_, y}, part = t_ * (t_ + shift_) / (z * (z + shift_));
     const std::complex<double> c = std::complex<double>{re, im} * part;
     re_.push_back(c.real());
     im_.push_back(c.imag());

@@ -1,5 +1,5 @@
-// Reads the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with c_j = M(z_j)/(z_j (z_j + 1)) in
-// units of M(t)/(t (t + 1)), turned by a centre, the sums
+// Reads the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with c_j = M(z_j)/(z_j (z_j + shift))
+// in units of M(t)/(t (t + shift)), turned by a centre, the sums
 //     value = 1/2 + sum_j Re(c_j e^{i y_j d}),   slope = -t/2 - sum_j Re(z_j c_j e^{i y_j d}).
 // The turns come as products e^{i y_g d} e^{i r h d} of one of a group of kLanes nodes and one of a place in it, so
 // that a node costs a product.
@@ -15,11 +15,11 @@ public:
     struct Sum {
         double value, slope;
         double error;   // of the value
-        double kernel;  // 1/2 + sum |t (t + 1)/(z_j (z_j + 1))|
+        double kernel;  // 1/2 + sum |t (t + shift)/(z_j (z_j + shift))|
     };
 
-    // No nodes yet, of a line at t with step h.
-    void begin(double t, double step);
+    // No nodes yet, of a line at t with step h; shift 1 or 0.
+    void begin(double t, double step, double shift = 1.0);
     // M(z_j)/M(t), turned by the centre, and its error, in ascending order of j; a multiple of kLanes in all.
     void add(double re, double im, double error);
     std::size_t size() const noexcept { return re_.size(); }
@@ -28,7 +28,7 @@ public:
     Sum at(double drift, double from) const noexcept;
 
 private:
-    double t_ = 0.0, step_ = 0.0;
+    double t_ = 0.0, step_ = 0.0, shift_ = 1.0;
     std::vector<double> re_, im_;  // of c_j
     double kernel_ = 0.5, error_ = 0.0;
     double size_ = 0.0, size_by_y_ = 0.0;  // sum |c_j|, sum y_j |c_j|

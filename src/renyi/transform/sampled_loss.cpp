@@ -19,7 +19,7 @@ RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept 
 
 }  // namespace
 
-double SampledLoss::least() const noexcept { return two_sided() ? -kInfinity : std::log1p(-q); }
+double SampledLoss::least() const noexcept { return is_ratio() ? -1.0 : two_sided() ? -kInfinity : std::log1p(-q); }
 
 RENYI_MULTIVERSION
 static void fill_one_sided(double q, double one_minus_q, double c, double weight, const double* x, std::size_t n,
@@ -43,8 +43,21 @@ static void fill_two_sided(double q, double one_minus_q, double c, const double*
     }
 }
 
+RENYI_MULTIVERSION
+static void fill_ratio(double c, double weight, const double* x, std::size_t n, double* v,
+                       double* log_density) noexcept {
+    const double half = 0.5 * c * c;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double w = c * x[i] - half;
+        v[i] = lane_expm1(w < kLogLargestRatio ? w : kLogLargestRatio);
+        log_density[i] = weight * w - 0.5 * (x[i] * x[i]);
+    }
+}
+
 void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density) noexcept {
-    if (law.two_sided()) {
+    if (law.is_ratio()) {
+        fill_ratio(law.c, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v, log_density);
+    } else if (law.two_sided()) {
         fill_two_sided(law.q, law.one_minus_q, law.c, x.data(), x.size(), v, log_density);
     } else {
         fill_one_sided(law.q, law.one_minus_q, law.c, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v, log_density);
@@ -57,6 +70,7 @@ Rotation rotation(const SampledLoss& law, double angle) noexcept {
 }
 
 double output_at(const SampledLoss& law, double loss) noexcept {
+    if (law.is_ratio()) return loss > -1.0 ? std::log1p(loss) / law.c + 0.5 * law.c : -kInfinity;
     // e^w = 1 + expm1(loss)/q
     if (loss > 600.0) return (loss - std::log(law.q)) / law.c + 0.5 * law.c;
     const double ratio = std::expm1(loss) / law.q;

@@ -8,14 +8,17 @@
 
 namespace renyi {
 
-void SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
+bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
+    if (law.law().is_ratio()) return leave_out_ratio(law, m, to);
     to.mass += m.mass;
     to.fall += m.fall;
     to.error += m.error * (m.mass + m.size) + law.missed();
+    return true;
 }
 
 // What needs no transform: the steps whose window `jump` (remove) or `base` (add) decides alone.
 bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
+    if (are_ratios()) return weigh_ratios(steps, epsilon);
     const double target = kMassDepth + std::log(count_);
     const bool add = pair_ == SampledPair::add;
     sure_ = {};
@@ -72,17 +75,11 @@ namespace {
 
 constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};
 
-// log E[W e^{tilt loss}], rounded up.
-double log_moment_above(const WindowedLaw& law, double tilt) {
-    const WindowedMoment m = law.nodes().moment(tilt);
-    return m.value + m.error + std::log1p(std::exp(law.log_node_error(tilt, m.value))) + 1e-12;
-}
-
 // The same for one step of the kind and others of any, whose expectations are at least 1.
 double log_one_above(const std::vector<double>& counts, const std::vector<WindowedLaw>& laws, double tilt) {
     double result = -kInfinity;  // the moments may be below the range of doubles
     for (std::size_t i = 0; i < laws.size(); ++i) {
-        const double here = std::log(counts[i]) + log_moment_above(laws[i], tilt), top = std::max(result, here);
+        const double here = std::log(counts[i]) + laws[i].log_moment_above(tilt), top = std::max(result, here);
         if (top > -kInfinity) result = top + std::log1p(std::exp(std::min(result, here) - top));
     }
     return result > -kInfinity ? result + 1e-12 * (1.0 + std::fabs(result)) : result;
@@ -114,8 +111,7 @@ void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<Win
         const double s = factor / margin;
         double gap = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
         if (add) {
-            for (std::size_t i = 0; i < decisive.size(); ++i)
-                gap += counts[i] * log_moment_above(decisive[i], -1.0 - s);
+            for (std::size_t i = 0; i < decisive.size(); ++i) gap += counts[i] * decisive[i].log_moment_above(-1.0 - s);
         } else {
             gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
         }
@@ -141,6 +137,7 @@ void SplitSum::bound_lost(std::span<const SplitStep> steps, const std::vector<Wi
 }
 
 SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
+    if (are_ratios()) return sure_of_ratios(epsilon);
     const double grown = std::expm1(epsilon);
     double value, positive, slope;
     if (pair_ == SampledPair::add) {

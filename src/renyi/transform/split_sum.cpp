@@ -8,9 +8,10 @@ namespace renyi {
 namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kMostWork = 3e6;
+constexpr double kMostWork = 3e6, kMostWorkOfRatios = 2e7;
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
+constexpr double kSure = 0.55;
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -27,6 +28,11 @@ SplitSum::SplitSum(std::span<const SampledStep> steps, SampledPair pair) : pair_
         }
     }
 }
+
+SplitSum::SplitSum(SampledPair pair, double count, double sigma)
+    : pair_(pair), steps_{{1.0, sigma, count}}, count_(count) {}
+
+SplitSum SplitSum::of_ratios(double count, double sigma, SampledPair pair) { return {pair, count, sigma}; }
 
 // Standard deviation of the sum, but for what happens in less than one of e^5 runs.
 double SplitSum::spread() const {
@@ -50,10 +56,10 @@ double SplitSum::spread() const {
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
     double least = 0.0;
-    for (const SampledStep& s : steps_) least -= s.count * std::log1p(-s.q);
+    for (const SampledStep& s : steps_) least -= s.count * SampledLoss(s.q, s.sigma, pair_).least();
     if (pair_ == SampledPair::replace_one) return unseen_levels();
-    const double reach = is_few() ? 2.0 * (pair_ == SampledPair::add ? least - epsilon : epsilon + least)
-                                  : 2.0 * (epsilon + 10.0 * spread());
+    const double reach =
+        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (std::max(epsilon, 0.0) + 10.0 * spread());
     return std::vector<double>(steps_.size(), reach);
 }
 
@@ -85,13 +91,17 @@ bool SplitSum::place(double epsilon, double log_delta) {
 
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
+    sure_ = {};
     log_delta_ = log_delta;
+    if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
+    parts_.clear();
     // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
     // it.
     const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
                  outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
+    const double outermost = outer.front();
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
@@ -101,22 +111,27 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
         steps.push_back(s);
     }
-    const bool add = pair_ == SampledPair::add;
+    const bool add = is_reversed();
     if (!add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
-    const double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
+    double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
+    if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kSure (t - x)/t, below which all are certain
+        const double parts = std::ceil(std::log(2.0 * count_ / kSure) / std::log(kRatioOfFew));
+        ratio = std::pow(2.0 * count_ / kSure, 1.0 / parts);
+        lowest = 1.01 * kSure / count_;
+    }
     const double largest = *std::max_element(outer.begin(), outer.end());
     const double first = pair_ == SampledPair::replace_one ? largest / epsilon : 2.0;
     for (double part = first; part > lowest && static_cast<int>(parts_.size()) < kMostParts; part /= ratio) {
-        if (!add) {
+        if (!add || (pair_ == SampledPair::reversed_ratio && !parts_.empty())) {
             MeasureInversion base(Measure::base, steps, gaussian_);
             base.approach(epsilon);
-            const bool nothing = base.log_chernoff(epsilon) < scale - kDepth - 1.0;
+            const bool nothing = !add && base.log_chernoff(epsilon) < scale - kDepth - 1.0;
             const double goal = std::max(scale, base.log_estimate());
             if (nothing || base.is_smooth(epsilon, goal, kDepth)) {
-                base.place(epsilon, goal, kDepth, kMostWork);
+                base.place(epsilon, goal, kDepth, are_ratios() ? kMostWorkOfRatios : kMostWork);
                 if (!base.failed()) {
                     parts_.push_back(std::move(base));
                     scale = goal;
@@ -133,7 +148,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
             s.base = s.base.with(falling(level, width));
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
-            if (s.is_weighed) leave_out(piece, piece.nodes().masses(), s.left_out);
+            if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
         }
         parts_.emplace_back(Measure::jumps, steps, gaussian_);
         parts_.back().approach(epsilon);
@@ -146,7 +161,11 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         parts_.back().place(epsilon, scale, kDepth, kMostWork);
     }
     for (MeasureInversion& part : parts_)
-        if (!part.placed()) part.place(epsilon, scale, kDepth, kMostWork);
+        if (!part.placed()) part.place(epsilon, scale, kDepth, are_ratios() ? kMostWorkOfRatios : kMostWork);
+    if (add && has_base) {
+        bound_lost_ratios(steps.front(), epsilon, 1.0 / outermost);
+        return true;
+    }
     return !add || weigh(steps, epsilon);
 }
 
@@ -163,10 +182,11 @@ SplitSum::Value SplitSum::value(double epsilon) const noexcept {
 }
 
 Bracket SplitSum::delta(double epsilon) const noexcept {
-    if (!placed_) return {0.0, 1.0};
+    const double largest = are_ratios() ? kInfinity : 1.0;
+    if (!placed_) return {0.0, largest};
     const Value v = value(epsilon);
     const double upper = v.upper * (1.0 + 8.0 * kUnitRoundoff), lower = v.lower * (1.0 - 8.0 * kUnitRoundoff);
-    return {lower > 0.0 ? lower : 0.0, std::isnan(upper) ? 1.0 : std::min(std::max(upper, 5e-324), 1.0)};
+    return {lower > 0.0 ? lower : 0.0, std::isnan(upper) ? largest : std::min(std::max(upper, 5e-324), largest)};
 }
 
 Bracket SplitSum::epsilon(double delta, double start) const noexcept {

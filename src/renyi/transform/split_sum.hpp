@@ -9,6 +9,9 @@
 // replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
 // add: it is the base that is beyond eps for sure, and the rest that does not reach it.
 // The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
+//
+// The same serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t: what is
+// then sought is E[(S - x)_+], and the rests are closed forms of their own (ratio_rest.cpp).
 #pragma once
 
 #include <optional>
@@ -26,8 +29,17 @@ public:
     // Steps with 0 < q <= 1 and finite sigma; q = 1 are Gaussian steps.
     SplitSum(std::span<const SampledStep> steps, SampledPair pair);
 
+    // E[(S - x)_+] in place of delta(eps), S the sum of `count` ratios or reversed ratios.
+    static SplitSum of_ratios(double count, double sigma, SampledPair pair);
+
     // Places windows and lines for eps, where delta is roughly e^log_delta or above.
     bool place(double epsilon, double log_delta);
+
+    // What is sought at epsilon and its derivative, from the nodes, and certified ends.
+    struct Value {
+        double value, slope, lower, upper;
+    };
+    Value value(double epsilon) const noexcept;
 
     Bracket delta(double epsilon) const noexcept;
     // Newton's method on the nodes, then outward until delta is certainly on the right side.
@@ -40,6 +52,11 @@ private:
     static constexpr double kMassDepth = 44.0;  // e^-44 of a mass
     static constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 
+    // Of ratios: masses of the window that decides, under Q and P, and their relative error.
+    struct Decided {
+        double mass = 0.0, weighted = 0.0, error = 0.0;
+    };
+
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
@@ -47,17 +64,27 @@ private:
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
         double ignored = 0.0;  // mass of steps that are nothing against delta
+        Decided ratios;
+        bool is_decided = false;
     };
-    struct Value {
-        double value, slope, lower, upper;  // slope: of the value itself
-    };
-
     bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
     std::vector<double> unseen_levels() const;
     double origin(const SplitStep& step) const noexcept;
-    bool is_few() const noexcept { return count_ <= kFew && gaussian_ == 0.0 && pair_ != SampledPair::replace_one; }
-    static void leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
+    SplitSum(SampledPair pair, double count, double sigma);
+
+    bool is_few() const noexcept {
+        if (pair_ == SampledPair::reversed_ratio) return true;
+        return count_ <= kFew && gaussian_ == 0.0 && pair_ != SampledPair::replace_one;
+    }
+    bool is_reversed() const noexcept { return pair_ == SampledPair::add || pair_ == SampledPair::reversed_ratio; }
+    bool are_ratios() const noexcept { return pair_ == SampledPair::ratio || pair_ == SampledPair::reversed_ratio; }
+    bool place_plain(double x);
+    bool weigh_ratios(std::vector<SplitStep>& steps, double x);
+    void bound_lost_ratios(const SplitStep& step, double x, double scale);
+    Value sure_of_ratios(double x) const noexcept;
+    static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
+    static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
@@ -65,7 +92,6 @@ private:
     void bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
                     const std::vector<double>& counts, double margin, double epsilon);
     Value sure(double epsilon) const noexcept;
-    Value value(double epsilon) const noexcept;
     double spread() const;
 
     SampledPair pair_;

@@ -26,7 +26,10 @@ struct DecayStep {
 // m and arg the modulus and argument of 1 + p (e^{i theta} - 1):
 //     E = a^2/2 + weighted log m_+ + slope (log m_+ - log m_-) - y (arg_+ + arg_-) + windows,
 // and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
-template <bool kTwoSided>
+// Of ratios p = 1 + V is multiplied by e^{i theta}: Re V moves by -p (1 - cos theta), Im V is p sin theta.
+enum class Shape { one_sided, two_sided, ratio };
+
+template <Shape kShape>
 RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below, std::size_t n,
                               const DecayLine& at, const DecayStep* steps, int count) noexcept {
     const DecayLine k = at;
@@ -35,10 +38,16 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
         double exponent[kLanes], re[kLanes], im[kLanes];
         for (int i = 0; i < kLanes; ++i) {
             const double p = above[block + i];
-            const double up = 0.5 * lane_log1p(2.0 * p * k.versine * (p - 1.0));
-            re[i] = up;
-            im[i] = lane_argument(p * k.sine, 1.0 - p * k.versine);
-            if (kTwoSided) {
+            double up = 0.0;
+            if (kShape == Shape::ratio) {
+                re[i] = -p * k.versine;
+                im[i] = p * k.sine;
+            } else {
+                up = 0.5 * lane_log1p(2.0 * p * k.versine * (p - 1.0));
+                re[i] = up;
+                im[i] = lane_argument(p * k.sine, 1.0 - p * k.versine);
+            }
+            if (kShape == Shape::two_sided) {
                 const double r = below[block + i];
                 re[i] -= 0.5 * lane_log1p(2.0 * r * k.versine * (r - 1.0));
                 im[i] += lane_argument(r * k.sine, 1.0 - r * k.versine);
@@ -61,13 +70,19 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
 RENYI_MULTIVERSION
 double add_one_sided(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
                      const DecayStep* steps, int count) noexcept {
-    return add_decay<false>(weight, above, below, n, at, steps, count);
+    return add_decay<Shape::one_sided>(weight, above, below, n, at, steps, count);
 }
 
 RENYI_MULTIVERSION
 double add_two_sided(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
                      const DecayStep* steps, int count) noexcept {
-    return add_decay<true>(weight, above, below, n, at, steps, count);
+    return add_decay<Shape::two_sided>(weight, above, below, n, at, steps, count);
+}
+
+RENYI_MULTIVERSION
+double add_ratio(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
+                 const DecayStep* steps, int count) noexcept {
+    return add_decay<Shape::ratio>(weight, above, below, n, at, steps, count);
 }
 
 // p = odds/(1 + odds), log odds = start + c x.
@@ -92,9 +107,13 @@ DecayByNodes::DecayByNodes(const WindowedNodes& nodes, double tilt, double highe
     nodes.tilt_weights(tilt, sum);
     const std::size_t n = nodes.size();
     std::vector<double> above(n), below(n, 0.0);
-    const double start = std::log(law_.q) - std::log1p(-law_.q) - 0.5 * law_.c * law_.c;
-    find_posteriors(nodes.x_.data(), n, start, law_.c, above.data());
-    if (law_.two_sided()) find_posteriors(nodes.x_.data(), n, start, -law_.c, below.data());
+    if (law_.is_ratio()) {
+        for (std::size_t i = 0; i < n; ++i) above[i] = 1.0 + nodes.v_[i];
+    } else {
+        const double start = std::log(law_.q) - std::log1p(-law_.q) - 0.5 * law_.c * law_.c;
+        find_posteriors(nodes.x_.data(), n, start, law_.c, above.data());
+        if (law_.two_sided()) find_posteriors(nodes.x_.data(), n, start, -law_.c, below.data());
+    }
     above[0] = below[0] = 0.0;  // the merged nodes
     for (auto* part : {&open_, &edge_})
         for (auto* a : {&part->weight, &part->above, &part->below}) a->reserve(n + kLanes);
@@ -130,7 +149,7 @@ double DecayByNodes::mean_decay(double y, double angle) const {
         steps[count] = {s.sign, 1.0 / s.width, argument_[count].data(), log_cdf_[count].data()};
         ++count;
     }
-    const auto add = law_.two_sided() ? add_two_sided : add_one_sided;
+    const auto add = law_.is_ratio() ? add_ratio : law_.two_sided() ? add_two_sided : add_one_sided;
     const auto sum = [&](const Nodes& a, int n) {
         return add(a.weight.data(), a.above.data(), a.below.data(), a.weight.size(), line, steps, n);
     };

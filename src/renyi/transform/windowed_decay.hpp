@@ -20,7 +20,8 @@ public:
 
 private:
     struct Nodes {
-        std::vector<double> weight, above, below;  // the posteriors of the sampled components in e^{L+} and e^{L-}
+        std::vector<double> weight, above,
+            below;  // the posteriors of the sampled components in e^{L+} and e^{L-}; or 1 + V
     };
 
     double mean_decay(double y, double angle) const;

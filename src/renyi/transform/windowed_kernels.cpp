@@ -72,9 +72,9 @@ Spread sum_spread(const double* weight, const double* loss, const double* roundi
 
 constexpr double kFar = 60.0;  // (1 + t) e^-t < 2^-80
 
-RENYI_MULTIVERSION
-Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
-                  std::size_t n, double tilt) noexcept {
+template <bool kCentred>
+RENYI_INLINE Excess add_excess(const double* log_weight, const double* loss, const double* rounding,
+                               const double* loss_error, std::size_t n, double tilt) noexcept {
     double value[kLanes] = {}, slope[kLanes] = {}, error[kLanes] = {}, slope_error[kLanes] = {};
     const double additions = static_cast<double>(n / kLanes) + 8.0, size = __builtin_fabs(tilt);
     for (std::size_t block = 0; block < n; block += kLanes) {
@@ -87,7 +87,8 @@ Excess sum_excess(const double* log_weight, const double* loss, const double* ro
             const double whole = lane_exp(log_weight[block + i] + t);
             const double phi = select(t < kFar, w * (phi_of(e) + (up - t)), whole);
             const double grown = select(t < kFar, w * expm1_of(e), whole);
-            const double back = w * (phi_of(f) + (down + v)), back_steep = w * __builtin_fabs(expm1_of(f));
+            const double back = kCentred ? 0.0 : w * (phi_of(f) + (down + v));
+            const double back_steep = kCentred ? 0.0 : w * __builtin_fabs(expm1_of(f));
             const double term = phi + tilt * back, rise = v * grown + back, steep = __builtin_fabs(grown);
             value[i] += term;
             slope[i] += rise;
@@ -101,9 +102,28 @@ Excess sum_excess(const double* log_weight, const double* loss, const double* ro
 }
 
 RENYI_MULTIVERSION
+Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double tilt) noexcept {
+    return add_excess<false>(log_weight, loss, rounding, loss_error, n, tilt);
+}
+
+RENYI_MULTIVERSION
+Excess sum_centred_excess(const double* log_weight, const double* loss, const double* rounding,
+                          const double* loss_error, std::size_t n, double tilt) noexcept {
+    return add_excess<true>(log_weight, loss, rounding, loss_error, n, tilt);
+}
+
+RENYI_MULTIVERSION
 void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
                   double* rounding) noexcept {
     const double c = law.c, half = 0.5 * c * c, least = law.least;
+    if (law.ratio) {
+        for (std::size_t i = 0; i < n; ++i)
+            loss_error[i] = 8.0 * __builtin_fabs(v[i]) + 4.0 * (c * __builtin_fabs(x[i]) + half) * (1.0 + v[i]);
+        for (std::size_t i = 0; i < n; ++i)
+            rounding[i] = kBasic + x[i] * x[i] + 4.0 * (c * __builtin_fabs(x[i]) + half);
+        return;
+    }
     if (law.two_sided) {
         for (std::size_t i = 0; i < n; ++i)
             loss_error[i] = (7.0 + 2.0 * (c * __builtin_fabs(x[i]) + half)) * (__builtin_fabs(v[i]) + 2.0 * least);

@@ -33,14 +33,17 @@ Spread sum_spread(const double* weight, const double* loss, const double* roundi
 struct Excess {
     double value, slope, error, slope_error;
 };
+// Of a law with E[e^-L] = 1, or with E[L] = 0.
 Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
                   std::size_t n, double tilt) noexcept;
+Excess sum_centred_excess(const double* log_weight, const double* loss, const double* rounding,
+                          const double* loss_error, std::size_t n, double tilt) noexcept;
 
 // What a computed loss is off, absolutely, and the logarithm of the density: L+ and L- to (6 + 2 |w|) u of themselves,
 // and |L-| <= |least| where L+ decides.
 struct LossFacts {
     double c, least;  // |least|
-    bool two_sided;
+    bool two_sided, ratio;
 };
 void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
                   double* rounding) noexcept;

@@ -98,7 +98,8 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     step_ = choose_step(scale, tilt, y, target, decay);
     const double c = law_.c, reach = std::sqrt(2.0 * (target + 6.0)),
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
-    double first = -reach, last = c + reach + positive * c;
+    // The tilt moves the normal density by its size times c; ratios grow too fast for that, so that the window decides.
+    double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + reach + positive * c;
     if (const LossStep* falling = window_.falling())
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
@@ -146,17 +147,25 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     return result;
 }
 
-double WindowedLaw::log_node_error(double tilt, double log_moment, double y) const {
-    const double rule = line_->log_bound(angle_, tilt, -y) + 0.7 - 2.0 * kPi * (angle_ / law_.c) / step_;
-    const double left = line_->log_bound(0.0, tilt, 0.0, {-kInfinity, nodes_.first(), step_});
-    const double right = line_->log_bound(0.0, tilt, 0.0, {nodes_.last(), kInfinity, step_});
+double WindowedLaw::log_node_error(const LineIntegral& line, double tilt, double y) const {
+    const double rule = line.log_bound(angle_, tilt, -y) + 0.7 - 2.0 * kPi * (angle_ / law_.c) / step_;
+    const double left = line.log_bound(0.0, tilt, 0.0, {-kInfinity, nodes_.first(), step_});
+    const double right = line.log_bound(0.0, tilt, 0.0, {nodes_.last(), kInfinity, step_});
     // |e^{z (v - flat)} - 1| <= 2 |z| tolerance.
     const double merged = std::log(2.0 * (1.0 + std::fabs(tilt) + y) * tolerance_) + nodes_.log_merged(tilt);
-    return log_add(log_add(rule, log_add(left, right)), merged) - log_moment;
+    return log_add(log_add(rule, log_add(left, right)), merged);
 }
 
 std::pair<double, double> WindowedLaw::missed_parts() const {
-    if (!missed_) missed_ = {std::exp(log_node_error(0.0, 0.0)), std::exp(log_node_error(-1.0, 0.0))};
+    if (missed_) return *missed_;
+    const double of_mass = std::exp(log_node_error(0.0, 0.0));
+    if (law_.is_ratio()) {
+        SampledLoss weighted = law_;
+        weighted.pair = SampledPair::weighted_ratio;
+        missed_ = {of_mass, std::exp(log_node_error(LineIntegral(weighted, window_), 0.0, 0.0))};
+    } else {
+        missed_ = {of_mass, std::exp(log_node_error(-1.0, 0.0))};
+    }
     return *missed_;
 }
 
@@ -170,7 +179,8 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     if (left_out == nullptr) return plain;
     WindowedMoment m = nodes_.moment_by_excess(tilt, plain, *left_out);
     // With Q the sum over the nodes and E the expectation, it is off by Q - E of e^{t L} - (1 + t) + t e^-L where the
-    // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L.
+    // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L. Of ratios, with -t L and -L,
+    // |L| <= 1 + (1 + V), in place of the last terms.
     const auto [of_mass, of_reverse] = missed_parts();
     const double size = std::max(std::fabs(tilt), 1.0);
     const double more = ((1.0 + size) * of_mass + size * of_reverse) * std::exp(-m.value) * (1.0 + 1e-9);
@@ -179,15 +189,21 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     return m.error < plain.error ? m : plain;
 }
 
+double WindowedLaw::log_moment_above(double tilt) const {
+    const WindowedMoment m = nodes_.moment(tilt);
+    return m.value + m.error + std::log1p(std::exp(log_node_error(tilt, m.value))) + 1e-12;
+}
+
 void WindowedLaw::discretise_roughly(double farthest) {
     angle_ = std::min(0.5, 4.0 * law_.c);
     double step = std::min(0.12 / law_.c, 0.3);
     decay_angle_ = 0.5 * std::min(kLargestAngle, kLargestShift * law_.c);
     const double positive = std::max(law_.sign() * farthest, 0.0);
-    double last = law_.c + kRoughReach + positive * law_.c;
+    double last = law_.is_ratio() && positive > 0.0 ? kInfinity : law_.c + kRoughReach + positive * law_.c;
     if (const LossStep* f = window_.falling())
         last = std::min(last, output_at(law_, f->level + positive * f->width * f->width + kRoughReach * f->width));
     last = std::max(last, -kRoughReach + 1.0);
+    if (!std::isfinite(last)) last = law_.c + kRoughReach;
     step = std::max(step, (last + kRoughReach) / kMostRough);
     left_out_ = 0.0;
     nodes_.fill(-kRoughReach, last, step, 1e-9 / (1.0 + farthest));

@@ -30,6 +30,8 @@ public:
     void discretise_roughly(double farthest);
 
     const WindowedNodes& nodes() const noexcept { return nodes_; }
+    const SampledLoss& law() const noexcept { return law_; }
+    const LossWindow& window() const noexcept { return window_; }
 
     // By what the window leaves out, where that is known and better.
     WindowedMoment moment(double tilt, const LeftOut* left_out) const;
@@ -44,16 +46,22 @@ public:
 
     // log of a bound of the error of the nodes, relative to the moment at that tilt, for |Im z| <= y: of the rule, and
     // of what is dropped or merged, which is small at the tilt that the nodes were made for and counted at any other.
-    double log_node_error(double tilt, double log_moment, double y = 0.0) const;
+    double log_node_error(double tilt, double log_moment, double y = 0.0) const {
+        return log_node_error(*line_, tilt, y) - log_moment;
+    }
 
-    // A bound of what the nodes miss of E[W] and of E[W (1 - e^-loss)].
+    // A bound of what the nodes miss of E[W] and of E[W (1 - e^-loss)], of ratios E[W loss].
     double missed() const;
+
+    // log E[W e^{tilt loss}] from the nodes, rounded up.
+    double log_moment_above(double tilt) const;
 
     // log of a bound of E[W e^{tilt loss}], without nodes and a few nats too large.
     double log_moment_bound(double tilt) const { return line_->log_bound(0.0, tilt, 0.0); }
 
 private:
     bool discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay);
+    double log_node_error(const LineIntegral& line, double tilt, double y) const;
     std::pair<double, double> missed_parts() const;
     double choose_step(double scale, double tilt, double y, double target, bool decay);
 
@@ -63,7 +71,7 @@ private:
     WindowedNodes nodes_;
     double step_ = 0.0, angle_ = 0.0, tolerance_ = 0.0;  // of losses merged
     double decay_angle_ = 0.0, left_out_ = 0.0;
-    mutable std::optional<std::pair<double, double>> missed_;  // of E[W] and E[W e^-loss]
+    mutable std::optional<std::pair<double, double>> missed_;  // of E[W] and E[W e^-loss], of ratios E[W (1 + V)]
 };
 
 }  // namespace renyi

@@ -31,7 +31,8 @@ void WindowedNodes::fill(double first, double last, double step, double toleranc
     windowed::StepAt steps[LossWindow::kMost];
     int count = 0;
     for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
-    windowed::bound_losses({law_.c, -std::log1p(-law_.q), law_.two_sided()}, x, v, n, loss_error, rounding);
+    const double least = law_.is_ratio() ? 1.0 : -std::log1p(-law_.q);
+    windowed::bound_losses({law_.c, least, law_.two_sided(), law_.is_ratio()}, x, v, n, loss_error, rounding);
     windowed::add_windows(v, loss_error, n, steps, count, log_weight, rounding);
     const double log_step = std::log(step) - kLogRoot2Pi;
     for (std::size_t i = 0; i < n; ++i) log_weight[i] += log_step;
@@ -116,8 +117,9 @@ WindowedMoment WindowedNodes::moment(double tilt) const {
 WindowedMoment WindowedNodes::moment_by_excess(double tilt, const WindowedMoment& plain,
                                                const LeftOut& left_out) const {
     if (law_.two_sided() || !(plain.value < kOverflow)) return plain;
-    const windowed::Excess e = windowed::sum_excess(log_weight_.data(), loss_.data(), rounding_.data(),
-                                                    loss_error_.data(), loss_.size(), tilt);
+    const auto sum = law_.is_ratio() ? windowed::sum_centred_excess : windowed::sum_excess;
+    const windowed::Excess e =
+        sum(log_weight_.data(), loss_.data(), rounding_.data(), loss_error_.data(), loss_.size(), tilt);
     const double lost = left_out.mass + std::fabs(tilt * left_out.fall);
     const double excess = e.value - left_out.mass - tilt * left_out.fall;
     if (!(e.value < kOverflow && excess > -0.9)) return plain;
@@ -140,6 +142,11 @@ WindowedNodes::Masses WindowedNodes::masses() const noexcept {
     Masses m{};
     double error = 0.0;
     for (std::size_t i = 0; i < loss_.size(); ++i) {
+        if (law_.is_ratio()) {
+            m.mass += std::exp(log_weight_[i]);
+            error = std::max(error, log_weight_[i] > kNoWeight ? rounding_[i] : 0.0);
+            continue;
+        }
         const double w = std::exp(log_weight_[i]), fall = -std::expm1(-loss_[i]);
         m.mass += w;
         m.fall += w * fall;

@@ -16,7 +16,8 @@ struct WindowedMoment {
     double mean, mean_error, variance;
 };
 
-// What a window leaves out of a law of mass 1: E[1 - W] and E[(1 - W)(1 - e^-loss)], each to the absolute error.
+// What a window leaves out of a law of mass 1: E[1 - W] and E[(1 - W)(1 - e^-loss)], of ratios E[(1 - W) loss], each to
+// the absolute error.
 struct LeftOut {
     double mass = 0.0, fall = 0.0, error = 0.0;
 };
@@ -38,11 +39,14 @@ public:
     // The moment from E[e^{t L}] - 1, whose error is small against 1/count where the loss hardly differs from 0: with
     // phi(v) = e^v - 1 - v and E[e^-L - 1] = 0,
     //     E[W e^{t L}] = 1 + E[W (phi(t L) + t phi(-L))] - E[1 - W] - t E[(1 - W)(1 - e^-L)].
+    // and of ratios, where E[L] = 0,
+    //     E[W e^{t L}] = 1 + E[W phi(t L)] - E[1 - W] - t E[(1 - W) L].
     // At most as good as `plain`, which is returned where it is better. Not for replace_one, where e^-L is large at
     // outputs that the nodes do not reach.
     WindowedMoment moment_by_excess(double tilt, const WindowedMoment& plain, const LeftOut& left_out) const;
 
-    // E[W], E[W (1 - e^-loss)] and E[W e^-loss]; the error is relative, for the second to E[W |1 - e^-loss|] = size.
+    // E[W], E[W (1 - e^-loss)] and E[W e^-loss]; the error is relative, for the second to E[W |1 - e^-loss|] = size. Of
+    // ratios only E[W].
     struct Masses {
         double mass, fall, reverse, size, error;
     };

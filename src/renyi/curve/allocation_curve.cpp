@@ -1,0 +1,218 @@
+#include "renyi/curve/allocation_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/curve/gaussian_curve.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kWidth = 1e-10;  // relative, at which a sum placed for another question serves
+constexpr double kRounding = 8.0 * kUnitRoundoff;
+constexpr double kOff = 3.0;       // nats, by which a guess may be above the value
+constexpr double kLower = 40.0;    // nats, to guess less where nothing is found
+constexpr double kByOther = 1e-9;  // beyond, the other direction is asked
+constexpr double kWide = 0.1;      // beyond, a root search stops soon
+constexpr int kMostWide = 4, kMostOutward = 16;
+constexpr int kMostPlacements = 4, kMostTurns = 40;
+constexpr std::size_t kMostKept = 64;      // about a megabyte each
+constexpr double kLargestEpsilon = 250.0;  // of split sums
+
+bool narrow(const SplitSum::Value& v, double width, double absolute) noexcept {
+    return v.upper < kInfinity && v.upper - v.lower <= std::max(width * v.upper, absolute);
+}
+
+// Of a value that was not found nothing is known. NaN is no bound.
+SplitSum::Value held(const SplitSum::Value& v) noexcept {
+    return v.upper >= 0.0 && v.lower <= v.upper ? v : SplitSum::Value{0.0, 0.0, 0.0, kInfinity};
+}
+
+double log_sum(double a, double b) noexcept {
+    const double top = std::max(a, b);
+    return top > -kInfinity ? top + std::log1p(std::exp(std::min(a, b) - top)) : top;
+}
+
+}  // namespace
+
+double AllocationCurve::threshold(double epsilon, bool reversed) const noexcept {
+    return t_ * (reversed ? -std::expm1(-epsilon) : std::expm1(epsilon)) / rate_;
+}
+
+double AllocationCurve::factor(double epsilon, bool reversed) const noexcept {
+    return rate_ / t_ * (reversed ? std::exp(epsilon) : 1.0);
+}
+
+// Of a mean in convex order below one of its terms: r is replaced by 1 - rate + rate X.
+Bracket AllocationCurve::gaussian_delta_at(double epsilon, bool reversed) const noexcept {
+    const double slack = 1e-12;
+    if (!reversed) {
+        const double moved = std::log1p(std::expm1(epsilon) / rate_) * (1.0 - slack);
+        return {0.0, std::min(rate_ * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
+    }
+    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_);
+    if (!(left > 1e-6)) return {0.0, 1.0};
+    const double moved = (std::log(rate_ / left) + epsilon) * (1.0 - slack) - slack;
+    return {0.0, std::min(left * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
+}
+
+// A normal sum, or one large term; of the light tail Chernoff's bound. Good to some nats.
+double AllocationCurve::guess_log_excess(double x, bool reversed) const {
+    const double c = 1.0 / sigma_, variance = t_ * std::expm1(std::min(c * c, 300.0)), spread = std::sqrt(variance);
+    if (x <= 0.0) return std::log(std::min(spread, t_) - x);
+    if (!reversed) {
+        const double z = x / spread, d = std::log1p(x) / c + 0.5 * c;
+        const double normal = std::log(spread) - 0.5 * z * z - 2.0 * std::log1p(z);
+        const double jump = std::log(t_) + std::log1p(x) + std::log(c) - 0.5 * d * d - 2.0 * std::log1p(d);
+        return std::min(log_sum(normal, jump), std::log(t_));
+    }
+    constexpr int kPoints = 64;
+    double y[kPoints], weight[kPoints];
+    for (int i = 0; i < kPoints; ++i) {
+        const double z = -9.0 + (i + 0.5) * (14.0 / kPoints);
+        y[i] = std::expm1(c * z - 0.5 * c * c);
+        weight[i] = std::exp(-0.5 * z * z) * 0.39894228 * 14.0 / kPoints;
+    }
+    const auto log_bound = [&](double log_tilt) {
+        const double s = std::exp(log_tilt);
+        double sum = 0.0;
+        for (int i = 0; i < kPoints; ++i) sum += weight[i] * std::exp(-s * (1.0 + y[i]));
+        return t_ * (s + std::log(std::max(sum, 1e-300))) - s * x - 1.0 - log_tilt;
+    };
+    double low = std::log(1e-3 / spread), high = std::log(1e4 * (1.0 + x / variance + 1.0 / spread));
+    for (int turn = 0; turn < 40; ++turn) {
+        const double a = low + 0.4 * (high - low), b = low + 0.6 * (high - low);
+        (log_bound(a) < log_bound(b) ? high : low) = log_bound(a) < log_bound(b) ? b : a;
+    }
+    return log_bound(low) - 2.0;
+}
+
+SplitSum::Value AllocationCurve::nearest_excess(double x, bool reversed) const {
+    const std::vector<Placed>& known = placed_[reversed];
+    const auto distance = [&](const Placed& p) {
+        return std::fabs(p.x - x) / (std::fabs(p.x) + std::fabs(x) + 1e-300);
+    };
+    const auto nearest = std::min_element(known.begin(), known.end(),
+                                          [&](const Placed& a, const Placed& b) { return distance(a) < distance(b); });
+    return nearest == known.end() ? SplitSum::Value{0.0, 0.0, 0.0, kInfinity} : held(nearest->sum.value(x));
+}
+
+// The narrower one of E[(a)_+] and E[(-a)_+] + E[a], a = S - x or -S - x.
+SplitSum::Value AllocationCurve::known_excess(double x, bool reversed) const {
+    const SplitSum::Value direct = nearest_excess(x, reversed), other = nearest_excess(-x, !reversed);
+    const double rounding = kRounding * (std::fabs(x) + other.upper);
+    const double lower = std::max(other.lower - x - rounding, 0.0), upper = other.upper - x + rounding;
+    if (!(upper - lower < direct.upper - direct.lower)) return direct;
+    return {std::max(other.value - x, lower), -1.0 - other.slope, lower, upper};
+}
+
+SplitSum::Value AllocationCurve::placed_excess(double x, bool reversed, double width, double absolute) {
+    std::vector<Placed>& known = placed_[reversed];
+    SplitSum::Value best = known_excess(x, reversed);
+    if (narrow(best, width, absolute)) return best;
+    double guess = best.lower > 0.0 && narrow(best, 0.1, 0.0) ? std::log(best.value) : guess_log_excess(x, reversed);
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        SplitSum sum = SplitSum::of_ratios(t_, sigma_, reversed ? SampledPair::reversed_ratio : SampledPair::ratio);
+        if (!sum.place(x, guess)) return best;
+        const SplitSum::Value v = held(sum.value(x));
+        const double found = v.value > 0.0 ? std::log(v.value) : -kInfinity;
+        if (!(v.upper - v.lower >= best.upper - best.lower)) {
+            best = v;
+            if (known.size() == kMostKept) known.erase(known.begin());
+            known.push_back({x, std::move(sum)});
+        }
+        if (found > guess - kOff || narrow(best, width, absolute)) break;
+        guess = std::max(found, guess - kLower);
+    }
+    return best;
+}
+
+SplitSum::Value AllocationCurve::excess(double x, bool reversed, double width, double absolute) {
+    const SplitSum::Value best = placed_excess(x, reversed, width, absolute);
+    if (narrow(best, kByOther, absolute)) return best;
+    placed_excess(-x, !reversed, width, absolute);
+    const SplitSum::Value both = known_excess(x, reversed);
+    return both.upper - both.lower < best.upper - best.lower ? both : best;
+}
+
+Bracket AllocationCurve::delta(double epsilon, Direction direction) {
+    const bool reversed = direction == Direction::add;
+    const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
+    // -S < t: what is beyond is nothing.
+    if (reversed && x * (1.0 - kRounding) >= t_) return {0.0, 0.0};
+    const Bracket simple = gaussian_delta_at(epsilon, reversed);
+    if (!(epsilon < kLargestEpsilon)) return simple;
+    // The threshold is right to a few u: both ends at the one that is worse for them.
+    const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, 0.0);
+    const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, 0.0);
+    const double lower = below.lower * f * (1.0 - kRounding), upper = at.upper * f * (1.0 + kRounding);
+    return common({std::max(lower, 0.0), std::max(upper, 5e-324)}, simple);
+}
+
+double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
+    double low = 0.0, high = kLargestEpsilon;
+    if (reversed && rate_ < 1.0) high = std::min(high, -std::log1p(-rate_));
+    const double target = std::log(delta);
+    for (int turn = 0; turn < 40; ++turn) {
+        const double middle = 0.5 * (low + high);
+        const double x = threshold(middle, reversed);
+        const bool beyond =
+            (reversed && x >= t_) || guess_log_excess(x, reversed) + std::log(factor(middle, reversed)) < target;
+        (beyond ? high : low) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+// Newton's method on log delta within a bracket, then outward until delta is certainly on the right side.
+Bracket AllocationCurve::epsilon(double target, Direction direction) {
+    const bool reversed = direction == Direction::add;
+    if (target >= 1.0 || delta(0.0, direction).upper <= target) return {0.0, 0.0};
+    double low = 0.0, high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
+    if (!(target > 0.0)) return {high, high * (1.0 + 4.0 * kUnitRoundoff)};
+    double epsilon = guess_epsilon(target, reversed), slope = -1.0;
+    Bracket proven{low, high};
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+        const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
+        const SplitSum::Value v = excess(x, reversed, kWidth, 0.0);
+        const double value = v.value * f;
+        // dx/d eps = t e^{+-eps}/rate; of add f grows like e^eps, too.
+        const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
+        slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
+        (value > target ? low : high) = epsilon;
+        if (v.lower * f * (1.0 - kRounding) > target)
+            proven.lower = std::max(proven.lower, epsilon * (1.0 - kRounding));
+        if (v.upper * f * (1.0 + kRounding) < target)
+            proven.upper = std::min(proven.upper, epsilon * (1.0 + kRounding));
+        if (!narrow(v, kWide, 0.0) && turn > kMostWide) break;
+        const double residual = value > 0.0 ? std::log(value / target) : -kInfinity;
+        if (std::fabs(residual) < 1e-14) break;
+        double next = epsilon - residual * value / slope;
+        if (std::fabs(next - epsilon) <= 2.0 * kUnitRoundoff * epsilon) break;
+        if (!(next > low && next < high)) next = high < kInfinity ? 0.5 * (low + high) : 2.0 * epsilon;
+        epsilon = next;
+        if (!(epsilon < kLargestEpsilon)) break;
+    }
+    // Below the curve of the Gaussian mechanism, at the same rate.
+    if (!reversed) {
+        const double whole = gaussian_epsilon(1.0 / sigma_, std::min(target / rate_ * (1.0 - kRounding), 1.0)).upper;
+        proven.upper = std::min(proven.upper, std::log1p(rate_ * std::expm1(std::max(whole, 0.0))) * (1.0 + 1e-12));
+    }
+    if (!(epsilon < kLargestEpsilon)) return proven;
+    const Bracket here = delta(epsilon, direction);
+    if (!is_narrow(here, kWide)) return proven;
+    const double least = 4.0 * kUnitRoundoff * epsilon, steep = std::max(-slope, 1e-300);
+    double up = 1.1 * std::max(here.upper - target, 0.0) / steep + least;
+    double down = 1.1 * std::max(target - here.lower, 0.0) / steep + least;
+    for (int turn = 0; turn < kMostOutward && epsilon + up < proven.upper; ++turn, up *= 2.0) {
+        if (!(delta(epsilon + up, direction).upper <= target)) continue;
+        proven.upper = epsilon + up;
+    }
+    for (int turn = 0; turn < kMostOutward && epsilon - down > proven.lower; ++turn, down *= 2.0) {
+        if (!(delta(epsilon - down, direction).lower >= target)) continue;
+        proven.lower = epsilon - down;
+    }
+    return proven;
+}
+
+}  // namespace renyi

@@ -1,0 +1,60 @@
+// The privacy curve of one epoch of random allocation (balls in bins): t batches, Gaussian noise sigma on each, a
+// record in one of them, drawn uniformly, where it takes part at all, with probability `rate`. With X_i = exp(c x_i -
+// c^2/2), x_i standard normal, c = 1/sigma, r = 1 - rate + rate (X_1 + ... + X_t)/t and S = sum (X_i - 1),
+//     remove   delta(eps) = E[(r - e^eps)_+]   = (rate/t) E[(S - x)_+],          x = t (e^eps - 1)/rate
+//     add      delta(eps) = E[(1 - e^eps r)_+] = (rate e^eps/t) E[(-S - x)_+],   x = t (1 - e^-eps)/rate
+// and the pair (law of r weighted by r, law of r) dominates the epoch of any mechanism whose batches are dominated by
+// (N(1, sigma^2), N(0, sigma^2)), adaptive ones too: Feldman, Shenfeld 2025, arXiv 2502.08202; Chua and others 2024,
+// arXiv 2412.16802. Gaussian noise attains it.
+//
+// Both expectations by split sums (transform/split_sum.hpp), which enclose them; a sum placed for one question serves
+// its neighbours. Where a bracket is wide it is intersected with that of the other direction, E[(S)_+] - E[(-S)_+] =
+// E[S], and with the curve of the Gaussian mechanism: the mean of t ratios is below one of them in convex order.
+#pragma once
+
+#include <vector>
+
+#include "renyi/fp/bracket.hpp"
+#include "renyi/loss/direction.hpp"
+#include "renyi/transform/split_sum.hpp"
+
+namespace renyi {
+
+class AllocationCurve {
+public:
+    // sigma >= 1e-4, 1 <= batches <= 1e9, 0 < rate <= 1.
+    AllocationCurve(double sigma, double batches, double rate) noexcept : sigma_(sigma), t_(batches), rate_(rate) {}
+
+    // epsilon >= 0.
+    Bracket delta(double epsilon, Direction direction);
+    // The least epsilon >= 0.
+    Bracket epsilon(double delta, Direction direction);
+
+    // Of E[(S - x)_+], or of E[(-S - x)_+]; as narrow as `width`, relatively, or absolutely, if that is within reach.
+    SplitSum::Value excess(double x, bool reversed, double width, double absolute);
+    // Places a sum for x.
+    void place(double x, bool reversed) { placed_excess(x, reversed, 0.0, 0.0); }
+    // By what is placed already.
+    SplitSum::Value known_excess(double x, bool reversed) const;
+
+    double batches() const noexcept { return t_; }
+
+private:
+    struct Placed {
+        double x;
+        SplitSum sum;
+    };
+
+    double threshold(double epsilon, bool reversed) const noexcept;
+    double factor(double epsilon, bool reversed) const noexcept;
+    Bracket gaussian_delta_at(double epsilon, bool reversed) const noexcept;
+    double guess_log_excess(double x, bool reversed) const;
+    double guess_epsilon(double delta, bool reversed) const;
+    SplitSum::Value nearest_excess(double x, bool reversed) const;
+    SplitSum::Value placed_excess(double x, bool reversed, double width, double absolute);
+
+    double sigma_, t_, rate_;
+    std::vector<Placed> placed_[2];  // of S and of -S
+};
+
+}  // namespace renyi

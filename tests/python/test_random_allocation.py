@@ -1,0 +1,260 @@
+"""One epoch of random allocation, several, and what they are composed with, against other methods.
+
+Values with many digits are from a quadrature (tests/reference/make_allocation.py), those with fewer
+from a contour and a lattice (both without windows), brackets of epochs from lattices of the curve.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from renyi import (
+    Gaussian,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    RandomAllocation,
+    RDPAccountant,
+    ShuffledBatches,
+)
+from renyi.calibration import calibrate
+
+TABLE = Path(__file__).parents[1] / "reference" / "allocation.json"
+
+
+def epoch(noise, steps, count=1, **settings):
+    return PLDAccountant(**settings).compose(RandomAllocation(Gaussian(noise), steps), count)
+
+
+@pytest.mark.parametrize("row", json.loads(TABLE.read_text()), ids=lambda row: "-".join(row[1:3]))
+def test_encloses_the_quadrature(row):
+    t, noise, epsilon, *truths = row
+    for direction, truth in zip(("remove", "add"), map(float, truths), strict=True):
+        low, high = epoch(float(noise), t).get_delta_bounds(float(epsilon), direction=direction)
+        assert low * (1.0 - 1e-14) <= truth <= high * (1.0 + 1e-14)
+        assert high - low <= 5e-9 * high
+
+
+@pytest.mark.parametrize(
+    ("t", "noise", "epsilon", "remove", "add"),
+    [
+        (10, 1.0, 1.0, 0.00278286899918, 4.86185808501e-4),
+        (10, 2.0, 0.3, 0.00299019866251, 0.0026555770888),
+        (10, 0.5, 3.0, 0.0244558261579, 2.0264523448e-4),
+        (100, 1.0, 0.5, 4.4089080339e-5, 5.9252837e-7),
+        (100_000, 1.0, 0.05, 6.18492678007e-17, None),
+    ],
+)
+def test_agrees_with_other_inversions(t, noise, epsilon, remove, add):
+    for direction, known in (("remove", remove), ("add", add)):
+        if known is None:
+            continue
+        low, high = epoch(noise, t).get_delta_bounds(epsilon, direction=direction)
+        rounding = 1e-7 * known  # the digits given
+        assert low - rounding <= known <= high + rounding
+        assert high - low <= 1e-9 * high
+
+
+@pytest.mark.parametrize(
+    ("steps", "noise", "epsilon"),
+    [
+        (100, 0.5, 6.3936404),
+        (100, 0.7, 2.8283711),
+        (100, 1.0, 0.8579860),
+        (100, 2.0, 0.2049304),
+        (1000, 0.5, 4.1060159),
+        (1000, 1.0, 0.1717287),
+    ],
+)
+def test_epsilon_of_one_epoch(steps, noise, epsilon):
+    low, high = epoch(noise, steps).get_epsilon_bounds(1e-6)
+    assert low - 1e-7 <= epsilon <= high + 1e-7
+    assert high - low <= 1e-9 * high
+
+
+@pytest.mark.parametrize(
+    ("noise", "steps", "count", "low", "high"),
+    [
+        (1.0, 100, 10, 1.96426921, 1.96426983),
+        (1.0, 1000, 10, 0.54005038, 0.54005057),
+        (1.0, 10, 10, 6.9003372, 6.9003397),
+        (1.0, 100, 100, 6.72521295, 6.72521580),
+    ],
+)
+def test_epochs_enclose_known_brackets(noise, steps, count, low, high):
+    found = epoch(noise, steps, count).get_epsilon_bounds(1e-6)
+    assert found[0] <= high
+    assert low <= found[1] <= high * (1.0 + 1e-5)
+    assert found[1] - found[0] <= 5e-4 * found[1]
+
+
+def test_few_epochs_by_monte_carlo():
+    low, high = epoch(1.0, 10, 5).get_delta_bounds(2.0)
+    assert low <= 0.0109331
+    assert high >= 0.0109313
+    assert high - low < 2e-3 * high
+
+
+def test_sampled_epoch():
+    for rate, steps, epsilon, known in (
+        (0.3, 10, 0.3, 0.0024200425657),
+        (0.1, 100, 0.05, 1.54905509e-5),
+    ):
+        part = PoissonSampled(RandomAllocation(Gaussian(1.0), steps), rate)
+        low, high = PLDAccountant().compose(part).get_delta_bounds(epsilon, direction="remove")
+        assert low <= known * (1.0 + 1e-8)
+        assert high >= known * (1.0 - 1e-8)
+        composed = PLDAccountant().compose(part).compose(Laplace(1e6))
+        around = composed.get_delta_bounds(epsilon, direction="remove")
+        assert around[0] <= high + 1e-6
+        assert around[1] >= low
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 3.0])
+def test_one_step_is_the_gaussian(noise):
+    whole = PLDAccountant().compose(Gaussian(noise))
+    assert epoch(noise, 1).get_epsilon(1e-6) == whole.get_epsilon(1e-6)
+
+
+def test_approaches_poisson_from_below():
+    gaps = []
+    for steps in (100, 1000, 10_000):
+        poisson = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 1.0 / steps), steps)
+        gaps.append(poisson.get_epsilon(1e-6) / epoch(1.0, steps).get_epsilon(1e-6) - 1.0)
+    assert gaps[0] > gaps[1] > gaps[2] > 0.0
+
+
+def test_far_tail():
+    accountant = epoch(1.0, 100)
+    epsilon = accountant.get_epsilon(1e-100)
+    low, high = accountant.get_delta_bounds(epsilon)
+    assert low <= 1e-100 * (1.0 + 1e-6)
+    assert 0.99e-100 <= high <= 1e-100 * (1.0 + 1e-6)
+
+
+def test_a_million_steps():
+    low, high = epoch(1.0, 10**6).get_epsilon_bounds(1e-6)
+    assert high - low <= 1e-9 * high
+    poisson = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 1e-6), 10**6)
+    assert 0.9 * poisson.get_epsilon(1e-6) <= high <= poisson.get_epsilon(1e-6)
+
+
+def test_brute_force_of_two_cells():
+    """No event of an actual pair, found by enumeration, exceeds the claim."""
+    noise, steps = 1.0, 3
+    cuts = np.array([-np.inf, -0.5, 0.5, 1.5, np.inf])
+
+    def cells(mean):
+        cdf = np.array([0.5 * math.erfc(-(c - mean) / noise / math.sqrt(2.0)) for c in cuts])
+        return np.diff(cdf)
+
+    with_record, without = cells(1.0), cells(0.0)
+    shape = (len(cuts) - 1,) * steps
+    p, q = np.zeros(shape), np.ones(shape)
+    for at in range(steps):
+        part = np.ones(shape)
+        for axis in range(steps):
+            masses = with_record if axis == at else without
+            part = part * masses.reshape([-1 if a == axis else 1 for a in range(steps)])
+        p += part / steps
+    for axis in range(steps):
+        q = q * without.reshape([-1 if a == axis else 1 for a in range(steps)])
+    accountant = epoch(noise, steps)
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        found = np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
+        assert found <= accountant.get_delta(epsilon, direction="remove")
+        found = np.maximum(q - math.exp(epsilon) * p, 0.0).sum()
+        assert found <= accountant.get_delta(epsilon, direction="add")
+
+
+def test_replaced_records_lie_between_removal_and_one_release():
+    low, high = epoch(1.0, 100, adjacency="replace_one").get_epsilon_bounds(1e-6)
+    assert low <= epoch(1.0, 100).get_epsilon(1e-6)
+    assert high >= PLDAccountant().compose(Gaussian(0.5)).get_epsilon(1e-6)
+
+
+def test_renyi_bound_is_above():
+    mechanism = RandomAllocation(Gaussian(1.0), 1000)
+    exact = PLDAccountant().compose(mechanism).get_epsilon(1e-6)
+    assert RDPAccountant().compose(mechanism).get_epsilon(1e-6) >= exact
+
+
+@pytest.mark.parametrize("order", [1.05, 1.5, 2.0, 2.5, 3.7, 8.0])
+def test_renyi_divergences_at_real_orders(order):
+    """Two batches: r = e^(c m - c^2/2) cosh(c d), m and d normal of variance 1/2."""
+    v = np.linspace(-14.0, 14.0, 4001)
+    weight = np.exp(-0.5 * v * v) * (v[1] - v[0]) / math.sqrt(2.0 * math.pi)
+
+    def log_moment(power):
+        mean = (weight * np.cosh(v * math.sqrt(0.5)) ** power).sum()
+        return math.log(mean) - 0.5 * power + 0.25 * power**2
+
+    truth = max(log_moment(order), log_moment(1.0 - order)) / (order - 1.0)
+    accountant = RDPAccountant().compose(RandomAllocation(Gaussian(1.0), 2))
+    (found,) = accountant.get_rdp([order])
+    assert truth * (1.0 - 1e-9) <= found <= truth * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "noise", "order", "known"),
+    [
+        (100, 1.0, 2.0, 0.0170368632362),
+        (100, 1.0, 8.0, 0.0765100228050),
+        (10, 2.0, 4.0, 0.0562736507866),
+    ],
+)
+def test_renyi_divergences_at_whole_orders(steps, noise, order, known):
+    accountant = RDPAccountant().compose(RandomAllocation(Gaussian(noise), steps))
+    assert accountant.get_rdp([order])[0] == pytest.approx(known, rel=1e-5)
+
+
+def test_noise_and_epochs_are_calibrated():
+    def with_noise(noise):
+        return RandomAllocation(Gaussian(noise), 100)
+
+    noise = calibrate(with_noise, (0.3, 20.0), target_epsilon=1.0, target_delta=1e-6)
+    assert epoch(noise, 100).get_epsilon(1e-6) <= 1.0
+    assert epoch(noise * (1.0 - 1e-4), 100).get_epsilon(1e-6) > 1.0
+
+    def with_epochs(epochs):
+        return RandomAllocation(Gaussian(1.0), 1000) * epochs
+
+    epochs = calibrate(with_epochs, (1, 40), target_epsilon=1.0, target_delta=1e-6, integer=True)
+    assert epoch(1.0, 1000, epochs).get_epsilon(1e-6) <= 1.0
+    assert epoch(1.0, 1000, epochs + 1).get_epsilon(1e-6) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("noise", "batches", "epsilon", "attained"),
+    [
+        (0.5, 100, 4.0, 0.0834907911),
+        (0.4, 1000, 2.0, 0.509164246),
+        (1.0, 100, 1.0, 0.0167057961),
+        (0.5, 1000, 8.0, 4.91632934e-4),
+    ],
+)
+def test_shuffled_batches_reach_the_published_lower_bound(noise, batches, epsilon, attained):
+    accountant = PLDAccountant(adjacency="zero_out")
+    accountant.compose(ShuffledBatches(Gaussian(noise), batches))
+    low, high = accountant.get_delta_bounds(epsilon)
+    assert attained * (1.0 - 1e-3) <= low <= attained * (1.0 + 1e-8)
+    assert high >= PLDAccountant().compose(Gaussian(noise)).get_delta_bounds(epsilon)[0]
+
+
+def test_shuffling_costs_far_more_than_poisson_sampling():
+    accountant = PLDAccountant(adjacency="zero_out")
+    accountant.compose(ShuffledBatches(Gaussian(0.5), 1000))
+    assert accountant.get_delta_bounds(4.0)[0] > 0.0737
+    poisson = PLDAccountant(adjacency="zero_out")
+    assert poisson.compose(PoissonSampled(Gaussian(0.5), 1e-3), 1000).get_delta(4.0) < 1e-5
+
+
+def test_shuffled_epochs():
+    accountant = PLDAccountant(adjacency="zero_out")
+    accountant.compose(ShuffledBatches(Gaussian(1.0), 100), 10)
+    low, high = accountant.get_epsilon_bounds(1e-6)
+    assert 1.0 < low < high
+    assert high == accountant.get_epsilon(1e-6)
