@@ -1,6 +1,6 @@
 """The program of adapters beside the same training written with Opacus: loss and speed.
 
-    python bench/adapters.py             # 2 runs at each ε, writes bench/results/adapters.md
+    python bench/adapters.py             # 8 runs at each ε, writes bench/results/adapters.md
     python bench/adapters.py --quick     # 1 run at ε 3, to the screen only
 
 Needs torch and opacus. Both start from the same frozen weights and adapters, with the same split,
@@ -33,7 +33,7 @@ from renyi.examples.adapters import LENGTH, pretrain, split, train
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "adapters.md"
-EPSILONS, DELTA, RUNS = (1.0, 3.0, 8.0), 1e-5, 2
+EPSILONS, DELTA, RUNS = (1.0, 3.0, 8.0), 1e-5, 8
 BATCH, NORM, RANK, LEARNING_RATE, PUBLIC_STEPS = 128, 0.5, 8, 1e-2, 300
 
 

@@ -1,6 +1,6 @@
 """The digits program beside the same training written with Opacus: accuracy and speed.
 
-    python bench/digits.py             # 10 runs of each at each ε, writes bench/results/digits.md
+    python bench/digits.py             # 30 runs of each at each ε, writes bench/results/digits.md
     python bench/digits.py --quick     # 4 runs, to the screen only
 
 Needs scikit-learn, torch and opacus. Both start from the same weights, with the same split, noise
@@ -32,7 +32,7 @@ from renyi.examples.digits import CLASSES, train
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "digits.md"
-EPSILONS, DELTA, RUNS = (1.0, 3.0, 8.0), 1e-5, 10
+EPSILONS, DELTA, RUNS = (1.0, 3.0, 8.0), 1e-5, 30
 BATCH, EPOCHS, NORM, LEARNING_RATE = 256, 20, 0.5, 2.0
 
 

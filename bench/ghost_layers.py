@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rounds = 1 if options.quick else 3
+    rounds = 1 if options.quick else 7
     if options.child:
         measure(options.child, rounds, options.only)
         return
