@@ -86,9 +86,6 @@ cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
     ReplacedDraws replaced_draws(int64_t draws, int64_t population)
     PairPointer drawn_pair(const ReplacedDraws&, const vector[PairPointer]&, PairPointer least)
 
-cdef extern from "renyi/curve/allocation_pair.hpp" namespace "renyi" nogil:
-    PairPointer allocation_pair(double sigma, double batches) except +
-
 cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice" nogil:
     cdef struct Lattice:
         double step
@@ -106,6 +103,7 @@ cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice
 
 cdef extern from * nogil:
     """
+    #include "renyi/curve/allocation_pair.hpp"
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/discrete.hpp"
     #include "renyi/pair/exponential_loss.hpp"
@@ -163,6 +161,7 @@ cdef extern from * nogil:
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
     PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
     PairPointer make_replaced_gaussian(double rate, double sigma)
+    PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
     PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
     PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
@@ -259,10 +258,7 @@ cdef class Pair:
     @staticmethod
     def allocation(double sigma, double batches):
         """One epoch of random allocation to so many batches with Gaussian noise: with the record against without."""
-        cdef PairPointer pair
-        with nogil:
-            pair = allocation_pair(sigma, batches)
-        return wrapped(pair)
+        return only_one(("allocation", sigma, batches), make_allocation(sigma, batches))
 
     @staticmethod
     def gumbel(double scale):

@@ -67,9 +67,9 @@ double delta_of(const Spans& spans, double epsilon, double infinite) {
 }
 
 void atoms_lie_on_both_sides(double sigma, double batches) {
-    const PairPointer pair = allocation_pair(sigma, batches);
+    const AllocationPair pair(sigma, batches);
     const Coarse coarse;
-    const Spans above = pair->spans(Side::upper, coarse), below = pair->spans(Side::lower, coarse);
+    const Spans above = pair.spans(Side::upper, coarse), below = pair.spans(Side::lower, coarse);
     AllocationCurve curve(sigma, batches, 1.0);
     for (const double epsilon : {0.0, 0.0317, 0.1, 0.25, 0.5, 1.0}) {
         const Bracket known = curve.delta(epsilon, Direction::remove);

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <memory>
 
+#include "renyi/curve/allocation_curve.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/pair/discrete.hpp"
-#include "renyi/pair/mixed.hpp"
+#include "renyi/pair/gaussian.hpp"
 
 namespace renyi {
 
@@ -42,7 +43,7 @@ double rough_spread(double sigma, double t) {
 }
 
 // One side of r = 1 outwards, 1 included: losses 0, h, ... with growing cells.
-std::vector<Point> side(AllocationCurve& curve, double spread, bool reversed) {
+std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed) {
     const double t = curve.batches();
     std::vector<Point> found;
     double loss = 0.0, allowed = kWidth;
@@ -140,26 +141,28 @@ PairPointer atoms(const std::vector<Vertex>& polygon, double infinite) {
 
 }  // namespace
 
-PairPointer allocation_pair(double sigma, double batches) {
-    AllocationCurve curve(sigma, batches, 1.0);
-    const double spread = rough_spread(sigma, batches);
-    std::vector<Point> points = side(curve, spread, true);
-    std::reverse(points.begin(), points.end());
-    const std::size_t centre = points.size();
-    const std::vector<Point> above = side(curve, spread, false);
-    points.insert(points.end(), above.begin() + 1, above.end());
-    // H itself, 1 - r + E[(r - R)_+] below 1, from (0, 1).
-    std::vector<Vertex> upper{{0.0, {1.0, 0.0}}}, lower = upper;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        const Point& at = points[i];
-        const DoubleDouble rest = i + 1 < centre ? two_sum(1.0, -at.r) : DoubleDouble{0.0, 0.0};
-        upper.push_back({at.r, rest + at.value.upper});
-        lower.push_back({at.r, rest + at.value.lower});
-    }
-    const double last = points.back().value.upper;
-    const PairPointer over = atoms(convex(upper), last);
-    const PairPointer under = atoms(convex(lines_below(lower, upper)), 0.0);
-    return std::make_shared<const BracketedPair>(over, under);
+const PairPointer& AllocationPair::found(const PairPointer& side) const {
+    std::call_once(once_, [this] {
+        AllocationCurve curve(sigma_, batches_, 1.0);
+        const double spread = rough_spread(sigma_, batches_);
+        const std::vector<Point> below = side_of(curve, spread, true), above = side_of(curve, spread, false);
+        if (below.size() < 2 || above.size() < 2) {
+            upper_ = std::make_shared<const GaussianPair>(1.0 / sigma_);  // seen which batch it was
+            lower_ = std::make_shared<const AtomsPair>(discrete_pair({1.0}, {1.0}));
+            return;
+        }
+        // H itself, 1 - r + E[(r - R)_+] below 1, from (0, 1).
+        std::vector<Vertex> up{{0.0, {1.0, 0.0}}}, low = up;
+        const auto add = [&](const Point& at, DoubleDouble rest) {
+            up.push_back({at.r, rest + at.value.upper});
+            low.push_back({at.r, rest + at.value.lower});
+        };
+        for (std::size_t i = below.size(); i-- > 1;) add(below[i], two_sum(1.0, -below[i].r));
+        for (const Point& at : above) add(at, {0.0, 0.0});
+        upper_ = atoms(convex(up), above.back().value.upper);
+        lower_ = atoms(convex(lines_below(low, up)), 0.0);
+    });
+    return side;
 }
 
 }  // namespace renyi

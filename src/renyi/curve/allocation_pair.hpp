@@ -5,20 +5,33 @@
 // their certified ends at r_0 < ... < r_n:
 //     above   the largest convex polygon below the upper ends. H is convex and below them, hence below it.
 //     below   the lines through neighbouring points, continued, lie below H on the cells beside theirs; on every cell
-//     the
-//             larger one of the two that come from both sides has its least value where they meet. The polygon through
-//             these points is below both, hence below H; its largest convex minorant is handed out.
+//             the larger one of the two that come from both sides has its least value where they meet. The polygon
+//             through these points is below both, hence below H; its largest convex minorant is handed out.
 // Either differs from H by the variance inside the cells. P-mass H_n beyond the last point is infinite from above, that
 // of Q before the first one null; from below there is none. Slopes are differences of small numbers: values count as
 // exact, and differences are taken in double-double.
 #pragma once
 
-#include "renyi/curve/allocation_curve.hpp"
-#include "renyi/pair/pair.hpp"
+#include <mutex>
+
+#include "renyi/pair/mixed.hpp"
 
 namespace renyi {
 
-// (P, Q) with and without the record, at rate 1. Null where no atoms can be found: noise too small.
-PairPointer allocation_pair(double sigma, double batches);
+// (P, Q) with and without the record, at rate 1. The polygons take seconds where noise is small: found when first read.
+class AllocationPair final : public BracketedPair {
+public:
+    AllocationPair(double sigma, double batches) : sigma_(sigma), batches_(batches) {}
+
+    bool symmetric() const noexcept override { return false; }
+    const PairPointer& upper() const override { return found(upper_); }
+    const PairPointer& lower() const override { return found(lower_); }
+
+private:
+    const PairPointer& found(const PairPointer& side) const;
+
+    double sigma_, batches_;
+    mutable std::once_flag once_;
+};
 
 }  // namespace renyi

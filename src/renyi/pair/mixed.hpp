@@ -28,21 +28,23 @@ private:
 };
 
 // A pair of which only one that dominates it and one that it dominates are known.
-class BracketedPair final : public Pair {
+class BracketedPair : public Pair {
 public:
     BracketedPair(PairPointer upper, PairPointer lower) : upper_(std::move(upper)), lower_(std::move(lower)) {}
 
     Spans spans(Side side, const Fineness& fineness) const override {
-        return (side == Side::upper ? upper_ : lower_)->spans(side, fineness);
+        return (side == Side::upper ? upper() : lower())->spans(side, fineness);
     }
     bool two_sided() const noexcept override { return true; }
-    bool symmetric() const noexcept override { return upper_->symmetric() && lower_->symmetric(); }
+    bool symmetric() const noexcept override { return upper()->symmetric() && lower()->symmetric(); }
 
-    const PairPointer& upper() const noexcept { return upper_; }
-    const PairPointer& lower() const noexcept { return lower_; }
+    virtual const PairPointer& upper() const { return upper_; }
+    virtual const PairPointer& lower() const { return lower_; }
 
-private:
-    PairPointer upper_, lower_;
+protected:
+    BracketedPair() = default;
+
+    mutable PairPointer upper_, lower_;  // of those that find them when they are read first
 };
 
 }  // namespace renyi
