@@ -88,7 +88,7 @@ def test_epochs_enclose_known_brackets(noise, steps, count, low, high):
     found = epoch(noise, steps, count).get_epsilon_bounds(1e-6)
     assert found[0] <= high
     assert low <= found[1] <= high * (1.0 + 1e-5)
-    assert found[1] - found[0] <= 5e-4 * found[1]
+    assert found[1] - found[0] <= 5e-5 * found[1]
 
 
 def test_few_epochs_by_monte_carlo():

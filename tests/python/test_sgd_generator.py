@@ -208,9 +208,15 @@ def draw():
     while True:
         {draw}
 
+def is_free(lock):
+    taken = lock.acquire(blocking=False)
+    if taken:
+        lock.release()
+    return taken
+
 threading.Thread(target=draw, daemon=True).start()
 for _ in range(5):
-    while not {lock}.locked():
+    while is_free({lock}):
         pass
     child = os.fork()
     if child == 0:

@@ -58,9 +58,9 @@ class Run:
         self.optimizer = DPSGD(np.zeros(2), PLAN, SGD(0.1), sampler=sampler, clip_norm=norm)
         release = self.optimizer._sum.release
 
-        def counted(clipped):
+        def counted(clipped, step):
             self.released += 1
-            return release(clipped)
+            return release(clipped, step)
 
         self.optimizer._sum.release = counted
 
@@ -171,7 +171,8 @@ def test_interrupted_twice_a_step_mixes_nothing(monkeypatch):
 
 def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
     optimizer = Run(sampled=False).optimizer
-    add = optimizer._sum.parts.add_checked
+    add, spoil = optimizer._sum.parts.add_checked, optimizer._sum.parts.spoil
+    first = iter([interrupts])
 
     def then_interrupts(part):
         add(part)
@@ -179,7 +180,7 @@ def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(optimizer._sum.parts, "add_checked", then_interrupts)
-        patch.setattr(optimizer._sum.parts, "spoil", interrupts)
+        patch.setattr(optimizer._sum.parts, "spoil", lambda: next(first, spoil)())
         with pytest.raises(KeyboardInterrupt):
             optimizer.accumulate(rows(3))
     with pytest.raises(RuntimeError, match="discard must be called first"):

@@ -27,7 +27,7 @@ __all__ = ["PrivacyCurves"]
 
 PairName = Literal["remove", "add", "replace_one"]
 
-ALLOCATED_RTOL = 1e-3
+ALLOCATED_RTOL = 1e-4
 """Of delta, where epochs of random allocation take part: their pairs are atoms, which lattices read
 well from above and badly from below."""
 

@@ -13,13 +13,13 @@ namespace renyi {
 
 namespace {
 
-constexpr double kFine = 0.002;                      // cells, of the standard deviation of the loss
-constexpr double kFar = 0.001;                       // and of the loss
+constexpr double kFine = 0.001;                      // cells, of the standard deviation of the loss
+constexpr double kFar = 0.0005;                      // and of the loss
 constexpr double kUnseen = 1e-32;                    // of H, and of the same for losses, where the cells end
 constexpr double kWidth = 2e-12, kAbsolute = 1e-17;  // of values
 constexpr double kLooser = 1.5;
 constexpr double kAhead = 1.3;  // a sum is placed so much farther out, to serve both sides
-constexpr int kMostPoints = 20000;
+constexpr int kMostPoints = 50000;
 constexpr double kLargestLoss = 200.0, kSmallestLoss = -30.0;  // slopes at small r are differences of 1 - r
 constexpr double kUseless = 0.1;                               // relative width
 
