@@ -117,8 +117,8 @@ class Ledger:
         return rows
 
     def pass_over(self) -> None:
-        """Permit that the last batch drawn is not used, nor those before it."""
-        self._passed = self._drawn()[0]
+        """Permit that the last batch drawn is not used, nor those before it, nor one cut short."""
+        self._passed = 0 if self._sampler is None else self._sampler.drawn
 
     def check(self, steps: int) -> None:
         """Raise if another step after ``steps`` does not fit."""
