@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from renyi import FixedSizeSampled, Gaussian, PLDAccountant
-from renyi.comparison import compare
+from renyi.theory.comparison import compare
 
 DELTA = 1e-5
 NOISES, RATES = (0.6, 1.0, 2.0, 4.0, 10.0), (0.001, 0.01, 0.1)

@@ -5,7 +5,7 @@ import math
 import mpmath as mp
 import pytest
 
-from renyi import classic
+from renyi.theory import classic
 
 
 def test_extreme_noise_and_epsilon():

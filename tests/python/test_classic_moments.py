@@ -6,8 +6,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant, classic, special
-from renyi.classic.moment_constant import log_moment_beyond
+from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant, special
+from renyi.theory import classic
+from renyi.theory.classic._moments_theorem import log_moment_beyond
 
 # The Legendre transform.
 

@@ -6,8 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi.classic._minimum import smallest
-from renyi.classic._rounding import (
+from renyi._rounding import (
     MARGIN,
     above,
     below,
@@ -15,6 +14,7 @@ from renyi.classic._rounding import (
     exp_above,
     loss_deviations,
 )
+from renyi.theory.classic._legendre import smallest
 
 
 def test_above_and_below_enclose():

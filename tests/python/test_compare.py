@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, classic
+from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.cli import main
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
-from renyi.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
+from renyi.theory import classic
+from renyi.theory.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
 
 SIGMA, RATE, STEPS = 4.0, 0.01, 1000
 RUN = ["--noise-multiplier", "4", "--sample-rate", "0.01", "--steps", "1000"]

@@ -19,12 +19,12 @@ from renyi import (
     RenyiFilter,
     calibrate_noise_multiplier,
     calibrate_sample_rate,
-    pld,
+    pairs,
 )
-from renyi.classic import optimal_composition_delta
 from renyi.cli import main
-from renyi.comparison import compare
 from renyi.sgd import TrainingPlan
+from renyi.theory.classic import optimal_composition_delta
+from renyi.theory.comparison import compare
 
 MOST = 10**9
 STEP = PoissonSampled(Gaussian(2e4), 0.01)
@@ -119,7 +119,7 @@ def test_training_plans_follow_the_rule():
 
 def test_lattices_and_comparisons_follow_the_rule():
     with pytest.raises(ValueError, match=f"^count {RULE}"):
-        pld.Composition([(pld.Laplace(1.0), MOST + 1)])
+        pairs.Composition([(pairs.LaplacePair(1.0), MOST + 1)])
     with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
         compare(4.0, 0.01, MOST + 1, epsilon=1.0)
 

@@ -9,8 +9,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled, classic, special
-from renyi.divergences import density_divergence, finite_divergence
+from renyi import Gaussian, PLDAccountant, PoissonSampled, special
+from renyi.theory import classic
+from renyi.theory.divergences import density_divergence, finite_divergence
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
 

@@ -16,10 +16,10 @@ from renyi import (
     RandomizedResponse,
     RDPAccountant,
     UnsupportedMechanismError,
-    pld,
+    pairs,
     reference,
 )
-from renyi.subsampling import fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
+from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
 
 ORDERS = np.array([2.0, 3.0, 4.0, 8.0, 31.0, 32.0, 200.0, 1000.0])
 
@@ -173,7 +173,7 @@ def test_bad_arguments():
         with pytest.raises(ValueError, match=r"orders must be .*got 0.5"):
             function(Gaussian(1.0), 0.1, [2.0, 0.5])
         with pytest.raises(UnsupportedMechanismError):
-            function(PrivacyLoss(pld.GeneralisedGaussian(1.5, 2.0)), 0.1, 2.0)
+            function(PrivacyLoss(pairs.GeneralisedGaussianPair(1.5, 2.0)), 0.1, 2.0)
         assert function(ApproxDP(1.0, 1e-5), 0.1, 2.0) == math.inf
 
 

@@ -133,7 +133,7 @@ def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
 
 
 def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
-    """Return the curve of a sample without replacement, see `renyi.subsampling`."""
+    """Return the curve of a sample without replacement, see `renyi.theory.subsampling`."""
     if rate in (0.0, 1.0):
         return _sampled(base, rate, "replace_one")
     alone = curve_of(base, "replace_one")

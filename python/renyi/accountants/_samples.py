@@ -38,7 +38,7 @@ from renyi.mechanisms import (
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms._nesting import samplings
-from renyi.pld import Reversed
+from renyi.pairs import ReversedPair
 
 __all__ = [
     "NOT_REMOVAL",
@@ -236,7 +236,7 @@ def _holds_in_both_orders(mechanism: Mechanism) -> bool:
 def _is_lopsided(mechanism: Mechanism) -> bool:
     """Whether the direction "add" is known by a pair of its own, not the reverse of the other."""
     if isinstance(mechanism, PrivacyLoss):
-        return mechanism.add != Reversed(mechanism.remove)
+        return mechanism.add != ReversedPair(mechanism.remove)
     return any(_is_lopsided(inner) for inner in mechanism._inner())
 
 

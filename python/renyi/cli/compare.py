@@ -16,7 +16,7 @@ from renyi.cli.settings import require
 from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
-    from renyi.comparison import Row
+    from renyi.theory.comparison import Row
 
 Record = dict[str, Any]
 
@@ -78,7 +78,7 @@ def _over_steps(
     options: argparse.Namespace, every: list[Record], values: Sequence[float]
 ) -> list[Record]:
     """Return the runs of a figure: those given, or up to the steps of the one that was."""
-    from renyi.comparison import steps_grid
+    from renyi.theory.comparison import steps_grid
 
     figure.check(options, 1)
     others = {tuple(run[key] for key in INPUT_KEYS[:4] if key in run) for run in every}
@@ -93,7 +93,7 @@ def _over_steps(
 
 
 def _rows(run: Record, given: str, value: float, names: Sequence[str]) -> tuple[Row, ...]:
-    from renyi.comparison import compare as compared
+    from renyi.theory.comparison import compare as compared
 
     numbers = run["noise_multiplier"], run["sample_rate"], run["steps"]
     if given == "delta":
@@ -185,7 +185,7 @@ def _ratio(value: float | None) -> str:
 
 
 def _draw(options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[Row]]]) -> None:
-    from renyi.comparison import plot_comparison
+    from renyi.theory.comparison import plot_comparison
 
     run, rows = found[0]
     given = f"δ = {plain(rows[0].delta)}" if options.epsilon is None else ""

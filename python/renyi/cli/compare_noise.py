@@ -13,7 +13,7 @@ from renyi.cli.settings import lengths, require, samplings
 from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
-    from renyi.comparison import NoiseRow
+    from renyi.theory.comparison import NoiseRow
 
 Record = dict[str, Any]
 
@@ -40,7 +40,7 @@ def cells_of(options: argparse.Namespace) -> list[Record]:
 
 
 def _over_steps(options: argparse.Namespace, cells: list[Record]) -> list[Record]:
-    from renyi.comparison import steps_grid
+    from renyi.theory.comparison import steps_grid
 
     figure.check(options, 1)
     if len({tuple(cell[key] for key in INPUTS[:5] if key in cell) for cell in cells}) > 1:
@@ -55,7 +55,7 @@ def _over_steps(options: argparse.Namespace, cells: list[Record]) -> list[Record
 
 def rows_of(cell: Record, names: Sequence[str]) -> tuple[NoiseRow, ...]:
     """Return what each method needs for one setting."""
-    from renyi.comparison import compare_noise
+    from renyi.theory.comparison import compare_noise
 
     return compare_noise(
         cell["sample_rate"],
@@ -105,7 +105,7 @@ def compare_targets(
 
 
 def _draw(options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[NoiseRow]]]) -> None:
-    from renyi.comparison import plot_noise
+    from renyi.theory.comparison import plot_noise
 
     cell = found[0][0]
     with figure.sheet(options) as axes:
