@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import ADJACENCIES, Adjacency
+
 __all__ = [
+    "FINITE_NON_NEGATIVE",
+    "FINITE_POSITIVE",
     "LARGEST_COUNT",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "PROBABILITY",
+    "Range",
+    "adjacency_of",
     "count_of",
     "delta_of",
     "epsilon_of",
     "float_above",
     "integer_of",
+    "number_in",
+    "numbers_in",
     "numbers_of",
     "one_of",
     "probability_of",
     "real_of",
+    "shortest",
     "uses_of",
 ]
 
@@ -37,6 +50,11 @@ def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
     choice: Choice = value
     return choice
+
+
+def adjacency_of(value: Any) -> Adjacency:
+    """Return a known neighbouring relation."""
+    return one_of(value, "adjacency", ADJACENCIES)
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:
@@ -55,27 +73,68 @@ def real_of(value: Any, name: str, allowed: str) -> float:
     return float(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An interval of the extended real numbers, and the words for it."""
+
+    low: float
+    high: float
+    ends: str = "[]"
+    allowed: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        interval = f"{self.ends[0]}{shortest(self.low)}, {shortest(self.high)}{self.ends[1]}"
+        object.__setattr__(self, "allowed", f"a number in {interval}")
+
+    def holds(self, number: float) -> bool:
+        """Whether the number lies in the interval."""
+        above = self.low < number or (number == self.low and self.ends[0] == "[")
+        return above and (number < self.high or (number == self.high and self.ends[1] == "]"))
+
+
+def shortest(number: float) -> str:
+    """Return the shortest words for a number: 2 for 2.0, 2^40 for a large power of two."""
+    mantissa, exponent = math.frexp(abs(number))
+    if mantissa == 0.5 and abs(exponent - 1) >= 20:
+        return f"{'-' * (number < 0.0)}2^{exponent - 1}"
+    return repr(number).removesuffix(".0").replace("e+", "e")
+
+
+NON_NEGATIVE = Range(0.0, math.inf)
+POSITIVE = Range(0.0, math.inf, "(]")
+FINITE_POSITIVE = Range(0.0, math.inf, "()")
+FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
+PROBABILITY = Range(0.0, 1.0)
+
+
+def number_in(value: Any, name: str, range_: Range) -> float:
+    """Return a number of the range, zero without a sign."""
+    number = real_of(value, name, range_.allowed)
+    if not range_.holds(number):
+        raise ValueError(f"{name} must be {range_.allowed}, got {value!r}")
+    return number + 0.0
+
+
+def numbers_in(values: Any, name: str, range_: Range) -> tuple[float, ...]:
+    """Return an iterable of numbers of the range as a tuple."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be a sequence, each {range_.allowed}, got {values!r}")
+    return tuple(number_in(value, name, range_) for value in values)
+
+
 def probability_of(value: Any, name: str) -> float:
     """Return a number in [0, 1]."""
-    allowed = "a number in [0, 1]"
-    number = real_of(value, name, allowed)
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, PROBABILITY)
 
 
 def delta_of(value: Any, name: str = "delta") -> float:
     """Return a number in [0, 1]."""
-    return probability_of(value, name)
+    return number_in(value, name, PROBABILITY)
 
 
 def epsilon_of(value: Any, name: str = "epsilon") -> float:
     """Return a number in [0, inf]."""
-    allowed = "a number in [0, inf]"
-    number = real_of(value, name, allowed)
-    if number < 0.0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, NON_NEGATIVE)
 
 
 def count_of(value: Any, name: str = "count") -> int:

@@ -31,7 +31,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
-from renyi.mechanisms._nesting import samplings
+from renyi.mechanisms.nesting import samplings
 
 rates = st.floats(0.0, 1.0)
 losses = st.floats(0.0, math.inf)

@@ -40,7 +40,7 @@ from renyi import (
     pairs,
     special,
 )
-from renyi.accountants._sampled_curves import is_symmetric
+from renyi.accountants.sampled_curves import is_symmetric
 
 ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
 

@@ -7,15 +7,15 @@ from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
-from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._adjacency import Adjacency
 from renyi._counted import decode_counted, encode_counted
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._validation import LARGEST_COUNT, one_of, uses_of
+from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
 from renyi.accountants._group_mechanisms import check_groups, group_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Ledger", "adjacency_of"]
+__all__ = ["Ledger"]
 
 Part = TypeVar("Part")
 
@@ -214,11 +214,6 @@ def _rebuilt(
     for mechanism, count in ledger:
         accountant.compose(mechanism, count)
     return accountant
-
-
-def adjacency_of(value: Any) -> Adjacency:
-    """Return a known neighbouring relation."""
-    return one_of(value, "adjacency", ADJACENCIES)
 
 
 def _mechanism(value: Any) -> Mechanism:

@@ -37,7 +37,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
-from renyi.mechanisms._nesting import samplings
+from renyi.mechanisms.nesting import samplings
 from renyi.pairs import ReversedPair
 
 __all__ = [

@@ -22,7 +22,9 @@ def _types() -> dict[str, type]:
     return {
         kind.__name__: kind
         for kind in every
-        if kind not in barred and (is_dataclass(kind) or kind is Composed)
+        if isinstance(kind, type)
+        and kind not in barred
+        and (is_dataclass(kind) or kind is Composed)
     }
 
 

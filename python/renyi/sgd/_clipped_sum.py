@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._sgd import fingerprint
-from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import Array, Arrays
 from renyi.sgd._rule import Clipping, refuse_rounding, refuse_too_many
 

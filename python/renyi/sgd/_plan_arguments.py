@@ -6,9 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any, Literal
 
-from renyi._validation import LARGEST_COUNT, integer_of, one_of, real_of, uses_of
+from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
-from renyi.accountants._base import adjacency_of
 
 __all__ = [
     "AccountantName",

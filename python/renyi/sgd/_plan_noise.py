@@ -1,22 +1,16 @@
-"""The noise of a plan: what it is relative to, what it is to an accountant, and its calibration."""
+"""The noise of a plan: what it is relative to, and what it is to an accountant."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from renyi._validation import integer_of, real_of
-from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.calibration._accounting import tolerance_of
-from renyi.calibration._search import search
-from renyi.calibration._targets import target_of
-from renyi.calibration._unknowns import NoiseMultiplier
 from renyi.mechanisms import Gaussian, Mechanism, MultivariateDiscreteGaussian
 from renyi.sgd._grid_sum import check_spacing
 from renyi.sgd.grid import Grid, spacing_of
 
-__all__ = ["grid_of", "noise_for", "noise_mechanism", "noise_multiplier_of", "row_norm"]
+__all__ = ["grid_of", "noise_mechanism", "noise_multiplier_of", "row_norm"]
 
 
 def noise_multiplier_of(value: Any, discrete: bool) -> float:
@@ -67,20 +61,3 @@ def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
     """Return what a sum with its noise is to an accountant."""
     kind = MultivariateDiscreteGaussian if discrete else Gaussian
     return kind(noise_multiplier)
-
-
-def noise_for(
-    epsilon: float,
-    delta: float,
-    rate: float,
-    releases: int,
-    account: Callable[[float], PLDAccountant | RDPAccountant],
-    tolerance: float,
-) -> float:
-    """Return the smallest noise for which the accountant of a run confirms (epsilon, delta).
-
-    The search is that of `renyi.calibration`. The rate and the number of releases only guide it,
-    to noises with a similar Rényi divergence of order 2; what decides is the accountant.
-    """
-    target = target_of(epsilon, delta, None, None, None)
-    return search(NoiseMultiplier(rate, releases, tolerance_of(tolerance)), target, account, None)

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS
 from renyi._validation import one_of, real_of
-from renyi.accountants._base import Adjacency
 from renyi.sgd._rows import outline
 from renyi.sgd.groups import ClipGroups
 

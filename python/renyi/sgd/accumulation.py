@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import one_of
-from renyi.accountants._base import Adjacency, adjacency_of
+from renyi._adjacency import Adjacency
+from renyi._validation import adjacency_of, one_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
 from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._sgd import weigh_into
-from renyi.accountants._base import Adjacency, adjacency_of
+from renyi._validation import adjacency_of
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._kernel import Nonfinite, Norms, norms_for, refuse_nonfinite, run_rule
 from renyi.sgd._rows import (

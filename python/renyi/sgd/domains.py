@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import integer_of, numbers_of, real_of
+from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
 
 __all__ = ["Ball", "Box", "Domain", "Interval"]
 
@@ -63,10 +63,7 @@ class Ball:
     """
 
     def __init__(self, radius: float, centre: npt.ArrayLike) -> None:
-        allowed = "a number in [1e-70, 1e70]"
-        self.radius = real_of(radius, "radius", allowed)
-        if not 1e-70 <= self.radius <= _LARGEST:
-            raise ValueError(f"radius must be {allowed}, got {radius!r}")
+        self.radius = number_in(radius, "radius", Range(1e-70, 1e70))
         self.centre = _vector(centre, "centre")
 
     @classmethod

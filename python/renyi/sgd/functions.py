@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._validation import integer_of, one_of
-from renyi.accountants._base import Adjacency
 from renyi.sgd._clipped_sum import ClippedSum
 from renyi.sgd._kernel import Nonfinite
 from renyi.sgd._rule import Clipping

@@ -25,8 +25,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import one_of
-from renyi.accountants._base import Adjacency, adjacency_of
+from renyi._adjacency import Adjacency
+from renyi._validation import adjacency_of, one_of
 from renyi.sgd._arrays import float_dtype
 from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._ghost_factors import Group, rounding_of

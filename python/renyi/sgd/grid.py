@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._noise import sum_on_grid
-from renyi._validation import integer_of, one_of
+from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.accountants import Adjacency
-from renyi.accountants._base import adjacency_of
 from renyi.mechanisms import MultivariateDiscreteGaussian
-from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
 from renyi.sgd._arrays import noisy_array
 from renyi.sgd._kernel import NONFINITE, Nonfinite
 from renyi.sgd._rows import refuse_masked

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE
-from renyi._validation import real_of
+from renyi._validation import Range, number_in
 from renyi.sgd._arrays import in_memory_order, noisy_array
 from renyi.sgd._generator import generator_of
 from renyi.sgd._threads import threads_of
@@ -142,11 +141,7 @@ def add_discrete_laplace_noise(
 
 
 def _scale_of(value: object, name: str) -> float:
-    allowed = "a number in [2^-20, 2^40]"
-    number = real_of(value, name, allowed)
-    if not SMALLEST_SCALE <= number <= LARGEST_SCALE:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, Range(2.0**-20, 2.0**40))
 
 
 def _add(

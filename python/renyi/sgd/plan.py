@@ -11,6 +11,7 @@ import numpy as np
 
 from renyi._validation import integer_of
 from renyi.accountants import Adjacency
+from renyi.calibration.runs import noise_for
 from renyi.mechanisms import Composed, Mechanism
 from renyi.sgd._batch_sampler import BatchSampler, Indices
 from renyi.sgd._plan_arguments import (
@@ -26,7 +27,6 @@ from renyi.sgd._plan_arguments import (
 )
 from renyi.sgd._plan_noise import (
     grid_of,
-    noise_for,
     noise_mechanism,
     noise_multiplier_of,
     row_norm,

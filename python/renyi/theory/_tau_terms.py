@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of, probability_of
-from renyi.accountants._sampled_curves import curve_of
+from renyi.accountants.sampled_curves import curve_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["poisson_rdp_by_terms"]

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from renyi import special
 from renyi._rounding import above
+from renyi._validation import FINITE_POSITIVE, Range, number_in
 from renyi.mechanisms import Gaussian
-from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
 from renyi.theory import closed_form
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from renyi._accounting import RenyiCurve
 from renyi._validation import numbers_of, one_of, probability_of
 from renyi.accountants import UnsupportedMechanismError
-from renyi.accountants._sampled_curves import (
+from renyi.accountants.sampled_curves import (
     curve_of,
     fixed_size_curve,
     is_symmetric,

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
-from renyi._validation import epsilon_of, numbers_of, one_of, real_of
-from renyi.mechanisms._arguments import Range, number_in
+from renyi._validation import Range, epsilon_of, number_in, numbers_of, one_of, real_of
 from renyi.theory.classic._legendre import smallest
 
 __all__ = [

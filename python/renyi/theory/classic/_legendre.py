@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import MARGIN, above, count_above, exp_above
-from renyi._validation import delta_of, epsilon_of, real_of
+from renyi._validation import NON_NEGATIVE, Range, delta_of, epsilon_of, number_in, real_of
 from renyi.accountants import RDPAccountant
-from renyi.accountants._base import Adjacency
 from renyi.mechanisms import Mechanism
-from renyi.mechanisms._arguments import NON_NEGATIVE, Range, number_in
 
 __all__ = [
     "LogMoment",

@@ -8,8 +8,15 @@ from typing import Literal, NamedTuple, get_args
 
 from renyi import special
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
-from renyi._validation import delta_of, epsilon_of, one_of
-from renyi.mechanisms._arguments import FINITE_POSITIVE, NON_NEGATIVE, Range, number_in
+from renyi._validation import (
+    FINITE_POSITIVE,
+    NON_NEGATIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    number_in,
+    one_of,
+)
 from renyi.theory.classic._moments_theorem import LEAST_C2, log_moment_constant
 from renyi.theory.classic._routes import subsampled
 

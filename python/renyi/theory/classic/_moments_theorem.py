@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from renyi import special
 from renyi._rounding import MARGIN, above
-from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
+from renyi._validation import FINITE_POSITIVE, Range, number_in
 from renyi.theory.classic._legendre import smallest
 
 __all__ = [

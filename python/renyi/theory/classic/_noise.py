@@ -9,8 +9,15 @@ from typing import Literal, get_args
 
 from renyi import special
 from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
-from renyi._validation import delta_of, epsilon_of, integer_of, one_of
-from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
+from renyi._validation import (
+    FINITE_POSITIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    one_of,
+)
 
 __all__ = [
     "Calibration",

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import above
-from renyi._validation import delta_of, epsilon_of, uses_of
-from renyi.mechanisms._arguments import FINITE_NON_NEGATIVE, number_in
+from renyi._validation import FINITE_NON_NEGATIVE, delta_of, epsilon_of, number_in, uses_of
 
 __all__ = [
     "RELATIVE_ERROR",

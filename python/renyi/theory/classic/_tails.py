@@ -15,8 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import MARGIN, above, below, exp_above, loss_deviations
-from renyi._validation import delta_of, numbers_of, one_of, real_of
-from renyi.mechanisms._arguments import FINITE_NON_NEGATIVE, FINITE_POSITIVE, Range, number_in
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    FINITE_POSITIVE,
+    Range,
+    delta_of,
+    number_in,
+    numbers_of,
+    one_of,
+    real_of,
+)
 
 __all__ = [
     "gaussian_loss_tail",

@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from renyi._validation import delta_of, epsilon_of, uses_of
+from renyi._validation import FINITE_POSITIVE, Range, delta_of, epsilon_of, number_in, uses_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.accountants.rdp import Conversion
 from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
-from renyi.mechanisms._arguments import FINITE_POSITIVE, Range, number_in
-from renyi.theory.classic._moments import moment_bound_delta, moment_bound_epsilon
-from renyi.theory.classic._routes import (
+from renyi.theory.classic import (
     advanced_route_delta,
     advanced_route_epsilon,
     full_batch_route_delta,
     full_batch_route_epsilon,
+    moment_bound_delta,
+    moment_bound_epsilon,
 )
 
 __all__ = ["METHODS", "Method", "Row", "Run", "compare", "names_of", "rate_of"]

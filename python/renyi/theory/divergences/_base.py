@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import numbers_of, real_of
+from renyi._validation import Range, number_in, numbers_of
 from renyi.theory.divergences._stable import Array
 
 __all__ = ["Distribution", "by_order", "finite_of", "positive_of", "renyi_divergence", "sure"]
@@ -130,17 +130,9 @@ def sure(finite: npt.NDArray[np.bool_], alpha: Array, value: Callable[[Array], A
 
 def finite_of(value: object, name: str) -> float:
     """Return a number within 1e100 of 0."""
-    allowed = "a number in [-1e100, 1e100]"
-    number = real_of(value, name, allowed)
-    if not abs(number) <= 1e100:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, Range(-1e100, 1e100))
 
 
 def positive_of(value: object, name: str) -> float:
     """Return a number in [1e-100, 1e100], where no product of a few overflows."""
-    allowed = "a number in [1e-100, 1e100]"
-    number = real_of(value, name, allowed)
-    if not 1e-100 <= number <= 1e100:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, Range(1e-100, 1e100))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from renyi._validation import integer_of, real_of
+from renyi._validation import Range, integer_of, number_in
 
 __all__ = ["LARGEST", "MOST_STEPS", "SMALLEST", "positive_of", "steps_of"]
 
@@ -14,11 +14,7 @@ MOST_STEPS = 2**53
 
 def positive_of(value: Any, name: str) -> float:
     """Return a number in [1e-75, 1e75]."""
-    allowed = "a number in [1e-75, 1e75]"
-    number = real_of(value, name, allowed)
-    if not SMALLEST <= number <= LARGEST:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, Range(1e-75, 1e75))
 
 
 def steps_of(value: Any, name: str = "n") -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._iteration import step_divergence
-from renyi._validation import epsilon_of, numbers_of, real_of
+from renyi._validation import Range, epsilon_of, number_in, numbers_of, real_of
 from renyi.theory.iteration._arguments import LARGEST, SMALLEST, positive_of
 from renyi.theory.iteration.setting import Noise, NoisyDescent
 
@@ -169,10 +169,7 @@ def kernel_contraction(kernel: npt.ArrayLike, epsilon: float) -> float:
     0.25
     """
     rows = _kernel_of(kernel)
-    allowed = "a number in [0, 700]"
-    exponent = real_of(epsilon, "epsilon", allowed)
-    if not 0.0 <= exponent <= 700.0:
-        raise ValueError(f"epsilon must be {allowed}, got {epsilon!r}")
+    exponent = number_in(epsilon, "epsilon", Range(0.0, 700.0))
     g = math.exp(exponent) * (1.0 - 2.0**-51)
     largest = max(float(np.maximum(row - g * rows, 0.0).sum(axis=1).max()) for row in rows)
     return min(largest * (1.0 + 2.0**-50 * len(rows[0])), 1.0)

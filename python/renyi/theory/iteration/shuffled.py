@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from renyi._iteration import Pass
-from renyi._validation import delta_of, epsilon_of, real_of
+from renyi._validation import Range, delta_of, epsilon_of, number_in
 from renyi.theory.iteration._arguments import LARGEST, SMALLEST, positive_of, steps_of
 from renyi.theory.iteration._search import smallest_argument
 from renyi.theory.iteration.setting import Noise, NoisyDescent
@@ -210,10 +210,7 @@ def shuffled_limit_constant(noise: Noise, epsilon: float, delta: float) -> float
     >>> round(shuffled_limit_constant("gaussian", 1.0, 1e-6))
     303265
     """
-    allowed = "a number in [1e-70, 1)"
-    target = real_of(delta, "delta", allowed)
-    if not 1e-70 <= target < 1.0:
-        raise ValueError(f"delta must be {allowed}, got {delta!r}")
+    target = number_in(delta, "delta", Range(1e-70, 1.0, "[)"))
     one = _constant_for_one(noise, epsilon)
     x = smallest_argument(lambda x: -math.expm1(-x) / x, target, 1.0 / target, 1e-20, 1e75)
     return x * (1.0 + 2.0**-49) * one
@@ -223,8 +220,5 @@ def _constant_for_one(noise: Noise, epsilon: float) -> float:
     """C1 for which x is 1."""
     if noise not in ("gaussian", "laplace"):
         raise ValueError(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
-    allowed = "a number in [0, 1000]"
-    value = real_of(epsilon, "epsilon", allowed)
-    if not 0.0 <= value <= 1000.0:
-        raise ValueError(f"epsilon must be {allowed}, got {epsilon!r}")
+    value = number_in(epsilon, "epsilon", Range(0.0, 1000.0))
     return math.exp(-0.5 * value) * (0.5 if noise == "gaussian" else 1.0)
