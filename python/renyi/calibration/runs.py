@@ -23,7 +23,8 @@ def noise_for(
 ) -> float:
     """Return the smallest noise for which the accountant of a run confirms (epsilon, delta).
 
-    The rate and the number of releases only guide the search, to noises with a similar Rényi divergence of order 2; what decides is the accountant.
+    The rate and the number of releases only guide the search, to noises with a similar Rényi
+    divergence of order 2; what decides is the accountant.
     """
     target = target_of(epsilon, delta, None, None, None)
     return search(NoiseMultiplier(rate, releases, tolerance_of(tolerance)), target, account, None)

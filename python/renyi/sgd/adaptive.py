@@ -9,8 +9,8 @@ from typing import Any
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
 from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
-from renyi.sgd._clipped_sum import ClippedSum
-from renyi.sgd._rule import bound_of
+from renyi.sgd.rules import bound_of
+from renyi.sgd.sums import ClippedSum
 
 __all__ = ["QuantileClipNorm", "joint_noise_multiplier", "sum_noise_multiplier"]
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi.sgd._arrays import noise_scale
-from renyi.sgd._generator import generator_of
-from renyi.sgd.convex_losses import Loss
-from renyi.sgd.domains import Domain
+from renyi.sgd.convex import Domain, Loss
+from renyi.sgd.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,

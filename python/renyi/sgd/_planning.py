@@ -1,4 +1,4 @@
-"""Arguments of a plan: checks, and the number of steps that follows from them."""
+"""Arguments of a plan, the steps that follow from them, and what its noise is relative to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
+from renyi.mechanisms import Gaussian, Mechanism, MultivariateDiscreteGaussian
+from renyi.sgd.grid import Grid, check_spacing, spacing_of
 
 __all__ = [
     "AccountantName",
@@ -16,13 +18,24 @@ __all__ = [
     "adjacency_for",
     "batch_limit_of",
     "cycle_length_of",
+    "grid_of",
+    "noise_mechanism",
+    "noise_multiplier_of",
+    "row_norm",
     "sampling_of",
     "sizes_of",
     "steps_of",
 ]
 
+
+# Arguments of a plan: checks, and the number of steps that follows from them.
+
+
 Sampling = Literal["poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"]
+
+
 AccountantName = Literal["pld", "rdp"]
+
 
 _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
@@ -31,6 +44,7 @@ _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
 }
+
 
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
     "pld": PLDAccountant,
@@ -123,3 +137,56 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
     if found > LARGEST_COUNT:
         raise ValueError(f"epochs must make at most 10^9 steps, got {epochs!r}")
     return found
+
+
+# The noise of a plan: what it is relative to, and what it is to an accountant.
+
+
+def noise_multiplier_of(value: Any, discrete: bool) -> float:
+    """Return a noise multiplier; on a grid there is always noise."""
+    allowed = f"a number in {'(' if discrete else '['}0, inf)"
+    number = real_of(value, "noise_multiplier", allowed)
+    if not 0.0 <= number < math.inf or (discrete and number == 0.0):
+        raise ValueError(f"noise_multiplier must be {allowed}, got {value!r}")
+    return number
+
+
+def grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, int | None]:
+    """Return the spacing and the number of entries of a grid, or None for both."""
+    if spacing is None and dimension is None:
+        return None, None
+    if spacing is None or dimension is None:
+        raise TypeError(
+            "grid_spacing and dimension must be given together, "
+            f"got grid_spacing={spacing!r}, dimension={dimension!r}"
+        )
+    number = spacing_of(spacing, "grid_spacing")
+    check_spacing(number, bound, "grid_spacing")
+    entries = integer_of(dimension, "dimension", 1)
+    if entries > 2**53:
+        raise ValueError(f"dimension must be an integer in [1, 2^53], got {dimension!r}")
+    _refuse_coarse(number, entries, bound)
+    return number, entries
+
+
+def _refuse_coarse(spacing: float, dimension: int, bound: float) -> None:
+    """Refuse a grid on which rounding may lengthen a row by more than what it is clipped at."""
+    most = math.ldexp(0.5, math.frexp(2.0 * bound / math.sqrt(dimension))[1])
+    if spacing > most:
+        raise ValueError(
+            f"grid_spacing must be at most {most!r} for rows of {dimension} entries clipped at "
+            f"{bound!r}, got {spacing!r}: rounding would outweigh them"
+        )
+
+
+def row_norm(bound: float, spacing: float | None, dimension: int | None) -> float:
+    """Return the norm that a clipped row has at most when it is added."""
+    if spacing is None or dimension is None:
+        return bound
+    return Grid(spacing).sensitivity(bound, dimension)
+
+
+def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
+    """Return what a sum with its noise is to an accountant."""
+    kind = MultivariateDiscreteGaussian if discrete else Gaussian
+    return kind(noise_multiplier)

@@ -15,7 +15,7 @@ import numpy as np
 from renyi._locks import lock_freed_by_fork
 from renyi._noise import ChaCha20
 from renyi._validation import count_of
-from renyi.sgd._state import entries_of
+from renyi.sgd._parameters import entries_of
 
 __all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
 
@@ -162,6 +162,8 @@ class SecureGenerator:
 
 
 _GROUP_BYTES = 1024
+
+
 _LIVING: weakref.WeakSet[SecureGenerator] = weakref.WeakSet()
 
 
@@ -190,6 +192,7 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
 
 _DEFAULT = SecureGenerator()
 

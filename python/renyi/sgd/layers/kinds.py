@@ -1,15 +1,16 @@
-"""What the layers of a model leave behind in one pass forth and back, for clipping without rows.
-
-Arrays are NumPy's, or on the CPU with ``__array__`` or ``__dlpack__``; the first axis counts the
-samples. Output gradients are those of each sample's own loss with respect to what left the layer:
-of the sum of the losses, not of their mean.
-"""
+"""What layers leave behind in one pass forth and back, and what of it each weight meets."""
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from renyi.sgd._rows import outline
+import numpy as np
+
+from renyi._validation import integer_of
+from renyi.sgd._arrays import Aligned, Array, outline
 
 __all__ = [
     "BiasLayer",
@@ -19,7 +20,17 @@ __all__ = [
     "LoRALayer",
     "NormKind",
     "NormLayer",
+    "Patches",
+    "normalisation",
 ]
+
+
+# What the layers of a model leave behind in one pass forth and back, for clipping without rows.
+#
+# Arrays are NumPy's, or on the CPU with ``__array__`` or ``__dlpack__``; the first axis counts the
+# samples. Output gradients are those of each sample's own loss with respect to what left the layer:
+# of the sum of the losses, not of their mean.
+
 
 NormKind = Literal["layer", "rms", "group", "none"]
 
@@ -186,3 +197,97 @@ class LoRALayer(NamedTuple):
 
     def __repr__(self) -> str:
         return _shown(self)
+
+
+# What the gain of a normalisation multiplies, record by record.
+
+
+def normalisation(kind: NormKind, epsilon: float, groups: int) -> Callable[[Array], Array]:
+    """Return the function of (m, T, features), or with "group" of (m, features, T)."""
+    if kind == "none":
+        return lambda x: x
+    if kind == "rms":
+        return functools.partial(_over_root_mean_square, epsilon=epsilon)
+    if kind == "layer":
+        return functools.partial(_centred, epsilon=epsilon)
+    return functools.partial(_grouped, epsilon=epsilon, groups=groups)
+
+
+def _over_root_mean_square(x: Array, epsilon: float) -> Array:
+    squares = np.einsum("...k,...k->...", x, x)[..., np.newaxis] / max(1, x.shape[-1])
+    return np.asarray(x * (1.0 / np.sqrt(squares + epsilon)).astype(x.dtype, copy=False))
+
+
+def _centred(x: Array, epsilon: float) -> Array:
+    means = x.sum(axis=-1, keepdims=True) / max(1, x.shape[-1])
+    return _over_root_mean_square(x - means.astype(x.dtype, copy=False), epsilon)
+
+
+def _grouped(x: Array, epsilon: float, groups: int) -> Array:
+    return _centred(x.reshape(len(x), groups, -1), epsilon).reshape(x.shape)
+
+
+# Convolutions as products: the patches of the input that each weight meets.
+
+
+class Patches(NamedTuple):
+    """Where the kernel of a convolution meets inputs, by dimension."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+    @classmethod
+    def of(cls, layer: Any, inputs: tuple[int, ...], name: str) -> Patches:
+        """Return those of a `ConvLayer` for inputs of this size."""
+        settings = []
+        for field, least in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1)):
+            given = getattr(layer, field)
+            each = given if isinstance(given, tuple | list) else [given] * len(inputs)
+            if len(each) != len(inputs):
+                raise ValueError(
+                    f"{name}.{field} must be an integer or {len(inputs)} of them, got {given!r}"
+                )
+            settings.append(tuple(integer_of(n, f"{name}.{field}", least) for n in each))
+        outputs = tuple(
+            max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
+            for n, k, s, p, d in zip(inputs, *settings, strict=True)
+        )
+        return cls(inputs, outputs, *settings)
+
+    @property
+    def places(self) -> int:
+        """Of the output."""
+        return math.prod(self.outputs)
+
+    def gathered(self, images: Array, kind: Any, memory: Aligned) -> Array:
+        """Return (B, channels, *kernel, *outputs) of images (B, channels, *inputs)."""
+        padded = self._padded(images, kind, memory)
+        count, channels = images.shape[:2]
+        steps = padded.strides[2:]
+        windows = np.lib.stride_tricks.as_strided(
+            padded,
+            (count, channels, *self.kernel, *self.outputs),
+            (
+                *padded.strides[:2],
+                *(step * d for step, d in zip(steps, self.dilation, strict=True)),
+                *(step * s for step, s in zip(steps, self.stride, strict=True)),
+            ),
+            writeable=False,
+        )
+        result = memory.empty("patches", count, windows.shape[1:], kind)
+        np.copyto(result, windows)
+        return result
+
+    def _padded(self, images: Array, kind: Any, memory: Aligned) -> Array:
+        if not any(self.padding) and images.dtype == kind:
+            return images
+        sizes = [n + 2 * p for n, p in zip(self.inputs, self.padding, strict=True)]
+        padded = memory.empty("padded", len(images), (images.shape[1], *sizes), kind)
+        padded[...] = 0.0
+        inner = [slice(p, p + n) for n, p in zip(self.inputs, self.padding, strict=True)]
+        padded[(slice(None), slice(None), *inner)] = images
+        return padded
