@@ -14,7 +14,7 @@ import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, special
 from renyi.cli import main
-from renyi.cli.pricing import headline, saving
+from renyi.cli.runs import headline, saving
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 STEP = PoissonSampled(Gaussian(1.1), 0.004)

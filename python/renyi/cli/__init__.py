@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from renyi.cli.parser import parse
 from renyi.cli.values import UsageError, as_options
@@ -32,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.run is None:
             options.parser.print_help(sys.stderr)
             return 2
-        code = int(options.run(options))
+        module, _, function = options.run.partition(".")
+        run = getattr(import_module(f"renyi.cli.{module}"), function)
+        code = int(run(options))
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse: --help and --version stop with 0

@@ -24,8 +24,7 @@ from renyi.cli.guarantee import (
     varying,
 )
 from renyi.cli.output import Column, grouped, plain
-from renyi.cli.pricing import price
-from renyi.cli.settings import check_method, lengths, renyi_options, require, samplings
+from renyi.cli.runs import check_method, lengths, price, renyi_options, require, samplings
 from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]

@@ -1,7 +1,8 @@
-"""Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON."""
+"""Numbers and tables on the screen, rounded to the safe side, and limits of what they may be."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import math
@@ -15,9 +16,18 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+__all__ = ["EXCEEDED", "within_limit"]
+
+
+# Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
+
+
 PATIENCE = 0.5  # seconds without a progress bar
 
+
 Record = Mapping[str, Any]
+
+
 T = TypeVar("T")
 
 
@@ -173,3 +183,22 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+# Limits and budgets: the exit code of their own.
+
+
+EXCEEDED = 3
+
+
+"""Where a budget or a limit is exceeded."""
+
+
+def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
+    """Return 0 if ``--max-epsilon`` is kept or not given; else say so, for the exit code."""
+    largest = max(epsilons)
+    if options.max_epsilon is None or largest <= options.max_epsilon:
+        return 0
+    limit, number = plain(float(options.max_epsilon)), round_up(largest, options.digits)
+    print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
+    return EXCEEDED
