@@ -210,8 +210,8 @@ def draw():
 
 threading.Thread(target=draw, daemon=True).start()
 for _ in range(5):
-    while not {lock}.locked():
-        pass
+    while {lock}.acquire(blocking=False):
+        {lock}.release()
     child = os.fork()
     if child == 0:
         signal.alarm(10)  # ends the child if it waits

@@ -1,17 +1,21 @@
-"""The Rényi curves of mechanisms on samples: Poisson samples, and those of a fixed size."""
+"""The Rényi curves of what is done with mechanisms: composition, selection and samples."""
 
 from __future__ import annotations
 
 import math
+from functools import singledispatch
+
+import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
+from renyi.accountants._profile import profile_of
 from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
     SMALLEST_SHIFT,
-    curve_of,
     curve_of_pairs,
     distance,
+    single_curve,
 )
 from renyi.accountants._samples import NOT_REMOVAL, covers_removal
 from renyi.accountants._steps import SMALLEST, SampledStep, collapsed, settled
@@ -29,6 +33,8 @@ from renyi.mechanisms import (
     PoissonSampled,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
+    ShuffledBatches,
     Skellam,
     TreeAggregation,
 )
@@ -51,8 +57,51 @@ SYMMETRIC = (
 )
 
 
+@singledispatch
+def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
+    """Return K(alpha) = (alpha-1) times the Rényi divergence of order alpha.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If none is known that is valid.
+    """
+    return single_curve(mechanism, adjacency)
+
+
 @curve_of.register
-def _(mechanism: PoissonSampled, adjacency: Adjacency) -> RenyiCurve:
+def _composed_curve(mechanism: Composed, adjacency: Adjacency) -> RenyiCurve:
+    return RenyiCurve.composed(
+        [(curve_of(part, adjacency), float(count)) for part, count in mechanism.parts]
+    )
+
+
+@curve_of.register
+def _shuffled_batches_curve(mechanism: ShuffledBatches, adjacency: Adjacency) -> RenyiCurve:
+    return curve_of(mechanism.mechanism, adjacency)
+
+
+@curve_of.register
+def _repeat_and_select_curve(mechanism: RepeatAndSelect, adjacency: Adjacency) -> RenyiCurve:
+    run, mean = mechanism.mechanism, mechanism.mean
+    base = curve_of(run, adjacency)
+    known = _profile(run, base, mean, adjacency) if mechanism.shape == math.inf else ()
+    return base.repeat_and_select(mean, mechanism.shape, known)
+
+
+def _profile(
+    run: Mechanism, curve: RenyiCurve, mean: float, adjacency: Adjacency
+) -> tuple[tuple[float, float], ...]:
+    """Return points of the profile of one run, down to a delta that does not show in the bound."""
+    divergence = np.empty(1)
+    curve.rdp_into(np.ones(1), divergence)
+    if not divergence[0] > 0.0:
+        return ()
+    return profile_of(run, adjacency, 1e-7 * min(float(divergence[0]), 1.0) / max(mean, 1.0))
+
+
+@curve_of.register
+def _poisson_sampled_curve(mechanism: PoissonSampled, adjacency: Adjacency) -> RenyiCurve:
     base, rate = collapsed(mechanism)
     if adjacency != "replace_one" or rate in (0.0, 1.0):
         return _sampled(base, rate, adjacency)
@@ -120,7 +169,7 @@ def has_swapped_pairs(mechanism: Mechanism) -> bool:
 
 
 @curve_of.register
-def _(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
+def _fixed_size_sampled_curve(mechanism: FixedSizeSampled, adjacency: Adjacency) -> RenyiCurve:
     innermost = mechanism
     while isinstance(innermost.mechanism, FixedSizeSampled) and not innermost.replacement:
         innermost = innermost.mechanism  # a sample of a sample

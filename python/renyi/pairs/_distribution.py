@@ -74,8 +74,8 @@ class ReversedPair(DominatingPair):
 
     Examples
     --------
-    >>> from renyi.pairs import Laplace
-    >>> ReversedPair(Laplace(1.0)).support
+    >>> from renyi.pairs import LaplacePair
+    >>> ReversedPair(LaplacePair(1.0)).support
     (-1.0, 1.0)
     """
 

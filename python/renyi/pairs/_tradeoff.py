@@ -48,8 +48,8 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from renyi.pairs import RandomizedResponse
-    >>> alpha, beta = discrete_tradeoff([(RandomizedResponse(0.6), 1)])
+    >>> from renyi.pairs import RandomizedResponsePair
+    >>> alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.6), 1)])
     >>> np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta).round(3).tolist()
     [1.0, 0.625, 0.333, 0.167, 0.0]
     """
@@ -111,8 +111,8 @@ def beta_lower(
 
     Examples
     --------
-    >>> from renyi.pairs import Gaussian
-    >>> beta = beta_lower([(Gaussian(1.0), 1)], 0.5)  # Phi(-1)
+    >>> from renyi.pairs import GaussianPair
+    >>> beta = beta_lower([(GaussianPair(1.0), 1)], 0.5)  # Phi(-1)
     >>> bool(0.1586 < beta < 0.1586553)
     True
     """

@@ -84,9 +84,10 @@ def renyi_divergence(
     Examples
     --------
     >>> from renyi.theory.divergences import ExponentialDistribution, GaussianDistribution
-    >>> float(renyi_divergence(Gaussian(1.0, 2.0), Gaussian(0.0, 2.0), 4.0))
+    >>> float(renyi_divergence(GaussianDistribution(1.0, 2.0), GaussianDistribution(0.0, 2.0), 4.0))
     0.5
-    >>> renyi_divergence(Exponential(1.0), Exponential(2.0), [0.5, 1.0, 2.0, 3.0])
+    >>> p, q = ExponentialDistribution(1.0), ExponentialDistribution(2.0)
+    >>> renyi_divergence(p, q, [0.5, 1.0, 2.0, 3.0])
     array([0.11778304, 0.30685282,        inf,        inf])
     """
     for name, value in (("p", p), ("q", q)):
