@@ -32,6 +32,11 @@ __all__ = [
     "plot_tradeoff",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Array = npt.NDArray[np.float64]
 Accountant = PLDAccountant | RDPAccountant
 Kind = Literal["exact", "renyi", "gaussian"]

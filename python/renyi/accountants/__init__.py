@@ -29,3 +29,7 @@ __all__ = [
     "RDPAccountant",
     "UnsupportedMechanismError",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

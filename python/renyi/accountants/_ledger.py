@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
 from renyi._adjacency import Adjacency
-from renyi._counted import decode_counted, encode_counted
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
 from renyi.accountants._group_mechanisms import check_groups, group_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
+from renyi.mechanisms.counted import decode_counted, encode_counted
 
 __all__ = ["Ledger"]
 

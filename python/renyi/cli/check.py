@@ -268,10 +268,10 @@ BENCH_COLUMNS = (
 
 def bench(options: argparse.Namespace) -> int:
     """Time the engine beside the libraries that are installed."""
-    from renyi import _bench
+    from renyi.cli import timing
 
     with tqdm(bar_format="{desc}", disable=None, leave=False, file=sys.stderr) as line:
-        rows = _bench.run(quick=options.quick, progress=line.set_description_str)
+        rows = timing.run(quick=options.quick, progress=line.set_description_str)
     renyi = {row.case: row.seconds for row in rows if row.library == "renyi"}
     records = [
         {

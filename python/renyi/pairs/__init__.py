@@ -60,3 +60,7 @@ __all__ = [
     "poisson_sampled_pair",
     "sampled_gaussian_pair",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -122,3 +122,7 @@ __all__ = [
     "sampled_gaussian_epsilon_add",
     "sampled_gaussian_epsilon_remove",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

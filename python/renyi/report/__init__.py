@@ -11,3 +11,7 @@ Examples
 from renyi.report._report import Report, report, report_of_dataset
 
 __all__ = ["Report", "report", "report_of_dataset"]
+
+
+def __dir__() -> list[str]:
+    return __all__

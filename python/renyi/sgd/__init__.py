@@ -107,3 +107,7 @@ __all__ = [
     "sum_noise_multiplier",
     "weighted_sum",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,6 +14,11 @@ from renyi._special import largest_order_of_bound, rdp_sampled_gaussian_bound
 
 __all__ = ["largest_order", "rdp_bound"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ONE_FIFTH = 0.2
 
 

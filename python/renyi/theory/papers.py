@@ -30,6 +30,11 @@ from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
 __all__ = ["PublishedBound", "moments_leading_term", "published_bounds", "truncated_cdp_bound"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _RATE = Range(0.0, 1.0, "()")
 _ORDER = Range(1.0, 1e6, "(]")
 POISSON, FIXED = ("poisson", "add_remove"), ("fixed_size", "replace_one")

@@ -23,6 +23,11 @@ from renyi.theory._tau_terms import poisson_rdp_by_terms
 
 __all__ = ["fixed_size_rdp", "poisson_rdp", "poisson_rdp_by_terms"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Array = npt.NDArray[np.float64]
 PoissonBound = Literal["best", "tight", "general", "mixture", "lower"]
 FixedSizeBound = Literal["best", "tight", "general", "mixture"]

@@ -133,3 +133,7 @@ __all__ = [
     "sum_tail_bound",
     "tail_from_guarantee",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -24,3 +24,7 @@ __all__ = [
     "plot_noise",
     "steps_grid",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -66,3 +66,7 @@ __all__ = [
     "mixture_bound",
     "renyi_divergence",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

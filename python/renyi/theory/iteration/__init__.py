@@ -79,3 +79,7 @@ __all__ = [
     "shuffled_scale",
     "step_contraction",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
