@@ -105,11 +105,11 @@ def test_densities_by_their_logarithms(sigma):
 
     pair = pairs.DensityPair(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
     for epsilon in (0.0, 0.4, 1.5):
-        exact = classic.gaussian_delta(sigma, epsilon)
+        exact = classic.gaussian_noise_delta(sigma, epsilon)
         lower, upper = classic.hockey_stick(pair, epsilon)
         assert lower <= exact <= upper + 1e-12
         assert upper - lower <= 1e-11
-    delta = classic.gaussian_delta(sigma, 0.4)
+    delta = classic.gaussian_noise_delta(sigma, 0.4)
     assert classic.indistinguishability_epsilon(pair, delta) == pytest.approx(0.4, abs=1e-9)
 
 

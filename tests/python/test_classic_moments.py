@@ -62,7 +62,7 @@ def test_gaussian_noise_gives_the_tail_bound(sigma, count):
             continue
         if found < 1e-300:
             continue
-        by_tail = classic.gaussian_delta(sigma, epsilon, count=count, bound="chernoff")
+        by_tail = classic.gaussian_noise_delta(sigma, epsilon, count=count, bound="chernoff")
         assert found == pytest.approx(by_tail, rel=1e-9)
         assert found == pytest.approx(
             classic.full_batch_route_delta(sigma, count, epsilon).delta, rel=1e-9

@@ -121,7 +121,7 @@ def test_lattices_and_comparisons_follow_the_rule():
     with pytest.raises(ValueError, match=f"^count {RULE}"):
         pairs.Composition([(pairs.LaplacePair(1.0), MOST + 1)])
     with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
-        compare(4.0, 0.01, MOST + 1, epsilon=1.0)
+        compare(0.01, 4.0, MOST + 1, epsilon=1.0)
 
 
 @pytest.mark.parametrize("accountant", ["pld", "rdp"])

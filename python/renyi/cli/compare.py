@@ -205,7 +205,7 @@ def _over_steps(
 def _rows(run: Record, given: str, value: float, names: Sequence[str]) -> tuple[Row, ...]:
     from renyi.theory.comparison import compare as compared
 
-    numbers = run["noise_multiplier"], run["sample_rate"], run["steps"]
+    numbers = run["sample_rate"], run["noise_multiplier"], run["steps"]
     if given == "delta":
         return compared(*numbers, delta=value, methods=names)
     return compared(*numbers, epsilon=value, methods=names)

@@ -5,7 +5,7 @@ rounded to the safe side. For the guarantee of a run use the accountants: these 
 larger, and `renyi.theory.comparison` says by how much.
 
 >>> from renyi.theory import classic
->>> sigma = classic.gaussian_sigma(0.5, 1e-6)  # one release
+>>> sigma = classic.gaussian_noise_sigma(0.5, 1e-6)  # one release
 >>> step = classic.subsampled(0.5, 1e-6, 0.01)  # of a sample
 >>> total = classic.advanced_composition(step.epsilon, 1e-6, delta=step.delta, count=100)
 >>> round(sigma, 2), round(total.epsilon, 3), f"{total.delta:.2e}"
@@ -54,11 +54,11 @@ from renyi.theory.classic._moments_theorem import (
     moments_theorem_noise,
 )
 from renyi.theory.classic._noise import (
-    gaussian_delta,
-    gaussian_sigma,
-    laplace_delta,
-    laplace_epsilon,
-    laplace_scale,
+    gaussian_noise_delta,
+    gaussian_noise_sigma,
+    laplace_noise_delta,
+    laplace_noise_epsilon,
+    laplace_noise_scale,
     mean_noise_multiplier,
 )
 from renyi.theory.classic._optimal_composition import (
@@ -104,16 +104,16 @@ __all__ = [
     "epsilon_from_rdp",
     "full_batch_route_delta",
     "full_batch_route_epsilon",
-    "gaussian_delta",
     "gaussian_loss_tail",
-    "gaussian_sigma",
+    "gaussian_noise_delta",
+    "gaussian_noise_sigma",
     "hockey_stick",
     "indistinguishability_delta",
     "indistinguishability_epsilon",
-    "laplace_delta",
-    "laplace_epsilon",
     "laplace_loss_tail",
-    "laplace_scale",
+    "laplace_noise_delta",
+    "laplace_noise_epsilon",
+    "laplace_noise_scale",
     "log_moment_constant",
     "loss_tail",
     "mean_loss_bound",

@@ -64,7 +64,7 @@ class MomentBound(NamedTuple):
     log_constant: float
 
 
-def subsampled_rdp(order: float, rdp: float, rate: float) -> float:
+def subsampled_rdp(order: float, rdp: float, sample_rate: float) -> float:
     """Bound the Rényi-DP of a mechanism on a random sample by convexity alone.
 
     Parameters
@@ -73,7 +73,7 @@ def subsampled_rdp(order: float, rdp: float, rate: float) -> float:
         In (1, inf).
     rdp : float
         Of the mechanism at this order, in [0, inf].
-    rate : float
+    sample_rate : float
         The probability r that a record is in the sample, in (0, 1].
 
     Returns
@@ -98,13 +98,13 @@ def subsampled_rdp(order: float, rdp: float, rate: float) -> float:
     """
     more = number_in(order, "order", _ORDER) - 1.0
     moment = above(more * number_in(rdp, "rdp", NON_NEGATIVE)) if rdp else 0.0
-    mixed = subsampled(moment, 0.0, rate).epsilon
+    mixed = subsampled(moment, 0.0, sample_rate).epsilon
     return above(mixed / more) if mixed else 0.0
 
 
 def moment_bound_delta(
-    noise_multiplier: float,
     sample_rate: float,
+    noise_multiplier: float,
     steps: int,
     epsilon: float,
     *,
@@ -116,10 +116,10 @@ def moment_bound_delta(
 
     Parameters
     ----------
-    noise_multiplier : float
-        Standard deviation s of the noise over the sensitivity, in (0, inf).
     sample_rate : float
         In (0, 1].
+    noise_multiplier : float
+        Standard deviation s of the noise over the sensitivity, in (0, inf).
     steps : int
         T, at least 1.
     epsilon : float
@@ -145,7 +145,7 @@ def moment_bound_delta(
 
     Examples
     --------
-    >>> found = moment_bound_delta(4.0, 0.01, 100, 1.0)
+    >>> found = moment_bound_delta(0.01, 4.0, 100, 1.0)
     >>> f"{found.delta:.1e}", found.order
     ('2.9e-25', 115)
     """
@@ -170,8 +170,8 @@ def moment_bound_delta(
 
 
 def moment_bound_epsilon(
-    noise_multiplier: float,
     sample_rate: float,
+    noise_multiplier: float,
     steps: int,
     delta: float,
     *,
@@ -181,7 +181,7 @@ def moment_bound_epsilon(
 
     Parameters
     ----------
-    noise_multiplier, sample_rate, steps, form
+    sample_rate, noise_multiplier, steps, form
         As in `moment_bound_delta`.
     delta : float
         In [0, 1].
@@ -198,7 +198,7 @@ def moment_bound_epsilon(
 
     Examples
     --------
-    >>> round(moment_bound_epsilon(4.0, 0.01, 100, 1e-5).epsilon, 4)
+    >>> round(moment_bound_epsilon(0.01, 4.0, 100, 1e-5).epsilon, 4)
     0.2476
     """
     bound = _Constants(noise_multiplier, sample_rate, steps)
@@ -331,7 +331,7 @@ def moment_bound_noise(
         raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
 
     def bound(noise: float) -> MomentBound:
-        return moment_bound_delta(noise, sample_rate, steps, target, form=form)
+        return moment_bound_delta(sample_rate, noise, steps, target, form=form)
 
     high = 1.0
     while bound(high).delta > chance:

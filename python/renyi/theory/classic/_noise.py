@@ -21,11 +21,11 @@ from renyi._validation import (
 
 __all__ = [
     "Calibration",
-    "gaussian_delta",
-    "gaussian_sigma",
-    "laplace_delta",
-    "laplace_epsilon",
-    "laplace_scale",
+    "gaussian_noise_delta",
+    "gaussian_noise_sigma",
+    "laplace_noise_delta",
+    "laplace_noise_epsilon",
+    "laplace_noise_scale",
     "mean_noise_multiplier",
 ]
 
@@ -55,7 +55,7 @@ Bound = Literal["exact", "chernoff"]
 _OPEN = Range(0.0, 1.0, "()")
 
 
-def gaussian_sigma(
+def gaussian_noise_sigma(
     epsilon: float,
     delta: float,
     sensitivity: float = 1.0,
@@ -107,12 +107,12 @@ def gaussian_sigma(
     Examples
     --------
     >>> for calibration in "exact", "mills_concave", "mills", "chernoff":
-    ...     print(f"{calibration:14}{gaussian_sigma(1.0, 1e-5, calibration=calibration):.4f}")
+    ...     print(f"{calibration:14}{gaussian_noise_sigma(1.0, 1e-5, calibration=calibration):.4f}")
     exact         3.7306
     mills_concave 4.7104
     mills         5.3101
     chernoff      5.5056
-    >>> round(gaussian_sigma(1.0, 1e-5, count=100, calibration="chernoff"), 3)
+    >>> round(gaussian_noise_sigma(1.0, 1e-5, count=100, calibration="chernoff"), 3)
     55.056
     """
     one_of(calibration, "calibration", get_args(Calibration))
@@ -125,7 +125,7 @@ def gaussian_sigma(
     return above(_MULTIPLIERS[calibration](epsilon, delta) * distance)
 
 
-def gaussian_delta(
+def gaussian_noise_delta(
     sigma: float,
     epsilon: float,
     sensitivity: float = 1.0,
@@ -166,9 +166,9 @@ def gaussian_delta(
 
     Examples
     --------
-    >>> [f"{gaussian_delta(2.0, 1.0, bound=bound):.6f}" for bound in ("exact", "chernoff")]
+    >>> [f"{gaussian_noise_delta(2.0, 1.0, bound=bound):.6f}" for bound in ("exact", "chernoff")]
     ['0.006830', '0.216265']
-    >>> gaussian_delta(0.1, 1.0, bound="chernoff")  # doctest: +ELLIPSIS
+    >>> gaussian_noise_delta(0.1, 1.0, bound="chernoff")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
@@ -250,7 +250,7 @@ _MULTIPLIERS: dict[str, Callable[[float, float], float]] = {
 _BELOW_ONE = Range(0.0, 1.0, "[)")
 
 
-def laplace_scale(epsilon: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
+def laplace_noise_scale(epsilon: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
     """Return the least scale of Laplace noise that is (epsilon, delta)-private.
 
     Parameters
@@ -278,7 +278,7 @@ def laplace_scale(epsilon: float, sensitivity: float = 1.0, *, delta: float = 0.
 
     Examples
     --------
-    >>> round(laplace_scale(0.5), 12), round(laplace_scale(0.5, delta=0.1), 6)
+    >>> round(laplace_noise_scale(0.5), 12), round(laplace_noise_scale(0.5, delta=0.1), 6)
     (2.0, 1.407022)
     """
     epsilon = number_in(epsilon, "epsilon", FINITE_POSITIVE)
@@ -289,7 +289,7 @@ def laplace_scale(epsilon: float, sensitivity: float = 1.0, *, delta: float = 0.
     return above(sensitivity / (epsilon - 2.0 * math.log1p(-delta)))
 
 
-def laplace_epsilon(scale: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
+def laplace_noise_epsilon(scale: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
     """Return the least epsilon for which Laplace noise is (epsilon, delta)-private.
 
     Parameters
@@ -313,7 +313,7 @@ def laplace_epsilon(scale: float, sensitivity: float = 1.0, *, delta: float = 0.
 
     Examples
     --------
-    >>> round(laplace_epsilon(2.0), 12), round(laplace_epsilon(2.0, delta=0.1), 6)
+    >>> round(laplace_noise_epsilon(2.0), 12), round(laplace_noise_epsilon(2.0, delta=0.1), 6)
     (0.5, 0.289279)
     """
     largest = number_in(sensitivity, "sensitivity", FINITE_POSITIVE) / number_in(
@@ -328,7 +328,7 @@ def laplace_epsilon(scale: float, sensitivity: float = 1.0, *, delta: float = 0.
     return max(largest + spared + MARGIN * (largest - spared), 0.0)
 
 
-def laplace_delta(scale: float, epsilon: float, sensitivity: float = 1.0) -> float:
+def laplace_noise_delta(scale: float, epsilon: float, sensitivity: float = 1.0) -> float:
     """Return the exact delta of Laplace noise on a query of one number.
 
     Parameters
@@ -352,7 +352,7 @@ def laplace_delta(scale: float, epsilon: float, sensitivity: float = 1.0) -> flo
 
     Examples
     --------
-    >>> round(laplace_delta(1.0, 0.5), 6), laplace_delta(1.0, 1.5)
+    >>> round(laplace_noise_delta(1.0, 0.5), 6), laplace_noise_delta(1.0, 1.5)
     (0.221199, 0.0)
     """
     largest = number_in(sensitivity, "sensitivity", FINITE_POSITIVE) / number_in(

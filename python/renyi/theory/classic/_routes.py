@@ -51,7 +51,7 @@ __all__ = [
 _RATE = Range(0.0, 1.0, "(]")
 
 
-def subsampled(epsilon: float, delta: float, rate: float) -> Guarantee:
+def subsampled(epsilon: float, delta: float, sample_rate: float) -> Guarantee:
     """Return what an (epsilon, delta)-private mechanism guarantees on a random sample.
 
     Parameters
@@ -60,7 +60,7 @@ def subsampled(epsilon: float, delta: float, rate: float) -> Guarantee:
         In [0, inf].
     delta : float
         In [0, 1].
-    rate : float
+    sample_rate : float
         The probability r that a record is in the sample, in (0, 1].
 
     Returns
@@ -84,13 +84,17 @@ def subsampled(epsilon: float, delta: float, rate: float) -> Guarantee:
     >>> round(amplified.epsilon, 6), round(amplified.delta, 12)
     (0.017037, 1e-07)
     """
-    epsilon, delta, r = epsilon_of(epsilon), delta_of(delta), number_in(rate, "rate", _RATE)
+    epsilon, delta, r = (
+        epsilon_of(epsilon),
+        delta_of(delta),
+        number_in(sample_rate, "sample_rate", _RATE),
+    )
     if r == 1.0:
         return Guarantee(epsilon, delta)
     return Guarantee(_log_mixture(epsilon, r), above(r * delta) if delta else 0.0)
 
 
-def before_subsampling(epsilon: float, delta: float, rate: float) -> Guarantee:
+def before_subsampling(epsilon: float, delta: float, sample_rate: float) -> Guarantee:
     """Return what a mechanism must satisfy so that it is (epsilon, delta)-private on a sample.
 
     Parameters
@@ -99,7 +103,7 @@ def before_subsampling(epsilon: float, delta: float, rate: float) -> Guarantee:
         In [0, inf].
     delta : float
         In [0, 1].
-    rate : float
+    sample_rate : float
         The probability r that a record is in the sample, in (0, 1].
 
     Returns
@@ -123,7 +127,11 @@ def before_subsampling(epsilon: float, delta: float, rate: float) -> Guarantee:
     >>> round(base.epsilon, 6), round(base.delta, 12)
     (0.99862, 1e-05)
     """
-    epsilon, delta, r = epsilon_of(epsilon), delta_of(delta), number_in(rate, "rate", _RATE)
+    epsilon, delta, r = (
+        epsilon_of(epsilon),
+        delta_of(delta),
+        number_in(sample_rate, "sample_rate", _RATE),
+    )
     if r == 1.0:
         return Guarantee(epsilon, delta)
     base_epsilon, base_delta = _log_share(epsilon, r), min(delta / r, 1.0)
@@ -278,8 +286,8 @@ _APART = 8.0
 
 
 def advanced_route_delta(
-    noise_multiplier: float,
     sample_rate: float,
+    noise_multiplier: float,
     steps: int,
     epsilon: float,
     *,
@@ -290,10 +298,10 @@ def advanced_route_delta(
 
     Parameters
     ----------
-    noise_multiplier : float
-        Standard deviation of the noise over the sensitivity, in (0, inf).
     sample_rate : float
         r, in (0, 1].
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, in (0, inf).
     steps : int
         T, at least 1; at most 1e9 with "optimal".
     epsilon : float
@@ -315,7 +323,7 @@ def advanced_route_delta(
 
     Examples
     --------
-    >>> f"{advanced_route_delta(4.0, 0.01, 100, 1.0).delta:.2e}"
+    >>> f"{advanced_route_delta(0.01, 4.0, 100, 1.0).delta:.2e}"
     '1.01e-04'
     """
     at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)
@@ -337,8 +345,8 @@ def advanced_route_delta(
 
 
 def advanced_route_epsilon(
-    noise_multiplier: float,
     sample_rate: float,
+    noise_multiplier: float,
     steps: int,
     delta: float,
     *,
@@ -349,7 +357,7 @@ def advanced_route_epsilon(
 
     Parameters
     ----------
-    noise_multiplier, sample_rate, steps, step, composition
+    sample_rate, noise_multiplier, steps, step, composition
         As in `advanced_route_delta`.
     delta : float
         In [0, 1].
@@ -366,7 +374,7 @@ def advanced_route_epsilon(
 
     Examples
     --------
-    >>> round(advanced_route_epsilon(4.0, 0.01, 100, 1e-5).epsilon, 4)
+    >>> round(advanced_route_epsilon(0.01, 4.0, 100, 1e-5).epsilon, 4)
     1.331
     """
     at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)

@@ -1,7 +1,7 @@
 """The ways to account for DP-SGD side by side: classical composition, moments, the exact curve.
 
 >>> from renyi.theory.comparison import compare
->>> for row in compare(4.0, 0.01, 1000, delta=1e-5, methods=("advanced", "moments", "exact")):
+>>> for row in compare(0.01, 4.0, 1000, delta=1e-5, methods=("advanced", "moments", "exact")):
 ...     print(f"{row.method:9}{row.epsilon:.3f}")
 advanced 5.531
 moments  0.396

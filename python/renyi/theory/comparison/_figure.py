@@ -51,7 +51,7 @@ def plot_comparison(
     --------
     >>> from renyi.theory.comparison import compare
     >>> steps = [10, 100, 1000]
-    >>> rows = [compare(2.0, 0.01, count, delta=1e-5) for count in steps]
+    >>> rows = [compare(0.01, 2.0, count, delta=1e-5) for count in steps]
     >>> axes = plot_comparison(steps, rows)  # doctest: +SKIP
     """
     from renyi.plot import Line, draw_privacy_curves

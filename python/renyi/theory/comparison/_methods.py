@@ -91,8 +91,8 @@ METHODS: dict[str, Method] = {
         "subsampling, advanced composition",
         _BOTH,
         _EITHER,
-        lambda run, delta: advanced_route_epsilon(run.noise, run.rate, run.steps, delta).epsilon,
-        lambda run, epsilon: advanced_route_delta(run.noise, run.rate, run.steps, epsilon).delta,
+        lambda run, delta: advanced_route_epsilon(run.rate, run.noise, run.steps, delta).epsilon,
+        lambda run, epsilon: advanced_route_delta(run.rate, run.noise, run.steps, epsilon).delta,
     ),
     "optimal": Method(
         "subsampling, optimal composition",
@@ -100,12 +100,12 @@ METHODS: dict[str, Method] = {
         _EITHER,
         lambda run, delta: (
             advanced_route_epsilon(
-                run.noise, run.rate, run.steps, delta, step="exact", composition="optimal"
+                run.rate, run.noise, run.steps, delta, step="exact", composition="optimal"
             ).epsilon
         ),
         lambda run, epsilon: (
             advanced_route_delta(
-                run.noise, run.rate, run.steps, epsilon, step="exact", composition="optimal"
+                run.rate, run.noise, run.steps, epsilon, step="exact", composition="optimal"
             ).delta
         ),
     ),
@@ -113,8 +113,8 @@ METHODS: dict[str, Method] = {
         "moments, bounded by C(c1, c2)",
         _POISSON,
         _ADD,
-        lambda run, delta: moment_bound_epsilon(run.noise, run.rate, run.steps, delta).epsilon,
-        lambda run, epsilon: moment_bound_delta(run.noise, run.rate, run.steps, epsilon).delta,
+        lambda run, delta: moment_bound_epsilon(run.rate, run.noise, run.steps, delta).epsilon,
+        lambda run, epsilon: moment_bound_delta(run.rate, run.noise, run.steps, epsilon).delta,
     ),
     "moments": Method(
         "moments, best real order",
@@ -142,8 +142,8 @@ METHODS: dict[str, Method] = {
 
 
 def compare(
-    noise_multiplier: float,
     sample_rate: float,
+    noise_multiplier: float,
     steps: int,
     *,
     epsilon: float | None = None,
@@ -154,10 +154,10 @@ def compare(
 
     Parameters
     ----------
-    noise_multiplier : float
-        Standard deviation of the noise over the sensitivity of one record, in (0, inf).
     sample_rate : float
         The probability with which a record enters a step, in (0, 1].
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity of one record, in (0, inf).
     steps : int
         From 1 to 10^9.
     epsilon : float, optional
@@ -202,7 +202,7 @@ def compare(
 
     Examples
     --------
-    >>> for row in compare(4.0, 0.01, 1000, epsilon=1.0, methods=("full_batch", "exact")):
+    >>> for row in compare(0.01, 4.0, 1000, epsilon=1.0, methods=("full_batch", "exact")):
     ...     print(f"{row.label}, {row.sampling}: {row.delta:.2g}")
     every epoch one step with all data, none: 0.69
     exact curve, poisson: 1e-34
