@@ -21,16 +21,7 @@ from renyi.tradeoff import beta_from_epsilon_delta
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Line",
-    "beta_of",
-    "delta_of",
-    "draw_privacy_curves",
-    "draw_tradeoffs",
-    "largest_epsilon",
-    "plot_privacy_curve",
-    "plot_tradeoff",
-]
+__all__ = ["plot_privacy_curve", "plot_tradeoff"]
 
 
 def __dir__() -> list[str]:

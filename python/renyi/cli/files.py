@@ -118,7 +118,7 @@ def report(options: argparse.Namespace) -> int:
 
 def _of_ledger(options: argparse.Namespace) -> Report:
     from renyi.ledger import Ledger, LedgerError
-    from renyi.report import report_of_dataset
+    from renyi.report import dataset_report
 
     _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
     if options.dataset is None:
@@ -126,15 +126,13 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     delta = None if options.delta is None else _single(options, "delta")
     try:
         with Ledger(options.ledger) as ledger:
-            return report_of_dataset(
-                ledger, options.dataset, delta=delta, records=_records(options)
-            )
+            return dataset_report(ledger, options.dataset, delta=delta, records=_records(options))
     except LedgerError as error:
         raise UsageError(str(error)) from None
 
 
 def _of_run(options: argparse.Namespace) -> Report:
-    from renyi.report import report as made_of
+    from renyi.report import privacy_report
 
     require(options, "delta")
     if options.mechanism is not None:
@@ -147,7 +145,7 @@ def _of_run(options: argparse.Namespace) -> Report:
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
         mechanism, count = step_of(run[0]), run[0]["steps"]
-    return made_of(
+    return privacy_report(
         mechanism,
         count,
         delta=_single(options, "delta"),
