@@ -145,16 +145,24 @@ def count_of(value: Any, name: str = "count") -> int:
 def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST_COUNT) -> int:
     """Return a number of uses that can be accounted for."""
     allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
-    if not isinstance(value, bool):
-        try:
-            number = operator.index(value)
-        except TypeError:
-            pass
-        else:
-            if least <= number <= most:
-                return number
-            raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
-    raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    number = _whole(value)
+    if number is None:
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    if least <= number <= most:
+        return number
+    raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
+
+
+def _whole(value: Any) -> int | None:
+    """Return an integer, or a float that is whole, as an int; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        if isinstance(value, float | np.floating) and value.is_integer():
+            return int(value)
+        return None
 
 
 def _shown(number: int) -> str:
@@ -165,12 +173,9 @@ def _shown(number: int) -> str:
 
 def integer_of(value: Any, name: str, least: int) -> int:
     """Return an integer >= ``least``."""
-    if isinstance(value, bool):
+    number = _whole(value)
+    if number is None:
         raise TypeError(f"{name} must be an integer >= {least}, got {value!r}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer >= {least}, got {value!r}") from None
     if number < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {_shown(number)}")
     return number

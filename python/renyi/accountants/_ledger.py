@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -202,6 +203,18 @@ class Ledger(ABC, Generic[Part]):
     def __repr__(self) -> str:
         parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)
         return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
+
+    def _repr_html_(self) -> str:
+        """Return the settings and what was composed, for notebooks."""
+        settings = ", ".join(f"{name} {value}" for name, value in self._settings().items())
+        composed = "".join(
+            f"<tr><td>{count:,} ×</td><td>{mechanism._repr_html_()}</td></tr>"
+            for mechanism, count in self.mechanisms
+        )
+        return (
+            f"<p><b>{type(self).__name__}</b>, {html.escape(settings)}</p>"
+            f"<table>{composed or '<tr><td>nothing composed</td></tr>'}</table>"
+        )
 
 
 AnyLedger = TypeVar("AnyLedger", bound=Ledger[Any])

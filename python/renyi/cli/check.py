@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
@@ -43,17 +43,14 @@ def verify(options: argparse.Namespace) -> int:
 
     points = _points(options)
     digits = options.reference_digits
-    chosen = {k * len(points) // CURVE_POINTS for k in range(CURVE_POINTS)}
-    bar: Iterable[tuple[int, Point]] = enumerate(points)
-    if len(points) > 1:
-        bar = tqdm(bar, total=len(points), unit="point", disable=None, leave=False, file=sys.stderr)
-    results = []
-    for k, point in bar:
-        result = verify_point(*point, digits=digits)
-        if k in chosen:
-            curves = verify_curves(*point, digits=digits)
-            result = dataclasses.replace(result, curves=curves)
-        results.append(result)
+    results = [
+        verify_point(*point, digits=digits) for point in output.progress(points, unit="point")
+    ]
+    # With a bar of their own: curves take so much longer that one bar would misjudge both.
+    chosen = sorted({k * len(points) // CURVE_POINTS for k in range(CURVE_POINTS)})
+    for k in output.progress(chosen, unit="point with other mechanisms"):
+        curves = verify_curves(*points[k], digits=digits)
+        results[k] = dataclasses.replace(results[k], curves=curves)
     failures = [result for result in results if not result.ok]
     if options.json or options.csv:
         _print_data(options, results, digits)
@@ -75,7 +72,7 @@ def _points(options: argparse.Namespace) -> list[Point]:
                 raise UsageError(f"--random excludes {flag}: it draws its own points")
         return list(random_points(options.random, options.seed or 0))
     if options.seed is not None:
-        raise UsageError("--seed needs --random N (a whole number from 1 to 1e15)")
+        raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
     require(options, *POINT_OPTIONS)
     return [
         (float(q), float(sigma), float(order))

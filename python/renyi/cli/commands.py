@@ -266,16 +266,17 @@ def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
         commands,
         "account",
         "files.account",
-        "epsilon of any mechanisms, described in a JSON file",
-        "Epsilon of whatever was released, at a given delta: by the exact curve and by\n"
+        "epsilon or delta of any mechanisms, described in a JSON file",
+        "Epsilon of whatever was released at a given delta, or delta at a given epsilon, with a\n"
+        "sentence to publish and what it assumes: by the exact curve and by\n"
         "Renyi-DP, as far as either can bound it. FILE holds what Mechanism.to_json() writes;\n"
         "- is the standard input. The exit code is 1 if neither can.",
         "  python -c 'import renyi; print((renyi.Laplace(2.0) * 3).to_json())' > run.json\n"
         "  renyi account run.json --delta 1e-5",
-        usage("account", "FILE --delta DELTA", "[option ...]"),
+        usage("account", "FILE (--delta DELTA | --epsilon EPS)", "[option ...]"),
     )
     command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
-    add_numbers(command.add_argument_group("numbers"), ("delta",))
+    add_numbers(command.add_argument_group("numbers"), ("epsilon", "delta"))
     method = command.add_argument_group("method and output")
     add_adjacency(method)
     add_digits(method)
@@ -420,6 +421,21 @@ def add_info_command(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--json", action="store_true", help="print as JSON")
 
 
+def add_completion_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi completion``."""
+    command = add(
+        commands,
+        "completion",
+        "completion.completion",
+        "commands and options for the completion of a shell",
+        "Prints what makes a shell complete the commands and options of renyi.",
+        '  eval "$(renyi completion bash)"\n'
+        "  renyi completion fish > ~/.config/fish/completions/renyi.fish",
+        usage("completion", "(bash | zsh | fish)"),
+    )
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL")
+
+
 OTHERS = (
     add_account_command,
     add_ledger_command,
@@ -428,4 +444,5 @@ OTHERS = (
     add_verify_command,
     add_bench_command,
     add_info_command,
+    add_completion_command,
 )

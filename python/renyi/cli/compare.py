@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import figure, output
@@ -150,7 +151,10 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot or options.show:
         every = _over_steps(options, every, values)
     cells = [(run, value) for run in every for value in values]
-    found = [(run, value, _rows(run, given, value, names)) for run, value in output.progress(cells)]
+    with output.waiting("comparison") if len(cells) == 1 else nullcontext():
+        found = [
+            (run, value, _rows(run, given, value, names)) for run, value in output.progress(cells)
+        ]
     if options.plot or options.show:
         _draw(options, [(run, rows) for run, _, rows in found])
     records = [record for cell in found for record in _records(*cell, given, wanted)]

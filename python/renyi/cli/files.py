@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import output
+from renyi.cli import output, words
 from renyi.cli.guarantee import emit_data, runs
+from renyi.cli.options import ACCOUNTANTS
 from renyi.cli.output import Column
 from renyi.cli.runs import require, step_of
-from renyi.cli.values import UsageError
+from renyi.cli.values import OutputError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,23 +27,21 @@ if TYPE_CHECKING:
 
 
 def account(options: argparse.Namespace) -> int:
-    """Epsilon of the mechanisms in a file, by every accountant that can bound them."""
-    require(options, "delta")
+    """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
+    given, wanted = _given(options)
     mechanism = read_mechanism(options.file)
-    records = [
-        _price(mechanism, name, options.adjacency, float(delta))
-        for delta in output.progress(options.delta)
-        for name in ("pld", "rdp")
-    ]
+    cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
+    with output.waiting("certified bounds"):
+        records = [_price(mechanism, options.adjacency, given, *cell) for cell in cells]
     if emit_data(options, records, {"adjacency": options.adjacency}):
         return 0
     print(mechanism.describe() + "\n")
     columns = [
         Column("accountant", "accountant", _words, left=True),
-        Column("delta", "delta", output.plain),
+        Column(given, given, output.plain),
         Column(
-            "epsilon",
-            "epsilon",
+            wanted,
+            wanted,
             lambda value: "-" if value is None else output.round_up(value, options.digits),
         ),
     ]
@@ -51,7 +51,46 @@ def account(options: argparse.Namespace) -> int:
     if refused:
         print("\nNot accounted")
         output.print_facts(refused)
-    return 0 if len(refused) < 2 else 1
+    known = [record for record in records if record["refused"] is None]
+    if not known:
+        return 1
+    if len(cells) == len(ACCOUNTANTS):
+        _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
+    print("\nAssumes")
+    output.print_facts(words.released(options.adjacency))
+    print("\nComputed")
+    output.print_facts(
+        {
+            _words(
+                record["accountant"]
+            ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
+            f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
+            for record in known[: len(ACCOUNTANTS)]
+        }
+    )
+    return 0
+
+
+def _given(options: argparse.Namespace) -> tuple[str, str]:
+    if options.epsilon is not None and options.delta is not None:
+        raise UsageError("--epsilon excludes --delta: one is given, the other computed")
+    if options.epsilon is None:
+        require(options, "delta")
+        return "delta", "epsilon"
+    return "epsilon", "delta"
+
+
+def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> None:
+    """Print a sentence to publish, of the smaller of the bounds."""
+    if not math.isfinite(record[wanted]):
+        return
+    texts = {name: output.plain(record[name]) for name in ("epsilon", "delta")}
+    texts[wanted] = output.round_up(record[wanted], options.digits)
+    source = _words(record["accountant"])
+    print()
+    output.print_paragraph(
+        words.composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
+    )
 
 
 def read_text(name: str, what: str) -> str:
@@ -75,10 +114,14 @@ def read_mechanism(name: str, what: str = "FILE") -> Mechanism:
         raise UsageError(f"{what} must hold what Mechanism.to_json writes: {error}") from None
 
 
-def _price(mechanism: Mechanism, name: str, adjacency: Any, delta: float) -> dict[str, Any]:
+def _price(
+    mechanism: Mechanism, adjacency: Any, given: str, value: float, name: str
+) -> dict[str, Any]:
     from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 
-    record: dict[str, Any] = {"accountant": name, "delta": delta, "epsilon": None, "refused": None}
+    wanted = "epsilon" if given == "delta" else "delta"
+    record: dict[str, Any] = {"accountant": name, given: value, wanted: None, "refused": None}
+    record |= {f"{wanted}_lower": None, f"{wanted}_upper": None}
     blank = (
         PLDAccountant(adjacency=adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
     )
@@ -88,7 +131,12 @@ def _price(mechanism: Mechanism, name: str, adjacency: Any, delta: float) -> dic
         return {**record, "refused": error.reason}
     except ValueError as error:
         raise UsageError(f"FILE must hold what can be accounted for: {error}") from None
-    return {**record, "epsilon": blank.get_epsilon(delta)}
+    if given == "delta":
+        number, bounds = blank.get_epsilon(value), blank.get_epsilon_bounds(value)
+    else:
+        number, bounds = blank.get_delta(value), blank.get_delta_bounds(value)
+    lower, upper = map(float, bounds)
+    return {**record, wanted: number, f"{wanted}_lower": lower, f"{wanted}_upper": upper}
 
 
 def _words(accountant: str) -> str:
@@ -103,7 +151,8 @@ RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs")
 
 def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
-    made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    with output.waiting("privacy statement"):
+        made = _of_ledger(options) if options.ledger is not None else _of_run(options)
     if options.html is None and options.markdown is None:
         print(made.to_markdown(), end="")
     for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
@@ -111,7 +160,7 @@ def report(options: argparse.Namespace) -> int:
             try:
                 Path(name).write_text(text(), encoding="utf-8")
             except OSError as error:
-                raise UsageError(f"{name}: {error.strerror or error}") from None
+                raise OutputError(f"{name}: {error.strerror or error}") from None
             print(f"{made.headline}: {name}")
     return 0
 
@@ -182,11 +231,12 @@ def audit(options: argparse.Namespace) -> int:
     scores, present = _read(options.file)
     confidence = float(options.confidence)
     try:
-        records = [
-            {"delta": float(delta), "epsilon_lower_bound": bound}
-            for delta in options.delta
-            for bound in [_bound(options, scores, present, float(delta), confidence)]
-        ]
+        with output.waiting("lower bound"):
+            records = [
+                {"delta": float(delta), "epsilon_lower_bound": bound}
+                for delta in options.delta
+                for bound in [_bound(options, scores, present, float(delta), confidence)]
+            ]
     except ValueError as error:
         raise UsageError(f"FILE must hold scores of both kinds: {error}") from None
     runs = "one, with canaries" if options.one_run else "many, independent"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -53,7 +54,9 @@ OPTIONS = {
         "number of records; sampling rate = batch size / data set size",
         "N",
     ),
-    "steps": Option("--steps", values.USES, "number of noisy steps (a whole number >= 1)", "T"),
+    "steps": Option(
+        "--steps", values.USES, "number of noisy steps (a whole number from 1 to 1e9)", "T"
+    ),
     "epochs": Option(
         "--epochs",
         values.POSITIVE,
@@ -127,6 +130,7 @@ NAMES = (
     "verify",
     "bench",
     "info",
+    "completion",
 )
 
 
@@ -280,7 +284,9 @@ def add_figure(group: argparse._ArgumentGroup) -> None:
 
 def add_plot(group: argparse._ArgumentGroup) -> None:
     """Add where a figure goes to."""
-    group.add_argument("--plot", metavar="FILE", help="write a figure: FILE.png or FILE.svg")
+    group.add_argument(
+        "--plot", metavar="FILE", help="write a figure: FILE.png, FILE.svg or FILE.pdf"
+    )
     group.add_argument("--show", action="store_true", help="open the figure in a window")
 
 
@@ -355,7 +361,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Help of up to 100 columns with the texts close to the options."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=100)
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
+        super().__init__(prog, max_help_position=28, width=width)
 
 
 def usage(name: str, *lines: str) -> str:

@@ -6,6 +6,7 @@ import argparse
 import csv
 import json
 import math
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ __all__ = ["EXCEEDED", "within_limit"]
 # Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
 
 
+MEASURE = 88  # columns of text
 PATIENCE = 0.5  # seconds without a progress bar
 
 
@@ -119,7 +121,7 @@ def progress(items: Sequence[T], unit: str = "row") -> Iterable[T]:
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Show a line on stderr while something may take seconds, if that is a terminal."""
+    """Show a line on stderr while something takes seconds, if that is a terminal."""
     with tqdm(bar_format="{desc}", desc=f"{text} ...", disable=None, leave=False, file=sys.stderr):
         yield
 
@@ -150,9 +152,14 @@ def print_json(document: Record) -> None:
     print(json.dumps(_json_value(document), indent=2, ensure_ascii=True))
 
 
+def _width() -> int:
+    """Return how wide text may be: the terminal, or COLUMNS, up to what reads well."""
+    return min(MEASURE, max(40, shutil.get_terminal_size((MEASURE, 24)).columns))
+
+
 def print_paragraph(text: str) -> None:
     """Print a paragraph wrapped to the usual terminal."""
-    print(textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False))
+    print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
@@ -162,7 +169,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
         print(
             textwrap.fill(
                 text,
-                88,
+                _width(),
                 initial_indent=f"  {name}".ljust(width),
                 subsequent_indent=" " * width,
                 break_long_words=False,

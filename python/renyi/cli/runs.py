@@ -40,7 +40,8 @@ class Sampling:
     def fields(self) -> dict[str, Any]:
         """Return the part of an output record that describes the sampling."""
         if self.batch_size is None:
-            return {"sample_rate": self.rate}
+            size = {} if self.dataset_size is None else {"dataset_size": self.dataset_size}
+            return {**size, "sample_rate": self.rate}
         return {
             "batch_size": self.batch_size,
             "dataset_size": self.dataset_size,
@@ -74,12 +75,12 @@ def samplings(options: argparse.Namespace) -> list[Sampling]:
     """Return the sampling rates: ``--sample-rate``, or ``--batch-size`` / ``--dataset-size``."""
     batches, datasets = options.batch_size, options.dataset_size
     if options.sample_rate is not None:
-        if batches is not None or datasets is not None:
+        if batches is not None:
             raise UsageError(
-                "--sample-rate excludes --batch-size and --dataset-size: "
-                "the rate is batch size / data set size"
+                "--sample-rate excludes --batch-size: the rate is batch size / data set size"
             )
-        return [Sampling(rate) for rate in options.sample_rate]
+        sizes = [None] if datasets is None else [int(size) for size in datasets]
+        return [Sampling(rate, None, size) for size in sizes for rate in options.sample_rate]
     if batches is None and datasets is None:
         raise UsageError(
             f"--sample-rate is required ({permitted(OPTIONS['sample_rate'].domain)}; "
