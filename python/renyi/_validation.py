@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import ADJACENCIES, Adjacency
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
 
 __all__ = [
     "FINITE_NON_NEGATIVE",
@@ -38,8 +38,6 @@ __all__ = [
     "uses_of",
 ]
 
-LARGEST_COUNT = 10**9
-"""Of equal uses of a mechanism; the error bounds of the curves hold up to it."""
 
 Choice = TypeVar("Choice")
 

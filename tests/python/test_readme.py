@@ -21,7 +21,8 @@ CONSOLE = [
 
 
 @pytest.mark.parametrize(("command", "output"), [(first, rest) for first, _, rest in CONSOLE])
-def test_commands(capsys, command, output):
+def test_commands(capsys, monkeypatch, command, output):
+    monkeypatch.setenv("COLUMNS", "88")
     assert main(shlex.split(command)) == 0
     assert _rounded(capsys.readouterr().out) == _rounded(output)
 

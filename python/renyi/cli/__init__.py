@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from renyi.cli.parser import parse
@@ -64,5 +65,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _discard_output() -> None:
     """Send what is still in the buffer nowhere, so that the end of the program does not fail."""
-    if sys.stdout is not None:
+    with suppress(AttributeError, OSError):  # there may be none, or none with a number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

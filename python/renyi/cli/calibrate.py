@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import LARGEST_COUNT
 from renyi.cli import output, words
 from renyi.cli.guarantee import (
     data_facts,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
+from renyi._progress import Line
 from renyi.cli import output
 from renyi.cli.output import Column, plain
 from renyi.cli.runs import require
@@ -39,7 +37,10 @@ CURVE_POINTS = 5
 
 def verify(options: argparse.Namespace) -> int:
     """Engine against reference; exit code 1 if a certified bracket misses the reference."""
-    from renyi.verify import verify_curves, verify_point
+    try:
+        from renyi.verify import verify_curves, verify_point
+    except ImportError as error:
+        raise UsageError(f"needs mpmath: python -m pip install mpmath ({error})") from None
 
     points = _points(options)
     digits = options.reference_digits
@@ -267,8 +268,8 @@ def bench(options: argparse.Namespace) -> int:
     """Time the engine beside the libraries that are installed."""
     from renyi.cli import timing
 
-    with tqdm(bar_format="{desc}", disable=None, leave=False, file=sys.stderr) as line:
-        rows = timing.run(quick=options.quick, progress=line.set_description_str)
+    with Line() as line:
+        rows = timing.run(quick=options.quick, progress=line.show)
     renyi = {row.case: row.seconds for row in rows if row.library == "renyi"}
     records = [
         {

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
-from tqdm import tqdm
+from renyi import _progress
+from renyi._progress import Line
 
 __all__ = ["EXCEEDED", "within_limit"]
 
@@ -110,19 +111,15 @@ def grouped(value: int) -> str:
 
 
 def progress(items: Sequence[T], unit: str = "row") -> Iterable[T]:
-    """Return the items, with a progress bar on stderr if that is a terminal and they take long."""
-    if len(items) < 2:
-        return items
-    bar: Iterable[T] = tqdm(
-        items, unit=unit, disable=None, leave=False, file=sys.stderr, delay=PATIENCE
-    )
-    return bar
+    """Return the items, and show on a terminal how far they are if they take long."""
+    return items if len(items) < 2 else _progress.progress(items, unit, PATIENCE)
 
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Show a line on stderr while something takes seconds, if that is a terminal."""
-    with tqdm(bar_format="{desc}", desc=f"{text} ...", disable=None, leave=False, file=sys.stderr):
+    """Show a line on stderr while something may take seconds, if that is a terminal."""
+    with Line() as line:
+        line.show(f"{text} ...")
         yield
 
 

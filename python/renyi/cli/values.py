@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import LARGEST_COUNT
 
 MAX_VALUES = 1_000_000
 
