@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = [
     block.partition("\n")
-    for block in re.findall(r"```console\n\$ renyi (.*?)```", README, re.DOTALL)
+    for block in re.findall(
+        r"```console\n\$ (?:python -m pip install \. && )?renyi (.*?)```", README, re.DOTALL
+    )
 ]
 
 
