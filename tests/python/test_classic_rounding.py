@@ -14,7 +14,7 @@ from renyi._rounding import (
     exp_above,
     loss_deviations,
 )
-from renyi.theory.classic._legendre import smallest
+from renyi._search import least_value
 
 
 def test_above_and_below_enclose():
@@ -64,17 +64,17 @@ def test_counts_are_rounded_up():
 
 @pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])
 def test_a_single_valley(place):
-    found, least = smallest(lambda x: math.log(x / place) ** 2, 1e-6, 1e6)
+    found, least = least_value(lambda x: math.log(x / place) ** 2, 1e-6, 1e6)
     assert found == pytest.approx(place, rel=1e-6)
     assert least <= 1e-12
 
 
 def test_walls_ends_and_second_valleys():
-    found, _ = smallest(lambda x: x if x > 2.0 else math.inf, 1e-3, 1e3)
+    found, _ = least_value(lambda x: x if x > 2.0 else math.inf, 1e-3, 1e3)
     assert found == pytest.approx(2.0, rel=1e-6)
-    assert smallest(lambda x: x, 1e-3, 1e3)[0] == pytest.approx(1e-3)
-    assert smallest(lambda x: -x, 1e-3, 1e3)[0] == pytest.approx(1e3)
+    assert least_value(lambda x: x, 1e-3, 1e3)[0] == pytest.approx(1e-3)
+    assert least_value(lambda x: -x, 1e-3, 1e3)[0] == pytest.approx(1e3)
     # the scan finds the lower of two
-    found, _ = smallest(lambda x: min(abs(math.log(x)), abs(math.log(x / 50.0)) - 0.5), 0.1, 1e3)
+    found, _ = least_value(lambda x: min(abs(math.log(x)), abs(math.log(x / 50.0)) - 0.5), 0.1, 1e3)
     assert found == pytest.approx(50.0, rel=1e-6)
-    assert smallest(lambda x: math.inf, 1.0, 2.0)[1] == math.inf
+    assert least_value(lambda x: math.inf, 1.0, 2.0)[1] == math.inf

@@ -29,7 +29,7 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {"_adjacency", "_build", "_locks", "_progress", "_strict_json"},
+    {"_adjacency", "_build", "_locks", "_progress", "_search", "_strict_json"},
     {"_build_info", "_validation"},
     {"_rounding", "special", "pairs"},
     {"tradeoff", "mechanisms"},

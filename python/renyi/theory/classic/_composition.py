@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
+from renyi._search import least_value
 from renyi._validation import Range, epsilon_of, number_in, numbers_of, one_of, real_of
-from renyi.theory.classic._legendre import smallest
 
 __all__ = [
     "Form",
@@ -353,5 +353,5 @@ def best_split(
         found = advanced_composition(step, slack, count=count, form=form)
         return Split(found.epsilon, delta, slack, step, step_delta)
 
-    share, _ = smallest(lambda share: split(share).epsilon, 1e-6, 0.999)
+    share, _ = least_value(lambda share: split(share).epsilon, 1e-6, 0.999)
     return split(share)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from renyi import special
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
+from renyi._search import least_argument
 from renyi._validation import (
     FINITE_POSITIVE,
     NON_NEGATIVE,
@@ -333,18 +334,10 @@ def moment_bound_noise(
     def bound(noise: float) -> MomentBound:
         return moment_bound_delta(sample_rate, noise, steps, target, form=form)
 
-    high = 1.0
-    while bound(high).delta > chance:
-        high *= 2.0
-        if high > _MOST:
-            return NoiseForMoments(math.inf, MomentBound(target, 1.0, 0, 0.0, 0.0))
-    low = 0.5 * high
-    while low > _LEAST and bound(low).delta <= chance:
-        low, high = 0.5 * low, low
-    while high > low * (1.0 + _TOLERANCE):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if bound(middle).delta <= chance else (middle, high)
-    return NoiseForMoments(high, bound(high))
+    noise = least_argument(lambda s: bound(s).delta <= chance, _LEAST, _MOST, _TOLERANCE)
+    if math.isinf(noise):
+        return NoiseForMoments(math.inf, MomentBound(target, 1.0, 0, 0.0, 0.0))
+    return NoiseForMoments(noise, bound(noise))
 
 
 # Moments at sampling rates of another power of the noise: r = c1 s^-d in place of c1/s.

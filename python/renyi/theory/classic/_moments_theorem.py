@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from renyi import special
 from renyi._rounding import MARGIN, above
+from renyi._search import bisected, least_value
 from renyi._validation import FINITE_POSITIVE, Range, number_in
-from renyi.theory.classic._legendre import smallest
 
 __all__ = [
     "LEAST_C2",
@@ -287,15 +287,12 @@ def moments_theorem_noise(
 @lru_cache(maxsize=256)
 def _constant(c1: float, depth: float) -> float:
     """Return the least constant that is found to hold, to 2e-4, by bisection from the limit."""
-    found = smallest(lambda x: -_limit_square(c1, x), depth, 1e6 * depth)[1]
+    found = least_value(lambda x: -_limit_square(c1, x), depth, 1e6 * depth)[1]
     low = math.sqrt(max(-found, _limit_square(c1, depth), 2.0))
     high = low * (1.0 + 1e-3)
     while not _holds(c1, depth, high):
         low, high = high, high * (high / low) ** 2
-    while high > low * (1.0 + 2e-4):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _holds(c1, depth, middle) else (middle, high)
-    return high
+    return bisected(lambda c2: _holds(c1, depth, c2), low, high, 2e-4)[1]
 
 
 def _limit_square(c: float, x: float) -> float:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from renyi import special
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
+from renyi._search import least_value
 from renyi._validation import (
     FINITE_POSITIVE,
     Range,
@@ -24,7 +25,6 @@ from renyi.theory.classic._composition import (
     advanced_composition,
     advanced_composition_delta,
 )
-from renyi.theory.classic._legendre import smallest
 from renyi.theory.classic._optimal_composition import (
     optimal_composition_delta,
     optimal_composition_epsilon,
@@ -340,7 +340,7 @@ def advanced_route_delta(
     if epsilon < _LOWEST or epsilon == math.inf:
         return Route(epsilon, 1.0 if epsilon < _LOWEST else 0.0, epsilon, 0.0)
     low = max(1e-3 * min(epsilon, 1.0) / count, 1e-3 * _LOWEST)
-    found, delta = smallest(delta_with, low, min(epsilon, _HIGHEST))
+    found, delta = least_value(delta_with, low, min(epsilon, _HIGHEST))
     return Route(epsilon, delta, found, at_step(found))
 
 
@@ -395,9 +395,9 @@ def advanced_route_epsilon(
     if delta in (0.0, 1.0):
         epsilon = 0.0 if delta else math.inf
         return Route(epsilon, delta, epsilon, 0.0)
-    found, epsilon = smallest(epsilon_with, 1e-6 / math.sqrt(count), _HIGHEST)
+    found, epsilon = least_value(epsilon_with, 1e-6 / math.sqrt(count), _HIGHEST)
     if composition == "optimal" and epsilon < math.inf:  # best near to where the other is
-        found, epsilon = smallest(optimal_with, found / _APART, found * _APART, places=25)
+        found, epsilon = least_value(optimal_with, found / _APART, found * _APART, places=25)
     return Route(epsilon, delta, found, at_step(found))
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from renyi._search import least_argument
 from renyi._validation import delta_of, epsilon_of, uses_of
 from renyi.theory.comparison._methods import METHODS, Run, names_of, rate_of
 
@@ -85,23 +86,13 @@ def compare_noise(
 
         rows.append(
             NoiseRow(
-                name, method.label, _least(met), target, chance, method.sampling, method.adjacency
+                name,
+                method.label,
+                least_argument(met),
+                target,
+                chance,
+                method.sampling,
+                method.adjacency,
             )
         )
     return tuple(rows)
-
-
-def _least(met: Callable[[float], bool]) -> float:
-    """Return an argument that meets the target, next to one that does not; doubling, bisection."""
-    high = 1.0
-    while not met(high):
-        high *= 2.0
-        if high > MOST:
-            return math.inf
-    low = 0.5 * high
-    while low > LEAST and met(low):
-        low, high = 0.5 * low, low
-    while high > low * (1.0 + TOLERANCE):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if met(middle) else (middle, high)
-    return high

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from renyi._iteration import Schedule
+from renyi._search import smallest_argument
 from renyi._validation import delta_of, epsilon_of
 from renyi.theory.iteration._arguments import LARGEST, SMALLEST, steps_of
-from renyi.theory.iteration._search import smallest_argument
 from renyi.theory.iteration.schedules import DecayingNoise, NoiseScales, schedule_of
 from renyi.theory.iteration.setting import NoisyDescent
 from renyi.theory.iteration.shuffled import pass_of

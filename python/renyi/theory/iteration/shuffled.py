@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 from renyi._iteration import Pass
+from renyi._search import smallest_argument
 from renyi._validation import Range, delta_of, epsilon_of, number_in
 from renyi.theory.iteration._arguments import LARGEST, SMALLEST, positive_of, steps_of
-from renyi.theory.iteration._search import smallest_argument
 from renyi.theory.iteration.setting import Noise, NoisyDescent
 
 __all__ = [
