@@ -57,7 +57,7 @@ def test_counts_are_rounded_up():
     for count in (0, -1, 10**301, 10**400):
         with pytest.raises(ValueError, match="steps must be an integer"):
             count_above(count, "steps")
-    for count in (1.0, "1", None, True):
+    for count in (1.5, "1", None, True):
         with pytest.raises(TypeError, match="steps must be an integer"):
             count_above(count, "steps")
 

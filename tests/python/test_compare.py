@@ -201,7 +201,7 @@ def test_batches_and_epochs(capsys):
         ([*RUN, "--delta", "1e-5", "--epsilon", "1"], "--epsilon excludes --delta"),
         ([*RUN, "--delta", "1e-5", "--methods", "best"], "--methods must be a list of full_batch"),
         ([*RUN[2:], "--delta", "1e-5"], "--noise-multiplier is required"),
-        ([*RUN, "--delta", "1e-5", "--plot", "x.pdf"], "ending in .png or .svg"),
+        ([*RUN, "--delta", "1e-5", "--plot", "x.gif"], "ending in .png, .svg or .pdf"),
         ([*RUN, "--delta", "1e-5,1e-6", "--plot", "x.png"], "must have one setting"),
         ([*RUN[:4], "--steps", "1", "--delta", "1e-5", "--plot", "x.png"], "--steps must be above"),
         (

@@ -169,7 +169,7 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (
             TypeError,
             "count must be an integer",
-            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.0}]},
+            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.5}]},
         ),
         (
             TypeError,

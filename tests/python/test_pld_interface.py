@@ -54,7 +54,7 @@ def test_named_errors() -> None:
         (TypeError, "p", lambda: DiscretePair(("a", "b"), (0.5, 0.5))),  # type: ignore[arg-type]
         (ValueError, "p", lambda: DiscretePair((math.nan, 1.0), (0.5, 0.5))),
         (ValueError, "choices", lambda: RandomizedResponsePair(0.7, 0)),
-        (TypeError, "choices", lambda: RandomizedResponsePair(0.7, 2.0)),  # type: ignore[arg-type]
+        (TypeError, "choices", lambda: RandomizedResponsePair(0.7, 2.5)),  # type: ignore[arg-type]
         (ValueError, "p", lambda: RandomizedResponsePair(1.25, 4)),
         (ValueError, "epsilon", lambda: ApproxDPPair(-1.0, 0.0)),
         (ValueError, "delta", lambda: ApproxDPPair(1.0, 1.5)),

@@ -173,8 +173,9 @@ def price(
     record = _by_curve(options, run, given, value)
     number, order = None, None
     if options.adjacency != "replace_one":
-        beside = _by_renyi(options, run, given, value)
-        number, order = beside[wanted], beside["order"]
+        account = renyi_accountant(options, run)
+        ask = account.get_epsilon_and_order if given == "delta" else account.get_delta_and_order
+        number, order = _number_and_order(*ask(value))
     return {**record, f"{wanted}_rdp": number, "order": order}
 
 
@@ -182,20 +183,21 @@ def _by_curve(
     options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
 ) -> dict[str, Any]:
     account = curve_accountant(options, run)
-    query: Callable[..., float]
-    bounds: Callable[[float], tuple[float, float]]
+    bounds: Callable[..., tuple[float, float]]
     if given == "delta":
-        wanted, query, bounds = "epsilon", account.get_epsilon, account.get_epsilon_bounds
+        wanted, bounds = "epsilon", account.get_epsilon_bounds
     else:
-        wanted, query, bounds = "delta", account.get_delta, account.get_delta_bounds
-    lower, upper = bounds(value)
-    number, direction = upper, None
-    if options.adjacency != "replace_one":
-        remove, add = query(value, direction="remove"), query(value, direction="add")
-        number = max(remove, add)
-        direction = "both" if remove == add else "remove" if remove > add else "add"
+        wanted, bounds = "delta", account.get_delta_bounds
+    direction = None
+    if options.adjacency == "replace_one":
+        lower, upper = bounds(value)
+    else:
+        remove, add = bounds(value, direction="remove"), bounds(value, direction="add")
+        lower, upper = max(remove[0], add[0]), max(remove[1], add[1])
+        worse = "remove" if remove[1] > add[1] else "add"
+        direction = "both" if remove[1] == add[1] else worse
     return {
-        wanted: number,
+        wanted: upper,
         f"{wanted}_lower": lower,
         f"{wanted}_upper": upper,
         "direction": direction,
@@ -218,8 +220,13 @@ def _by_renyi(
         wanted: float(number),
         f"{wanted}_lower": float(lower),
         f"{wanted}_upper": float(upper),
-        "order": float(order) if math.isfinite(order) else None,
+        "order": _number_and_order(number, order)[1],
     }
+
+
+def _number_and_order(number: Any, order: Any) -> tuple[float, float | None]:
+    """Return both as Python has them; no order where none is finite."""
+    return float(number), float(order) if math.isfinite(order) else None
 
 
 def headline(record: Mapping[str, Any], wanted: str) -> float:

@@ -286,13 +286,13 @@ def moments_theorem_noise(
 
 @lru_cache(maxsize=256)
 def _constant(c1: float, depth: float) -> float:
-    """Return the least constant that is found to hold, to 2e-4, by bisection from the limit."""
+    """Return the least constant that is found to hold, to 5e-5, by bisection from the limit."""
     found = least_value(lambda x: -_limit_square(c1, x), depth, 1e6 * depth)[1]
     low = math.sqrt(max(-found, _limit_square(c1, depth), 2.0))
     high = low * (1.0 + 1e-3)
     while not _holds(c1, depth, high):
         low, high = high, high * (high / low) ** 2
-    return bisected(lambda c2: _holds(c1, depth, c2), low, high, 2e-4)[1]
+    return bisected(lambda c2: _holds(c1, depth, c2), low, high, 5e-5)[1]
 
 
 def _limit_square(c: float, x: float) -> float:

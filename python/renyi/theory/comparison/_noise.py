@@ -88,7 +88,7 @@ def compare_noise(
             NoiseRow(
                 name,
                 method.label,
-                least_argument(met),
+                least_argument(met, LEAST, MOST, TOLERANCE),
                 target,
                 chance,
                 method.sampling,
