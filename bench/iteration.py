@@ -27,7 +27,7 @@ from facts import facts, publish
 from scipy.special import lambertw, ndtr
 from speed import duration, table
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     online_deltas,

@@ -26,9 +26,9 @@ from speed import machine
 from tqdm import tqdm
 
 from renyi import Gaussian, Laplace, PureDP, RandomizedResponse, RDPAccountant, reference
-from renyi._peers import quiet
+from renyi.cli.peers import quiet
 from renyi.mechanisms import Mechanism, RepeatAndSelect
-from renyi.subsampling import fixed_size_rdp, poisson_rdp
+from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
 OUTPUT = Path(__file__).parent / "results" / "mechanisms_accuracy.md"
 DIGITS = 20

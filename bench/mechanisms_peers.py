@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from renyi._peers import load
+from renyi.cli.peers import load
 
 KINDS = ("Gaussian", "Laplace", "randomized response", "pure DP")
 

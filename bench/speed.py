@@ -27,7 +27,9 @@ from facts import facts
 
 import renyi
 from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
-from renyi._bench import (
+from renyi.accountants import Conversion
+from renyi.cli.peers import Peer, Training, installed
+from renyi.cli.timing import (
     Contender,
     Timing,
     epsilon_contenders,
@@ -35,8 +37,6 @@ from renyi._bench import (
     interleave,
     log_a_contenders,
 )
-from renyi._peers import Peer, Training, installed
-from renyi.accountants import Conversion
 
 OUTPUT = Path(__file__).parent / "results" / "speed.md"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from renyi import FixedSizeSampled, Gaussian, PLDAccountant
-from renyi.comparison import compare
+from renyi.theory.comparison import compare
 
 DELTA = 1e-5
 NOISES, RATES = (0.6, 1.0, 2.0, 4.0, 10.0), (0.001, 0.01, 0.1)
@@ -25,12 +25,12 @@ LENGTHS = (100, 1000, 10_000, 100_000)  # of the first table, from 100 steps on
 @cache
 def epsilons(noise: float, rate: float, steps: int) -> dict[str, float]:
     """Return epsilon of a run by every method."""
-    return {row.method: row.epsilon for row in compare(noise, rate, steps, delta=DELTA)}
+    return {row.method: row.epsilon for row in compare(rate, noise, steps, delta=DELTA)}
 
 
 def by(noise: float, rate: float, steps: int, method: str) -> float:
     """Return epsilon of a run by one method."""
-    return compare(noise, rate, steps, delta=DELTA, methods=[method])[0].epsilon
+    return compare(rate, noise, steps, delta=DELTA, methods=[method])[0].epsilon
 
 
 def ratios(over: str, under: str, runs: Iterable[tuple[float, float, int]]) -> list[float]:
@@ -98,7 +98,7 @@ def fixed_size() -> tuple[float, float, float]:
     """Return epsilon of 20 samples of fixed size, of Poisson samples, and by route 1."""
     sample = FixedSizeSampled(Gaussian(4.0), 10, 100)  # a replaced record moves a sum by 2
     exact = PLDAccountant(adjacency="replace_one").compose(sample, 20).get_epsilon(1e-4)
-    rows = compare(2.0, 0.1, 20, delta=1e-4, methods=("exact", "advanced"))
+    rows = compare(0.1, 2.0, 20, delta=1e-4, methods=("exact", "advanced"))
     return float(exact), rows[0].epsilon, rows[1].epsilon
 
 

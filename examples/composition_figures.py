@@ -29,10 +29,10 @@ from renyi import (
     RandomizedResponse,
     RDPAccountant,
 )
-from renyi.classic import optimal_composition_epsilon
 from renyi.mechanisms import Mechanism
-from renyi.papers import moments_leading_term
-from renyi.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
+from renyi.theory.classic import optimal_composition_epsilon
+from renyi.theory.papers import moments_leading_term
+from renyi.theory.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
 
 RATE, DELTA = 1e-3, 1e-8
 ORDERS = np.arange(2.0, 10_001.0)

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi import closed_form, special
+from renyi import special
+from renyi.theory import closed_form
 
 SIGMAS = (4.0, 10.0)
 RIGHT_SIGMA, RIGHT_RATE = 4.0, 0.01

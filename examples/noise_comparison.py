@@ -27,7 +27,7 @@ from renyi import (
     PoissonSampled,
     Skellam,
     Staircase,
-    pld,
+    pairs,
 )
 from renyi.mechanisms import Mechanism, PrivacyLoss
 
@@ -72,14 +72,14 @@ class Noise(NamedTuple):
             case "Gumbel":
                 return Gumbel(scale)
             case "logistic":
-                return PrivacyLoss(pld.logistic(scale))
+                return PrivacyLoss(pairs.logistic_pair(scale))
             case "Skellam":
                 return Skellam(deviation**2)
             case "staircase":
                 return staircase(deviation)
             case "Student":
-                return PrivacyLoss(pld.StudentT(self.shape, scale))
-        return PrivacyLoss(pld.GeneralisedGaussian(self.shape, scale))
+                return PrivacyLoss(pairs.StudentTPair(self.shape, scale))
+        return PrivacyLoss(pairs.GeneralisedGaussianPair(self.shape, scale))
 
 
 def student(degrees: float, style: str) -> Noise:

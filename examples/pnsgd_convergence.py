@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     epochs_mu,

@@ -11,22 +11,48 @@ from renyi._build import version as __version__
 from renyi._build_info import build_info, check_floating_point, get_include
 
 if TYPE_CHECKING:
-    import renyi.audit as audit
-    import renyi.classic as classic
-    import renyi.closed_form as closed_form
-    import renyi.comparison as comparison
-    import renyi.divergences as divergences
-    import renyi.iteration as iteration
-    import renyi.ledger as ledger
-    import renyi.papers as papers
-    import renyi.pld as pld
-    import renyi.plot as plot
-    import renyi.reference as reference
-    import renyi.report as report
-    import renyi.sgd as sgd
-    import renyi.special as special
-    import renyi.subsampling as subsampling
-    import renyi.tradeoff as tradeoff
+    from renyi import (
+        accountants as accountants,
+    )
+    from renyi import (
+        audit as audit,
+    )
+    from renyi import (
+        calibration as calibration,
+    )
+    from renyi import (
+        filters as filters,
+    )
+    from renyi import (
+        ledger as ledger,
+    )
+    from renyi import (
+        mechanisms as mechanisms,
+    )
+    from renyi import (
+        pairs as pairs,
+    )
+    from renyi import (
+        plot as plot,
+    )
+    from renyi import (
+        reference as reference,
+    )
+    from renyi import (
+        report as report,
+    )
+    from renyi import (
+        sgd as sgd,
+    )
+    from renyi import (
+        special as special,
+    )
+    from renyi import (
+        theory as theory,
+    )
+    from renyi import (
+        tradeoff as tradeoff,
+    )
     from renyi.accountants import (
         PLDAccountant,
         RDPAccountant,
@@ -75,67 +101,79 @@ if TYPE_CHECKING:
         TruncatedPoissonSampled,
     )
 
-_SUBMODULES = frozenset(
+_MODULES = frozenset(
     {
+        "accountants",
         "audit",
-        "classic",
-        "closed_form",
-        "comparison",
-        "divergences",
-        "iteration",
+        "calibration",
+        "filters",
         "ledger",
-        "pld",
-        "papers",
+        "mechanisms",
+        "pairs",
         "plot",
         "reference",
         "report",
         "sgd",
         "special",
-        "subsampling",
+        "theory",
         "tradeoff",
     }
 )
 _HOME = {
-    "PLDAccountant": "renyi.accountants",
-    "RDPAccountant": "renyi.accountants",
-    "UnsupportedMechanismError": "renyi.accountants",
-    "calibrate": "renyi.calibration",
-    "calibrate_noise_multiplier": "renyi.calibration",
-    "calibrate_sample_rate": "renyi.calibration",
-    "calibrate_steps": "renyi.calibration",
-    "BudgetExceededError": "renyi.filters",
-    "GDPFilter": "renyi.filters",
-    "PrivacyFilter": "renyi.filters",
-    "PrivacyOdometer": "renyi.filters",
-    "RenyiFilter": "renyi.filters",
-    "ZCDPFilter": "renyi.filters",
-    "Ledger": "renyi.ledger",
-    "LedgerError": "renyi.ledger",
-    "ApproxDP": "renyi.mechanisms",
-    "Composed": "renyi.mechanisms",
-    "DiscreteGaussian": "renyi.mechanisms",
-    "DiscreteLaplace": "renyi.mechanisms",
-    "Exponential": "renyi.mechanisms",
-    "FixedSizeSampled": "renyi.mechanisms",
-    "Gaussian": "renyi.mechanisms",
-    "GaussianMixture": "renyi.mechanisms",
-    "Gumbel": "renyi.mechanisms",
-    "Laplace": "renyi.mechanisms",
-    "Mechanism": "renyi.mechanisms",
-    "MultivariateDiscreteGaussian": "renyi.mechanisms",
-    "PoissonSampled": "renyi.mechanisms",
-    "PrivacyLoss": "renyi.mechanisms",
-    "PureDP": "renyi.mechanisms",
-    "RDPCurve": "renyi.mechanisms",
-    "RandomAllocation": "renyi.mechanisms",
-    "RandomizedResponse": "renyi.mechanisms",
-    "RepeatAndSelect": "renyi.mechanisms",
-    "ShuffledBatches": "renyi.mechanisms",
-    "Skellam": "renyi.mechanisms",
-    "Staircase": "renyi.mechanisms",
-    "TreeAggregation": "renyi.mechanisms",
-    "TruncatedPoissonSampled": "renyi.mechanisms",
-    "ZCDP": "renyi.mechanisms",
+    name: module
+    for module, names in {
+        "renyi.accountants": (
+            "PLDAccountant",
+            "RDPAccountant",
+            "UnsupportedMechanismError",
+        ),
+        "renyi.calibration": (
+            "calibrate",
+            "calibrate_noise_multiplier",
+            "calibrate_sample_rate",
+            "calibrate_steps",
+        ),
+        "renyi.filters": (
+            "BudgetExceededError",
+            "GDPFilter",
+            "PrivacyFilter",
+            "PrivacyOdometer",
+            "RenyiFilter",
+            "ZCDPFilter",
+        ),
+        "renyi.ledger": (
+            "Ledger",
+            "LedgerError",
+        ),
+        "renyi.mechanisms": (
+            "ApproxDP",
+            "Composed",
+            "DiscreteGaussian",
+            "DiscreteLaplace",
+            "Exponential",
+            "FixedSizeSampled",
+            "Gaussian",
+            "GaussianMixture",
+            "Gumbel",
+            "Laplace",
+            "Mechanism",
+            "MultivariateDiscreteGaussian",
+            "PoissonSampled",
+            "PrivacyLoss",
+            "PureDP",
+            "RDPCurve",
+            "RandomAllocation",
+            "RandomizedResponse",
+            "RepeatAndSelect",
+            "ShuffledBatches",
+            "Skellam",
+            "Staircase",
+            "TreeAggregation",
+            "TruncatedPoissonSampled",
+            "ZCDP",
+        ),
+    }.items()
+    for name in names
 }
 
 __all__ = [
@@ -176,27 +214,25 @@ __all__ = [
     "UnsupportedMechanismError",
     "ZCDPFilter",
     "__version__",
+    "accountants",
     "audit",
     "build_info",
     "calibrate",
     "calibrate_noise_multiplier",
     "calibrate_sample_rate",
     "calibrate_steps",
-    "classic",
-    "closed_form",
-    "comparison",
-    "divergences",
+    "calibration",
+    "filters",
     "get_include",
-    "iteration",
     "ledger",
-    "papers",
-    "pld",
+    "mechanisms",
+    "pairs",
     "plot",
     "reference",
     "report",
     "sgd",
     "special",
-    "subsampling",
+    "theory",
     "tradeoff",
 ]
 
@@ -204,7 +240,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _SUBMODULES:
+    if name in _MODULES:
         return import_module(f"renyi.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)

@@ -1,10 +1,13 @@
-"""The neighbouring relations, by name: what the command line can load without NumPy."""
+"""What may be asked for, for those who do not load NumPy: relations by name, the largest count."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
-__all__ = ["ADJACENCIES", "Adjacency"]
+__all__ = ["ADJACENCIES", "LARGEST_COUNT", "Adjacency"]
 
 Adjacency = Literal["add_remove", "replace_one", "zero_out"]
 ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
+
+LARGEST_COUNT = 10**9
+"""Of equal uses of a mechanism; the error bounds of the curves hold up to it."""

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
+
 __all__ = [
+    "FINITE_NON_NEGATIVE",
+    "FINITE_POSITIVE",
     "LARGEST_COUNT",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "PROBABILITY",
+    "Range",
+    "adjacency_of",
     "count_of",
     "delta_of",
     "epsilon_of",
     "float_above",
     "integer_of",
+    "number_in",
+    "numbers_in",
     "numbers_of",
     "one_of",
     "probability_of",
     "real_of",
+    "shortest",
     "uses_of",
 ]
 
-LARGEST_COUNT = 10**9
-"""Of equal uses of a mechanism; the error bounds of the curves hold up to it."""
 
 Choice = TypeVar("Choice")
 
@@ -37,6 +48,11 @@ def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
     choice: Choice = value
     return choice
+
+
+def adjacency_of(value: Any) -> Adjacency:
+    """Return a known neighbouring relation."""
+    return one_of(value, "adjacency", ADJACENCIES)
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:
@@ -55,27 +71,68 @@ def real_of(value: Any, name: str, allowed: str) -> float:
     return float(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An interval of the extended real numbers, and the words for it."""
+
+    low: float
+    high: float
+    ends: str = "[]"
+    allowed: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        interval = f"{self.ends[0]}{shortest(self.low)}, {shortest(self.high)}{self.ends[1]}"
+        object.__setattr__(self, "allowed", f"a number in {interval}")
+
+    def holds(self, number: float) -> bool:
+        """Whether the number lies in the interval."""
+        above = self.low < number or (number == self.low and self.ends[0] == "[")
+        return above and (number < self.high or (number == self.high and self.ends[1] == "]"))
+
+
+def shortest(number: float) -> str:
+    """Return the shortest words for a number: 2 for 2.0, 2^40 for a large power of two."""
+    mantissa, exponent = math.frexp(abs(number))
+    if mantissa == 0.5 and abs(exponent - 1) >= 20:
+        return f"{'-' * (number < 0.0)}2^{exponent - 1}"
+    return repr(number).removesuffix(".0").replace("e+", "e")
+
+
+NON_NEGATIVE = Range(0.0, math.inf)
+POSITIVE = Range(0.0, math.inf, "(]")
+FINITE_POSITIVE = Range(0.0, math.inf, "()")
+FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
+PROBABILITY = Range(0.0, 1.0)
+
+
+def number_in(value: Any, name: str, range_: Range) -> float:
+    """Return a number of the range, zero without a sign."""
+    number = real_of(value, name, range_.allowed)
+    if not range_.holds(number):
+        raise ValueError(f"{name} must be {range_.allowed}, got {value!r}")
+    return number + 0.0
+
+
+def numbers_in(values: Any, name: str, range_: Range) -> tuple[float, ...]:
+    """Return an iterable of numbers of the range as a tuple."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be a sequence, each {range_.allowed}, got {values!r}")
+    return tuple(number_in(value, name, range_) for value in values)
+
+
 def probability_of(value: Any, name: str) -> float:
     """Return a number in [0, 1]."""
-    allowed = "a number in [0, 1]"
-    number = real_of(value, name, allowed)
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, PROBABILITY)
 
 
 def delta_of(value: Any, name: str = "delta") -> float:
     """Return a number in [0, 1]."""
-    return probability_of(value, name)
+    return number_in(value, name, PROBABILITY)
 
 
 def epsilon_of(value: Any, name: str = "epsilon") -> float:
     """Return a number in [0, inf]."""
-    allowed = "a number in [0, inf]"
-    number = real_of(value, name, allowed)
-    if number < 0.0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, NON_NEGATIVE)
 
 
 def count_of(value: Any, name: str = "count") -> int:
@@ -86,16 +143,24 @@ def count_of(value: Any, name: str = "count") -> int:
 def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST_COUNT) -> int:
     """Return a number of uses that can be accounted for."""
     allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
-    if not isinstance(value, bool):
-        try:
-            number = operator.index(value)
-        except TypeError:
-            pass
-        else:
-            if least <= number <= most:
-                return number
-            raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
-    raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    number = _whole(value)
+    if number is None:
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    if least <= number <= most:
+        return number
+    raise ValueError(f"{name} must be {allowed}, got {_shown(number)}")
+
+
+def _whole(value: Any) -> int | None:
+    """Return an integer, or a float that is whole, as an int; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        if isinstance(value, float | np.floating) and value.is_integer():
+            return int(value)
+        return None
 
 
 def _shown(number: int) -> str:
@@ -106,12 +171,9 @@ def _shown(number: int) -> str:
 
 def integer_of(value: Any, name: str, least: int) -> int:
     """Return an integer >= ``least``."""
-    if isinstance(value, bool):
+    number = _whole(value)
+    if number is None:
         raise TypeError(f"{name} must be an integer >= {least}, got {value!r}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer >= {least}, got {value!r}") from None
     if number < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {_shown(number)}")
     return number

@@ -21,16 +21,12 @@ from renyi.tradeoff import beta_from_epsilon_delta
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Line",
-    "beta_of",
-    "delta_of",
-    "draw_privacy_curves",
-    "draw_tradeoffs",
-    "largest_epsilon",
-    "plot_privacy_curve",
-    "plot_tradeoff",
-]
+__all__ = ["plot_privacy_curve", "plot_tradeoff"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 Array = npt.NDArray[np.float64]
 Accountant = PLDAccountant | RDPAccountant
@@ -91,7 +87,7 @@ def plot_privacy_curve(
     ImportError
         Without matplotlib.
     ValueError
-        If the number of labels is not that of the accountants, or for a bad ``epsilon``.
+        Without accountants, if the number of labels is not theirs, or for a bad ``epsilon``.
 
     Examples
     --------
@@ -228,7 +224,10 @@ def beta_of(accountant: Accountant, alpha: Array) -> Array:
 def _several(accountants: Accountant | Sequence[Accountant]) -> list[Accountant]:
     if isinstance(accountants, PLDAccountant | RDPAccountant):
         return [accountants]
-    return list(accountants)
+    several = list(accountants)
+    if not several:
+        raise ValueError("accountants must be one accountant or several, got none")
+    return several
 
 
 def _lines(
@@ -272,11 +271,22 @@ def _draw(axes: Axes, line: Line) -> None:
 def _finish(axes: Axes) -> None:
     axes.grid(True, which="major", color="0.9", linewidth=0.6)
     labels = axes.get_legend_handles_labels()[1]
-    if len(labels) <= 5 and max(map(len, labels)) <= 20:
+    longest = max(map(len, labels))
+    if len(labels) <= 5 and longest <= 20:
         axes.legend(frameon=False, loc="upper right")
-    else:  # below: inside it would hide the lines
-        columns = 1 if max(map(len, labels)) > 45 else 2
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
+        return
+    # Below: inside it would hide the lines. In small print, and never more than four rows.
+    columns = max(-(-len(labels) // 4), 1 if longest > 45 else 2)
+    size = "small" if longest * columns <= 100 else "xx-small"
+    axes.legend(
+        frameon=False,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=columns,
+        fontsize=size,
+        columnspacing=1.0,
+        handlelength=1.5,
+    )
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -118,3 +118,7 @@ __all__ = [
     "sampled_gaussian_epsilon_remove_lower",
     "sampled_gaussian_epsilon_remove_upper",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@ import math
 
 from hypothesis import strategies as st
 
-from renyi import pld
+from renyi import pairs
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -31,7 +31,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
-from renyi.mechanisms._nesting import samplings
+from renyi.mechanisms.nesting import samplings
 
 rates = st.floats(0.0, 1.0)
 losses = st.floats(0.0, math.inf)
@@ -66,16 +66,16 @@ def tables(draw):
     return RDPCurve(orders, divergences)
 
 
-pairs = st.recursive(
+dominating = st.recursive(
     st.one_of(
-        st.builds(pld.Laplace, st.floats(0.002, 1e12)),
-        st.builds(pld.Gaussian, st.floats(1e-6, 1e6)),
-        st.builds(pld.ApproximateDP, st.floats(0.0, 500.0), rates),
-        st.just(pld.Discrete((0.25, 0.75, 0.0), (0.5, 0.25, 0.25))),
-        st.just(pld.GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
+        st.builds(pairs.LaplacePair, st.floats(0.002, 1e12)),
+        st.builds(pairs.GaussianPair, st.floats(1e-6, 1e6)),
+        st.builds(pairs.ApproxDPPair, st.floats(0.0, 500.0), rates),
+        st.just(pairs.DiscretePair((0.25, 0.75, 0.0), (0.5, 0.25, 0.25))),
+        st.just(pairs.GaussianMixturePair((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
     ),
     lambda inner: st.one_of(
-        st.builds(pld.Reversed, inner), st.builds(pld.PoissonSampled, inner, rates)
+        st.builds(pairs.ReversedPair, inner), st.builds(pairs.PoissonSampledPair, inner, rates)
     ),
     max_leaves=3,
 )
@@ -103,8 +103,8 @@ leaves = st.one_of(
     st.builds(ZCDP, losses, losses),
     tables(),
     mixtures(),
-    st.builds(PrivacyLoss, pairs),
-    st.builds(PrivacyLoss, pairs, pairs),
+    st.builds(PrivacyLoss, dominating),
+    st.builds(PrivacyLoss, dominating, dominating),
     st.builds(TreeAggregation, losses, sizes),
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     allocations,

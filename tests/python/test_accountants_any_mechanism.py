@@ -37,10 +37,10 @@ from renyi import (
     TreeAggregation,
     TruncatedPoissonSampled,
     UnsupportedMechanismError,
-    pld,
+    pairs,
     special,
 )
-from renyi.accountants._sampled_curves import is_symmetric
+from renyi.accountants.sampled_curves import is_symmetric
 
 ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
 
@@ -199,9 +199,9 @@ def test_sampling_schemes_hold_for_their_adjacency_only(mechanism, adjacencies):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        PrivacyLoss(pld.Laplace(2.0), pld.Laplace(1.0)),
-        PrivacyLoss(pld.Laplace(1.0), pld.Laplace(2.0)),
-        PrivacyLoss(pld.Gumbel(2.0)),
+        PrivacyLoss(pairs.LaplacePair(2.0), pairs.LaplacePair(1.0)),
+        PrivacyLoss(pairs.LaplacePair(1.0), pairs.LaplacePair(2.0)),
+        PrivacyLoss(pairs.GumbelPair(2.0)),
         Laplace(1.0),
     ],
     ids=repr,

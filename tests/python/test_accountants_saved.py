@@ -17,7 +17,7 @@ from renyi import (
     PrivacyLoss,
     RDPAccountant,
     RDPCurve,
-    pld,
+    pairs,
 )
 
 parts = st.one_of(
@@ -104,6 +104,6 @@ def test_functions_are_not_written():
     def uniform(x):
         return 0.0 * x
 
-    density = PrivacyLoss(pld.Density(uniform, uniform, 0.0, 1.0))
+    density = PrivacyLoss(pairs.DensityPair(uniform, uniform, 0.0, 1.0))
     with pytest.raises(TypeError, match="cannot hold functions"):
         PLDAccountant().compose(density).to_json()

@@ -7,7 +7,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import classic, special
+from renyi import special
+from renyi.theory import classic
 
 FORMS = ("independent", "adaptive", "sharp")
 

@@ -5,7 +5,7 @@ import math
 import mpmath as mp
 import pytest
 
-from renyi import classic
+from renyi.theory import classic
 
 
 def test_extreme_noise_and_epsilon():
@@ -13,20 +13,20 @@ def test_extreme_noise_and_epsilon():
     assert classic.gaussian_loss_tail(1.0, -math.inf) == 1.0
     for epsilon in (1e-5, 1e300):  # a ratio that underflows, a quotient that overflows
         assert classic.gaussian_loss_tail(1e300, epsilon, 1e-300) == 5e-324
-        assert classic.gaussian_delta(1e300, epsilon, 1e-300, bound="chernoff") == 5e-324
+        assert classic.gaussian_noise_delta(1e300, epsilon, 1e-300, bound="chernoff") == 5e-324
     assert 0.5 <= classic.gaussian_loss_tail(1e300, 0.0, 1e-300) < 0.5 + 1e-12
     assert classic.gaussian_loss_tail(1e-300, 1.0, 1e300) == 1.0
-    assert classic.gaussian_delta(1.0, math.inf, bound="chernoff") == 0.0
+    assert classic.gaussian_noise_delta(1.0, math.inf, bound="chernoff") == 0.0
     assert classic.normal_tail_bound(1e200) == 5e-324  # not 0, which no tail is
     assert classic.sum_tail_bound(1.0, [0.0, 1.0], [math.inf, 1]) < 1.0
     for calibration in ("chernoff", "chernoff_exact", "mills"):
-        found = classic.gaussian_sigma(1e308, 1e-5, calibration=calibration)
+        found = classic.gaussian_noise_sigma(1e308, 1e-5, calibration=calibration)
         assert found == pytest.approx(1.0 / math.sqrt(2.0) / math.sqrt(1e308), rel=1e-12)
     for bad in (["chernoff"], None):
         with pytest.raises(ValueError, match="calibration must be one of"):
-            classic.gaussian_sigma(1.0, 1e-5, calibration=bad)
+            classic.gaussian_noise_sigma(1.0, 1e-5, calibration=bad)
     with pytest.raises(ValueError, match="count must be an integer"):
-        classic.gaussian_sigma(1.0, 1e-5, count=10**400)
+        classic.gaussian_noise_sigma(1.0, 1e-5, count=10**400)
 
 
 def test_sums_that_overflow():
@@ -38,23 +38,23 @@ def test_sums_that_overflow():
 def test_routes_at_extreme_arguments():
     assert classic.full_batch_route_delta(1.0, 1, math.inf).delta == 0.0
     assert classic.full_batch_route_delta(1e300, 1, 1e300).delta == 5e-324
-    assert classic.advanced_route_delta(1.0, 0.5, 10, 5e-324).delta == 1.0
-    assert classic.advanced_route_delta(1.0, 5e-324, 10, 1.0).delta < 1e-300
+    assert classic.advanced_route_delta(0.5, 1.0, 10, 5e-324).delta == 1.0
+    assert classic.advanced_route_delta(5e-324, 1.0, 10, 1.0).delta < 1e-300
     for route in (classic.advanced_route_delta, classic.advanced_route_epsilon):
         with pytest.raises(ValueError, match="composition must be one of"):
-            route(4.0, 0.01, 10, 0.0, composition="best")
+            route(0.01, 4.0, 10, 0.0, composition="best")
         with pytest.raises(ValueError, match="steps must be an integer in"):
-            route(4.0, 0.01, 10**10, 0.5, composition="optimal")
+            route(0.01, 4.0, 10**10, 0.5, composition="optimal")
         with pytest.raises(ValueError, match="steps must be an integer from 1"):
-            route(4.0, 0.01, 10**400, 0.5)
+            route(0.01, 4.0, 10**400, 0.5)
     with pytest.raises(ValueError, match="epochs must be an integer from 1"):
         classic.full_batch_route_delta(4.0, 10**400, 0.5)
 
 
 def test_much_noise_and_extreme_moments():
     # beyond the least c2 the constant of that c2 serves
-    assert classic.moment_bound_delta(2000.0, 1e-4, 1, 1.0).delta < 1e-300
-    assert classic.moment_bound_epsilon(1e200, 1e-203, 1, 1e-5).epsilon < 1e-3
+    assert classic.moment_bound_delta(1e-4, 2000.0, 1, 1.0).delta < 1e-300
+    assert classic.moment_bound_epsilon(1e-203, 1e200, 1, 1e-5).epsilon < 1e-3
     with pytest.raises(TypeError, match="c1 must be"):
         classic.log_moment_constant([1.0], 1.0)
     for epsilon in (1e303, 1e308):  # epsilon t overflows

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from renyi import classic, pld
+from renyi import pairs
+from renyi.theory import classic
 
 
 def sets(size):
@@ -17,7 +18,7 @@ def sets(size):
     )
 
 
-def pairs(count, size=5):
+def random_pairs(count, size=5):
     rng = np.random.default_rng(11)
     for _ in range(count):
         p, q = rng.dirichlet(np.full(size, 0.5)), rng.dirichlet(np.full(size, 0.5))
@@ -39,7 +40,7 @@ def max_divergence(p, q, delta):
 
 @pytest.mark.parametrize("epsilon", [-0.7, 0.0, 0.3, 1.0, 4.0])
 def test_hockey_stick_is_the_best_set(epsilon):
-    for p, q in pairs(40):
+    for p, q in random_pairs(40):
         lower, upper = classic.hockey_stick((p, q), epsilon)
         exact = hockey_stick(p, q, epsilon)
         assert lower - 1e-15 <= exact <= upper + 1e-16
@@ -50,7 +51,7 @@ def test_hockey_stick_is_the_best_set(epsilon):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.4])
 def test_max_divergence_is_the_supremum_over_sets(delta):
-    for p, q in pairs(10):
+    for p, q in random_pairs(10):
         lower, upper = classic.approximate_max_divergence((p, q), delta)
         exact = max_divergence(p, q, delta)
         assert lower - 1e-11 <= exact <= upper + 1e-12
@@ -87,7 +88,7 @@ def test_a_tail_gives_a_guarantee_but_not_the_other_way():
     epsilon = math.log(4 / 3)
     assert classic.indistinguishability_delta((p, q), epsilon) <= 1 / 3
     assert classic.loss_tail((p, q), epsilon) == pytest.approx(0.6)
-    for a, b in pairs(60):
+    for a, b in random_pairs(60):
         for at in (0.1, 0.5, 2.0):
             tail = max(classic.loss_tail((a, b), at), classic.loss_tail((b, a), at))
             assert tail >= classic.indistinguishability_delta((a, b), at) - 1e-15
@@ -102,13 +103,13 @@ def test_densities_by_their_logarithms(sigma):
     def log_q(x):
         return -0.5 * (x / sigma) ** 2 - math.log(sigma * math.sqrt(2.0 * math.pi))
 
-    pair = pld.Density(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
+    pair = pairs.DensityPair(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
     for epsilon in (0.0, 0.4, 1.5):
-        exact = classic.gaussian_delta(sigma, epsilon)
+        exact = classic.gaussian_noise_delta(sigma, epsilon)
         lower, upper = classic.hockey_stick(pair, epsilon)
         assert lower <= exact <= upper + 1e-12
         assert upper - lower <= 1e-11
-    delta = classic.gaussian_delta(sigma, 0.4)
+    delta = classic.gaussian_noise_delta(sigma, 0.4)
     assert classic.indistinguishability_epsilon(pair, delta) == pytest.approx(0.4, abs=1e-9)
 
 
@@ -122,7 +123,7 @@ def test_a_loss_that_turns():
     def log_q(x):
         return -0.5 * (x / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi))
 
-    pair = pld.Density(log_p, log_q, -20.0, 20.0)
+    pair = pairs.DensityPair(log_p, log_q, -20.0, 20.0)
     x = np.linspace(-20.0, 20.0, 400_001)
     excess = np.maximum(np.exp(log_p(x)) - math.exp(0.2) * np.exp(log_q(x)), 0.0)
     lower, upper = classic.hockey_stick(pair, 0.2)
@@ -132,7 +133,7 @@ def test_a_loss_that_turns():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 5.0, math.inf])
 def test_the_common_part_is_kept_by_two_events(epsilon):
-    for p, q in [*pairs(60), (np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]:
+    for p, q in [*random_pairs(60), (np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]:
         delta, kept_p, kept_q = classic.common_part((p, q), epsilon)
         exact = max(hockey_stick(a, b, min(epsilon, 600.0)) for a, b in ((p, q), (q, p)))
         assert exact - 1e-15 <= delta <= exact + 1e-13
@@ -146,7 +147,7 @@ def test_the_common_part_is_kept_by_two_events(epsilon):
 def test_events_give_a_guarantee():
     # the other way: whatever events of 1 - delta leave factors of e^epsilon, delta is enough
     rng = np.random.default_rng(5)
-    for p, q in pairs(200):
+    for p, q in random_pairs(200):
         kept_p, kept_q = p * rng.uniform(0.5, 1.0, p.size), q * rng.uniform(0.5, 1.0, q.size)
         delta = 1.0 - min(kept_p.sum(), kept_q.sum())
         ratios = (kept_p / kept_p.sum()) / (kept_q / kept_q.sum())
@@ -161,14 +162,14 @@ def test_one_outcome_and_no_outcome_in_common():
     assert not apart.kept_p.any()
     assert not apart.kept_q.any()
     with pytest.raises(TypeError, match="pair must be"):
-        classic.common_part(pld.Laplace(1.0), 0.5)
+        classic.common_part(pairs.LaplacePair(1.0), 0.5)
     with pytest.raises(ValueError, match="epsilon must be"):
         classic.common_part(([1.0], [1.0]), -1.0)
 
 
 def test_arguments():
     with pytest.raises(TypeError, match=r"pair must be \(p, q\), got"):
-        classic.loss_tail(pld.Laplace(1.0), 0.0)
+        classic.loss_tail(pairs.LaplacePair(1.0), 0.0)
     with pytest.raises(TypeError, match="pair must be"):
         classic.hockey_stick([0.5, 0.5], 0.0)
     with pytest.raises(ValueError, match="q must be as long as p"):

@@ -6,7 +6,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import classic, pld
+from renyi import pairs
+from renyi.theory import classic
 
 CALIBRATIONS = (
     "exact",
@@ -116,7 +117,7 @@ def test_sums_of_coins_stay_below_their_bound(count, bound):
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.2])
 @pytest.mark.parametrize("sensitivity", [1.0, 3.7])
 def test_laplace_noise_meets_its_target_and_no_less_does(epsilon, delta, sensitivity):
-    scale = classic.laplace_scale(epsilon, sensitivity, delta=delta)
+    scale = classic.laplace_noise_scale(epsilon, sensitivity, delta=delta)
 
     def exact(b):
         return max(1 - mp.exp((mp.mpf(epsilon) - mp.mpf(sensitivity) / mp.mpf(b)) / 2), 0)
@@ -124,31 +125,31 @@ def test_laplace_noise_meets_its_target_and_no_less_does(epsilon, delta, sensiti
     with mp.workdps(40):
         assert exact(scale) <= delta
         assert exact(scale * (1 - 1e-9)) > delta
-    assert classic.laplace_delta(scale, epsilon, sensitivity) <= delta * (1 + 1e-9) + 1e-12
-    assert classic.laplace_epsilon(scale, sensitivity, delta=delta) <= epsilon * (1 + 1e-12)
+    assert classic.laplace_noise_delta(scale, epsilon, sensitivity) <= delta * (1 + 1e-9) + 1e-12
+    assert classic.laplace_noise_epsilon(scale, sensitivity, delta=delta) <= epsilon * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
 def test_laplace_delta_is_the_hockey_stick_of_two_laplaces(scale):
     for epsilon in (0.0, 0.1, 0.9 / scale, 2.0 / scale):
-        lower, upper = classic.hockey_stick(pld.Laplace(scale), epsilon)
-        found = classic.laplace_delta(scale, epsilon)
+        lower, upper = classic.hockey_stick(pairs.LaplacePair(scale), epsilon)
+        found = classic.laplace_noise_delta(scale, epsilon)
         assert lower <= found
         assert found <= upper + 1e-14
 
 
 def test_laplace_edges():
-    assert classic.laplace_delta(1.0, math.inf) == 0.0
-    assert classic.laplace_epsilon(1.0, delta=1.0) == 0.0
+    assert classic.laplace_noise_delta(1.0, math.inf) == 0.0
+    assert classic.laplace_noise_epsilon(1.0, delta=1.0) == 0.0
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="epsilon must be a number in"):
-            classic.laplace_scale(bad)
+            classic.laplace_noise_scale(bad)
         with pytest.raises(ValueError, match="scale must be"):
-            classic.laplace_delta(bad, 1.0)
+            classic.laplace_noise_delta(bad, 1.0)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.laplace_scale(1.0, delta=1.0)
+        classic.laplace_noise_scale(1.0, delta=1.0)
     with pytest.raises(TypeError, match="sensitivity must be"):
-        classic.laplace_scale(1.0, "1")
+        classic.laplace_noise_scale(1.0, "1")
 
 
 # Gaussian noise.
@@ -158,52 +159,52 @@ def test_laplace_edges():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_every_calibration_is_private_enough(calibration, epsilon):
     for delta in DELTAS:
-        sigma = classic.gaussian_sigma(epsilon, delta, calibration=calibration)
+        sigma = classic.gaussian_noise_sigma(epsilon, delta, calibration=calibration)
         assert gaussian_delta(sigma, epsilon) <= delta
-        assert sigma >= classic.gaussian_sigma(epsilon, delta) * (1 - 1e-12)
+        assert sigma >= classic.gaussian_noise_sigma(epsilon, delta) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_less_noise_than_the_exact_one_is_too_little(epsilon, delta):
-    sigma = classic.gaussian_sigma(epsilon, delta)
+    sigma = classic.gaussian_noise_sigma(epsilon, delta)
     assert gaussian_delta(sigma * (1 - 1e-9), epsilon) > delta
 
 
 def test_the_calibrations_are_those_of_the_text():
-    found = [classic.gaussian_sigma(1.0, 1e-5, calibration=name) for name in CALIBRATIONS]
+    found = [classic.gaussian_noise_sigma(1.0, 1e-5, calibration=name) for name in CALIBRATIONS]
     stated = [3.7306, None, 5.5056, 5.31015, 4.9016, 4.7104]
     for value, expected in zip(found, stated, strict=True):
         assert expected is None or value == pytest.approx(expected, abs=6e-5)
     sigma = found[1]
     assert sigma - 0.5 / sigma == pytest.approx(math.sqrt(2.0 * math.log(1e5)), rel=1e-12)
-    dwork_roth = classic.gaussian_sigma(1 - 1e-12, 1e-5, calibration="dwork_roth")
+    dwork_roth = classic.gaussian_noise_sigma(1 - 1e-12, 1e-5, calibration="dwork_roth")
     assert dwork_roth == pytest.approx(4.8448, abs=5e-5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 0.999])
 def test_dwork_and_roth_hold_in_their_range(epsilon):
     for delta in DELTAS:
-        sigma = classic.gaussian_sigma(epsilon, delta, calibration="dwork_roth")
+        sigma = classic.gaussian_noise_sigma(epsilon, delta, calibration="dwork_roth")
         assert gaussian_delta(sigma, epsilon) <= delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(5.0, 0.3), (20.0, 1e-5)])
 def test_dwork_and_roth_are_refused_outside_where_they_fail(epsilon, delta):
     with pytest.raises(ValueError, match=r"epsilon must be a number in \(0, 1\)"):
-        classic.gaussian_sigma(epsilon, delta, calibration="dwork_roth")
+        classic.gaussian_noise_sigma(epsilon, delta, calibration="dwork_roth")
     sigma = max(1.5, math.sqrt(2.0 * math.log(1.25 / delta))) / epsilon
     assert gaussian_delta(sigma, epsilon) > delta
 
 
 def test_sensitivity_and_count_scale_the_noise():
-    one = classic.gaussian_sigma(0.7, 1e-6)
-    assert classic.gaussian_sigma(0.7, 1e-6, 2.5) == pytest.approx(2.5 * one, rel=1e-12)
-    assert classic.gaussian_sigma(0.7, 1e-6, count=16) == pytest.approx(4.0 * one, rel=1e-12)
-    delta = classic.gaussian_delta(8.0, 0.7, 2.0, count=4)
-    assert delta == pytest.approx(classic.gaussian_delta(2.0, 0.7), rel=1e-11)
+    one = classic.gaussian_noise_sigma(0.7, 1e-6)
+    assert classic.gaussian_noise_sigma(0.7, 1e-6, 2.5) == pytest.approx(2.5 * one, rel=1e-12)
+    assert classic.gaussian_noise_sigma(0.7, 1e-6, count=16) == pytest.approx(4.0 * one, rel=1e-12)
+    delta = classic.gaussian_noise_delta(8.0, 0.7, 2.0, count=4)
+    assert delta == pytest.approx(classic.gaussian_noise_delta(2.0, 0.7), rel=1e-11)
     # the corollary for k uses: sqrt(k) (sqrt(2 log 1/delta)/epsilon + 1/sqrt(2 epsilon))
-    found = classic.gaussian_sigma(0.5, 1e-4, count=9, calibration="chernoff")
+    found = classic.gaussian_noise_sigma(0.5, 1e-4, count=9, calibration="chernoff")
     assert found == pytest.approx(3.0 * (math.sqrt(2 * math.log(1e4)) / 0.5 + 1.0), rel=1e-12)
     assert gaussian_delta(found, 0.5, 3) <= 1e-4
 
@@ -212,10 +213,10 @@ def test_sensitivity_and_count_scale_the_noise():
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 15.0])
 def test_gaussian_delta_is_exact_and_below_the_tail(sigma, epsilon):
     exact = gaussian_delta(sigma, epsilon)
-    found = classic.gaussian_delta(sigma, epsilon)
+    found = classic.gaussian_noise_delta(sigma, epsilon)
     assert exact <= found <= exact * (1 + mp.mpf(1e-9)) + mp.mpf(1e-300)
     if epsilon * sigma > 0.5 / sigma:
-        bound = classic.gaussian_delta(sigma, epsilon, bound="chernoff")
+        bound = classic.gaussian_noise_delta(sigma, epsilon, bound="chernoff")
         assert found <= max(bound, 1e-300)
         assert bound == pytest.approx(
             math.exp(-0.5 * (epsilon * sigma - 0.5 / sigma) ** 2), rel=1e-6, abs=1e-320
@@ -226,26 +227,28 @@ def test_the_tail_bound_is_refused_where_it_is_false():
     # the formula alone says 6.1e-6 there
     assert gaussian_delta(0.1, 1.0) > 0.99999
     with pytest.raises(ValueError, match=r"sigma must be above .* = 0.707107"):
-        classic.gaussian_delta(0.1, 1.0, bound="chernoff")
+        classic.gaussian_noise_delta(0.1, 1.0, bound="chernoff")
     with pytest.raises(ValueError, match="sigma must be above"):
-        classic.gaussian_delta(3.0, 0.0, bound="chernoff")
-    assert classic.gaussian_delta(0.708, 1.0, bound="chernoff") == pytest.approx(1.0, abs=1e-5)
+        classic.gaussian_noise_delta(3.0, 0.0, bound="chernoff")
+    assert classic.gaussian_noise_delta(0.708, 1.0, bound="chernoff") == pytest.approx(
+        1.0, abs=1e-5
+    )
 
 
 def test_gaussian_arguments():
     for bad in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="epsilon must be"):
-            classic.gaussian_sigma(bad, 0.1)
+            classic.gaussian_noise_sigma(bad, 0.1)
         with pytest.raises(ValueError, match="sensitivity must be"):
-            classic.gaussian_delta(1.0, 1.0, bad)
+            classic.gaussian_noise_delta(1.0, 1.0, bad)
     for bad in (0.0, 1.0, 2.0):
         with pytest.raises(ValueError, match=r"delta must be a number in \(0, 1\)"):
-            classic.gaussian_sigma(1.0, bad)
+            classic.gaussian_noise_sigma(1.0, bad)
     with pytest.raises(ValueError, match="calibration must be one of 'exact'"):
-        classic.gaussian_sigma(1.0, 0.1, calibration="best")
+        classic.gaussian_noise_sigma(1.0, 0.1, calibration="best")
     with pytest.raises(ValueError, match="bound must be"):
-        classic.gaussian_delta(1.0, 1.0, bound="mills")
+        classic.gaussian_noise_delta(1.0, 1.0, bound="mills")
     with pytest.raises(ValueError, match="count must be"):
-        classic.gaussian_sigma(1.0, 0.1, count=0)
+        classic.gaussian_noise_sigma(1.0, 0.1, count=0)
     with pytest.raises(TypeError, match="sigma must be"):
-        classic.gaussian_delta("1", 1.0)
+        classic.gaussian_noise_delta("1", 1.0)

@@ -6,8 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi.classic._minimum import smallest
-from renyi.classic._rounding import (
+from renyi._rounding import (
     MARGIN,
     above,
     below,
@@ -15,6 +14,7 @@ from renyi.classic._rounding import (
     exp_above,
     loss_deviations,
 )
+from renyi._search import least_value
 
 
 def test_above_and_below_enclose():
@@ -57,24 +57,24 @@ def test_counts_are_rounded_up():
     for count in (0, -1, 10**301, 10**400):
         with pytest.raises(ValueError, match="steps must be an integer"):
             count_above(count, "steps")
-    for count in (1.0, "1", None, True):
+    for count in (1.5, "1", None, True):
         with pytest.raises(TypeError, match="steps must be an integer"):
             count_above(count, "steps")
 
 
 @pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])
 def test_a_single_valley(place):
-    found, least = smallest(lambda x: math.log(x / place) ** 2, 1e-6, 1e6)
+    found, least = least_value(lambda x: math.log(x / place) ** 2, 1e-6, 1e6)
     assert found == pytest.approx(place, rel=1e-6)
     assert least <= 1e-12
 
 
 def test_walls_ends_and_second_valleys():
-    found, _ = smallest(lambda x: x if x > 2.0 else math.inf, 1e-3, 1e3)
+    found, _ = least_value(lambda x: x if x > 2.0 else math.inf, 1e-3, 1e3)
     assert found == pytest.approx(2.0, rel=1e-6)
-    assert smallest(lambda x: x, 1e-3, 1e3)[0] == pytest.approx(1e-3)
-    assert smallest(lambda x: -x, 1e-3, 1e3)[0] == pytest.approx(1e3)
+    assert least_value(lambda x: x, 1e-3, 1e3)[0] == pytest.approx(1e-3)
+    assert least_value(lambda x: -x, 1e-3, 1e3)[0] == pytest.approx(1e3)
     # the scan finds the lower of two
-    found, _ = smallest(lambda x: min(abs(math.log(x)), abs(math.log(x / 50.0)) - 0.5), 0.1, 1e3)
+    found, _ = least_value(lambda x: min(abs(math.log(x)), abs(math.log(x / 50.0)) - 0.5), 0.1, 1e3)
     assert found == pytest.approx(50.0, rel=1e-6)
-    assert smallest(lambda x: math.inf, 1.0, 2.0)[1] == math.inf
+    assert least_value(lambda x: math.inf, 1.0, 2.0)[1] == math.inf

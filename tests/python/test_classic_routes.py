@@ -5,15 +5,8 @@ import re
 
 import pytest
 
-from renyi import (
-    FixedSizeSampled,
-    Gaussian,
-    PLDAccountant,
-    PoissonSampled,
-    RDPAccountant,
-    classic,
-    special,
-)
+from renyi import FixedSizeSampled, Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, special
+from renyi.theory import classic
 
 ROUTES = """
 r=.01  k=1   sigma=1  eps=2  : .376   | .325    | 9.1e-4 (9)    | 4.7e-7  | 2.0e-8
@@ -33,11 +26,11 @@ def test_the_table_of_routes(row):
     rate, epochs, sigma, epsilon = map(float, re.findall(r"=([\d.]+)", row))
     cells = [float(cell.split("(")[0]) for cell in row.split(":")[1].split("|")]
     steps = round(epochs / rate)
-    first = classic.advanced_route_delta(sigma, rate, steps, epsilon)
+    first = classic.advanced_route_delta(rate, sigma, steps, epsilon)
     assert first.delta == pytest.approx(cells[0], rel=0.02)
     second = classic.full_batch_route_delta(sigma, int(epochs), epsilon)
     assert second.delta == pytest.approx(cells[1], rel=0.02)
-    third = classic.moment_bound_delta(sigma, rate, steps, epsilon)
+    third = classic.moment_bound_delta(rate, sigma, steps, epsilon)
     assert third.log_constant * steps <= 0.5 * third.order * epsilon
     if "(10)" in row:  # the table stops at c2 = 10
         assert third.delta < cells[2]
@@ -52,7 +45,7 @@ def test_the_table_of_routes(row):
         assert listed == pytest.approx(cell, rel=0.03)
         best = RDPAccountant(conversion=conversion).compose(step, steps).get_delta(epsilon)
         assert best <= listed <= third.delta
-    direct = classic.moment_bound_delta(sigma, rate, steps, epsilon, form="direct")
+    direct = classic.moment_bound_delta(rate, sigma, steps, epsilon, form="direct")
     assert best <= direct.delta <= third.delta
 
 
@@ -64,23 +57,23 @@ def test_every_route_is_above_the_exact_curve(sigma, rate, steps):
     for epsilon in (0.5, 2.0, 6.0):
         exact = account.get_delta_bounds(epsilon)[0]
         for form in ("halved", "direct"):
-            assert exact <= classic.moment_bound_delta(sigma, rate, steps, epsilon, form=form).delta
+            assert exact <= classic.moment_bound_delta(rate, sigma, steps, epsilon, form=form).delta
         for step in ("tail", "exact"):
             for composition in ("adaptive", "independent", "sharp", "optimal"):
                 found = classic.advanced_route_delta(
-                    sigma, rate, steps, epsilon, step=step, composition=composition
+                    rate, sigma, steps, epsilon, step=step, composition=composition
                 )
                 assert exact <= found.delta
     for delta in (1e-3, 1e-8):
         exact = account.get_epsilon_bounds(delta)[0]
         for form in ("halved", "direct"):
-            found = classic.moment_bound_epsilon(sigma, rate, steps, delta, form=form)
+            found = classic.moment_bound_epsilon(rate, sigma, steps, delta, form=form)
             assert exact <= found.epsilon
-            back = classic.moment_bound_delta(sigma, rate, steps, found.epsilon, form=form)
+            back = classic.moment_bound_delta(rate, sigma, steps, found.epsilon, form=form)
             assert back.delta <= delta * (1 + 1e-6)
         for composition in ("adaptive", "optimal"):
             found = classic.advanced_route_epsilon(
-                sigma, rate, steps, delta, step="exact", composition=composition
+                rate, sigma, steps, delta, step="exact", composition=composition
             )
             assert exact <= found.epsilon
 
@@ -92,12 +85,12 @@ def test_no_sampling(sigma, epochs):
         found = classic.full_batch_route_epsilon(sigma, epochs, delta)
         back = classic.full_batch_route_delta(sigma, epochs, found.epsilon)
         assert back.delta == pytest.approx(delta, rel=1e-9)
-        assert classic.gaussian_delta(sigma, found.epsilon, count=epochs) <= delta
+        assert classic.gaussian_noise_delta(sigma, found.epsilon, count=epochs) <= delta
     assert classic.full_batch_route_delta(sigma, epochs, epochs / (2 * sigma**2)).delta == 1.0
 
 
 def test_one_step_is_the_step_itself():
-    found = classic.advanced_route_epsilon(2.0, 0.1, 1, 1e-4, step="exact", composition="optimal")
+    found = classic.advanced_route_epsilon(0.1, 2.0, 1, 1e-4, step="exact", composition="optimal")
     exact = float(special.sampled_gaussian_epsilon_remove(0.1, 2.0, 1e-4))
     assert exact <= found.epsilon
     assert found.epsilon == pytest.approx(exact, rel=1e-6)
@@ -105,27 +98,27 @@ def test_one_step_is_the_step_itself():
 
 def test_routes_at_their_edges():
     for function in (classic.advanced_route_delta, classic.moment_bound_delta):
-        assert function(1.0, 0.01, 10, 0.0).delta == 1.0
-        assert function(1.0, 0.01, 10, math.inf).delta == 0.0
+        assert function(0.01, 1.0, 10, 0.0).delta == 1.0
+        assert function(0.01, 1.0, 10, math.inf).delta == 0.0
     for function in (classic.advanced_route_epsilon, classic.moment_bound_epsilon):
-        assert function(1.0, 0.01, 10, 0.0).epsilon == math.inf
-        assert function(1.0, 0.01, 10, 1.0).epsilon == 0.0
+        assert function(0.01, 1.0, 10, 0.0).epsilon == math.inf
+        assert function(0.01, 1.0, 10, 1.0).epsilon == 0.0
     # no order from 2 on: c2 = 2/sigma^2 is beyond what is proven
-    nothing = classic.moment_bound_delta(0.3, 0.01, 10, 1.0)
+    nothing = classic.moment_bound_delta(0.01, 0.3, 10, 1.0)
     assert (nothing.delta, nothing.order) == (1.0, 0)
-    assert classic.moment_bound_epsilon(0.3, 0.01, 10, 1e-5).epsilon == math.inf
+    assert classic.moment_bound_epsilon(0.01, 0.3, 10, 1e-5).epsilon == math.inf
     assert classic.full_batch_route_epsilon(1.0, 3, 0.0).epsilon == math.inf
     assert classic.full_batch_route_epsilon(1.0, 3, 1.0).epsilon == 0.0
     with pytest.raises(ValueError, match="step must be"):
-        classic.advanced_route_delta(1.0, 0.1, 10, 1.0, step="best")
+        classic.advanced_route_delta(0.1, 1.0, 10, 1.0, step="best")
     with pytest.raises(ValueError, match="composition must be"):
-        classic.advanced_route_delta(1.0, 0.1, 10, 1.0, composition="best")
+        classic.advanced_route_delta(0.1, 1.0, 10, 1.0, composition="best")
     with pytest.raises(ValueError, match="form must be"):
-        classic.moment_bound_delta(1.0, 0.1, 10, 1.0, form="best")
+        classic.moment_bound_delta(0.1, 1.0, 10, 1.0, form="best")
     for name, values in {
-        "noise_multiplier": (0.0, 0.1, 10),
-        "sample_rate": (1.0, 0.0, 10),
-        "steps": (1.0, 0.1, 0),
+        "noise_multiplier": (0.1, 0.0, 10),
+        "sample_rate": (0.0, 1.0, 10),
+        "steps": (0.1, 1.0, 0),
     }.items():
         for function in (classic.advanced_route_delta, classic.moment_bound_epsilon):
             with pytest.raises(ValueError, match=f"{name} must be"):
@@ -143,7 +136,7 @@ def test_the_first_route_holds_for_fixed_size_samples():
     low, high = account.get_epsilon_bounds(1e-4, rtol=1e-2)
     for step, composition in (("tail", "adaptive"), ("exact", "optimal")):
         found = classic.advanced_route_epsilon(
-            2.0, 0.1, 20, 1e-4, step=step, composition=composition
+            0.1, 2.0, 20, 1e-4, step=step, composition=composition
         )
         assert low <= found.epsilon
     # the curve itself is close to that of Poisson samples
@@ -153,5 +146,5 @@ def test_the_first_route_holds_for_fixed_size_samples():
 
 def test_one_fixed_size_sample_is_what_the_subsampling_theorem_says():
     low, high = fixed_size_account(2.0, 10, 100, 1).get_epsilon_bounds(1e-4)
-    found = classic.advanced_route_epsilon(2.0, 0.1, 1, 1e-4, step="exact", composition="optimal")
+    found = classic.advanced_route_epsilon(0.1, 2.0, 1, 1e-4, step="exact", composition="optimal")
     assert low <= found.epsilon <= high * (1 + 1e-6)

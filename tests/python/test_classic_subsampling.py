@@ -7,7 +7,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import classic, special
+from renyi import special
+from renyi.theory import classic
 
 
 def hockey_stick(p, q, epsilon):
@@ -83,7 +84,7 @@ def test_poisson_samples(rate):
 @pytest.mark.parametrize("sigma", [0.6, 2.0])
 def test_it_is_an_equality_for_gaussian_noise(q, sigma):
     for epsilon in (0.1, 1.0, 4.0):
-        base = classic.gaussian_delta(sigma, epsilon)
+        base = classic.gaussian_noise_delta(sigma, epsilon)
         found = classic.subsampled(epsilon, base, q)
         exact = float(special.sampled_gaussian_delta_remove(q, sigma, found.epsilon))
         assert exact <= found.delta

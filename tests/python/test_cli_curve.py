@@ -14,7 +14,7 @@ import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, special
 from renyi.cli import main
-from renyi.cli.pricing import headline, saving
+from renyi.cli.runs import headline, saving
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 STEP = PoissonSampled(Gaussian(1.1), 0.004)
@@ -242,7 +242,7 @@ C = ["curve", *RUN]
             ["curve", "--noise-multiplier", "1:99:1", *RUN[2:], "--points", "99999"],
             ["--points", "1,000,000"],
         ),
-        ([*C, "--plot", "curve.pdf"], ["--plot", ".png or .svg", "'curve.pdf'"]),
+        ([*C, "--plot", "curve.gif"], ["--plot", ".png, .svg or .pdf", "'curve.gif'"]),
         ([*C, "--accountant", "rdp"], ["--accountant"]),
         ([*C, "--delta", "1e-5"], ["--delta"]),
     ],
@@ -288,7 +288,7 @@ def test_a_figure_that_cannot_be_written(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "nowhere" / "curve.png"
     code, out, err = run(capsys, *C, "--points", 2, "--plot", path)
-    assert (code, out) == (2, "")
+    assert (code, out) == (4, "")
     assert "--plot" in err
     assert "No such file" in err
 

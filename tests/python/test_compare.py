@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, classic
+from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.cli import main
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
-from renyi.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
+from renyi.theory import classic
+from renyi.theory.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
 
 SIGMA, RATE, STEPS = 4.0, 0.01, 1000
 RUN = ["--noise-multiplier", "4", "--sample-rate", "0.01", "--steps", "1000"]
@@ -35,19 +36,19 @@ def rows_of(capsys, *arguments):
 
 def test_every_method_is_there_and_named_once():
     assert tuple(METHODS) == OPTIONS == tuple(HEADINGS)
-    assert [row.method for row in compare(SIGMA, RATE, STEPS, delta=1e-5)] == list(METHODS)
+    assert [row.method for row in compare(RATE, SIGMA, STEPS, delta=1e-5)] == list(METHODS)
 
 
 def test_the_numbers_are_those_of_the_parts():
-    found = {row.method: row.epsilon for row in compare(SIGMA, RATE, STEPS, delta=1e-5)}
+    found = {row.method: row.epsilon for row in compare(RATE, SIGMA, STEPS, delta=1e-5)}
     step = PoissonSampled(Gaussian(SIGMA), RATE)
     assert found == {
         "full_batch": classic.full_batch_route_epsilon(SIGMA, 10, 1e-5).epsilon,
-        "advanced": classic.advanced_route_epsilon(SIGMA, RATE, STEPS, 1e-5).epsilon,
+        "advanced": classic.advanced_route_epsilon(RATE, SIGMA, STEPS, 1e-5).epsilon,
         "optimal": classic.advanced_route_epsilon(
-            SIGMA, RATE, STEPS, 1e-5, step="exact", composition="optimal"
+            RATE, SIGMA, STEPS, 1e-5, step="exact", composition="optimal"
         ).epsilon,
-        "moment_bound": classic.moment_bound_epsilon(SIGMA, RATE, STEPS, 1e-5).epsilon,
+        "moment_bound": classic.moment_bound_epsilon(RATE, SIGMA, STEPS, 1e-5).epsilon,
         "moments": RDPAccountant(conversion="mironov").compose(step, STEPS).get_epsilon(1e-5),
         "rdp": RDPAccountant().compose(step, STEPS).get_epsilon(1e-5),
         "exact": PLDAccountant().compose(step, STEPS).get_epsilon(1e-5),
@@ -59,7 +60,7 @@ def test_the_numbers_are_those_of_the_parts():
 def test_methods_of_one_adjacency_stand_in_order(sigma, steps):
     for given in ({"delta": 1e-6}, {"epsilon": 0.1}):
         wanted = "epsilon" if "delta" in given else "delta"
-        rows = compare(sigma, 0.02, steps, **given)
+        rows = compare(0.02, sigma, steps, **given)
         found = {row.method: getattr(row, wanted) for row in rows}
         assert all(getattr(row, key) == value for row in rows for key, value in given.items())
         assert found["exact"] <= found["rdp"] <= found["moments"] <= found["moment_bound"]
@@ -68,7 +69,7 @@ def test_methods_of_one_adjacency_stand_in_order(sigma, steps):
 
 
 def test_every_row_says_what_it_holds_for():
-    for row in compare(SIGMA, RATE, STEPS, epsilon=1.0):
+    for row in compare(RATE, SIGMA, STEPS, epsilon=1.0):
         assert (row.sampling == "none") == (row.method == "full_batch")
         if row.method in ("moment_bound", "moments", "rdp", "exact"):
             assert (row.sampling, row.adjacency) == ("poisson", "add_remove")
@@ -81,35 +82,35 @@ def test_every_row_says_what_it_holds_for():
     ("rate", "steps", "epochs"), [(0.01, 100, 1), (0.01, 101, 2), (0.1, 3, 1), (0.001, 7000, 7)]
 )
 def test_epochs_of_the_route_without_sampling(rate, steps, epochs):
-    (row,) = compare(3.0, rate, steps, delta=1e-5, methods=["full_batch"])
+    (row,) = compare(rate, 3.0, steps, delta=1e-5, methods=["full_batch"])
     assert row.epsilon == classic.full_batch_route_epsilon(3.0, epochs, 1e-5).epsilon
 
 
 def test_arguments():
     for given in ({}, {"epsilon": 1.0, "delta": 1e-5}):
         with pytest.raises(ValueError, match="epsilon must be given if delta is not"):
-            compare(1.0, 0.1, 10, **given)
+            compare(0.1, 1.0, 10, **given)
     allowed = "methods must be a sequence of names among 'full_batch'"
     with pytest.raises(ValueError, match=allowed):
-        compare(1.0, 0.1, 10, delta=1e-5, methods=["best"])
+        compare(0.1, 1.0, 10, delta=1e-5, methods=["best"])
     for bad in ("exact", 3):
         with pytest.raises(TypeError, match=allowed):
-            compare(1.0, 0.1, 10, delta=1e-5, methods=bad)
+            compare(0.1, 1.0, 10, delta=1e-5, methods=bad)
     with pytest.raises(ValueError, match=r"steps must be an integer in \[1, 10\^9\]"):
-        compare(1.0, 0.1, 10**400, delta=1e-5)
+        compare(0.1, 1.0, 10**400, delta=1e-5)
     with pytest.raises(ValueError, match=r"last must be an integer in \[1, 10\^9\]"):
         steps_grid(10**400)
-    for row in compare(4.0, 0.1, 10, epsilon=math.inf):
+    for row in compare(0.1, 4.0, 10, epsilon=math.inf):
         assert row.delta == 0.0
     with pytest.raises(ValueError, match="sample_rate must be"):
-        compare(1.0, 0.0, 10, delta=1e-5)
+        compare(0.0, 1.0, 10, delta=1e-5)
     with pytest.raises(ValueError, match="noise_multiplier must be"):
-        compare(0.0, 0.1, 10, delta=1e-5)
+        compare(0.1, 0.0, 10, delta=1e-5)
     with pytest.raises(ValueError, match="steps must be"):
-        compare(1.0, 0.1, 0, delta=1e-5)
+        compare(0.1, 1.0, 0, delta=1e-5)
     with pytest.raises(ValueError, match="delta must be"):
-        compare(1.0, 0.1, 10, delta=1.5)
-    assert compare(1.0, 0.1, 10, delta=1e-5, methods=()) == ()
+        compare(0.1, 1.0, 10, delta=1.5)
+    assert compare(0.1, 1.0, 10, delta=1e-5, methods=()) == ()
 
 
 # On the command line.
@@ -118,7 +119,7 @@ def test_arguments():
 def test_a_table_of_methods(capsys):
     code, out, err = run(capsys, *RUN, "--delta", "1e-5")
     assert (code, err) == (0, "")
-    rows = compare(SIGMA, RATE, STEPS, delta=1e-5)
+    rows = compare(RATE, SIGMA, STEPS, delta=1e-5)
     lines = out.splitlines()
     assert lines[0] == "noise multiplier 4, sample rate 0.01, steps 1000, delta 1e-5"
     for row, line in zip(rows, lines[3:], strict=False):
@@ -160,7 +161,7 @@ def test_json_has_a_record_for_every_method(capsys):
     found = document["results"]
     assert [row["method"] for row in found] == list(METHODS)
     exact = found[-1]["epsilon"]
-    for row, expected in zip(found, compare(SIGMA, RATE, STEPS, delta=1e-5), strict=True):
+    for row, expected in zip(found, compare(RATE, SIGMA, STEPS, delta=1e-5), strict=True):
         assert row["epsilon"] == expected.epsilon
         assert row["times_exact"] == pytest.approx(expected.epsilon / exact)
         assert (row["sampling"], row["adjacency"]) == (expected.sampling, expected.adjacency)
@@ -200,7 +201,7 @@ def test_batches_and_epochs(capsys):
         ([*RUN, "--delta", "1e-5", "--epsilon", "1"], "--epsilon excludes --delta"),
         ([*RUN, "--delta", "1e-5", "--methods", "best"], "--methods must be a list of full_batch"),
         ([*RUN[2:], "--delta", "1e-5"], "--noise-multiplier is required"),
-        ([*RUN, "--delta", "1e-5", "--plot", "x.pdf"], "ending in .png or .svg"),
+        ([*RUN, "--delta", "1e-5", "--plot", "x.gif"], "ending in .png, .svg or .pdf"),
         ([*RUN, "--delta", "1e-5,1e-6", "--plot", "x.png"], "must have one setting"),
         ([*RUN[:4], "--steps", "1", "--delta", "1e-5", "--plot", "x.png"], "--steps must be above"),
         (
@@ -247,7 +248,7 @@ def test_lines_end_where_a_method_gives_nothing():
     pytest.importorskip("matplotlib")
     steps = [1, 10, 10_000]
     methods = ("full_batch", "advanced", "rdp")
-    rows = [compare(4.0, 0.01, n, epsilon=0.03, methods=methods) for n in steps]
+    rows = [compare(0.01, 4.0, n, epsilon=0.03, methods=methods) for n in steps]
     axes = plot_comparison(steps, rows)
     first, second = axes.get_lines()  # without sampling there is nothing at all
     assert [math.isnan(value) for value in first.get_ydata()] == [False, False, True]
@@ -269,8 +270,8 @@ def test_lines_end_where_a_method_gives_nothing():
 def test_the_noise_that_each_method_needs(rate, steps):
     for row in compare_noise(rate, steps, epsilon=1.5, delta=1e-5):
         noise = row.noise_multiplier
-        (enough,) = compare(noise, rate, steps, delta=1e-5, methods=[row.method])
-        (little,) = compare(noise / 1.0002, rate, steps, delta=1e-5, methods=[row.method])
+        (enough,) = compare(rate, noise, steps, delta=1e-5, methods=[row.method])
+        (little,) = compare(rate, noise / 1.0002, steps, delta=1e-5, methods=[row.method])
         assert enough.epsilon <= 1.5 < little.epsilon
         assert (row.sampling, row.adjacency) == (enough.sampling, enough.adjacency)
 

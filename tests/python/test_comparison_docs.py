@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from renyi.classic import log_moment_constant
 from renyi.cli import main
-from renyi.comparison import compare
+from renyi.theory.classic import log_moment_constant
+from renyi.theory.comparison import compare
 
 FOLDER = Path(__file__).parents[2] / "docs"
 TEXT = (FOLDER / "comparison.md").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_who_wins_among_routes_1_and_2():
     for sigma, q in itertools.product((0.6, 1.0, 4.0, 10.0), (0.001, 0.01, 0.1)):
         for epochs in (1, 10, 100):
             rows = compare(
-                sigma, q, round(epochs / q), delta=1e-5, methods=["advanced", "full_batch"]
+                q, sigma, round(epochs / q), delta=1e-5, methods=["advanced", "full_batch"]
             )
             first = rows[0].epsilon < rows[1].epsilon
             if sigma <= 1.0 or q == 0.1:
@@ -53,7 +53,7 @@ def test_the_table_of_delta():
     methods = [name.strip("`") for name in table[0][4:]]
     for row in table[2:]:
         q, k, sigma, epsilon = map(float, row[:4])
-        found = compare(sigma, q, round(k / q), epsilon=epsilon, methods=methods)
+        found = compare(q, sigma, round(k / q), epsilon=epsilon, methods=methods)
         for one, cell in zip(found, row[4:], strict=True):
             assert one.delta <= float(cell) <= one.delta * 1.11
 

@@ -19,12 +19,12 @@ from renyi import (
     RenyiFilter,
     calibrate_noise_multiplier,
     calibrate_sample_rate,
-    pld,
+    pairs,
 )
-from renyi.classic import optimal_composition_delta
 from renyi.cli import main
-from renyi.comparison import compare
 from renyi.sgd import TrainingPlan
+from renyi.theory.classic import optimal_composition_delta
+from renyi.theory.comparison import compare
 
 MOST = 10**9
 STEP = PoissonSampled(Gaussian(2e4), 0.01)
@@ -43,7 +43,7 @@ def test_counts_up_to_the_limit_are_taken_and_no_more(kind, mechanism):
     for count in (MOST + 1, 10**400, -1):
         with pytest.raises(ValueError, match=f"^count {RULE}, got {count}$"):
             kind().compose(mechanism, count)
-    for count in (1.0, 1e9, True, "1", None):
+    for count in (1.5, math.nan, True, "1", None):
         with pytest.raises(TypeError, match=f"^count {RULE}, got {count!r}$"):
             kind().compose(mechanism, count)
     assert accountant.compose(mechanism, np.int64(0)).mechanisms == ((mechanism, MOST),)
@@ -119,9 +119,9 @@ def test_training_plans_follow_the_rule():
 
 def test_lattices_and_comparisons_follow_the_rule():
     with pytest.raises(ValueError, match=f"^count {RULE}"):
-        pld.Composition([(pld.Laplace(1.0), MOST + 1)])
+        pairs.Composition([(pairs.LaplacePair(1.0), MOST + 1)])
     with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
-        compare(4.0, 0.01, MOST + 1, epsilon=1.0)
+        compare(0.01, 4.0, MOST + 1, epsilon=1.0)
 
 
 @pytest.mark.parametrize("accountant", ["pld", "rdp"])

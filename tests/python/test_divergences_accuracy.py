@@ -8,18 +8,18 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi.divergences import (
-    Beta,
-    Chi,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Gumbel,
-    InverseGaussian,
-    Laplace,
-    Logistic,
-    Pareto,
-    Weibull,
+from renyi.theory.divergences import (
+    BetaDistribution,
+    ChiDistribution,
+    ExponentialDistribution,
+    GammaDistribution,
+    GaussianDistribution,
+    GumbelDistribution,
+    InverseGaussianDistribution,
+    LaplaceDistribution,
+    LogisticDistribution,
+    ParetoDistribution,
+    WeibullDistribution,
     renyi_divergence,
 )
 
@@ -89,33 +89,38 @@ def of_pareto(a, mp_, cp, mq, cq):
 
 # Family, closed form of (alpha, p's two parameters, q's two); which of the two are of any sign.
 FAMILIES = {
-    "gamma": (Gamma, of_gamma, False, False),
+    "gamma": (GammaDistribution, of_gamma, False, False),
     "chi": (
-        Chi,
+        ChiDistribution,
         lambda a, *x: of_gamma(a, *(f(y) for f, y in zip(HALVES, x, strict=True))),
         False,
         False,
     ),
-    "exponential": (lambda x, _: Exponential(x), lambda a, p, _, q, __: of_rates(a, p, q), 0, 0),
+    "exponential": (
+        lambda x, _: ExponentialDistribution(x),
+        lambda a, p, _, q, __: of_rates(a, p, q),
+        0,
+        0,
+    ),
     "weibull": (
-        lambda x, s: Weibull(s, x),
+        lambda x, s: WeibullDistribution(s, x),
         lambda a, p, s, q, _: of_rates(a, p**-s, q**-s),
         False,
         True,
     ),
     "gumbel": (
-        Gumbel,
+        GumbelDistribution,
         lambda a, p, b, q, _: of_rates(a, mp.exp(p / b), mp.exp(q / b)),
         True,
         True,
     ),
-    "gaussian": (Gaussian, of_gaussian, True, False),
-    "laplace": (Laplace, of_laplace, True, False),
-    "laplace of one scale": (Laplace, of_laplace, True, True),
-    "logistic": (Logistic, of_logistic, True, True),
-    "beta": (Beta, of_beta, False, False),
-    "inverse gaussian": (InverseGaussian, of_inverse_gaussian, False, False),
-    "pareto": (Pareto, of_pareto, False, False),
+    "gaussian": (GaussianDistribution, of_gaussian, True, False),
+    "laplace": (LaplaceDistribution, of_laplace, True, False),
+    "laplace of one scale": (LaplaceDistribution, of_laplace, True, True),
+    "logistic": (LogisticDistribution, of_logistic, True, True),
+    "beta": (BetaDistribution, of_beta, False, False),
+    "inverse gaussian": (InverseGaussianDistribution, of_inverse_gaussian, False, False),
+    "pareto": (ParetoDistribution, of_pareto, False, False),
 }
 HALVES = [lambda k: k / 2, lambda s: 2 * s**2] * 2
 
@@ -183,7 +188,7 @@ def test_relative_error(name):
 
 @pytest.mark.parametrize("log_ratio", [-2000.0, -701.0, 701.0, 2000.0])
 def test_locations_far_apart(log_ratio):
-    p, q = Gumbel(0.0), Gumbel(-log_ratio)
+    p, q = GumbelDistribution(0.0), GumbelDistribution(-log_ratio)
     for alpha in (0.5, 1.0, 2.0):
         with mp.workdps(1000):
             a = mp.mpf(alpha) + (mp.mpf(10) ** -900 if alpha == 1.0 else 0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from renyi.examples import stream
-from renyi.iteration import shuffled_scale
 from renyi.sgd import PNSGD, Ball, RidgeLoss
+from renyi.theory.iteration import shuffled_scale
 
 
 def test_a_long_stream_is_learnt_from(capsys, tmp_path):

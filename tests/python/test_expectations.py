@@ -9,8 +9,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled, classic, special
-from renyi.divergences import density_divergence, finite_divergence
+from renyi import Gaussian, PLDAccountant, PoissonSampled, special
+from renyi.theory import classic
+from renyi.theory.divergences import density_divergence, finite_divergence
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
 
@@ -20,10 +21,10 @@ def test_the_noise_of_the_moment_bound(form):
     for rate, steps, epsilon, delta in ((0.01, 1000, 1.0, 1e-5), (0.1, 50, 3.0, 1e-8)):
         found = classic.moment_bound_noise(rate, steps, epsilon, delta, form=form)
         noise = found.noise_multiplier
-        again = classic.moment_bound_delta(noise, rate, steps, epsilon, form=form)
+        again = classic.moment_bound_delta(rate, noise, steps, epsilon, form=form)
         assert again == found.bound
         assert again.delta <= delta
-        less = classic.moment_bound_delta(noise * (1 - 1e-8), rate, steps, epsilon, form=form)
+        less = classic.moment_bound_delta(rate, noise * (1 - 1e-8), steps, epsilon, form=form)
         assert less.delta > delta
         if form == "halved":  # the closed form, at its own c2
             assert noise**2 >= 2 / found.bound.c2 * (1 + math.log(1 / delta) / epsilon) * (1 - 1e-9)

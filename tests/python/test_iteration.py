@@ -1,4 +1,4 @@
-"""`renyi.iteration` against multi-precision arithmetic: never below, hardly above; edges."""
+"""`renyi.theory.iteration` against multi-precision arithmetic: never below, hardly above; edges."""
 
 import math
 import sys
@@ -8,7 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     contraction_coefficient,

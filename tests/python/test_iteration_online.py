@@ -1,4 +1,4 @@
-"""`renyi.iteration.online` against multi-precision arithmetic: never below, hardly above; edges."""
+"""`renyi.theory.iteration.online` against multi-precision arithmetic: never below."""
 
 import math
 import sys
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_iteration import LAWS, descent_with, digits, is_just_above
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     online_delta,

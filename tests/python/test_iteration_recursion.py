@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     NoisyDescent,
     contraction_coefficient,
     kernel_contraction,

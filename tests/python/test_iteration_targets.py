@@ -1,11 +1,11 @@
-"""Inverse problems of `renyi.iteration`: the result meets its target, a little less misses it."""
+"""Inverse problems of `renyi.theory.iteration`: the result meets its target, less misses it."""
 
 import math
 
 import numpy as np
 import pytest
 
-from renyi.iteration import (
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     online_delta,

@@ -1,4 +1,4 @@
-"""Dependencies point down: bindings, curve, transform, mechanism, pair and loss, special, fp."""
+"""Dependencies point down, in C++ and in Python, and no package takes what another keeps."""
 
 import ast
 import re
@@ -24,8 +24,25 @@ FLOOR = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # Where a user's first computation starts: what these load stays light and free of the reference.
-FAST_PATH = ["__init__", "special", "closed_form", "mechanisms", "accountants", "calibration"]
+FAST_PATH = ["__init__", "special", "pairs", "mechanisms", "accountants", "calibration", "sgd"]
 HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.cli", "renyi.verify"}
+
+# Packages and modules of renyi, lowest first: each may use those below it, none beside it.
+FLOORS = (
+    {"_adjacency", "_build", "_locks", "_progress", "_search", "_strict_json"},
+    {"_build_info", "_validation"},
+    {"_rounding", "special", "pairs"},
+    {"tradeoff", "mechanisms"},
+    {"accountants"},
+    {"calibration", "filters", "plot"},
+    {"ledger", "theory"},
+    {"sgd", "report"},
+    {"audit", "reference"},
+    {"examples", "verify"},
+    {"cli"},
+    {"__main__"},
+)
+LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 
 # The reference is an independent witness: of the package it may only import itself.
 REFERENCE = "renyi.reference"
@@ -95,6 +112,44 @@ def reached_from(start):
     return seen
 
 
+def package_of(name):
+    """The first part after ``renyi``; of theory, whose topics do not share, the topic too."""
+    parts = name.split(".")[1:]
+    return ".".join(parts[: 2 if parts[:1] == ["theory"] else 1])
+
+
+def python_breaches(name, imported):
+    """Say what is wrong with what a module of renyi imports, wherever in the file it does."""
+    own, other = package_of(name), package_of(imported)
+    if own == other or not other:
+        return
+    # Compiled modules are the border: everyone may use them.
+    compiled = module_file(imported) is None and other.split(".")[0] not in LEVEL
+    if not compiled and own != "theory":
+        mine, theirs = own.split(".")[0], other.split(".")[0]
+        if mine != theirs and LEVEL[theirs] >= LEVEL[mine]:
+            yield f"{imported} is above or beside {name}"
+    inner = imported.split(".")[1 + len(other.split(".")) :]
+    if any(part.startswith("_") for part in inner):
+        yield f"{imported} is private to {other}"
+
+
+def module_name(path):
+    parts = ("renyi", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def renyi_imports(path, nodes):
+    """What is imported of renyi: modules, or private names of them as ``module._name``."""
+    for node in nodes:
+        yield from (name for name in imports_of(node) if is_in(name, "renyi"))
+        if isinstance(node, ast.ImportFrom) and is_in(node.module, "renyi"):
+            for alias in node.names:
+                if alias.name.startswith("_") and not alias.name.startswith("__"):
+                    yield f"{node.module}.{alias.name}"
+
+
+PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 CORE_FILES = sorted(p for p in CORE.rglob("*") if p.suffix in {".hpp", ".cpp", ".h", ".inc"})
 
 
@@ -103,6 +158,40 @@ def test_core_includes_point_down(path):
     folder = path.relative_to(CORE).parts[0]
     assert folder in FLOOR
     assert not list(include_breaches(folder, path.read_text()))
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_python_imports_point_down_and_take_nothing_private(path):
+    name = module_name(path)
+    if name == "renyi":  # names everything, and loads it when it is asked for
+        return
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    found = [b for imported in renyi_imports(path, nodes) for b in python_breaches(name, imported)]
+    assert not found
+
+
+def test_no_module_loads_itself_in_a_circle():
+    graph = {
+        module_name(path): {
+            name
+            for name in imports_at_load(ast.parse(path.read_text()))
+            if is_in(name, "renyi") and name != module_name(path) and module_file(name) is not None
+        }
+        for path in PYTHON_FILES
+    }
+    # A package is loaded before its modules, so a module's use of it counts only for a name in it.
+    for name, used in graph.items():
+        graph[name] = {other for other in used if not is_in(name, other)}
+    while leaves := {name for name, used in graph.items() if not used}:
+        graph = {name: used - leaves for name, used in graph.items() if name not in leaves}
+    assert not graph
+
+
+def test_functions_have_names():
+    for path in PYTHON_FILES:
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not isinstance(node, functions) or node.name != "_", path
 
 
 @pytest.mark.parametrize("name", FAST_PATH)
@@ -151,6 +240,24 @@ def test_only_the_bindings_know_numpy_or_python():
 )
 def test_the_scan_sees_a_breach(folder, line, breach):
     assert bool(list(include_breaches(folder, line))) is breach
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "breach"),
+    [
+        ("renyi.accountants.pld", "renyi.mechanisms", False),
+        ("renyi.accountants.pld", "renyi.mechanisms.nesting", False),
+        ("renyi.accountants.pld", "renyi.mechanisms._algebra", True),
+        ("renyi.mechanisms._algebra", "renyi.accountants", True),
+        ("renyi.filters._filter", "renyi.calibration", True),
+        ("renyi.theory.papers", "renyi.theory.classic", False),
+        ("renyi.theory.papers", "renyi.theory.classic._tails", True),
+        ("renyi.sgd.noise", "renyi._sgd", False),
+        ("renyi.pairs._noise", "renyi._validation", False),
+    ],
+)
+def test_the_scan_sees_a_breach_in_python(module, imported, breach):
+    assert bool(list(python_breaches(module, imported))) is breach
 
 
 def test_the_scan_follows_imports_at_load_only():

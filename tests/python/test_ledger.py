@@ -18,7 +18,7 @@ from renyi import (
     PoissonSampled,
     PrivacyLoss,
     UnsupportedMechanismError,
-    pld,
+    pairs,
 )
 from renyi.ledger import _records
 
@@ -140,7 +140,7 @@ class TestCharging:
             return 0.0 * x
 
         with pytest.raises(TypeError, match="cannot hold functions"):
-            ledger.charge("rho", PrivacyLoss(pld.Density(uniform, uniform, 0.0, 1.0)))
+            ledger.charge("rho", PrivacyLoss(pairs.DensityPair(uniform, uniform, 0.0, 1.0)))
 
     def test_it_is_pickled_by_its_path(self, ledger):
         with pickle.loads(pickle.dumps(ledger)) as other:

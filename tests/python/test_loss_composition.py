@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import pld
+from renyi import pairs
 from renyi._pair import LossComposition, Pair
 
 POINTS = 2**14
@@ -58,7 +58,7 @@ def test_a_billion_uses() -> None:
     low, high = found.epsilon_bounds(1e-6)
     assert 0.0 < low <= high <= low + 1e-3 * high
     # Nearly Gaussian: the loss has the variance 1/scale^2 (1 + o(1)) and the mean of half of it.
-    gaussian = pld.Composition([(pld.Gaussian(math.sqrt(1e9) / scale), 1)])
+    gaussian = pairs.Composition([(pairs.GaussianPair(math.sqrt(1e9) / scale), 1)])
     assert low <= gaussian.epsilon_bounds(1e-6)[1] * 1.001
     assert high >= gaussian.epsilon_bounds(1e-6)[0] * 0.999
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from mechanism_strategies import mechanisms
 
-from renyi import pld
+from renyi import pairs
 from renyi.mechanisms import (
     Composed,
     Gaussian,
@@ -56,53 +56,57 @@ def test_the_form():
 
 
 def test_losses_are_named_with_their_module():
-    loss = PrivacyLoss(pld.PoissonSampled(pld.Laplace(2.0), 0.5), pld.Gaussian(1.0))
+    loss = PrivacyLoss(
+        pairs.PoissonSampledPair(pairs.LaplacePair(2.0), 0.5), pairs.GaussianPair(1.0)
+    )
     assert loss.to_dict() == {
         "type": "PrivacyLoss",
         "remove": {
-            "type": "pld.PoissonSampled",
-            "base": {"type": "pld.Laplace", "scale": 2.0},
+            "type": "PoissonSampledPair",
+            "base": {"type": "LaplacePair", "scale": 2.0},
             "sample_rate": 0.5,
         },
-        "add": {"type": "pld.Gaussian", "mu": 1.0},
+        "add": {"type": "GaussianPair", "mu": 1.0},
     }
     assert Mechanism.from_dict(loss.to_dict()) == loss
 
 
 LOSSES = [
-    pld.ApproximateDP(1.0, 1e-5),
-    pld.BoundedRange(0.5),
-    pld.Discrete((0.25, 0.75, 0.0), (0.5, 0.25, 0.25)),
-    pld.DiscreteGaussian(2.0, 3),
-    pld.DiscreteLaplace(2.0, 3),
-    pld.Gaussian(0.5),
-    pld.Gumbel(2.0),
-    pld.GeneralisedGaussian(1.5, 2.0),
-    pld.GaussianMixture([0.75, 0.25], [0, 1], 2.0),
-    pld.Laplace(2.0),
-    pld.Mixed((0.5,), (pld.Laplace(1.0),)),
-    pld.PoissonSampled(pld.Laplace(0.1), 1 / 3),
-    pld.RandomizedResponse(0.75, 3),
-    pld.StudentT(3.0, 2.0),
-    pld.Reversed(pld.Discrete((0.25, 0.75), (0.5, 0.5))),
+    pairs.ApproxDPPair(1.0, 1e-5),
+    pairs.BoundedRangePair(0.5),
+    pairs.DiscretePair((0.25, 0.75, 0.0), (0.5, 0.25, 0.25)),
+    pairs.DiscreteGaussianPair(2.0, 3),
+    pairs.DiscreteLaplacePair(2.0, 3),
+    pairs.GaussianPair(0.5),
+    pairs.GumbelPair(2.0),
+    pairs.GeneralisedGaussianPair(1.5, 2.0),
+    pairs.GaussianMixturePair([0.75, 0.25], [0, 1], 2.0),
+    pairs.LaplacePair(2.0),
+    pairs.MixedPair((0.5,), (pairs.LaplacePair(1.0),)),
+    pairs.PoissonSampledPair(pairs.LaplacePair(0.1), 1 / 3),
+    pairs.RandomizedResponsePair(0.75, 3),
+    pairs.StudentTPair(3.0, 2.0),
+    pairs.ReversedPair(pairs.DiscretePair((0.25, 0.75), (0.5, 0.5))),
 ]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_losses_survive(loss):
-    mechanism = PrivacyLoss(loss, pld.Reversed(pld.Reversed(loss)))
+    mechanism = PrivacyLoss(loss, pairs.ReversedPair(pairs.ReversedPair(loss)))
     text = mechanism.to_json()
     assert Mechanism.from_json(text) == mechanism
     assert repr(Mechanism.from_json(text)) == repr(mechanism)
 
 
 def test_every_loss_is_among_them():
-    kinds = {getattr(pld, name) for name in pld.__all__ if isinstance(getattr(pld, name), type)}
-    losses = {kind for kind in kinds if issubclass(kind, pld.PrivacyLossDistribution)}
-    assert losses - {type(loss) for loss in LOSSES} == {pld.Density, pld.PrivacyLossDistribution}
+    kinds = {
+        getattr(pairs, name) for name in pairs.__all__ if isinstance(getattr(pairs, name), type)
+    }
+    losses = {kind for kind in kinds if issubclass(kind, pairs.DominatingPair)}
+    assert losses - {type(loss) for loss in LOSSES} == {pairs.DensityPair, pairs.DominatingPair}
 
 
-class OwnLoss(pld.PrivacyLossDistribution):
+class OwnLoss(pairs.DominatingPair):
     def _build(self):
         raise NotImplementedError
 
@@ -112,8 +116,8 @@ class OwnGaussian(Gaussian):
 
 
 def test_functions_and_classes_from_elsewhere_are_refused():
-    density = pld.Density(lambda x: 0.0 * x, lambda x: 0.0 * x, 0.0, 1.0)
-    for loss in (density, pld.Reversed(density), OwnLoss()):
+    density = pairs.DensityPair(lambda x: 0.0 * x, lambda x: 0.0 * x, 0.0, 1.0)
+    for loss in (density, pairs.ReversedPair(density), OwnLoss()):
         with pytest.raises(TypeError, match="must be made of numbers to be written as JSON"):
             (PrivacyLoss(loss) * 2).to_json()
     with pytest.raises(TypeError, match="classes from elsewhere"):
@@ -144,8 +148,8 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (ValueError, "type must be one of", {"type": None}),
         (ValueError, "type must be one of", {"type": ["Gaussian"]}),
         (ValueError, "type must be one of", {"type": "Mechanism"}),
-        (ValueError, "type must be one of", {"type": "pld.Density"}),
-        (ValueError, "type must be that of a mechanism", {"type": "pld.Laplace", "scale": 1.0}),
+        (ValueError, "type must be one of", {"type": "DensityPair"}),
+        (ValueError, "type must be that of a mechanism", {"type": "LaplacePair", "scale": 1.0}),
         (ValueError, "Gaussian must have the fields.*lacks 'noise_mult", {"type": "Gaussian"}),
         (ValueError, "has unknown 'sigma'", GAUSSIAN | {"sigma": 1.0}),
         (ValueError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": -1.0}),
@@ -165,7 +169,7 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (
             TypeError,
             "count must be an integer",
-            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.0}]},
+            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.5}]},
         ),
         (
             TypeError,
@@ -182,13 +186,13 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
             "mechanism must be a Mechanism",
             {
                 "type": "ShuffledBatches",
-                "mechanism": {"type": "pld.Laplace", "scale": 1.0},
+                "mechanism": {"type": "LaplacePair", "scale": 1.0},
                 "batches": 3,
             },
         ),
         (
             TypeError,
-            "remove must be a PrivacyLossDistribution",
+            "remove must be a DominatingPair",
             {"type": "PrivacyLoss", "remove": GAUSSIAN, "add": GAUSSIAN},
         ),
     ],

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from renyi import pld
+from renyi import pairs
 from renyi.mechanisms import (
     ApproxDP,
     Composed,
@@ -39,7 +39,7 @@ ALLOCATED = RandomAllocation(G, 10)
         STEP + G,
         Composed(),
         ApproxDP(1.0, 1e-5),
-        PrivacyLoss(pld.Laplace(1.0)),
+        PrivacyLoss(pairs.LaplacePair(1.0)),
         TreeAggregation(1.0, 8),
         RepeatAndSelect(STEP, 3.0, 1.0),
     ],
@@ -133,7 +133,7 @@ def test_arguments_outside_their_range(message, kind, arguments):
         kind(*arguments)
 
 
-@pytest.mark.parametrize("bad", [1.0, "3", None, True])
+@pytest.mark.parametrize("bad", [1.5, "3", None, True])
 def test_sizes_of_a_wrong_type(bad):
     for message, kind, arguments in [
         ("sample_size must be", FixedSizeSampled, (G, bad, 10)),

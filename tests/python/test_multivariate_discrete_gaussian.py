@@ -16,7 +16,7 @@ from renyi.mechanisms import (
     PoissonSampled,
     ShuffledBatches,
 )
-from renyi.subsampling import poisson_rdp
+from renyi.theory.subsampling import poisson_rdp
 
 ADDED = [(1,), (3,), (1, 1), (2, -1)]
 SIGMAS = [0.3, 0.6, 1.2]

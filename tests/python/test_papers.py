@@ -8,8 +8,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import Gaussian, papers, special
-from renyi.subsampling import fixed_size_rdp
+from renyi import Gaussian, special
+from renyi.theory import papers
+from renyi.theory.subsampling import fixed_size_rdp
 
 FOLDER = Path(__file__).parents[2]
 PAGE = (FOLDER / "docs" / "sampled_gaussian.md").read_text(encoding="utf-8")

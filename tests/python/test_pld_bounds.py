@@ -12,21 +12,21 @@ import pytest
 from pair_reference import bounds
 
 from renyi._pair import Pair
-from renyi.pld import (
-    ApproximateDP,
+from renyi.pairs import (
+    ApproxDPPair,
     Composition,
-    Density,
-    Discrete,
-    Gaussian,
-    GaussianMixture,
-    Laplace,
-    PrivacyLossDistribution,
-    RandomizedResponse,
-    Reversed,
+    DensityPair,
+    DiscretePair,
+    DominatingPair,
+    GaussianMixturePair,
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    ReversedPair,
     delta_bounds,
     epsilon_bounds,
-    poisson_sampled,
-    sampled_gaussian,
+    poisson_sampled_pair,
+    sampled_gaussian_pair,
 )
 
 
@@ -83,7 +83,7 @@ def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str
         exact = sampled_step(q, sigma, mp.mpf(epsilon), direction)
         if direction == "add" and epsilon >= -math.log1p(-q):
             exact = mp.mpf(0)  # without the rounding of the dual
-        bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
+        bounds = delta_bounds([(sampled_gaussian_pair(q, sigma, direction), 1)], epsilon)
         assert_encloses(bounds, exact, 1e-10 if exact > 0 else None)
 
 
@@ -96,7 +96,7 @@ def test_table_of_the_sampled_gaussian() -> None:
     ]
     for q, sigma, epsilon, *values in table:
         for direction, value in zip(("remove", "add"), values, strict=True):
-            bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
+            bounds = delta_bounds([(sampled_gaussian_pair(q, sigma, direction), 1)], epsilon)
             assert bounds == pytest.approx((value, value), rel=1e-11, abs=1e-300)
 
 
@@ -107,7 +107,7 @@ def test_table_of_the_sampled_gaussian() -> None:
 def test_two_sampled_steps(q: float, sigma: float, epsilon: float, direction: str) -> None:
     with mp.workdps(30):
         exact = sampled_two_steps(q, sigma, epsilon, direction)
-    part = [(sampled_gaussian(q, sigma, direction), 2)]
+    part = [(sampled_gaussian_pair(q, sigma, direction), 2)]
     slack = mp.mpf(10) ** -14
     if exact < 1e-13:  # the cut at -log(1-q) makes delta vanish
         assert delta_bounds(part, epsilon)[0] <= exact + slack
@@ -135,7 +135,7 @@ def test_gaussian_on_a_lattice(k: int, log_delta: int) -> None:
             )
         )
         exact = gaussian_delta(total, epsilon)
-    bounds = delta_bounds([(GaussianMixture((1.0,), (1.0,), sigma), k)], epsilon)
+    bounds = delta_bounds([(GaussianMixturePair((1.0,), (1.0,), sigma), k)], epsilon)
     assert_encloses(bounds, exact, 1e-3 if k == 10**6 else 1e-5)
 
 
@@ -147,7 +147,7 @@ def test_gaussian_compositions_in_closed_form(mus: tuple[float, ...], epsilon: f
         with mp.workdps(40):
             total = mp.sqrt(sum(count * mp.mpf(mu) ** 2 for mu in mus))
             exact = gaussian_delta(total, epsilon)
-        bounds = delta_bounds([(Gaussian(mu), count) for mu in mus], epsilon)
+        bounds = delta_bounds([(GaussianPair(mu), count) for mu in mus], epsilon)
         assert_encloses(bounds, exact, 1e-10)
 
 
@@ -173,7 +173,7 @@ def randomized_response_delta(p: float, k: int, epsilon: float) -> mp.mpf:
     ],
 )
 def test_randomized_response_is_exact(p: float, k: int, epsilon: float) -> None:
-    bounds = delta_bounds([(RandomizedResponse(p), k)], epsilon)
+    bounds = delta_bounds([(RandomizedResponsePair(p), k)], epsilon)
     assert_encloses(bounds, randomized_response_delta(p, k, epsilon), 1e-9)
 
 
@@ -191,7 +191,7 @@ def enumerated(p: list[Fraction], q: list[Fraction], k: int, epsilon: float) -> 
 def test_discrete_pairs_by_enumeration(epsilon: float) -> None:
     p = [Fraction(n, 16) for n in (7, 3, 5, 1)]
     q = [Fraction(n, 16) for n in (2, 4, 4, 6)]
-    pair = Discrete(tuple(map(float, p)), tuple(map(float, q)))
+    pair = DiscretePair(tuple(map(float, p)), tuple(map(float, q)))
     for k in (1, 4):
         assert_encloses(
             delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
@@ -200,21 +200,21 @@ def test_discrete_pairs_by_enumeration(epsilon: float) -> None:
     assert upper - lower <= 2e-3 * upper
     ary = [Fraction(5, 8), Fraction(1, 8), Fraction(1, 8), Fraction(1, 8)]
     moved = [ary[1], ary[0], *ary[2:]]
-    bounds = delta_bounds([(RandomizedResponse(0.625, 4), 4)], epsilon)
+    bounds = delta_bounds([(RandomizedResponsePair(0.625, 4), 4)], epsilon)
     assert_encloses(bounds, enumerated(ary, moved, 4, epsilon), 1e-10)
 
 
 def test_outcomes_of_one_side_only() -> None:
     p = [Fraction(1, 2), Fraction(3, 8), Fraction(1, 8), Fraction(0)]
     q = [Fraction(1, 4), Fraction(1, 2), Fraction(0), Fraction(1, 4)]
-    pair = Discrete(tuple(map(float, p)), tuple(map(float, q)))
+    pair = DiscretePair(tuple(map(float, p)), tuple(map(float, q)))
     for epsilon in (0.0, 1.0, 50.0):
         for k in (1, 3):
             assert_encloses(
                 delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
             )
             assert_encloses(
-                delta_bounds([(Reversed(pair), k)], epsilon, rtol=1e-3),
+                delta_bounds([(ReversedPair(pair), k)], epsilon, rtol=1e-3),
                 enumerated(q, p, k, epsilon),
                 None,
             )
@@ -261,7 +261,7 @@ def laplace_delta(b: float, q: float, k: int, epsilon: float, direction: str) ->
     ("b", "q", "epsilon"), [(1.0, 1.0, 0.5), (0.3, 0.5, 0.1), (2.0, 0.1, 0.02)]
 )
 def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
-    pair = poisson_sampled(Laplace(b), q, direction)
+    pair = poisson_sampled_pair(LaplacePair(b), q, direction)
     with mp.workdps(25):
         one = laplace_delta(b, q, 1, epsilon, direction)
         two = laplace_delta(b, q, 2, epsilon, direction)
@@ -275,9 +275,9 @@ def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
 
 
 def test_add_can_exceed_remove() -> None:
-    pair = Laplace(0.3)
-    remove = delta_bounds([(poisson_sampled(pair, 0.5), 5)], 0.1)
-    add = delta_bounds([(poisson_sampled(pair, 0.5, "add"), 5)], 0.1)
+    pair = LaplacePair(0.3)
+    remove = delta_bounds([(poisson_sampled_pair(pair, 0.5), 5)], 0.1)
+    add = delta_bounds([(poisson_sampled_pair(pair, 0.5, "add"), 5)], 0.1)
     assert remove == pytest.approx((0.764436, 0.764436), abs=1e-6)
     assert add == pytest.approx((0.764821, 0.764821), abs=1e-6)
     assert add[0] > remove[1]
@@ -299,10 +299,10 @@ def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
 def test_mixture_and_transformed_gaussian_agree(
     q: float, sigma: float, k: int, epsilon: float
 ) -> None:
-    mixture = GaussianMixture((1.0 - q, q), (0.0, 1.0), sigma)
+    mixture = GaussianMixturePair((1.0 - q, q), (0.0, 1.0), sigma)
     for one, two in (
-        (mixture, sampled_gaussian(q, sigma)),
-        (Reversed(mixture), sampled_gaussian(q, sigma, "add")),
+        (mixture, sampled_gaussian_pair(q, sigma)),
+        (ReversedPair(mixture), sampled_gaussian_pair(q, sigma, "add")),
     ):
         a, b = delta_bounds([(one, k)], epsilon), delta_bounds([(two, k)], epsilon)
         assert overlap(a, b)
@@ -312,8 +312,8 @@ def test_mixture_and_transformed_gaussian_agree(
 
 def test_directions_are_dual() -> None:
     for k, epsilon in ((30, 0.2), (30, -0.2), (3, 0.05)):
-        remove = delta_bounds([(sampled_gaussian(0.1, 1.0), k)], -epsilon)
-        add = delta_bounds([(sampled_gaussian(0.1, 1.0, "add"), k)], epsilon)
+        remove = delta_bounds([(sampled_gaussian_pair(0.1, 1.0), k)], -epsilon)
+        add = delta_bounds([(sampled_gaussian_pair(0.1, 1.0, "add"), k)], epsilon)
         dual = tuple(1.0 - math.exp(epsilon) + math.exp(epsilon) * r for r in remove)
         assert overlap(add, (dual[0] - 1e-14, dual[1] + 1e-14))
 
@@ -329,7 +329,7 @@ def test_mixture_with_means_of_both_signs() -> None:
         left = mp.findroot(density, -1.7)
         right = mp.findroot(density, 2.0)
         exact = mp.quad(density, [-16, left]) + mp.quad(density, [right, 16])
-    lower, upper = delta_bounds([(GaussianMixture(weights, means), 1)], 0.4)
+    lower, upper = delta_bounds([(GaussianMixturePair(weights, means), 1)], 0.4)
     assert lower <= exact * (1 + mp.mpf("1e-15"))
     assert upper >= exact * (1 - mp.mpf("1e-15"))
     assert upper - lower <= 1e-10 * upper
@@ -369,7 +369,7 @@ def test_replace_one(q: float, sigma: float, epsilon: float) -> None:
 
 
 def test_approximate_dp() -> None:
-    pair = ApproximateDP(0.5, 1e-4)
+    pair = ApproxDPPair(0.5, 1e-4)
     assert delta_bounds([(pair, 1)], 0.5) == pytest.approx((1e-4, 1e-4), rel=1e-12)
     with mp.workdps(30):
         p = mp.exp(mp.mpf("0.5")) / (1 + mp.exp(mp.mpf("0.5")))
@@ -385,7 +385,7 @@ def test_user_densities_agree_with_built_in_ones() -> None:
     def log_p(x: np.ndarray) -> np.ndarray:
         return log_q(x - 1.0)
 
-    logistic = Density(log_p, log_q, -40.0, 41.0)
+    logistic = DensityPair(log_p, log_q, -40.0, 41.0)
     with mp.workdps(25):
         e = mp.exp(mp.mpf("0.3"))
         exact = mp.quad(
@@ -404,16 +404,16 @@ def test_user_densities_agree_with_built_in_ones() -> None:
     def normal(mean: float):  # type: ignore[no-untyped-def]
         return lambda x: -0.5 * (x - mean) ** 2 - 0.5 * math.log(2.0 * math.pi)
 
-    pair = Density(normal(1.0), normal(0.0), -12.0, 13.0)
+    pair = DensityPair(normal(1.0), normal(0.0), -12.0, 13.0)
     with mp.workdps(30):
         exact = gaussian_delta(mp.sqrt(3), 3.0)
     assert_encloses(delta_bounds([(pair, 3)], 3.0), exact, 1.1e-5)
 
 
 def test_different_mechanisms_compose() -> None:
-    parts: list[tuple[PrivacyLossDistribution, int]] = [
-        (Gaussian(0.5), 4),
-        (RandomizedResponse(0.6), 2),
+    parts: list[tuple[DominatingPair, int]] = [
+        (GaussianPair(0.5), 4),
+        (RandomizedResponsePair(0.6), 2),
     ]
     with mp.workdps(40):
         p = mp.mpf(0.6)
@@ -433,16 +433,16 @@ def test_different_mechanisms_compose() -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        (sampled_gaussian(0.01, 1.0), 1000),
-        (Laplace(1.0), 10),
-        (RandomizedResponse(0.6), 100),
-        (poisson_sampled(Laplace(0.5), 0.1, "add"), 50),
-        (Gaussian(0.1), 100),
-        (sampled_gaussian(0.1, 2.0, "add"), 1),
+        (sampled_gaussian_pair(0.01, 1.0), 1000),
+        (LaplacePair(1.0), 10),
+        (RandomizedResponsePair(0.6), 100),
+        (poisson_sampled_pair(LaplacePair(0.5), 0.1, "add"), 50),
+        (GaussianPair(0.1), 100),
+        (sampled_gaussian_pair(0.1, 2.0, "add"), 1),
     ],
 )
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
-def test_epsilon_inverts_delta(part: tuple[PrivacyLossDistribution, int], delta: float) -> None:
+def test_epsilon_inverts_delta(part: tuple[DominatingPair, int], delta: float) -> None:
     composition = Composition([part], rtol=1e-4)
     lower, upper = composition.epsilon_bounds(delta)
     assert lower <= upper <= lower + 1e-4 * max(abs(lower), 0.1) + 1e-4
@@ -454,17 +454,17 @@ def test_epsilon_inverts_delta(part: tuple[PrivacyLossDistribution, int], delta:
 @pytest.mark.parametrize(
     ("part", "epsilon", "width"),
     [
-        ((sampled_gaussian(0.00033, 4.0), 10_000), 0.05, 1e-5),
-        ((sampled_gaussian(0.125, 0.8), 1000), 30.0, 1e-5),
-        ((sampled_gaussian(0.001, 1e4), 10**6), 1e-4, 2e-5),
-        ((sampled_gaussian(0.01, 1.0), 10**6), 100.0, 1e-3),
-        ((Laplace(1000.0), 100), 0.01, 1e-5),
-        ((RandomizedResponse(0.5001), 10**6), 0.5, 1e-6),
-        ((sampled_gaussian(0.01, 1.0), 100), 40.0, 1e-5),
+        ((sampled_gaussian_pair(0.00033, 4.0), 10_000), 0.05, 1e-5),
+        ((sampled_gaussian_pair(0.125, 0.8), 1000), 30.0, 1e-5),
+        ((sampled_gaussian_pair(0.001, 1e4), 10**6), 1e-4, 2e-5),
+        ((sampled_gaussian_pair(0.01, 1.0), 10**6), 100.0, 1e-3),
+        ((LaplacePair(1000.0), 100), 0.01, 1e-5),
+        ((RandomizedResponsePair(0.5001), 10**6), 0.5, 1e-6),
+        ((sampled_gaussian_pair(0.01, 1.0), 100), 40.0, 1e-5),
     ],
 )
 def test_settings_that_defeat_others(
-    part: tuple[PrivacyLossDistribution, int], epsilon: float, width: float
+    part: tuple[DominatingPair, int], epsilon: float, width: float
 ) -> None:
     lower, upper = delta_bounds([part], epsilon)
     assert 0.0 < lower < upper
@@ -473,9 +473,9 @@ def test_settings_that_defeat_others(
 
 def test_extreme_counts_and_rates_stay_bounded() -> None:
     for part, epsilon in (
-        ((sampled_gaussian(1e-8, 1.0), 10**6), 1e-4),
-        ((sampled_gaussian(0.01, 4.0), 10**9), 4000.0),
-        ((sampled_gaussian(0.01, 0.1), 10_000), 5000.0),
+        ((sampled_gaussian_pair(1e-8, 1.0), 10**6), 1e-4),
+        ((sampled_gaussian_pair(0.01, 4.0), 10**9), 4000.0),
+        ((sampled_gaussian_pair(0.01, 0.1), 10_000), 5000.0),
     ):
         lower, upper = delta_bounds([part], epsilon, max_points=2**18)
         assert 0.0 <= lower <= upper <= 1.0
@@ -483,17 +483,19 @@ def test_extreme_counts_and_rates_stay_bounded() -> None:
 
 def test_bounds_are_monotone_within_their_width() -> None:
     values = [
-        delta_bounds([(sampled_gaussian(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
+        delta_bounds([(sampled_gaussian_pair(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
     ]
     for (_, upper), (lower, _) in itertools.pairwise(values):
         assert lower <= upper
-    by_count = [delta_bounds([(sampled_gaussian(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)]
+    by_count = [
+        delta_bounds([(sampled_gaussian_pair(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)
+    ]
     for (lower, _), (_, upper) in itertools.pairwise(by_count):
         assert lower <= upper
 
 
 def test_cap_gives_wider_brackets_that_enclose() -> None:
-    part = [(sampled_gaussian(0.01, 1.0), 100)]
+    part = [(sampled_gaussian_pair(0.01, 1.0), 100)]
     fine = delta_bounds(part, 0.5)
     for points in (2**10, 2**12, 2**14):
         lower, upper = delta_bounds(part, 0.5, max_points=points)
@@ -505,10 +507,10 @@ def test_nothing_and_everything() -> None:
     assert delta_bounds([], 0.5) == (0.0, 0.0)
     lower, upper = delta_bounds([], -1.0)
     assert lower <= 1.0 - math.exp(-1.0) <= upper
-    assert delta_bounds([(Laplace(1.0), 0)], 0.0) == (0.0, 0.0)
-    assert delta_bounds([(Laplace(1.0), 5)], math.inf)[0] == 0.0
-    assert delta_bounds([(Laplace(1.0), 5)], -math.inf) == (1.0, 1.0)
-    assert delta_bounds([(Laplace(1.0), 5)], 5.1)[1] < 1e-300
-    lower, upper = delta_bounds([(Laplace(1.0), 5)], -30.0)
+    assert delta_bounds([(LaplacePair(1.0), 0)], 0.0) == (0.0, 0.0)
+    assert delta_bounds([(LaplacePair(1.0), 5)], math.inf)[0] == 0.0
+    assert delta_bounds([(LaplacePair(1.0), 5)], -math.inf) == (1.0, 1.0)
+    assert delta_bounds([(LaplacePair(1.0), 5)], 5.1)[1] < 1e-300
+    lower, upper = delta_bounds([(LaplacePair(1.0), 5)], -30.0)
     assert lower <= -math.expm1(-30.0) <= upper <= 1.0
-    assert epsilon_bounds([(Laplace(1.0), 5)], 1.0) == (-math.inf, -math.inf)
+    assert epsilon_bounds([(LaplacePair(1.0), 5)], 1.0) == (-math.inf, -math.inf)

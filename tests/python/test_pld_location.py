@@ -8,24 +8,24 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import pld
-from renyi.pld import GeneralisedGaussian, StudentT, delta_bounds, logistic
+from renyi import pairs
+from renyi.pairs import GeneralisedGaussianPair, StudentTPair, delta_bounds, logistic_pair
 
 NOISES = [
-    GeneralisedGaussian(1.05, 1.0),
-    GeneralisedGaussian(1.5, 2.0),
-    GeneralisedGaussian(2.0, 0.3),
-    GeneralisedGaussian(3.0, 1e3),
-    GeneralisedGaussian(8.0, 2.0),
-    StudentT(1.5, 10.0),
-    StudentT(3.0, 1.0),
-    StudentT(30.0, 0.3),
-    StudentT(4.0, 1e4),
+    GeneralisedGaussianPair(1.05, 1.0),
+    GeneralisedGaussianPair(1.5, 2.0),
+    GeneralisedGaussianPair(2.0, 0.3),
+    GeneralisedGaussianPair(3.0, 1e3),
+    GeneralisedGaussianPair(8.0, 2.0),
+    StudentTPair(1.5, 10.0),
+    StudentTPair(3.0, 1.0),
+    StudentTPair(30.0, 0.3),
+    StudentTPair(4.0, 1e4),
 ]
 
 
 def kernel(noise: object, x: mp.mpf) -> mp.mpf:
-    if isinstance(noise, GeneralisedGaussian):
+    if isinstance(noise, GeneralisedGaussianPair):
         return mp.exp(-((abs(x) / mp.mpf(noise.scale)) ** mp.mpf(noise.shape)))
     n = mp.mpf(noise.degrees)
     return (1 + (x / mp.mpf(noise.scale)) ** 2 / n) ** (-(n + 1) / 2)
@@ -33,7 +33,7 @@ def kernel(noise: object, x: mp.mpf) -> mp.mpf:
 
 def constant(noise: object) -> mp.mpf:
     s = mp.mpf(noise.scale)
-    if isinstance(noise, GeneralisedGaussian):
+    if isinstance(noise, GeneralisedGaussianPair):
         return 1 / (2 * s * mp.gamma(1 + 1 / mp.mpf(noise.shape)))
     n = mp.mpf(noise.degrees)
     return mp.gamma((n + 1) / 2) / (mp.gamma(n / 2) * mp.sqrt(n * mp.pi) * s)
@@ -44,7 +44,7 @@ def upper_tail(noise: object, x: mp.mpf) -> mp.mpf:
     if x < 0:
         return 1 - upper_tail(noise, -x)
     y = x / mp.mpf(noise.scale)
-    if isinstance(noise, GeneralisedGaussian):
+    if isinstance(noise, GeneralisedGaussianPair):
         k = 1 / mp.mpf(noise.shape)
         return mp.gammainc(k, y**noise.shape, mp.inf, regularized=True) / 2
     n = mp.mpf(noise.degrees)
@@ -53,7 +53,7 @@ def upper_tail(noise: object, x: mp.mpf) -> mp.mpf:
 
 def loss(noise: object, v: mp.mpf) -> mp.mpf:
     half = mp.mpf(1) / 2
-    if isinstance(noise, GeneralisedGaussian):
+    if isinstance(noise, GeneralisedGaussianPair):
         s, k = mp.mpf(noise.scale), mp.mpf(noise.shape)
         return (abs(v + half) / s) ** k - (abs(v - half) / s) ** k
     return mp.log(kernel(noise, v - half) / kernel(noise, v + half))
@@ -61,7 +61,7 @@ def loss(noise: object, v: mp.mpf) -> mp.mpf:
 
 def where(noise: object, epsilon: mp.mpf) -> list[tuple[mp.mpf, mp.mpf]]:
     """The intervals of v on which the loss exceeds epsilon."""
-    if isinstance(noise, GeneralisedGaussian):
+    if isinstance(noise, GeneralisedGaussianPair):
         far = mp.mpf(noise.scale) * 1500 + 1
         start, end = -far, far
         for _ in range(int(3.4 * mp.mp.dps) + 40):
@@ -100,7 +100,7 @@ def exact_delta(noise: object, epsilon: float) -> mp.mpf:
 
 def top_of(noise: object) -> float:
     """The largest loss, or the one above which P has about 1e-12."""
-    if isinstance(noise, StudentT):
+    if isinstance(noise, StudentTPair):
         return noise.support[1]
     low, high = mp.mpf(0), mp.mpf(noise.scale) * 30
     for _ in range(60):
@@ -120,10 +120,12 @@ def test_one_use(noise):
             assert upper - lower <= 1e-9 * exact
 
 
-@pytest.mark.parametrize("noise", [GeneralisedGaussian(1.3, 3.0), StudentT(5.0, 3.0)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [GeneralisedGaussianPair(1.3, 3.0), StudentTPair(5.0, 3.0)], ids=repr
+)
 def test_two_uses(noise):
     v = (np.arange(4000) + 0.5) * 0.1 - 200.0
-    if isinstance(noise, StudentT):
+    if isinstance(noise, StudentTPair):
         logs = [-3.0 * np.log1p(((v - c) / 3.0) ** 2 / 5.0) for c in (0.5, -0.5)]
     else:
         logs = [-((np.abs(v - c) / 3.0) ** 1.3) for c in (0.5, -0.5)]
@@ -139,8 +141,8 @@ def test_two_uses(noise):
 
 def test_shape_two_is_gaussian():
     for scale, k, epsilon in ((0.5, 1, 3.0), (4.0, 20, 2.0), (100.0, 1000, 1.0)):
-        noise = GeneralisedGaussian(2.0, scale)
-        exact = delta_bounds([(pld.Gaussian(math.sqrt(2.0) / scale), k)], epsilon)
+        noise = GeneralisedGaussianPair(2.0, scale)
+        exact = delta_bounds([(pairs.GaussianPair(math.sqrt(2.0) / scale), k)], epsilon)
         lower, upper = delta_bounds([(noise, k)], epsilon)
         assert lower <= exact[1] * (1 + 1e-12)
         assert upper >= exact[0] * (1 - 1e-12)
@@ -148,13 +150,13 @@ def test_shape_two_is_gaussian():
 
 
 def test_many_degrees_are_nearly_gaussian():
-    exact = delta_bounds([(pld.Gaussian(0.5), 4)], 0.5)[0]
-    assert delta_bounds([(StudentT(1e4, 2.0), 4)], 0.5)[1] == pytest.approx(exact, rel=2e-3)
+    exact = delta_bounds([(pairs.GaussianPair(0.5), 4)], 0.5)[0]
+    assert delta_bounds([(StudentTPair(1e4, 2.0), 4)], 0.5)[1] == pytest.approx(exact, rel=2e-3)
 
 
 def test_sampled():
-    q, noise = 0.1, StudentT(3.0, 1.0)
-    sampled = pld.poisson_sampled(noise, q)
+    q, noise = 0.1, StudentTPair(3.0, 1.0)
+    sampled = pairs.poisson_sampled_pair(noise, q)
     for epsilon in (0.01, 0.05, 0.1):
         base = math.log1p(math.expm1(epsilon) / q)
         with mp.workdps(40):
@@ -172,20 +174,20 @@ def test_logistic(scale):
             w = mp.exp((1 / b - e) / 2)  # losses above e: w' < w, uniform under Q
             y = (w - 1) / (mp.exp(1 / b) - w)  # e^(-x/b)
             p, q = (1 - 1 / (1 + t * y) for t in (mp.exp(1 / b), mp.mpf(1)))
-            lower, upper = delta_bounds([(logistic(scale), 1)], share / scale)
+            lower, upper = delta_bounds([(logistic_pair(scale), 1)], share / scale)
             exact = p - mp.exp(mp.mpf(share / scale)) * q
             assert lower * (1 - 1e-12) <= exact <= upper * (1 + 1e-12)
             assert upper - lower <= 1e-9 * upper
 
 
 def test_bounded_loss():
-    noise = StudentT(3.0, 1.0)
+    noise = StudentTPair(3.0, 1.0)
     top = noise.support[1]
     assert delta_bounds([(noise, 1)], top * 1.0001)[1] < 1e-300
     assert delta_bounds([(noise, 1)], top * 0.999)[0] > 0.0
 
 
-@pytest.mark.parametrize("kind", [GeneralisedGaussian, StudentT])
+@pytest.mark.parametrize("kind", [GeneralisedGaussianPair, StudentTPair])
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, 1e7, 0.001])
 def test_numbers_outside(kind, bad):
     with pytest.raises(ValueError, match="must be a number in"):
@@ -196,13 +198,13 @@ def test_numbers_outside(kind, bad):
 
 @pytest.mark.parametrize("bad", [None, "1", True, math.nan, 1j])
 def test_other_types(bad):
-    for make in (lambda: GeneralisedGaussian(2.0, bad), lambda: StudentT(bad, 1.0)):
+    for make in (lambda: GeneralisedGaussianPair(2.0, bad), lambda: StudentTPair(bad, 1.0)):
         with pytest.raises((TypeError, ValueError), match="must be a number in"):
             make()
     with pytest.raises((TypeError, ValueError), match="scale must be a number in"):
-        logistic(bad)
+        logistic_pair(bad)
 
 
 def test_too_large_losses():
     with pytest.raises(ValueError, match="scale must be larger for shape 9"):
-        GeneralisedGaussian(9.0, 0.5)
+        GeneralisedGaussianPair(9.0, 0.5)

@@ -9,7 +9,7 @@ import mpmath as mp
 import pytest
 from pair_reference import bounds
 
-from renyi import pld
+from renyi import pairs
 from renyi._pair import Pair
 from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
 from renyi.accountants._steps import SampledStep
@@ -42,8 +42,8 @@ from renyi.mechanisms import (
 ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 MIXTURE = GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01])
 SEVERAL = Composed((Gaussian(2.0), 4), (Laplace(2.0), 1))
-MINE = PrivacyLoss(pld.Laplace(1.0))
-ONE_WAY = PrivacyLoss(pld.Gumbel(2.0))
+MINE = PrivacyLoss(pairs.LaplacePair(1.0))
+ONE_WAY = PrivacyLoss(pairs.GumbelPair(2.0))
 
 
 def known_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
@@ -118,8 +118,8 @@ def test_what_is_known(mechanism: Mechanism, held: tuple[str, ...]) -> None:
         (PoissonSampled(Laplace(1.0), 1.0), ADJACENCIES),
         (SEVERAL + PoissonSampled(Laplace(1.0), 0.1), ("replace_one",)),
         (ONE_WAY, ()),
-        (PrivacyLoss(pld.Laplace(2.0), pld.Laplace(1.0)), ()),
-        (PrivacyLoss(pld.Gumbel(2.0), pld.Gumbel(2.0)), ADJACENCIES),
+        (PrivacyLoss(pairs.LaplacePair(2.0), pairs.LaplacePair(1.0)), ()),
+        (PrivacyLoss(pairs.GumbelPair(2.0), pairs.GumbelPair(2.0)), ADJACENCIES),
     ],
 )
 def test_which_lose_the_same_in_both_directions(
@@ -158,9 +158,9 @@ def test_a_tree_is_a_gaussian() -> None:
 def test_gumbel_noise_covers_both_signs() -> None:
     for noise, epsilon in itertools.product((0.5, 5.0), (-0.3, 0.0, 0.1, 1.0)):
         found = delta(Gumbel(noise), "add_remove", epsilon)
-        one = pld.Gumbel(noise)
-        for pair in (one, pld.Reversed(one)):
-            assert pld.delta_bounds([(pair, 1)], epsilon)[0] <= found
+        one = pairs.GumbelPair(noise)
+        for pair in (one, pairs.ReversedPair(one)):
+            assert pairs.delta_bounds([(pair, 1)], epsilon)[0] <= found
 
 
 def test_noise_of_several_releases_merges() -> None:
@@ -283,7 +283,7 @@ def test_directions_of_a_mixture() -> None:
 
 
 def test_a_loss_of_ones_own_is_sampled_in_both_directions() -> None:
-    mine = PrivacyLoss(pld.Gumbel(2.0), pld.Reversed(pld.Gumbel(3.0)))
+    mine = PrivacyLoss(pairs.GumbelPair(2.0), pairs.ReversedPair(pairs.GumbelPair(3.0)))
     sampled = PoissonSampled(mine, 0.1)
     remove, add = (
         bounds(compiled_pair(sampled, "add_remove", side), 0.02) for side in (True, False)

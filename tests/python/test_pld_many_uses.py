@@ -7,18 +7,18 @@ import math
 import mpmath as mp
 import pytest
 
-from renyi.pld import (
-    BoundedRange,
+from renyi.pairs import (
+    BoundedRangePair,
     Composition,
-    DiscreteGaussian,
-    Gaussian,
-    GaussianMixture,
-    Laplace,
-    PrivacyLossDistribution,
-    RandomizedResponse,
-    Reversed,
+    DiscreteGaussianPair,
+    DominatingPair,
+    GaussianMixturePair,
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    ReversedPair,
     delta_bounds,
-    poisson_sampled,
+    poisson_sampled_pair,
 )
 
 
@@ -32,7 +32,7 @@ def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
 def test_long_gaussian_compositions(count: int, standard: float) -> None:
     # A mixture of one mean is not merged with others, so that it is really composed.
     sigma = math.sqrt(count)
-    pair = GaussianMixture((1.0,), (1.0,), sigma)
+    pair = GaussianMixturePair((1.0,), (1.0,), sigma)
     epsilon = 0.5 + standard
     composition = Composition([(pair, count)], max_points=2**18)
     lower, upper = composition.delta_bounds(epsilon)
@@ -45,15 +45,15 @@ def test_long_gaussian_compositions(count: int, standard: float) -> None:
 @pytest.mark.parametrize(
     ("parts", "epsilon", "width"),
     [
-        ([(poisson_sampled(Laplace(1.0), 0.01), 10_000)], 1.0, 1e-5),
-        ([(poisson_sampled(Laplace(1.0), 0.01, "add"), 10_000)], 1.0, 1e-5),
-        ([(BoundedRange(0.05), 5000)], 2.0, 1e-5),
-        ([(Laplace(20.0), 300), (DiscreteGaussian(30.0), 200)], 1.0, 1e-3),
-        ([(poisson_sampled(Gaussian(1.0), 0.05), 500), (Laplace(5.0), 20)], 4.0, 1e-5),
+        ([(poisson_sampled_pair(LaplacePair(1.0), 0.01), 10_000)], 1.0, 1e-5),
+        ([(poisson_sampled_pair(LaplacePair(1.0), 0.01, "add"), 10_000)], 1.0, 1e-5),
+        ([(BoundedRangePair(0.05), 5000)], 2.0, 1e-5),
+        ([(LaplacePair(20.0), 300), (DiscreteGaussianPair(30.0), 200)], 1.0, 1e-3),
+        ([(poisson_sampled_pair(GaussianPair(1.0), 0.05), 500), (LaplacePair(5.0), 20)], 4.0, 1e-5),
     ],
 )
 def test_brackets_agree_with_coarse_ones(
-    parts: list[tuple[PrivacyLossDistribution, int]], epsilon: float, width: float
+    parts: list[tuple[DominatingPair, int]], epsilon: float, width: float
 ) -> None:
     found = delta_bounds(parts, epsilon)
     for points in (2**12, 2**14):
@@ -64,16 +64,16 @@ def test_brackets_agree_with_coarse_ones(
 
 
 def test_both_directions_are_dual() -> None:
-    pair = poisson_sampled(Laplace(0.7), 0.02)
+    pair = poisson_sampled_pair(LaplacePair(0.7), 0.02)
     remove = delta_bounds([(pair, 3000)], -0.4)
-    add = delta_bounds([(Reversed(pair), 3000)], 0.4)
+    add = delta_bounds([(ReversedPair(pair), 3000)], 0.4)
     dual = [-math.expm1(0.4) + math.exp(0.4) * value for value in remove]
     assert add[0] <= dual[1] + 1e-14
     assert add[1] >= dual[0] - 1e-14
 
 
 def test_randomized_response_keeps_its_lattice() -> None:
-    lower, upper = delta_bounds([(RandomizedResponse(0.51), 10_000)], 3.0)
+    lower, upper = delta_bounds([(RandomizedResponsePair(0.51), 10_000)], 3.0)
     with mp.workdps(60):
         p, e = mp.mpf(0.51), mp.exp(3)
         exact = mp.fsum(

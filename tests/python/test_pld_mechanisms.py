@@ -11,23 +11,23 @@ import pytest
 from pair_reference import bounds
 
 from renyi._pair import LossComposition, Pair
-from renyi.pld import (
-    BoundedRange,
-    Discrete,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    GaussianMixture,
-    Gumbel,
-    Laplace,
-    Mixed,
-    PoissonSampled,
-    PrivacyLossDistribution,
-    RandomizedResponse,
-    Reversed,
+from renyi.pairs import (
+    BoundedRangePair,
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    DiscretePair,
+    DominatingPair,
+    GaussianMixturePair,
+    GaussianPair,
+    GumbelPair,
+    LaplacePair,
+    MixedPair,
+    PoissonSampledPair,
+    RandomizedResponsePair,
+    ReversedPair,
     delta_bounds,
     epsilon_bounds,
-    poisson_sampled,
+    poisson_sampled_pair,
 )
 
 
@@ -66,7 +66,9 @@ def test_discrete_gaussian(sigma: float, shift: int, epsilon: float) -> None:
         exact = noise_delta(
             lambda x: -(mp.mpf(x) ** 2) / (2 * mp.mpf(sigma) ** 2), shift, reach, epsilon
         )
-        assert_encloses(delta_bounds([(DiscreteGaussian(sigma, shift), 1)], epsilon), exact, 1e-12)
+        assert_encloses(
+            delta_bounds([(DiscreteGaussianPair(sigma, shift), 1)], epsilon), exact, 1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -80,15 +82,19 @@ def test_discrete_laplace(scale: float, shift: int, epsilon: float) -> None:
         inner = [((1 - r) / (1 + r)) * (r ** (shift - x) - e * r**x) for x in range(1, shift)]
         ends = [(r**shift - e) / (1 + r), (1 - e * r**shift) / (1 + r)]
         exact = mp.fsum(max(term, 0) for term in inner + ends)
-        pair = DiscreteLaplace(scale, shift)
+        pair = DiscreteLaplacePair(scale, shift)
         assert_encloses(delta_bounds([(pair, 1)], epsilon), exact, 1e-9)
 
 
-@pytest.mark.parametrize("scale", [(DiscreteGaussian, 300.0, 77), (DiscreteLaplace, 300.0, 77)])
+@pytest.mark.parametrize(
+    "scale", [(DiscreteGaussianPair, 300.0, 77), (DiscreteLaplacePair, 300.0, 77)]
+)
 def test_fine_integer_noise_is_close_to_continuous(scale: tuple[type, float, int]) -> None:
     kind, width, shift = scale
     discrete = delta_bounds([(kind(width, shift), 1)], 0.1)
-    pair = Gaussian(shift / width) if kind is DiscreteGaussian else Laplace(width / shift)
+    pair = (
+        GaussianPair(shift / width) if kind is DiscreteGaussianPair else LaplacePair(width / shift)
+    )
     assert discrete[0] == pytest.approx(delta_bounds([(pair, 1)], 0.1)[0], rel=1e-2)
 
 
@@ -107,14 +113,14 @@ def test_bounded_range_is_the_worst_two_point_pair(epsilon: float) -> None:
             top = (epsilon + e) / 2
             best = (big - mp.exp(top)) / (big - 1) * -mp.expm1(e - top)
             assert max(values) <= best * (1 + mp.mpf("1e-50"))
-            assert_encloses(delta_bounds([(BoundedRange(epsilon), 1)], float(e)), best, 1e-12)
-        assert delta_bounds([(BoundedRange(epsilon), 1)], epsilon * 1.001)[1] < 1e-300
+            assert_encloses(delta_bounds([(BoundedRangePair(epsilon), 1)], float(e)), best, 1e-12)
+        assert delta_bounds([(BoundedRangePair(epsilon), 1)], epsilon * 1.001)[1] < 1e-300
 
 
 def test_bounded_range_lies_below_pure_privacy() -> None:
     for k in (1, 10, 100):
-        bounded = epsilon_bounds([(BoundedRange(0.2), k)], 1e-6, rtol=1e-3)
-        pure = epsilon_bounds([(RandomizedResponse(1.0 / (1.0 + math.exp(-0.2))), k)], 1e-6)
+        bounded = epsilon_bounds([(BoundedRangePair(0.2), k)], 1e-6, rtol=1e-3)
+        pure = epsilon_bounds([(RandomizedResponsePair(1.0 / (1.0 + math.exp(-0.2))), k)], 1e-6)
         assert bounded[1] < pure[0]
 
 
@@ -132,7 +138,7 @@ def test_gumbel(scale: float, share: float) -> None:
     epsilon = share / scale
     with mp.workdps(60):
         for reverse in (False, True):
-            pair = Reversed(Gumbel(scale)) if reverse else Gumbel(scale)
+            pair = ReversedPair(GumbelPair(scale)) if reverse else GumbelPair(scale)
             exact = gumbel_delta(scale, epsilon, reverse)
             lower, upper = delta_bounds([(pair, 1)], epsilon)
             assert lower <= exact <= upper
@@ -155,7 +161,7 @@ def test_gumbel_integral_by_quadrature() -> None:
         exact = mp.quad(
             lambda x: density(x, 1) - mp.exp(mp.mpf("0.2")) * density(x, 0), [root, 5, 20, 200]
         )
-    lower, upper = delta_bounds([(Gumbel(2.0), 1)], 0.2)
+    lower, upper = delta_bounds([(GumbelPair(2.0), 1)], 0.2)
     assert lower * (1 - 1e-14) <= exact <= upper * (1 + 1e-14)
 
 
@@ -163,54 +169,54 @@ def test_gumbel_integral_by_quadrature() -> None:
     ("pair", "count", "values"),
     [
         # (epsilon, delta) as dp_accounting 0.6 gives them at intervals of 1e-5, rounded up.
-        (Laplace(2.0), 20, [(1.0, 0.5371924279983), (4.0, 0.0973023327158)]),
-        (DiscreteLaplace(3.0, 2), 10, [(1.0, 0.5026330864255), (3.0, 0.1652684050380)]),
-        (DiscreteGaussian(3.0, 2), 10, [(1.0, 0.5474934663857), (5.0, 0.0484929534340)]),
-        (RandomizedResponse(0.7, 4), 10, [(1.0, 0.9822764633608), (4.0, 0.9288414650509)]),
+        (LaplacePair(2.0), 20, [(1.0, 0.5371924279983), (4.0, 0.0973023327158)]),
+        (DiscreteLaplacePair(3.0, 2), 10, [(1.0, 0.5026330864255), (3.0, 0.1652684050380)]),
+        (DiscreteGaussianPair(3.0, 2), 10, [(1.0, 0.5474934663857), (5.0, 0.0484929534340)]),
+        (RandomizedResponsePair(0.7, 4), 10, [(1.0, 0.9822764633608), (4.0, 0.9288414650509)]),
         (
-            GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0),
+            GaussianMixturePair((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0),
             10,
             [(0.1, 0.0929122523213), (0.5, 0.0175128879811)],
         ),
         (
-            Reversed(GaussianMixture((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
+            ReversedPair(GaussianMixturePair((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
             10,
             [(0.1, 0.0870220520429), (0.5, 0.0060083045027)],
         ),
         (
-            poisson_sampled(Laplace(1.0), 0.05),
+            poisson_sampled_pair(LaplacePair(1.0), 0.05),
             100,
             [(0.3, 0.0825200061814), (1.0, 0.0047258096111)],
         ),
         (
-            poisson_sampled(Laplace(1.0), 0.05, "add"),
+            poisson_sampled_pair(LaplacePair(1.0), 0.05, "add"),
             100,
             [(0.3, 0.0787223776707), (1.0, 0.0026919495387)],
         ),
         (
-            poisson_sampled(DiscreteLaplace(3.0, 2), 0.1),
+            poisson_sampled_pair(DiscreteLaplacePair(3.0, 2), 0.1),
             20,
             [(0.1, 0.0741676639146), (0.5, 0.0065451819424)],
         ),
         (
-            poisson_sampled(DiscreteLaplace(3.0, 2), 0.1, "add"),
+            poisson_sampled_pair(DiscreteLaplacePair(3.0, 2), 0.1, "add"),
             20,
             [(0.1, 0.0721365416062), (0.5, 0.0039979443539)],
         ),
         (
-            poisson_sampled(DiscreteGaussian(3.0), 0.1),
+            poisson_sampled_pair(DiscreteGaussianPair(3.0), 0.1),
             20,
             [(0.1, 0.0255928052218), (0.5, 9.25076361962e-5)],
         ),
         (
-            poisson_sampled(DiscreteGaussian(3.0), 0.1, "add"),
+            poisson_sampled_pair(DiscreteGaussianPair(3.0), 0.1, "add"),
             20,
             [(0.1, 0.0232673793598), (0.5, 3.74857043699e-6)],
         ),
     ],
 )
 def test_values_of_another_program(
-    pair: PrivacyLossDistribution, count: int, values: list[tuple[float, float]]
+    pair: DominatingPair, count: int, values: list[tuple[float, float]]
 ) -> None:
     for epsilon, other in values:
         lower, upper = delta_bounds([(pair, count)], epsilon, rtol=1e-4, max_points=2**16)
@@ -241,16 +247,16 @@ def test_discrete_gaussian_composition_by_convolution(count: int) -> None:
             for key, mass in law.items()
             if key * unit > epsilon
         )
-    lower, upper = delta_bounds([(DiscreteGaussian(sigma, shift), count)], epsilon)
+    lower, upper = delta_bounds([(DiscreteGaussianPair(sigma, shift), count)], epsilon)
     assert lower <= exact * (1 + mp.mpf("1e-20"))
     assert upper >= exact * (1 - mp.mpf("1e-20"))
     assert upper - lower <= 1e-10 * upper
 
 
 def test_mixture_that_shows_the_drawn_pair() -> None:
-    pairs = (Laplace(1.0), Gaussian(0.7), DiscreteLaplace(2.0))
+    pairs = (LaplacePair(1.0), GaussianPair(0.7), DiscreteLaplacePair(2.0))
     weights = (0.5, 0.2, 0.1)
-    mixed = Mixed(weights, pairs)
+    mixed = MixedPair(weights, pairs)
     for epsilon in (-0.4, 0.0, 0.3, 0.9):
         parts = [delta_bounds([(pair, 1)], epsilon) for pair in pairs]
         rest = 0.2 * max(-math.expm1(epsilon), 0.0)
@@ -260,7 +266,7 @@ def test_mixture_that_shows_the_drawn_pair() -> None:
         assert upper >= expected * (1 - 1e-13)
         assert upper - lower <= 1e-12 * upper
     # Two uses: condition on what was drawn.
-    drawn = [(0.2, Discrete((1.0,), (1.0,))), *zip(weights, pairs, strict=True)]
+    drawn = [(0.2, DiscretePair((1.0,), (1.0,))), *zip(weights, pairs, strict=True)]
     low = high = 0.0
     for (w, a), (v, b) in itertools.product(drawn, repeat=2):
         bounds = delta_bounds([(a, 1), (b, 1)], 0.3)
@@ -276,11 +282,11 @@ def test_bracketed_pairs() -> None:
     pair = Pair.bracketed(Pair.laplace(1.0), Pair.laplace(1.25))
     for count in (1, 5):
         lower, upper = bounds(pair, 0.5, count)
-        assert lower == pytest.approx(delta_bounds([(Laplace(1.25), count)], 0.5)[0], rel=1e-3)
-        assert upper == pytest.approx(delta_bounds([(Laplace(1.0), count)], 0.5)[1], rel=1e-3)
+        assert lower == pytest.approx(delta_bounds([(LaplacePair(1.25), count)], 0.5)[0], rel=1e-3)
+        assert upper == pytest.approx(delta_bounds([(LaplacePair(1.0), count)], 0.5)[1], rel=1e-3)
     sampled = bounds(pair.sampled(0.1).reversed(), 0.02, 3)
     assert sampled[0] == pytest.approx(
-        delta_bounds([(poisson_sampled(Laplace(1.25), 0.1, "add"), 3)], 0.02)[0], rel=1e-3
+        delta_bounds([(poisson_sampled_pair(LaplacePair(1.25), 0.1, "add"), 3)], 0.02)[0], rel=1e-3
     )
     nothing, revealed = (
         Pair.discrete(np.ones(1), np.ones(1)),
@@ -307,27 +313,31 @@ def test_sampling_at_rates_close_to_one(rate: float) -> None:
         outcomes = [(p_high, 1 - p_high), (1 - p_high, p_high)]
         mixed = [((1 - q) * b + q * a, b) for a, b in outcomes]
         exact = mp.fsum(max(a - mp.exp(e) * b, 0) for a, b in mixed)
-    answer = RandomizedResponse(1.0 / (1.0 + math.exp(-20.0)))
-    lower, upper = delta_bounds([(PoissonSampled(answer, rate), 1)], -6.0)
+    answer = RandomizedResponsePair(1.0 / (1.0 + math.exp(-20.0)))
+    lower, upper = delta_bounds([(PoissonSampledPair(answer, rate), 1)], -6.0)
     assert lower <= exact * (1 + 1e-12)
     assert upper >= exact * (1 - 1e-12)
 
 
 def test_named_errors() -> None:
     cases = [
-        (ValueError, "sigma", lambda: DiscreteGaussian(1e5)),
-        (ValueError, "sigma", lambda: DiscreteGaussian(0.1, 1000)),
-        (TypeError, "shift", lambda: DiscreteGaussian(1.0, 1.0)),  # type: ignore[arg-type]
-        (ValueError, "shift", lambda: DiscreteLaplace(1.0, 0)),
-        (ValueError, "scale", lambda: DiscreteLaplace(1e-3)),
-        (ValueError, "scale", lambda: Gumbel(math.inf)),
-        (TypeError, "scale", lambda: Gumbel("1")),  # type: ignore[arg-type]
-        (ValueError, "epsilon", lambda: BoundedRange(0.0)),
-        (ValueError, "weights", lambda: Mixed((0.6, 0.6), (Laplace(1.0), Laplace(2.0)))),
-        (ValueError, "weights", lambda: Mixed((-0.1,), (Laplace(1.0),))),
-        (ValueError, "pairs", lambda: Mixed((0.1,), ())),
-        (TypeError, "pairs", lambda: Mixed((0.1,), (1,))),  # type: ignore[arg-type]
-        (TypeError, "weights", lambda: Mixed(0.1, (Laplace(1.0),))),  # type: ignore[arg-type]
+        (ValueError, "sigma", lambda: DiscreteGaussianPair(1e5)),
+        (ValueError, "sigma", lambda: DiscreteGaussianPair(0.1, 1000)),
+        (TypeError, "shift", lambda: DiscreteGaussianPair(1.0, 1.0)),  # type: ignore[arg-type]
+        (ValueError, "shift", lambda: DiscreteLaplacePair(1.0, 0)),
+        (ValueError, "scale", lambda: DiscreteLaplacePair(1e-3)),
+        (ValueError, "scale", lambda: GumbelPair(math.inf)),
+        (TypeError, "scale", lambda: GumbelPair("1")),  # type: ignore[arg-type]
+        (ValueError, "epsilon", lambda: BoundedRangePair(0.0)),
+        (
+            ValueError,
+            "weights",
+            lambda: MixedPair((0.6, 0.6), (LaplacePair(1.0), LaplacePair(2.0))),
+        ),
+        (ValueError, "weights", lambda: MixedPair((-0.1,), (LaplacePair(1.0),))),
+        (ValueError, "pairs", lambda: MixedPair((0.1,), ())),
+        (TypeError, "pairs", lambda: MixedPair((0.1,), (1,))),  # type: ignore[arg-type]
+        (TypeError, "weights", lambda: MixedPair(0.1, (LaplacePair(1.0),))),  # type: ignore[arg-type]
     ]
     for error, name, build in cases:
         with pytest.raises(error, match=f"^{name} .*must be "):
@@ -336,12 +346,12 @@ def test_named_errors() -> None:
 
 def test_values_are_equal_and_hashable() -> None:
     for build in (
-        lambda: DiscreteGaussian(2.0, 3),
-        lambda: DiscreteLaplace(2, 3),
-        lambda: BoundedRange(1),
-        lambda: Gumbel(2),
-        lambda: Mixed([0.5], [Laplace(1.0)]),
-        lambda: PoissonSampled(Laplace(1.0), 0.5),
+        lambda: DiscreteGaussianPair(2.0, 3),
+        lambda: DiscreteLaplacePair(2, 3),
+        lambda: BoundedRangePair(1),
+        lambda: GumbelPair(2),
+        lambda: MixedPair([0.5], [LaplacePair(1.0)]),
+        lambda: PoissonSampledPair(LaplacePair(1.0), 0.5),
     ):
         assert build() == build()
         assert hash(build()) == hash(build())

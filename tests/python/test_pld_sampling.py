@@ -11,16 +11,16 @@ import pytest
 from pair_reference import bounds
 
 from renyi._pair import Pair
-from renyi.pld import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    PoissonSampled,
-    PrivacyLossDistribution,
-    RandomizedResponse,
+from renyi.pairs import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    DominatingPair,
+    GaussianPair,
+    LaplacePair,
+    PoissonSampledPair,
+    RandomizedResponsePair,
     delta_bounds,
-    poisson_sampled,
+    poisson_sampled_pair,
 )
 
 
@@ -107,11 +107,11 @@ def test_splices_compose(count: int) -> None:
 
 def test_a_splice_lies_between_its_neighbours() -> None:
     for base, count in itertools.product(
-        (Laplace(0.7), Gaussian(1.0), DiscreteGaussian(1.5)), (1, 20)
+        (LaplacePair(0.7), GaussianPair(1.0), DiscreteGaussianPair(1.5)), (1, 20)
     ):
         found = bounds(spliced(base._pair, 0.1), 0.2, count)
         for direction in ("remove", "add"):
-            one = [(poisson_sampled(base, 0.1, direction), count)]
+            one = [(poisson_sampled_pair(base, 0.1, direction), count)]
             assert delta_bounds(one, 0.2, rtol=1e-4, max_points=2**16)[0] <= found[1]
         assert found[0] <= delta_bounds([(base, count)], 0.2, rtol=1e-4)[1]
 
@@ -152,14 +152,14 @@ def test_sampling_with_replacement_in_closed_form(draws: int, population: int) -
 @pytest.mark.parametrize(
     "parts",
     [
-        ((Laplace(2.0), 2), (Laplace(1.0), 1)),
-        ((Gaussian(1.0), 1), (Laplace(1.0), 3)),
-        ((RandomizedResponse(0.6), 10), (DiscreteLaplace(3.0, 2), 5)),
-        ((Laplace(50.0), 300),),
+        ((LaplacePair(2.0), 2), (LaplacePair(1.0), 1)),
+        ((GaussianPair(1.0), 1), (LaplacePair(1.0), 3)),
+        ((RandomizedResponsePair(0.6), 10), (DiscreteLaplacePair(3.0, 2), 5)),
+        ((LaplacePair(50.0), 300),),
     ],
 )
 def test_products_enclose_their_composition(
-    parts: tuple[tuple[PrivacyLossDistribution, int], ...],
+    parts: tuple[tuple[DominatingPair, int], ...],
 ) -> None:
     product = Pair.product([(pair._pair, count) for pair, count in parts])
     for epsilon in (-1.0, 0.0, 0.5, 2.0):
@@ -196,7 +196,9 @@ def test_a_product_is_sampled_as_one() -> None:
 def test_a_product_of_gaussians_is_a_gaussian() -> None:
     product = Pair.product([(Pair.gaussian(0.3), 4), (Pair.gaussian(0.8), 1)])
     for q, epsilon, count in ((1.0, 1.0, 1), (0.1, 0.3, 1), (0.1, 1.0, 20)):
-        exact = delta_bounds([(PoissonSampled(Gaussian(1.0), q), count)], epsilon, max_points=2**18)
+        exact = delta_bounds(
+            [(PoissonSampledPair(GaussianPair(1.0), q), count)], epsilon, max_points=2**18
+        )
         found = bounds(product.sampled(q), epsilon, count)
         assert found[0] <= exact[1]
         assert found[1] >= exact[0]

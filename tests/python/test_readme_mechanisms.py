@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import renyi.mechanisms
-from renyi import PLDAccountant, RDPAccountant, pld
+from renyi import PLDAccountant, RDPAccountant, pairs
 from renyi.accountants import Adjacency
 from renyi.mechanisms import (
     ZCDP,
@@ -53,7 +53,7 @@ LEAVES: dict[str, Mechanism] = {
         Gumbel(4.0),
         Exponential(1.0),
         GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
-        PrivacyLoss(pld.StudentT(3.0, 2.0)),
+        PrivacyLoss(pairs.StudentTPair(3.0, 2.0)),
         ApproxDP(0.5, 1e-7),
         ZCDP(0.1),
         RDPCurve([2.0, 4.0], [0.1, 0.2]),
@@ -72,7 +72,7 @@ ONLY: dict[str, Adjacency] = {
     "ShuffledBatches": "zero_out",
     "TreeAggregation": "zero_out",
 }
-TAIL = PrivacyLoss(pld.GeneralisedGaussian(3.0, 2.0))
+TAIL = PrivacyLoss(pairs.GeneralisedGaussianPair(3.0, 2.0))
 # Note, whether each accountant takes it, adjacency, mechanism.
 NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
     ("¹", (False, False), "replace_one", LEAVES["GaussianMixture"]),

@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pld
+from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pairs
 from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
@@ -68,10 +68,10 @@ def test_random_sensitivities() -> None:
 @pytest.mark.parametrize("mu", [3.0, 30.0, 100.0, 1e6])
 @pytest.mark.parametrize("rate", [0.3, 1e-3])
 def test_mixtures_far_apart(mu: float, rate: float) -> None:
-    sampled = pld.PoissonSampled(pld.Gaussian(mu), rate)
+    sampled = pairs.PoissonSampledPair(pairs.GaussianPair(mu), rate)
     remove, add = (
         RDPAccountant().compose(PrivacyLoss(pair, pair)).get_rdp(ORDERS)
-        for pair in (sampled, pld.Reversed(sampled))
+        for pair in (sampled, pairs.ReversedPair(sampled))
     )
     with mp.workdps(30):
         q = mp.mpf(rate)
@@ -129,7 +129,7 @@ def test_many_draws_of_little_noise(sigma: float) -> None:
 def test_losses_of_ones_own() -> None:
     p, q = (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)
     for rate in (1.0, 0.25):
-        own = PrivacyLoss(pld.Discrete(p, q))
+        own = PrivacyLoss(pairs.DiscretePair(p, q))
         found = rdp_of(own if rate == 1.0 else PoissonSampled(own, rate), "add_remove")
         with mp.workdps(30):
             one = [rate * mp.mpf(a) + (1 - rate) * mp.mpf(b) for a, b in zip(p, q, strict=True)]
@@ -144,10 +144,10 @@ def test_losses_of_ones_own() -> None:
 
 def random_mechanism(source: np.random.Generator) -> Mechanism:
     own = (
-        pld.Laplace(float(source.uniform(0.5, 4.0))),
-        pld.Discrete((0.6, 0.3, 0.1), (0.2, 0.3, 0.5)),
-        pld.StudentT(3.0, float(source.uniform(1.0, 4.0))),
-        pld.ApproximateDP(0.7, 0.0),
+        pairs.LaplacePair(float(source.uniform(0.5, 4.0))),
+        pairs.DiscretePair((0.6, 0.3, 0.1), (0.2, 0.3, 0.5)),
+        pairs.StudentTPair(3.0, float(source.uniform(1.0, 4.0))),
+        pairs.ApproxDPPair(0.7, 0.0),
     )
     rate, noise = float(source.uniform(0.01, 0.5)), float(source.uniform(0.8, 3.0))
     return (
@@ -201,20 +201,20 @@ def test_responses_of_any_probability() -> None:
 
 
 def test_what_has_no_form() -> None:
-    own = PrivacyLoss(pld.GeneralisedGaussian(1.5, 2.0))
+    own = PrivacyLoss(pairs.GeneralisedGaussianPair(1.5, 2.0))
     assert PLDAccountant().supports(own)
     with pytest.raises(UnsupportedMechanismError, match="its losses have no bound, and no form"):
         RDPAccountant().compose(own)
 
 
 def test_what_is_said_to_be_supported_is_answered() -> None:
-    twice = FixedSizeSampled(PrivacyLoss(pld.Laplace(2.0)) * 2, 3, 10)
+    twice = FixedSizeSampled(PrivacyLoss(pairs.LaplacePair(2.0)) * 2, 3, 10)
     exact, bound = PLDAccountant(adjacency="replace_one"), RDPAccountant(adjacency="replace_one")
     for accountant in (exact, bound):
         assert accountant.supports(twice)
         accountant.compose(twice, 2)
     assert exact.get_epsilon_bounds(1e-3)[0] <= bound.get_epsilon(1e-3) < 2.0
-    one_way = FixedSizeSampled(PrivacyLoss(pld.Gumbel(2.0)) * 2, 3, 10)
+    one_way = FixedSizeSampled(PrivacyLoss(pairs.GumbelPair(2.0)) * 2, 3, 10)
     assert not PLDAccountant(adjacency="replace_one").supports(one_way)
 
 

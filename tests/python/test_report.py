@@ -19,7 +19,7 @@ from renyi import (
     ShuffledBatches,
 )
 from renyi.cli import main
-from renyi.report import report, report_of_dataset
+from renyi.report import dataset_report, privacy_report
 
 STEP = PoissonSampled(Gaussian(1.1), 0.004)
 RUN = ["--noise-multiplier", "1.1", "--batch-size", "240", "--dataset-size", "60000"]
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 
 def test_numbers_are_those_of_the_accountants_rounded_up():
-    text = report(STEP, 15_000, delta=1e-5).to_markdown()
+    text = privacy_report(STEP, 15_000, delta=1e-5).to_markdown()
     for name, accountant in ("exact curve", PLDAccountant()), ("Rényi-DP", RDPAccountant()):
         accountant.compose(STEP, 15_000)
         row = next(line for line in text.splitlines() if line.startswith(f"| {name} "))
@@ -63,7 +63,7 @@ def test_numbers_are_those_of_the_accountants_rounded_up():
 
 
 def test_tables_of_curves_are_bounds():
-    text = report(STEP, 100, delta=1e-5).to_markdown()
+    text = privacy_report(STEP, 100, delta=1e-5).to_markdown()
     rows = re.findall(r"^\| ([\d.e-]+) \| ([\d.e-]+) \| ([\d.e-]+) \|$", text, re.MULTILINE)
     exact = PLDAccountant().compose(STEP, 100)
     deltas = [row for row in rows if Decimal(row[1]) < Decimal(1) and Decimal(row[0]) < 3]
@@ -85,7 +85,7 @@ def test_tables_of_curves_are_bounds():
     ],
 )
 def test_the_page_needs_nothing_else(mechanism, count, adjacency):
-    made = report(mechanism, count, delta=1e-6, adjacency=adjacency, title="A & B <i>")
+    made = privacy_report(mechanism, count, delta=1e-6, adjacency=adjacency, title="A & B <i>")
     html = made.to_html()
     page = Page(html)
     assert "http" not in html
@@ -106,8 +106,8 @@ def test_the_page_needs_nothing_else(mechanism, count, adjacency):
     ],
 )
 def test_warnings(arguments, words):
-    assert words in report(STEP, 1000, **arguments).to_markdown()
-    assert "## Warnings" not in report(STEP, 1000, delta=1e-7, records=60_000).to_markdown()
+    assert words in privacy_report(STEP, 1000, **arguments).to_markdown()
+    assert "## Warnings" not in privacy_report(STEP, 1000, delta=1e-7, records=60_000).to_markdown()
 
 
 def test_a_data_set_with_all_that_was_recorded(tmp_path):
@@ -116,10 +116,13 @@ def test_a_data_set_with_all_that_was_recorded(tmp_path):
         ledger.charge("census", Gaussian(40.0), 3)
         ledger.settle("census", ledger.reserve("census", Gaussian(30.0), 9), 2)
         ledger.reserve("census", Gaussian(50.0), 4)
-        made = report_of_dataset(ledger, "census")
+        made = dataset_report(ledger, "census")
         spent = Gaussian(40.0) * 3 + Gaussian(30.0) * 2 + Gaussian(50.0) * 4
         assert made.headline == "Within ε = 1, δ = 1e-06"
-        assert f"beforehand, {report(spent, delta=1e-6).headline}. It is no" in made.to_markdown()
+        assert (
+            f"beforehand, {privacy_report(spent, delta=1e-6).headline}. It is no"
+            in made.to_markdown()
+        )
         assert ledger.status("census").head in made.to_markdown()
 
 

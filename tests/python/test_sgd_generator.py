@@ -208,16 +208,10 @@ def draw():
     while True:
         {draw}
 
-def is_free(lock):
-    taken = lock.acquire(blocking=False)
-    if taken:
-        lock.release()
-    return taken
-
 threading.Thread(target=draw, daemon=True).start()
 for _ in range(5):
-    while is_free({lock}):
-        pass
+    while {lock}.acquire(blocking=False):
+        {lock}.release()
     child = os.fork()
     if child == 0:
         signal.alarm(10)  # ends the child if it waits

@@ -9,7 +9,7 @@ import pytest
 from ghost_reference import in_full
 from numpy.testing import assert_allclose, assert_array_equal
 
-import renyi.sgd._layer_work as work
+import renyi.sgd.layers.work as work
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -25,7 +25,7 @@ from renyi.sgd import (
     ghost_clip_and_sum,
     ghost_norms,
 )
-from renyi.sgd._layer_checks import works_of
+from renyi.sgd.layers.work import works_of
 
 RNG = np.random.default_rng(5)
 

@@ -9,8 +9,8 @@ from renyi.sgd import (
     SecureGenerator,
     add_gaussian_noise,
     clip_and_sum,
-    noising,
     noisy_clipped_sum,
+    noisy_sums,
 )
 
 RNG = np.random.default_rng(7)
@@ -71,7 +71,7 @@ def test_other_arguments_are_checked_before_there_is_a_sum():
 @pytest.mark.parametrize("moment", ["clip_and_sum", "add_gaussian_noise"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError])
 def test_an_interruption_leaves_no_sum_without_noise(monkeypatch, moment, error):
-    whole, calls = getattr(noising, moment), []
+    whole, calls = getattr(noisy_sums, moment), []
 
     def interrupted(*args, **kwargs):
         whole(*args, **kwargs)
@@ -79,7 +79,7 @@ def test_an_interruption_leaves_no_sum_without_noise(monkeypatch, moment, error)
         if len(calls) == (2 if moment == "add_gaussian_noise" else 1):
             raise error
 
-    monkeypatch.setattr(noising, moment, interrupted)
+    monkeypatch.setattr(noisy_sums, moment, interrupted)
     grads = [np.ones((4, 3)), np.ones((4, 2))]
     outputs = [np.full(6, 7.0)[::2], np.full(2, 7.0)]
     with pytest.raises(error):

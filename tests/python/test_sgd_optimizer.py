@@ -23,7 +23,7 @@ from renyi.sgd import (
     clip_and_sum,
     ghost_clip_and_sum,
 )
-from renyi.sgd import _noisy_sum as module
+from renyi.sgd import noisy_sums as module
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}

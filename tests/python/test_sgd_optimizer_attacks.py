@@ -21,7 +21,7 @@ from renyi.sgd import (
     SecureGenerator,
     TrainingPlan,
 )
-from renyi.sgd import _threads as threads
+from renyi.sgd import rules as threads
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 

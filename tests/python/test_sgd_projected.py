@@ -6,14 +6,6 @@ import numpy as np
 import pytest
 from test_iteration_recursion import CELLS, ETA, Grid
 
-from renyi.iteration import (
-    DecayingNoise,
-    online_delta,
-    online_epsilon,
-    online_worst,
-    shuffled_delta,
-    shuffled_epsilon,
-)
 from renyi.sgd import (
     PNSGD,
     Ball,
@@ -22,6 +14,14 @@ from renyi.sgd import (
     LogisticLoss,
     RidgeLoss,
     SecureGenerator,
+)
+from renyi.theory.iteration import (
+    DecayingNoise,
+    online_delta,
+    online_epsilon,
+    online_worst,
+    shuffled_delta,
+    shuffled_epsilon,
 )
 
 LOSSES = [RidgeLoss(1.5, 2.0, 0.3), LogisticLoss(1.5, 0.3)]

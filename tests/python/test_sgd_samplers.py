@@ -190,7 +190,7 @@ def test_threads_share_an_epoch():
     [
         (lambda: PoissonSampler(0, 0.1), ValueError, "population must be an integer >= 1, got 0"),
         (lambda: PoissonSampler(2**53 + 1, 0.1), ValueError, "population must be at most 2^53"),
-        (lambda: PoissonSampler(10.0, 0.1), TypeError, "population must be an integer"),
+        (lambda: PoissonSampler(10.5, 0.1), TypeError, "population must be an integer"),
         (lambda: PoissonSampler(10, 1.1), ValueError, "sample_rate must be a number in [0, 1]"),
         (lambda: PoissonSampler(10, math.nan), ValueError, "sample_rate must be"),
         (lambda: PoissonSampler(10, 0.1, steps=-1), ValueError, "steps must be an integer >= 0"),

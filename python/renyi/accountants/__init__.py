@@ -13,7 +13,8 @@ Examples
 4.377
 """
 
-from renyi.accountants._base import Accountant, Adjacency
+from renyi._adjacency import Adjacency
+from renyi.accountants._base import Accountant
 from renyi.accountants._brackets import DirectionName
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.accountants.pld import PLDAccountant
@@ -28,3 +29,7 @@ __all__ = [
     "RDPAccountant",
     "UnsupportedMechanismError",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

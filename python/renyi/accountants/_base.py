@@ -9,16 +9,15 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
 from renyi._validation import numbers_of, uses_of
 from renyi.accountants._bounds import Bounds, rtol_of
 from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
 from renyi.accountants._group import GroupCurve, group_size_of
-from renyi.accountants._ledger import Part, adjacency_of
+from renyi.accountants._ledger import Part
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Accountant", "Adjacency", "adjacency_of"]
+__all__ = ["Accountant"]
 
 
 class Accountant(Bounds[Part], Risks[Part]):

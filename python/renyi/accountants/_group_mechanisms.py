@@ -46,7 +46,7 @@ def group_of(mechanism: Mechanism, size: int) -> Mechanism | None:
 @group_of.register(Laplace)
 @group_of.register(Gumbel)
 @group_of.register(MultivariateDiscreteGaussian)
-def _(
+def _of_scaled_noise(
     mechanism: Gaussian | Laplace | Gumbel | MultivariateDiscreteGaussian, size: int
 ) -> Mechanism:
     noise = mechanism.noise_multiplier / size
@@ -56,17 +56,17 @@ def _(
 
 
 @group_of.register
-def _(mechanism: DiscreteGaussian, size: int) -> Mechanism:
+def _discrete_gaussian_group(mechanism: DiscreteGaussian, size: int) -> Mechanism:
     return DiscreteGaussian(mechanism.sigma, mechanism.sensitivity * size)
 
 
 @group_of.register
-def _(mechanism: DiscreteLaplace, size: int) -> Mechanism:
+def _discrete_laplace_group(mechanism: DiscreteLaplace, size: int) -> Mechanism:
     return DiscreteLaplace(mechanism.scale, mechanism.sensitivity * size)
 
 
 @group_of.register
-def _(mechanism: Composed, size: int) -> Mechanism | None:
+def _composed_group(mechanism: Composed, size: int) -> Mechanism | None:
     parts = [(group_of(part, size), count) for part, count in mechanism.parts]
     known = [(part, count) for part, count in parts if part is not None]
     return Composed(*known) if len(known) == len(parts) else None

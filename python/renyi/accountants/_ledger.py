@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
-from renyi._adjacency import ADJACENCIES, Adjacency
-from renyi._counted import decode_counted, encode_counted
+from renyi._adjacency import Adjacency
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._validation import LARGEST_COUNT, one_of, uses_of
+from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
 from renyi.accountants._group_mechanisms import check_groups, group_of
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
+from renyi.mechanisms.counted import decode_counted, encode_counted
 
-__all__ = ["Ledger", "adjacency_of"]
+__all__ = ["Ledger"]
 
 Part = TypeVar("Part")
 
@@ -203,6 +204,18 @@ class Ledger(ABC, Generic[Part]):
         parts = ", ".join(f"({mechanism!r}, {count})" for mechanism, count in self.mechanisms)
         return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
 
+    def _repr_html_(self) -> str:
+        """Return the settings and what was composed, for notebooks."""
+        settings = ", ".join(f"{name} {value}" for name, value in self._settings().items())
+        composed = "".join(
+            f"<tr><td>{count:,} ×</td><td>{mechanism._repr_html_()}</td></tr>"
+            for mechanism, count in self.mechanisms
+        )
+        return (
+            f"<p><b>{type(self).__name__}</b>, {html.escape(settings)}</p>"
+            f"<table>{composed or '<tr><td>nothing composed</td></tr>'}</table>"
+        )
+
 
 AnyLedger = TypeVar("AnyLedger", bound=Ledger[Any])
 
@@ -214,11 +227,6 @@ def _rebuilt(
     for mechanism, count in ledger:
         accountant.compose(mechanism, count)
     return accountant
-
-
-def adjacency_of(value: Any) -> Adjacency:
-    """Return a known neighbouring relation."""
-    return one_of(value, "adjacency", ADJACENCIES)
 
 
 def _mechanism(value: Any) -> Mechanism:

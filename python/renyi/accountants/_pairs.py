@@ -38,7 +38,7 @@ from renyi.mechanisms import (
     TreeAggregation,
 )
 
-__all__ = ["NOTHING", "REVEALED", "gaussian_pair", "laplace_pair", "moved", "pair_of"]
+__all__ = ["NOTHING", "REVEALED", "gaussian_pair", "laplace_pair", "moved", "single_pair"]
 
 REPLACE = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))
@@ -64,8 +64,8 @@ NO_PAIR_SELECTED = (
 
 
 @singledispatch
-def pair_of(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
-    """Return a pair that dominates one use of a mechanism in one direction.
+def single_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
+    """Return a pair that dominates one use of a mechanism, not on a sample, in one direction.
 
     Raises
     ------
@@ -104,13 +104,13 @@ def laplace_pair(scale: float) -> Pair:
     return Pair.laplace(scale)
 
 
-@pair_of.register
-def _(mechanism: Gaussian, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _gaussian_pair(mechanism: Gaussian, adjacency: str, remove: bool) -> Pair:
     return _of_noise(mechanism.noise_multiplier, adjacency)
 
 
-@pair_of.register
-def _(mechanism: TreeAggregation, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _tree_aggregation_pair(mechanism: TreeAggregation, adjacency: str, remove: bool) -> Pair:
     return _of_noise(mechanism.effective_noise_multiplier, adjacency)
 
 
@@ -118,13 +118,13 @@ def _of_noise(noise: float, adjacency: str) -> Pair:
     return gaussian_pair(moved(adjacency) / noise if noise else math.inf)
 
 
-@pair_of.register
-def _(mechanism: Laplace, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _laplace_pair(mechanism: Laplace, adjacency: str, remove: bool) -> Pair:
     return laplace_pair(mechanism.noise_multiplier / moved(adjacency))
 
 
-@pair_of.register
-def _(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _gumbel_pair(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
     """Return the pair of noise on a query moved either way.
 
     Above 0 the losses of the reversed pair are the larger ones. With t = 1/scale, r = 1/(e^t - 1)
@@ -145,8 +145,8 @@ def _(mechanism: Gumbel, adjacency: str, remove: bool) -> Pair:
     return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
 
-@pair_of.register
-def _(mechanism: DiscreteGaussian, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _discrete_gaussian_pair(mechanism: DiscreteGaussian, adjacency: str, remove: bool) -> Pair:
     shift = moved(adjacency) * mechanism.sensitivity
     if shift > 1000.0 * mechanism.sigma:
         return Pair.bracketed(REVEALED, NOTHING)
@@ -157,13 +157,15 @@ def _(mechanism: DiscreteGaussian, adjacency: str, remove: bool) -> Pair:
     return Pair.discrete_gaussian(mechanism.sigma, shift)
 
 
-@pair_of.register
-def _(mechanism: MultivariateDiscreteGaussian, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _multivariate_discrete_gaussian_pair(
+    mechanism: MultivariateDiscreteGaussian, adjacency: str, remove: bool
+) -> Pair:
     raise UnsupportedMechanismError(mechanism, NO_LARGEST_SHIFT)
 
 
-@pair_of.register
-def _(mechanism: DiscreteLaplace, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _discrete_laplace_pair(mechanism: DiscreteLaplace, adjacency: str, remove: bool) -> Pair:
     shift = moved(adjacency) * mechanism.sensitivity
     if shift > LARGEST_LOSS * mechanism.scale:
         return Pair.bracketed(REVEALED, NOTHING)
@@ -174,8 +176,8 @@ def _(mechanism: DiscreteLaplace, adjacency: str, remove: bool) -> Pair:
     return Pair.discrete_laplace(min(mechanism.scale, 1.0 / SMALLEST), shift)
 
 
-@pair_of.register
-def _(mechanism: Skellam, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _skellam_pair(mechanism: Skellam, adjacency: str, remove: bool) -> Pair:
     """Return the pair of the largest shift: its masses fall on both sides, so that it dominates."""
     shift, variance = moved(adjacency) * mechanism.sensitivity, mechanism.variance
     if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
@@ -187,8 +189,8 @@ def _(mechanism: Skellam, adjacency: str, remove: bool) -> Pair:
     return Pair.skellam(variance, shift)
 
 
-@pair_of.register
-def _(mechanism: Staircase, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _staircase_pair(mechanism: Staircase, adjacency: str, remove: bool) -> Pair:
     """Return the pair of a query moved by 1.
 
     Less far, the losses are the same three, and the larger one has the mass TV/(1 - e^-epsilon) of
@@ -202,13 +204,13 @@ def _(mechanism: Staircase, adjacency: str, remove: bool) -> Pair:
     return Pair.staircase(epsilon, gamma)
 
 
-@pair_of.register
-def _(mechanism: RandomizedResponse, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _randomized_response_pair(mechanism: RandomizedResponse, adjacency: str, remove: bool) -> Pair:
     return Pair.randomized_response(mechanism.p, mechanism.choices)
 
 
-@pair_of.register
-def _(mechanism: Exponential, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _exponential_pair(mechanism: Exponential, adjacency: str, remove: bool) -> Pair:
     """Return the pair of losses in an interval of length epsilon.
 
     It dominates all mechanisms of that range; each delta is reached by one of them, a composition
@@ -224,13 +226,13 @@ def _(mechanism: Exponential, adjacency: str, remove: bool) -> Pair:
     return Pair.bracketed(Pair.bounded_range(epsilon), Pair.approximate_privacy(0.5 * epsilon, 0.0))
 
 
-@pair_of.register
-def _(mechanism: PureDP, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _pure_dp_pair(mechanism: PureDP, adjacency: str, remove: bool) -> Pair:
     return _approximate(mechanism.epsilon, 0.0)
 
 
-@pair_of.register
-def _(mechanism: ApproxDP, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _approx_dp_pair(mechanism: ApproxDP, adjacency: str, remove: bool) -> Pair:
     return _approximate(mechanism.epsilon, mechanism.delta)
 
 
@@ -239,13 +241,13 @@ def _approximate(epsilon: float, delta: float) -> Pair:
     return pair if epsilon <= LARGEST_LOSS else Pair.bracketed(REVEALED, pair)
 
 
-@pair_of.register
-def _(mechanism: PrivacyLoss, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _privacy_loss_pair(mechanism: PrivacyLoss, adjacency: str, remove: bool) -> Pair:
     return mechanism.loss(remove)._pair
 
 
-@pair_of.register
-def _(mechanism: GaussianMixture, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _gaussian_mixture_pair(mechanism: GaussianMixture, adjacency: str, remove: bool) -> Pair:
     if adjacency == REPLACE:
         raise UnsupportedMechanismError(
             mechanism, "the pair of two records of random sensitivity each is not known"
@@ -264,19 +266,19 @@ def _(mechanism: GaussianMixture, adjacency: str, remove: bool) -> Pair:
     return pair if remove else pair.reversed()
 
 
-@pair_of.register(ZCDP)
-@pair_of.register(RDPCurve)
-def _(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
+@single_pair.register(ZCDP)
+@single_pair.register(RDPCurve)
+def _no_largest_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
     raise UnsupportedMechanismError(mechanism, NO_LARGEST_PAIR)
 
 
-@pair_of.register
-def _(mechanism: RepeatAndSelect, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _repeat_and_select_pair(mechanism: RepeatAndSelect, adjacency: str, remove: bool) -> Pair:
     raise UnsupportedMechanismError(mechanism, NO_PAIR_SELECTED)
 
 
-@pair_of.register
-def _(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
+@single_pair.register
+def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
     """Return the pair of the mean of all choices of a step against no record.
 
     It dominates every way to use earlier steps, in both directions, and Gaussian noise attains it

@@ -9,10 +9,10 @@ from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
 from renyi._validation import float_above
 from renyi.accountants._renyi_curves import curve_of_pairs
-from renyi.accountants._sampled_curves import curve_of
 from renyi.accountants._samples import leaves
 from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps, settled
 from renyi.accountants._support import check_adjacency
+from renyi.accountants.sampled_curves import curve_of
 from renyi.mechanisms import (
     ApproxDP,
     Composed,

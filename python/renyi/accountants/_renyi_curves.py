@@ -13,13 +13,11 @@ import numpy as np
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
 from renyi.accountants._allocated_moments import allocation_curve
-from renyi.accountants._profile import profile_of
 from renyi.accountants._samples import compiled_pair, is_mirrored
 from renyi.accountants._steps import allocated_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
-    Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -32,8 +30,6 @@ from renyi.mechanisms import (
     RandomAllocation,
     RandomizedResponse,
     RDPCurve,
-    RepeatAndSelect,
-    ShuffledBatches,
     Skellam,
     TreeAggregation,
 )
@@ -41,9 +37,9 @@ from renyi.mechanisms import (
 __all__ = [
     "LARGEST_LOSS",
     "SMALLEST_SHIFT",
-    "curve_of",
     "curve_of_pairs",
     "distance",
+    "single_curve",
 ]
 
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only the bound is
@@ -54,7 +50,7 @@ LARGEST = 1e290  # of a divergence over its order; above, it is accounted as inf
 
 
 @singledispatch
-def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
+def single_curve(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     """Return K(alpha) = (alpha-1) times the Rényi divergence of order alpha.
 
     Raises
@@ -109,30 +105,32 @@ def _bounded(loss: float) -> RenyiCurve:
     return _linear(0.0, loss * (1.0 + 2.0**-50))
 
 
-@curve_of.register
-def _(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _gaussian_curve(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
     return _gaussian(mechanism.noise_multiplier, adjacency)
 
 
-@curve_of.register
-def _(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _tree_aggregation_curve(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
     return _gaussian(mechanism.effective_noise_multiplier, adjacency)
 
 
-@curve_of.register
-def _(mechanism: DiscreteGaussian, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _discrete_gaussian_curve(mechanism: DiscreteGaussian, adjacency: Adjacency) -> RenyiCurve:
     # Canonne, Kamath, Steinke 2020, Proposition 5: no more than continuous noise.
     return _gaussian(mechanism.sigma / mechanism.sensitivity, adjacency)
 
 
-@curve_of.register
-def _(mechanism: MultivariateDiscreteGaussian, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _multivariate_discrete_gaussian_curve(
+    mechanism: MultivariateDiscreteGaussian, adjacency: Adjacency
+) -> RenyiCurve:
     # Each entry by the same Proposition; the squares of its shifts add up.
     return _gaussian(mechanism.noise_multiplier, adjacency)
 
 
-@curve_of.register
-def _(mechanism: Laplace, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _laplace_curve(mechanism: Laplace, adjacency: Adjacency) -> RenyiCurve:
     if math.isinf(mechanism.noise_multiplier):
         return RenyiCurve.linear(0.0)
     loss = distance(adjacency) / mechanism.noise_multiplier
@@ -141,8 +139,8 @@ def _(mechanism: Laplace, adjacency: Adjacency) -> RenyiCurve:
     return RenyiCurve.laplace(1.0 / max(loss, SMALLEST_SHIFT) * (1.0 - 2.0**-51))
 
 
-@curve_of.register
-def _(mechanism: DiscreteLaplace, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _discrete_laplace_curve(mechanism: DiscreteLaplace, adjacency: Adjacency) -> RenyiCurve:
     shift = mechanism.sensitivity * distance(adjacency)
     loss = shift / mechanism.scale
     if shift > MOST_ATOMS or loss > LARGEST_LOSS:
@@ -150,15 +148,15 @@ def _(mechanism: DiscreteLaplace, adjacency: Adjacency) -> RenyiCurve:
     return RenyiCurve.discrete_laplace(min(mechanism.scale, shift / SMALLEST_SHIFT), shift)
 
 
-@curve_of.register
-def _(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _gumbel_curve(mechanism: Gumbel, adjacency: Adjacency) -> RenyiCurve:
     if math.isinf(mechanism.noise_multiplier):
         return RenyiCurve.linear(0.0)
     return RenyiCurve.gumbel(max(distance(adjacency) / mechanism.noise_multiplier, SMALLEST_SHIFT))
 
 
-@curve_of.register
-def _(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _skellam_curve(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
     # Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5, of whole orders and with both
     # sensitivities equal; between them K lies below its chords.
     shift = float(mechanism.sensitivity * distance(adjacency))
@@ -170,33 +168,33 @@ def _(mechanism: Skellam, adjacency: Adjacency) -> RenyiCurve:
     return RenyiCurve.polygon(WHOLE.tolist(), moments.tolist())
 
 
-@curve_of.register
-def _(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _randomized_response_curve(mechanism: RandomizedResponse, adjacency: Adjacency) -> RenyiCurve:
     p, choices = mechanism.p, mechanism.choices
     if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
         return curve_of_pairs(mechanism, adjacency)  # all or nothing is revealed
     return RenyiCurve.randomized_response(p, choices)
 
 
-@curve_of.register
-def _(mechanism: Exponential, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _exponential_curve(mechanism: Exponential, adjacency: Adjacency) -> RenyiCurve:
     if mechanism.epsilon > LARGEST_LOSS:
         return _bounded(mechanism.epsilon)
     return RenyiCurve.bounded_range(max(mechanism.epsilon, SMALLEST_SHIFT))
 
 
-@curve_of.register
-def _(mechanism: PureDP, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _pure_dp_curve(mechanism: PureDP, adjacency: Adjacency) -> RenyiCurve:
     return _bounded(mechanism.epsilon)
 
 
-@curve_of.register
-def _(mechanism: ZCDP, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _zcdp_curve(mechanism: ZCDP, adjacency: Adjacency) -> RenyiCurve:
     return _linear(mechanism.rho, mechanism.xi)
 
 
-@curve_of.register
-def _(mechanism: RDPCurve, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _table_curve(mechanism: RDPCurve, adjacency: Adjacency) -> RenyiCurve:
     # Divergences rise with the order, so that a bound holds for all smaller orders too.
     rdp = np.minimum.accumulate(np.asarray(mechanism.rdp)[::-1])[::-1]
     orders = np.asarray(mechanism.orders)
@@ -208,39 +206,8 @@ def _(mechanism: RDPCurve, adjacency: Adjacency) -> RenyiCurve:
     return RenyiCurve.polygon(orders[finite].tolist(), moments[finite].tolist())
 
 
-@curve_of.register
-def _(mechanism: Composed, adjacency: Adjacency) -> RenyiCurve:
-    return RenyiCurve.composed(
-        [(curve_of(part, adjacency), float(count)) for part, count in mechanism.parts]
-    )
-
-
-@curve_of.register
-def _(mechanism: ShuffledBatches, adjacency: Adjacency) -> RenyiCurve:
-    return curve_of(mechanism.mechanism, adjacency)
-
-
-@curve_of.register
-def _(mechanism: RepeatAndSelect, adjacency: Adjacency) -> RenyiCurve:
-    run, mean = mechanism.mechanism, mechanism.mean
-    base = curve_of(run, adjacency)
-    known = _profile(run, base, mean, adjacency) if mechanism.shape == math.inf else ()
-    return base.repeat_and_select(mean, mechanism.shape, known)
-
-
-def _profile(
-    run: Mechanism, curve: RenyiCurve, mean: float, adjacency: Adjacency
-) -> tuple[tuple[float, float], ...]:
-    """Return points of the profile of one run, down to a delta that does not show in the bound."""
-    divergence = np.empty(1)
-    curve.rdp_into(np.ones(1), divergence)
-    if not divergence[0] > 0.0:
-        return ()
-    return profile_of(run, adjacency, 1e-7 * min(float(divergence[0]), 1.0) / max(mean, 1.0))
-
-
-@curve_of.register
-def _(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
+@single_curve.register
+def _random_allocation_curve(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
     noise = mechanism.mechanism.noise_multiplier
     if adjacency == "replace_one":  # the step published: one Gaussian
         return _gaussian(noise, adjacency)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from renyi.accountants._pairs import (
     gaussian_pair,
     laplace_pair,
     moved,
-    pair_of,
+    single_pair,
 )
 from renyi.accountants._steps import SampledStep, collapsed, epochs_of, gaussian_steps
 from renyi.accountants._support import UnsupportedMechanismError
@@ -37,8 +37,8 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
-from renyi.mechanisms._nesting import samplings
-from renyi.pld import Reversed
+from renyi.mechanisms.nesting import samplings
+from renyi.pairs import ReversedPair
 
 __all__ = [
     "NOT_REMOVAL",
@@ -46,6 +46,7 @@ __all__ = [
     "covers_removal",
     "is_mirrored",
     "leaves",
+    "pair_of",
     "step_pair",
 ]
 
@@ -105,8 +106,20 @@ def step_pair(step: SampledStep, adjacency: str, remove: bool) -> Pair:
     return pair if remove else pair.reversed()
 
 
+@singledispatch
+def pair_of(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
+    """Return a pair that dominates one use of a mechanism in one direction.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If none is known.
+    """
+    return single_pair(mechanism, adjacency, remove)
+
+
 @pair_of.register
-def _(mechanism: Composed, adjacency: str, remove: bool) -> Pair:
+def _composed_pair(mechanism: Composed, adjacency: str, remove: bool) -> Pair:
     steps = _whole_steps(mechanism)
     if steps is not None:
         return gaussian_pair(moved(adjacency) * _mu_of(steps))
@@ -120,7 +133,7 @@ def _(mechanism: Composed, adjacency: str, remove: bool) -> Pair:
 
 
 @pair_of.register
-def _(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
+def _poisson_sampled_pair(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
     base, rate = collapsed(mechanism)
     if rate == 0.0:
         return NOTHING
@@ -139,7 +152,7 @@ def _(mechanism: PoissonSampled, adjacency: str, remove: bool) -> Pair:
 
 
 @pair_of.register
-def _(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
+def _fixed_size_sampled_pair(mechanism: FixedSizeSampled, adjacency: str, remove: bool) -> Pair:
     base, size, population = mechanism.mechanism, mechanism.sample_size, mechanism.population
     if mechanism.replacement:
         return _with_replacement(mechanism, adjacency)
@@ -192,7 +205,9 @@ def _with_replacement(mechanism: FixedSizeSampled, adjacency: str) -> Pair:
 
 
 @pair_of.register
-def _(mechanism: TruncatedPoissonSampled, adjacency: str, remove: bool) -> Pair:
+def _truncated_poisson_sampled_pair(
+    mechanism: TruncatedPoissonSampled, adjacency: str, remove: bool
+) -> Pair:
     base, rate = mechanism.mechanism, mechanism.sample_rate
     limit, population = mechanism.batch_limit, mechanism.population
     if rate == 0.0:
@@ -217,7 +232,7 @@ def _(mechanism: TruncatedPoissonSampled, adjacency: str, remove: bool) -> Pair:
 
 
 @pair_of.register
-def _(mechanism: ShuffledBatches, adjacency: str, remove: bool) -> Pair:
+def _shuffled_batches_pair(mechanism: ShuffledBatches, adjacency: str, remove: bool) -> Pair:
     # A record is in one batch; which one may be known.
     return pair_of(mechanism.mechanism, adjacency, remove)
 
@@ -236,7 +251,7 @@ def _holds_in_both_orders(mechanism: Mechanism) -> bool:
 def _is_lopsided(mechanism: Mechanism) -> bool:
     """Whether the direction "add" is known by a pair of its own, not the reverse of the other."""
     if isinstance(mechanism, PrivacyLoss):
-        return mechanism.add != Reversed(mechanism.remove)
+        return mechanism.add != ReversedPair(mechanism.remove)
     return any(_is_lopsided(inner) for inner in mechanism._inner())
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from renyi._pair import LossComposition, Pair
 from renyi.accountants._brackets import Array
-from renyi.accountants._pairs import NOTHING, REPLACE, pair_of
+from renyi.accountants._pairs import NOTHING, REPLACE
+from renyi.accountants._samples import pair_of
 from renyi.accountants._steps import SMALLEST_ALLOCATED
 from renyi.mechanisms import Gaussian, RandomAllocation, ShuffledBatches
 

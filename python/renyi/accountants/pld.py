@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._pair import LossComposition
-from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._base import Accountant
 from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
 from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
+from renyi._adjacency import Adjacency
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
-from renyi.accountants._base import Accountant, Adjacency
+from renyi.accountants._base import Accountant
 from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._failures import Failures
 from renyi.accountants._group import SmallerCurve

@@ -32,3 +32,7 @@ __all__ = [
     "one_run_p_value",
     "plot_attack",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import real_of
+from renyi._validation import Range, number_in
 
 __all__ = ["Scores", "failing_of", "scores_of"]
 
@@ -26,8 +26,5 @@ def scores_of(values: Any, name: str) -> Scores:
 
 def failing_of(confidence: Any) -> float:
     """Return the probability, rounded down, with which a bound may be wrong."""
-    allowed = "a number in (0, 1)"
-    number = real_of(confidence, "confidence", allowed)
-    if not 0.0 < number < 1.0:
-        raise ValueError(f"confidence must be {allowed}, got {confidence!r}")
+    number = number_in(confidence, "confidence", Range(0.0, 1.0, "()"))
     return (1.0 - number) * (1.0 - 2.0**-52)  # two roundings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from renyi._binomial import tail_bounds
+from renyi._search import bisected
 from renyi._validation import count_of, integer_of
 from renyi.audit._arguments import failing_of
 
@@ -59,10 +60,8 @@ def _least_probability(successes: int, trials: int, failing: float) -> float:
     """Return a p, next to the largest, for which P[Bin(trials, p) >= successes] <= failing."""
     if successes == 0:
         return 0.0
-    low, high = 0.0, successes / trials
-    while low < (middle := 0.5 * (low + high)) < high and high - low > 2.0**-50 * high:
-        if tail_bounds(trials, middle, successes)[1] <= failing:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def likely(p: float) -> bool:
+        return tail_bounds(trials, p, successes)[1] > failing
+
+    return bisected(likely, 0.0, successes / trials, 2.0**-50)[0]

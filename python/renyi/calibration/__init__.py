@@ -30,3 +30,7 @@ from renyi.calibration._sample_rate import calibrate_sample_rate
 from renyi.calibration._steps import calibrate_steps
 
 __all__ = ["calibrate", "calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]
+
+
+def __dir__() -> list[str]:
+    return __all__

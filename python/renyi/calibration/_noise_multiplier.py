@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
 
-from renyi._validation import probability_of, uses_of
+from renyi._validation import FINITE_POSITIVE, number_in, probability_of, uses_of
 from renyi.accountants import Adjacency, Conversion
 from renyi.calibration._accounting import AccountantName, accounting_of, steps_of, tolerance_of
 from renyi.calibration._targets import target_of
@@ -21,7 +24,8 @@ def calibrate_noise_multiplier(
     target_beta: float | None = None,
     target_advantage: float | None = None,
     sample_rate: float,
-    steps: int,
+    steps: int | None = None,
+    epochs: float | None = None,
     tolerance: float = 1e-6,
     accountant: AccountantName = "pld",
     adjacency: Adjacency = "add_remove",
@@ -44,6 +48,9 @@ def calibrate_noise_multiplier(
         In [0, 1].
     steps : int
         In [0, 10^9].
+    epochs : float
+        In place of ``steps``, in (0, inf): steps = ceil(epochs / sample_rate), the rate read as the
+        shortest decimal of its double.
     tolerance : float
         Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the target.
     accountant : {"pld", "rdp"}
@@ -62,7 +69,8 @@ def calibrate_noise_multiplier(
     Raises
     ------
     TypeError
-        If not exactly one kind of target is given, or an argument is of the wrong type.
+        If not exactly one kind of target and one of steps and epochs are given, or an argument is
+        of the wrong type.
     ValueError
         For arguments outside these ranges, and where no noise multiplier up to 1e8 reaches the
         target.
@@ -84,8 +92,21 @@ def calibrate_noise_multiplier(
     """
     target = target_of(target_epsilon, target_delta, target_alpha, target_beta, target_advantage)
     accounting = accounting_of(target, accountant, adjacency, orders, conversion)
-    rate, count = probability_of(sample_rate, "sample_rate"), uses_of(steps, "steps")
+    rate = probability_of(sample_rate, "sample_rate")
+    count = _steps_of(rate, steps, epochs)
     unknown = NoiseMultiplier(rate, count, tolerance_of(tolerance))
     if rate == 0.0 or count == 0:
         return 0.0
     return accounting.search(unknown, target, lambda noise: steps_of(noise, rate, count))
+
+
+def _steps_of(rate: float, steps: Any, epochs: Any) -> int:
+    """Return the number of steps, never fewer than so many epochs take."""
+    if (steps is None) == (epochs is None):
+        raise TypeError(f"one of steps and epochs must be given, got {steps!r} and {epochs!r}")
+    if epochs is None:
+        return uses_of(steps, "steps")
+    number = number_in(epochs, "epochs", FINITE_POSITIVE)
+    if rate == 0.0:
+        return 0
+    return uses_of(math.ceil(Fraction(repr(number)) / Fraction(repr(rate))), "steps")

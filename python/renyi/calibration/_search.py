@@ -6,11 +6,12 @@ walks from wherever the secants have led.
 
 from __future__ import annotations
 
+import itertools
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from renyi._progress import Line
 from renyi.accountants import Accountant, DirectionName
 from renyi.calibration._scales import Scale
 from renyi.calibration._targets import Target
@@ -54,19 +55,17 @@ def search(
     ValueError
         If not even the strictest value meets the target.
     """
-    from tqdm import tqdm
+    looks = itertools.count(1)
 
     def excess(value: float) -> float:
-        bar.update()
+        line.show(f"searching: {next(looks)} runs")
         return target.excess(account(value), direction)
 
     def meets(value: float) -> bool:
-        bar.update()
+        line.show(f"searching: {next(looks)} runs")
         return target.is_met(account(value))
 
-    with tqdm(
-        desc="searching", unit=" runs", delay=_SHORT, disable=None, leave=False, file=sys.stderr
-    ) as bar:
+    with Line(_SHORT) as line:
         if start is None:
             start = math.log(target.mu) if target.mu > 0.0 else -math.inf
         root = _root(unknown, scale or unknown, start, excess)

@@ -2,7 +2,7 @@
 
 ``main`` reads the arguments, runs one command and returns the exit code: 0 for success, 1 when
 ``renyi verify`` finds a violation, 2 for bad input (one line on stderr, no traceback), 3 where a
-budget or a limit is exceeded.
+budget or a limit is exceeded, 4 where the output cannot be written, 130 where it was interrupted.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 
 from renyi.cli.parser import parse
-from renyi.cli.values import UsageError, as_options
+from renyi.cli.values import OutputError, UsageError, as_options
 
 __all__ = ["main"]
+
+UNWRITABLE = 4
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.run is None:
             options.parser.print_help(sys.stderr)
             return 2
-        code = int(options.run(options))
+        module, _, function = options.run.partition(".")
+        run = getattr(import_module(f"renyi.cli.{module}"), function)
+        if sys.stdout is None:
+            raise OutputError("the standard output is closed")
+        code = int(run(options))
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse: --help and --version stop with 0
@@ -43,8 +51,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: error: {as_options(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, "head" for example, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except (OutputError, OSError) as error:
+        reason = getattr(error, "strerror", None) or error
+        print(f"{name}: error: cannot write: {reason}", file=sys.stderr)
+        _discard_output()
+        return UNWRITABLE
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _discard_output() -> None:
+    """Send what is still in the buffer nowhere, so that the end of the program does not fail."""
+    with suppress(AttributeError, OSError):  # there may be none, or none with a number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

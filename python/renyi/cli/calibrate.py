@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import LARGEST_COUNT
 from renyi.cli import output, words
 from renyi.cli.guarantee import (
     data_facts,
@@ -24,12 +24,13 @@ from renyi.cli.guarantee import (
     varying,
 )
 from renyi.cli.output import Column, grouped, plain
-from renyi.cli.pricing import price
-from renyi.cli.settings import check_method, lengths, renyi_options, require, samplings
+from renyi.cli.runs import check_method, lengths, price, renyi_options, require, samplings
 from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]
 Solver = Callable[[Inputs, Inputs], float | int]
+
+NOUNS = {"noise_multiplier": "noise multiplier", "steps": "steps", "sample_rate": "sampling rate"}
 
 INPUTS = (
     "target_epsilon",
@@ -152,7 +153,7 @@ def _calibrate(
         record["beside"] = _beside(options, record, wanted)
     columns.append(Column("spent", "epsilon spent", str))
     if options.accountant == "pld":
-        columns.append(Column("beside", "by Renyi-DP", str))
+        columns.append(Column("beside", f"{NOUNS[wanted]} by Renyi-DP", str))
     print_sweep(options, shown, columns, given)
     print_notes(sorted({note for record in records for note in _limits(options, wanted, record)}))
     return 0
@@ -210,7 +211,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
             print(f"expected batch size = {share} (rounded down)")
     print(f"epsilon spent = {spent}")
     if options.accountant == "pld":
-        print(f"by Renyi-DP: {_beside(options, record, wanted)}")
+        print(f"{NOUNS[wanted]} by Renyi-DP = {_beside(options, record, wanted)}")
     print()
     run = {
         key: value

@@ -1,14 +1,255 @@
-"""``renyi bench`` and ``renyi info``: how fast is this copy, how was it built."""
+"""renyi verify, bench and info: is this copy right, how fast is it, how was it built."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+import dataclasses
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
+from renyi._progress import Line
 from renyi.cli import output
-from renyi.cli.output import Column
+from renyi.cli.output import Column, plain
+from renyi.cli.runs import require
+from renyi.cli.values import UsageError
+
+if TYPE_CHECKING:
+    from renyi.verify import Verification
+
+
+# ``renyi verify``: is this copy right.
+
+
+Point = tuple[float, float, float]
+
+
+POINT_OPTIONS = {
+    "sample_rate": "--sample-rate",
+    "noise_multiplier": "--noise-multiplier",
+    "order": "--order",
+}
+
+
+# The curves of the other mechanisms cost seconds where the routes to log A cost milliseconds.
+CURVE_POINTS = 5
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Engine against reference; exit code 1 if a certified bracket misses the reference."""
+    try:
+        from renyi.verify import verify_curves, verify_point
+    except ImportError as error:
+        raise UsageError(f"needs mpmath: python -m pip install mpmath ({error})") from None
+
+    points = _points(options)
+    digits = options.reference_digits
+    results = [
+        verify_point(*point, digits=digits) for point in output.progress(points, unit="point")
+    ]
+    # With a bar of their own: curves take so much longer that one bar would misjudge both.
+    chosen = sorted({k * len(points) // CURVE_POINTS for k in range(CURVE_POINTS)})
+    for k in output.progress(chosen, unit="point with other mechanisms"):
+        curves = verify_curves(*points[k], digits=digits)
+        results[k] = dataclasses.replace(results[k], curves=curves)
+    failures = [result for result in results if not result.ok]
+    if options.json or options.csv:
+        _print_data(options, results, digits)
+    else:
+        if len(results) == 1:
+            _print_point(results[0], digits)
+        else:
+            _print_summary(results, digits)
+        _print_failures(failures)
+    return 1 if failures else 0
+
+
+def _points(options: argparse.Namespace) -> list[Point]:
+    from renyi.verify import random_points
+
+    if options.random is not None:
+        for name, flag in POINT_OPTIONS.items():
+            if getattr(options, name) is not None:
+                raise UsageError(f"--random excludes {flag}: it draws its own points")
+        return list(random_points(options.random, options.seed or 0))
+    if options.seed is not None:
+        raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
+    require(options, *POINT_OPTIONS)
+    return [
+        (float(q), float(sigma), float(order))
+        for q in options.sample_rate
+        for sigma in options.noise_multiplier
+        for order in options.order
+    ]
+
+
+def _print_point(result: Verification, digits: int) -> None:
+    print(
+        f"sample rate {plain(result.sample_rate)}, "
+        f"noise multiplier {plain(result.noise_multiplier)}, "
+        f"order {plain(result.order)}"
+    )
+    print(f"log A, {digits}-digit mpmath   {result.log_a}")
+    print(f"RDP,   {digits}-digit mpmath   {result.rdp}\n")
+    output.print_table(
+        [
+            Column("label", "route", str, left=True),
+            Column("value", "value", _number_or_dash),
+            *POINT_COLUMNS,
+        ],
+        [
+            {
+                "label": _label(route.route),
+                "value": route.value,
+                "digits": route.digits,
+                "proven": route.proven,
+                "verdict": "yes"
+                if route.contained
+                else "NO"
+                if route.applies or not route.ok
+                else "-",
+            }
+            for route in result.routes
+        ],
+    )
+    print("\nRenyi-DP of other mechanisms of this noise (scale, or inverse of the largest loss)\n")
+    output.print_table(
+        [
+            Column("curve", "mechanism", str, left=True),
+            Column("order", "order", plain),
+            Column("upper", "upper end", plain),
+            *POINT_COLUMNS,
+        ],
+        [
+            {
+                **dataclasses.asdict(curve),
+                "proven": curve.proven,
+                "verdict": "yes" if curve.ok else "NO",
+            }
+            for curve in result.curves
+        ],
+    )
+
+
+def _print_summary(results: Sequence[Verification], digits: int) -> None:
+    print(f"{len(results)} points against {digits}-digit mpmath\n")
+    routes = zip(*(result.routes for result in results), strict=True)
+    output.print_table(
+        [Column("label", "route", str, left=True), *SUMMARY_COLUMNS],
+        [
+            _summary(
+                _label(checks[0].route),
+                [check.digits for check in checks if check.applies],
+                sum(not check.ok for check in checks),
+            )
+            for checks in routes
+        ],
+    )
+    print("\nRenyi-DP of other mechanisms of the same noise, at some of the points\n")
+    curves = zip(*(result.curves for result in results if result.curves), strict=True)
+    output.print_table(
+        [Column("label", "mechanism", str, left=True), *SUMMARY_COLUMNS],
+        [
+            _summary(
+                checks[0].curve,
+                [check.digits for check in checks],
+                sum(not check.ok for check in checks),
+            )
+            for checks in curves
+        ],
+    )
+
+
+def _summary(label: str, digits: Sequence[float], violations: int) -> dict[str, str]:
+    return {
+        "label": label,
+        "points": str(len(digits)),
+        "worst": f"{min(digits):.1f}" if digits else "-",
+        "median": f"{statistics.median(digits):.1f}" if digits else "-",
+        "violations": str(violations),
+    }
+
+
+def _print_failures(failures: Sequence[Verification], limit: int = 10) -> None:
+    if not failures:
+        print("\nEvery certified bracket contains the reference.")
+        return
+    print(f"\n{len(failures)} point(s) with a violation; look closer with")
+    for failure in failures[:limit]:
+        print(
+            f"  renyi verify --sample-rate {failure.sample_rate!r} "
+            f"--noise-multiplier {failure.noise_multiplier!r} --order {failure.order!r}"
+        )
+
+
+def _print_data(options: argparse.Namespace, results: Sequence[Verification], digits: int) -> None:
+    if options.json:
+        output.print_json(
+            {
+                "command": "verify",
+                "reference_digits": digits,
+                "violations": sum(not result.ok for result in results),
+                "results": [dataclasses.asdict(result) for result in results],
+            }
+        )
+        return
+    output.print_csv([record for result in results for record in _records(result)])
+
+
+def _records(result: Verification) -> Iterator[dict[str, object]]:
+    """Return a row a route, and one a curve with its upper end as the value."""
+    point = {"sample_rate": result.sample_rate, "noise_multiplier": result.noise_multiplier}
+    for route in result.routes:
+        yield {
+            **point,
+            "order": result.order,
+            "reference": result.rdp if route.route == "rdp" else result.log_a,
+            **dataclasses.asdict(route),
+        }
+    for curve in result.curves:
+        yield {
+            **point,
+            "order": curve.order,
+            "reference": curve.reference,
+            "route": curve.curve,
+            "value": curve.upper,
+            "lower": curve.lower,
+            "upper": curve.upper,
+            "digits": curve.digits,
+            "contained": curve.ok,
+            "ok": curve.ok,
+        }
+
+
+def _label(route: str) -> str:
+    return "rdp" if route == "rdp" else f"log A, {route}"
+
+
+def _digits(value: float) -> str:
+    return "-" if value != value else f"{value:.1f}"
+
+
+def _number_or_dash(value: float) -> str:
+    return "-" if value != value else plain(value)
+
+
+POINT_COLUMNS = (
+    Column("digits", "digits agreeing", _digits),
+    Column("proven", "digits proven", _digits),
+    Column("verdict", "contains reference", str),
+)
+
+
+SUMMARY_COLUMNS = (
+    Column("points", "points", str),
+    Column("worst", "worst digits", str),
+    Column("median", "median digits", str),
+    Column("violations", "violations", str),
+)
+
+
+# ``renyi bench`` and ``renyi info``: how fast is this copy, how was it built.
+
 
 BENCH_COLUMNS = (
     Column("library", "", str, left=True),
@@ -25,10 +266,10 @@ BENCH_COLUMNS = (
 
 def bench(options: argparse.Namespace) -> int:
     """Time the engine beside the libraries that are installed."""
-    from renyi import _bench
+    from renyi.cli import timing
 
-    with tqdm(bar_format="{desc}", disable=None, leave=False, file=sys.stderr) as line:
-        rows = _bench.run(quick=options.quick, progress=line.set_description_str)
+    with Line() as line:
+        rows = timing.run(quick=options.quick, progress=line.show)
     renyi = {row.case: row.seconds for row in rows if row.library == "renyi"}
     records = [
         {

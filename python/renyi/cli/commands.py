@@ -1,18 +1,43 @@
-"""The commands that take numbers: what each takes, and examples that can be run as they stand."""
+"""The commands: what each takes, and examples that can be run as they stand."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from renyi.cli import calibrate, compare, curve, guarantee
+from renyi.cli import values
+from renyi.cli.options import (
+    HelpFormatter,
+    Parser,
+    add,
+    add_adjacency,
+    add_digits,
+    add_formats,
+    add_numbers,
+    add_report,
+    one,
+    usage,
+)
+from renyi.cli.values import Domain, number_in
+
+# The commands that take numbers: what each takes, and examples that can be run as they stand.
+
 
 RUN = "--noise-multiplier 1.1 --sample-rate 0.004 --steps 15000"
+
+
 RATE = "(--sample-rate Q | --batch-size B --dataset-size N)"
+
+
 LENGTH = "(--steps T | --epochs E)"
+
+
 TARGET = "--epsilon EPS --delta DELTA"
+
+
 SIGMA = "--noise-multiplier SIGMA"
+
 
 SWEEP_NOTE = (
     "Every number may be a list (0.8,1,1.2) or a range start:stop:step (1000:5000:1000, stop\n"
@@ -25,7 +50,7 @@ class Command:
     """A command that takes numbers."""
 
     name: str
-    run: Callable[[argparse.Namespace], int]
+    run: str
     short: str
     description: str
     usage: tuple[str, ...]
@@ -40,10 +65,11 @@ class Command:
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
 
+
 COMMANDS = (
     Command(
         "epsilon",
-        guarantee.epsilon,
+        "guarantee.epsilon",
         "the guarantee of a training run, ready to publish",
         "Epsilon of a run at a given delta, with a sentence to publish and what it assumes.",
         (f"{SIGMA} --delta DELTA", RATE, LENGTH),
@@ -56,7 +82,7 @@ COMMANDS = (
     ),
     Command(
         "delta",
-        guarantee.delta,
+        "guarantee.delta",
         "delta of a training run at a given epsilon",
         "Delta of a run at a given epsilon, with a sentence to publish and what it assumes.",
         (f"{SIGMA} --epsilon EPS", RATE, LENGTH),
@@ -66,7 +92,7 @@ COMMANDS = (
     ),
     Command(
         "curve",
-        curve.curve,
+        "curve.curve",
         "delta for many epsilon, or the trade-off of test errors, as table or figure",
         "The whole guarantee of a run: delta against epsilon, or with --tradeoff the least type\n"
         "II error (beta, missed records) of any test for one record's presence against its type\n"
@@ -84,7 +110,7 @@ COMMANDS = (
     ),
     Command(
         "compare",
-        compare.compare,
+        "compare.compare",
         "classical composition, moments and the exact curve side by side",
         "Epsilon at a given delta, delta at a given epsilon, or with --target the noise that is\n"
         "enough for both, by every method: no sampling at\n"
@@ -103,7 +129,7 @@ COMMANDS = (
     ),
     Command(
         "noise",
-        calibrate.noise,
+        "calibrate.noise",
         "smallest noise multiplier for a target guarantee",
         "Smallest noise multiplier with which a run meets (epsilon, delta). It is printed rounded\n"
         "up, and the guarantee of the printed number is computed afresh.",
@@ -115,7 +141,7 @@ COMMANDS = (
     ),
     Command(
         "steps",
-        calibrate.steps,
+        "calibrate.steps",
         "largest number of steps for a target guarantee",
         "Largest number of steps that stays within (epsilon, delta).",
         (f"{TARGET} {SIGMA}", RATE),
@@ -124,7 +150,7 @@ COMMANDS = (
     ),
     Command(
         "rate",
-        calibrate.rate,
+        "calibrate.rate",
         "largest sampling rate for a target guarantee",
         "Largest Poisson sampling rate with which a run meets (epsilon, delta). It is printed\n"
         "rounded down, and the guarantee of the printed number is computed afresh. With\n"
@@ -136,7 +162,7 @@ COMMANDS = (
     ),
     Command(
         "rdp",
-        guarantee.rdp,
+        "guarantee.rdp",
         "Renyi-DP of a training run at given orders",
         "Renyi-DP of a run at given orders: a certified upper bound, printed rounded up.",
         (f"{SIGMA} --orders A", RATE, LENGTH),
@@ -144,4 +170,279 @@ COMMANDS = (
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "rdp_orders"),
         accounting=False,
     ),
+)
+
+
+# The options of ``renyi ledger``.
+
+
+SHARE = Domain("from 0 to 1", lambda x: 0 <= x <= 1)
+
+
+LEDGER_ACTIONS = {
+    "create": "add a data set with a budget; makes the file if there is none",
+    "charge": "record uses of a mechanism before they are run, or refuse them",
+    "reserve": "set uses aside for a long run; they count as spent until settled",
+    "settle": "say how many uses of a reservation there were",
+    "status": "what is left of each budget",
+    "history": "all that was recorded of a data set",
+    "verify": "check hashes and balances; exit code 1 if anything is wrong",
+    "export": "print all histories as lines of JSON",
+    "import": "add the data sets of such lines",
+    "check": "exit code 3 if uses would not fit, or too little is left",
+}
+
+
+LEDGER_EXAMPLE = """\
+  renyi ledger create privacy.db census --epsilon 1 --delta 1e-6
+  python -c 'import renyi; print(renyi.Gaussian(20.0).to_json())' > ages.json
+  renyi ledger charge privacy.db census ages.json --count 3 --note ages
+  renyi ledger status privacy.db"""
+
+
+def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None:
+    """Add an option parser for each thing that is done with a ledger."""
+    actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions")
+    actions.required = True
+    parsers = {}
+    for name, words in LEDGER_ACTIONS.items():
+        parsers[name] = parser = actions.add_parser(
+            name, help=words, description=words, formatter_class=formatter, allow_abbrev=False
+        )
+        parser.prog = f"renyi ledger {name}"
+        parser.add_argument("path", metavar="LEDGER", help="the file")
+        parser.set_defaults(parser=parser, dataset=None)
+        if name != "export":
+            parser.add_argument("--json", action="store_true", help="print as JSON")
+    for name in "create", "charge", "reserve", "settle", "history", "check":
+        parsers[name].add_argument("dataset", metavar="DATASET", help="name of the data set")
+    parsers["status"].add_argument("dataset", metavar="DATASET", nargs="?", help="default: all")
+    _add_budget(parsers["create"])
+    for name in "charge", "reserve", "check":
+        many: dict[str, Any] = {"nargs": "?"} if name == "check" else {}
+        parsers[name].add_argument(
+            "mechanism", metavar="MECHANISM", help="file of JSON, or - for stdin", **many
+        )
+        parsers[name].add_argument(
+            "--count", type=one(values.USES), default=1, metavar="N", help="uses (default 1)"
+        )
+    parsers["settle"].add_argument("reservation", type=one(values.COUNT), metavar="NUMBER")
+    parsers["settle"].add_argument("used", type=one(values.COUNT_FROM_ZERO), metavar="USED")
+    for name in "create", "charge", "reserve", "settle":
+        parsers[name].add_argument("--note", default="", metavar="TEXT", help="for the history")
+    parsers["verify"].add_argument(
+        "--head", action="append", metavar="HASH", help="of an earlier status: must be found"
+    )
+    parsers["import"].add_argument("file", metavar="FILE", help="lines of JSON, or - for stdin")
+    parsers["check"].add_argument(
+        "--min-remaining",
+        type=number_in(SHARE),
+        default=0,
+        metavar="SHARE",
+        help="least share of the budget that must be left (default 0)",
+    )
+
+
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("budget, --epsilon with --delta or --rho")
+    group.add_argument("--epsilon", type=number_in(values.POSITIVE), metavar="EPS")
+    group.add_argument("--delta", type=number_in(values.PROBABILITY), metavar="DELTA")
+    group.add_argument("--rho", type=number_in(values.POSITIVE), metavar="RHO")
+    group.add_argument(
+        "--accountant",
+        choices=("renyi", "gdp", "zcdp"),
+        metavar="NAME",
+        help="the filter: renyi (default), gdp (Gaussian noise without loss), zcdp (with --rho)",
+    )
+    add_adjacency(group)
+
+
+# The commands that take more than numbers.
+
+
+def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi account``."""
+    command = add(
+        commands,
+        "account",
+        "files.account",
+        "epsilon or delta of any mechanisms, described in a JSON file",
+        "Epsilon of whatever was released at a given delta, or delta at a given epsilon, with a\n"
+        "sentence to publish and what it assumes: by the exact curve and by\n"
+        "Renyi-DP, as far as either can bound it. FILE holds what Mechanism.to_json() writes;\n"
+        "- is the standard input. The exit code is 1 if neither can.",
+        "  python -c 'import renyi; print((renyi.Laplace(2.0) * 3).to_json())' > run.json\n"
+        "  renyi account run.json --delta 1e-5",
+        usage("account", "FILE (--delta DELTA | --epsilon EPS)", "[option ...]"),
+    )
+    command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
+    add_numbers(command.add_argument_group("numbers"), ("epsilon", "delta"))
+    method = command.add_argument_group("method and output")
+    add_adjacency(method)
+    add_digits(method)
+    add_formats(method)
+
+
+def add_ledger_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi ledger``."""
+    command = add(
+        commands,
+        "ledger",
+        "ledger.run",
+        "budgets of data sets in one file, charged before anything is released",
+        "A ledger keeps what was spent on which data set, and refuses what would exceed a budget\n"
+        "however the mechanisms are chosen along the way. The exit code is 3 for a refusal.",
+        LEDGER_EXAMPLE,
+        usage("ledger", "ACTION LEDGER ..."),
+    )
+    add_ledger(command, HelpFormatter)
+
+
+def add_report_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi report``."""
+    command = add(
+        commands,
+        "report",
+        "files.report",
+        "a privacy statement for people, as Markdown or one HTML page",
+        "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
+        "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
+        f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
+        "  renyi report --ledger privacy.db --dataset census",
+        usage("report", "(RUN | --mechanism FILE) --delta DELTA", "[option ...]"),
+    )
+    numbers = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
+    add_numbers(command.add_argument_group("numbers"), (*numbers, "delta"))
+    add_report(command.add_argument_group("report"))
+    add_adjacency(command.add_argument_group("method"))
+
+
+def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi audit``."""
+    command = add(
+        commands,
+        "audit",
+        "files.audit",
+        "a lower bound of epsilon from an attack's scores",
+        "What an attack proves: an epsilon below the bound is refuted, at the stated confidence.\n"
+        "FILE has a line for each run, with a score and, after a comma, 1 if the record was there\n"
+        "and 0 if it was not; with --one-run a line for each canary of a single run, included by\n"
+        "a fair coin. Lines are in the order of the runs: the first half chooses a threshold.\n"
+        "Also an array of two columns in a .npy file; - is the standard input.",
+        "  renyi audit scores.csv --delta 1e-2",
+        usage("audit", "FILE --delta DELTA", "[--one-run] [option ...]"),
+    )
+    command.add_argument("file", metavar="FILE", help="CSV or NPY, or - for stdin")
+    add_numbers(command.add_argument_group("numbers"), ("delta",))
+    method = command.add_argument_group("method and output")
+    method.add_argument("--one-run", action="store_true", help="scores of the canaries of one run")
+    method.add_argument(
+        "--confidence",
+        type=lambda text: values.number(text, values.PROBABILITY),
+        default=0.95,
+        metavar="C",
+        help="of the bound, 0 < C < 1 (default 0.95)",
+    )
+    add_digits(method)
+    add_formats(method)
+
+
+def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi verify``."""
+    command = add(
+        commands,
+        "verify",
+        "check.verify",
+        "check the engine against multi-precision arithmetic",
+        "Compares the routes of the engine (binomial, series, quadrature, and the one it picks)\n"
+        "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
+        "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
+        f"kind of mechanism. The exit code is 1 if any bracket does not.\n\n{SWEEP_NOTE}",
+        "  renyi verify --sample-rate 0.01 --noise-multiplier 1 --order 8.5\n"
+        "  renyi verify --random 200 --seed 1",
+        usage(
+            "verify",
+            "(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])",
+            "[option ...]",
+        ),
+    )
+    points = command.add_argument_group("points")
+    add_numbers(points, ("sample_rate", "noise_multiplier", "order"))
+    points.add_argument(
+        "--random",
+        type=one(Domain("from 1 to 1000000", lambda x: 1 <= x <= 1_000_000, whole=True)),
+        metavar="N",
+        help="N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
+    )
+    points.add_argument(
+        "--seed",
+        type=one(values.COUNT_FROM_ZERO),
+        metavar="S",
+        help="seed of --random (default 0)",
+    )
+    output = command.add_argument_group("method and output")
+    output.add_argument(
+        "--reference-digits",
+        type=one(Domain("from 30 to 1000", lambda x: 30 <= x <= 1000, whole=True)),
+        default=50,
+        metavar="D",
+        help="digits of the reference, 30 to 1000 (default 50)",
+    )
+    add_formats(output)
+
+
+def add_bench_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi bench``."""
+    command = add(
+        commands,
+        "bench",
+        "check.bench",
+        "time the engine, beside other libraries if they are installed",
+        "Times the engine on this machine. Other accounting libraries run the same cases if they\n"
+        "are installed.",
+        "  renyi bench --quick",
+        usage("bench", "[--quick] [--json | --csv]"),
+    )
+    command.add_argument("--quick", action="store_true", help="fewer repetitions")
+    add_formats(command)
+
+
+def add_info_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi info``."""
+    command = add(
+        commands,
+        "info",
+        "check.info",
+        "how this copy was built",
+        "Version, compiler, flags and instruction set of this copy; please add it to bug reports.",
+        "  renyi info",
+        usage("info", "[--json]"),
+    )
+    command.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def add_completion_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi completion``."""
+    command = add(
+        commands,
+        "completion",
+        "completion.completion",
+        "commands and options for the completion of a shell",
+        "Prints what makes a shell complete the commands and options of renyi.",
+        '  eval "$(renyi completion bash)"\n'
+        "  renyi completion fish > ~/.config/fish/completions/renyi.fish",
+        usage("completion", "(bash | zsh | fish)"),
+    )
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL")
+
+
+OTHERS = (
+    add_account_command,
+    add_ledger_command,
+    add_report_command,
+    add_audit_command,
+    add_verify_command,
+    add_bench_command,
+    add_info_command,
+    add_completion_command,
 )

@@ -21,7 +21,7 @@ from renyi.cli.guarantee import (
 )
 from renyi.cli.options import CONVERSIONS
 from renyi.cli.output import Column
-from renyi.cli.settings import curve_accountant, renyi_accountant, require
+from renyi.cli.runs import curve_accountant, renyi_accountant, require
 from renyi.cli.values import MAX_VALUES, UsageError
 
 if TYPE_CHECKING:

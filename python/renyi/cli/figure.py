@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output, words
-from renyi.cli.values import UsageError
+from renyi.cli.values import OutputError, UsageError
 
 if TYPE_CHECKING:
     from renyi.plot import Kind, Line
 
 Record = dict[str, Any]
 
-FORMATS = (".png", ".svg")
+FORMATS = (".png", ".svg", ".pdf")
 FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
 MOST_RUNS = 7  # that a legend and the eye can hold apart
 INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}
@@ -30,8 +30,10 @@ def check(options: argparse.Namespace, count: int) -> None:
     if count > MOST_RUNS:
         raise UsageError(f"a figure must have at most {MOST_RUNS} runs, got {count}")
     flag = "--show" if options.plot is None else "--plot"
-    if options.plot is not None and Path(options.plot).suffix not in FORMATS:
-        raise UsageError(f"--plot must be a file name ending in .png or .svg, got {options.plot!r}")
+    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"--plot must be a file name ending in .png, .svg or .pdf, got {options.plot!r}"
+        )
     try:
         import matplotlib
     except ImportError:
@@ -73,7 +75,7 @@ def sheet(options: argparse.Namespace) -> Iterator[Any]:
         try:
             picture.savefig(options.plot, dpi=200)
         except OSError as error:
-            raise UsageError(f"--plot {options.plot}: {error.strerror or error}") from None
+            raise OutputError(f"--plot {options.plot}: {error.strerror or error}") from None
     if options.show:
         plt.show()
 

@@ -9,10 +9,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from renyi.cli import output, words
-from renyi.cli.limit import within_limit
-from renyi.cli.output import Column, plain
-from renyi.cli.pricing import headline, price, saving
-from renyi.cli.settings import check_method, lengths, require, samplings
+from renyi.cli.output import Column, plain, within_limit
+from renyi.cli.runs import check_method, headline, lengths, price, require, samplings, saving
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 

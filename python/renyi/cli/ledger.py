@@ -9,9 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output
-from renyi.cli.account import read_mechanism, read_text
-from renyi.cli.limit import EXCEEDED
-from renyi.cli.output import Column, plain, round_down
+from renyi.cli.files import read_mechanism, read_text
+from renyi.cli.output import EXCEEDED, Column, plain, round_down
 from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:

@@ -1,10 +1,12 @@
-"""Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON."""
+"""Numbers and tables on the screen, rounded to the safe side, and limits of what they may be."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import math
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +15,22 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
-from tqdm import tqdm
+from renyi import _progress
+from renyi._progress import Line
 
+__all__ = ["EXCEEDED", "within_limit"]
+
+
+# Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
+
+
+MEASURE = 88  # columns of text
 PATIENCE = 0.5  # seconds without a progress bar
 
+
 Record = Mapping[str, Any]
+
+
 T = TypeVar("T")
 
 
@@ -98,19 +111,15 @@ def grouped(value: int) -> str:
 
 
 def progress(items: Sequence[T], unit: str = "row") -> Iterable[T]:
-    """Return the items, with a progress bar on stderr if that is a terminal and they take long."""
-    if len(items) < 2:
-        return items
-    bar: Iterable[T] = tqdm(
-        items, unit=unit, disable=None, leave=False, file=sys.stderr, delay=PATIENCE
-    )
-    return bar
+    """Return the items, and show on a terminal how far they are if they take long."""
+    return items if len(items) < 2 else _progress.progress(items, unit, PATIENCE)
 
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
     """Show a line on stderr while something may take seconds, if that is a terminal."""
-    with tqdm(bar_format="{desc}", desc=f"{text} ...", disable=None, leave=False, file=sys.stderr):
+    with Line() as line:
+        line.show(f"{text} ...")
         yield
 
 
@@ -140,9 +149,14 @@ def print_json(document: Record) -> None:
     print(json.dumps(_json_value(document), indent=2, ensure_ascii=True))
 
 
+def _width() -> int:
+    """Return how wide text may be: the terminal, or COLUMNS, up to what reads well."""
+    return min(MEASURE, max(40, shutil.get_terminal_size((MEASURE, 24)).columns))
+
+
 def print_paragraph(text: str) -> None:
     """Print a paragraph wrapped to the usual terminal."""
-    print(textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False))
+    print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
@@ -152,7 +166,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
         print(
             textwrap.fill(
                 text,
-                88,
+                _width(),
                 initial_indent=f"  {name}".ljust(width),
                 subsequent_indent=" " * width,
                 break_long_words=False,
@@ -173,3 +187,22 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+# Limits and budgets: the exit code of their own.
+
+
+EXCEEDED = 3
+
+
+"""Where a budget or a limit is exceeded."""
+
+
+def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
+    """Return 0 if ``--max-epsilon`` is kept or not given; else say so, for the exit code."""
+    largest = max(epsilons)
+    if options.max_epsilon is None or largest <= options.max_epsilon:
+        return 0
+    limit, number = plain(float(options.max_epsilon)), round_up(largest, options.digits)
+    print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
+    return EXCEEDED

@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 
 from renyi._adjacency import ADJACENCIES
-from renyi.cli.command import HelpFormatter, add, usage
-from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
-from renyi.cli.groups import (
+from renyi.cli.commands import COMMANDS, OTHERS, RUN, SWEEP_NOTE
+from renyi.cli.options import (
+    HelpFormatter,
+    Parser,
+    add,
     add_accounting,
     add_adjacency,
     add_digits,
@@ -18,9 +20,9 @@ from renyi.cli.groups import (
     add_limit,
     add_methods,
     add_numbers,
+    join_negative_values,
+    usage,
 )
-from renyi.cli.options import Parser, join_negative_values
-from renyi.cli.others import OTHERS
 from renyi.cli.values import MAX_VALUES, UsageError
 
 

@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import LARGEST_COUNT
 
 MAX_VALUES = 1_000_000
 
 
 class UsageError(Exception):
     """Bad input; the message is one line and names the option."""
+
+
+class OutputError(Exception):
+    """What was computed could not be written; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,12 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
         if len(ends) != 3:
             raise argparse.ArgumentTypeError(f"a range is written start:stop:step, got {part!r}")
         start, stop = number(ends[0], domain), number(ends[1], domain)
-        step = number(ends[2], POSITIVE)
+        try:
+            step = number(ends[2], POSITIVE)
+        except argparse.ArgumentTypeError:
+            raise argparse.ArgumentTypeError(
+                f"the step of a range must be {permitted(POSITIVE)}, got {part!r}"
+            ) from None
         if domain.whole and step.denominator != 1:
             raise argparse.ArgumentTypeError(
                 f"the step of a range must be a whole number, got {part!r}"

@@ -73,6 +73,29 @@ def statement(options: Any, record: Mapping[str, Any], epsilon: str, delta: str)
     )
 
 
+def composition_statement(adjacency: str, epsilon: str, delta: str, source: str) -> str:
+    """One sentence to publish of mechanisms that a file describes."""
+    from renyi import __version__
+
+    by = "the exact privacy curve" if source == "exact curve" else "Renyi differential privacy"
+    return (
+        f"The composition of the mechanisms above satisfies ({epsilon}, {delta})-differential "
+        f"privacy under {_CHANGES[adjacency]}; this is an upper bound by {by} of the composition, "
+        f"computed with renyi {__version__}."
+    )
+
+
+def released(adjacency: str) -> dict[str, str]:
+    """Say what must be true of described mechanisms for the number to hold."""
+    return {
+        "mechanisms": "as described above, samples drawn as their names say, and fixed beforehand; "
+        "where one depends on what others released, take a filter",
+        "adjacency": _ADJACENCIES[adjacency],
+        "noise": "relative to the sensitivity of adding or removing one record",
+        "release": "all results may be seen",
+    }
+
+
 def assumptions(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
     """Say what must be true of the training run for the number to hold."""
     if record["sample_rate"] == 1.0:

@@ -27,7 +27,7 @@ def bundled(name: str) -> Any:
     except ImportError:
         raise ImportError(
             "this program needs scikit-learn, which is not installed: "
-            "python -m pip install 'renyi[examples]'"
+            "python -m pip install scikit-learn"
         ) from None
 
 

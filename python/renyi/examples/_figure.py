@@ -22,7 +22,6 @@ def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError(
-            "--plot needs matplotlib, which is not installed: "
-            "python -m pip install 'renyi[examples]'"
+            "--plot needs matplotlib, which is not installed: python -m pip install matplotlib"
         ) from None
     return Figure(figsize=size, layout="constrained")

@@ -135,7 +135,7 @@ def _dask() -> Any:
     except ImportError:
         raise ImportError(
             "this program needs Dask, which is not installed: "
-            "python -m pip install 'renyi[examples]'"
+            'python -m pip install "dask[distributed]"'
         ) from None
 
 

@@ -3,7 +3,7 @@
 ``python -m renyi.examples.pnsgd --noise 0.5,1,2,4 --delta 1e-3 --plot pnsgd.png``
 
 Every record is visited once and only the last iterate is released, so later steps hide earlier
-records (`renyi.iteration`): beside the guarantee of the pass stands what it would be if all
+records (`renyi.theory.iteration`): beside the guarantee of the pass stands what it would be if all
 iterates were seen. Many passes are run for every noise to show how accuracy varies; the guarantee
 is that of one of them alone. The noise is cryptographic and different in every run.
 """
@@ -21,9 +21,9 @@ from tqdm import tqdm
 
 from renyi.examples._data import bundled
 from renyi.examples._figure import figure_for
-from renyi.iteration import DecayingNoise, online_epsilon
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
+from renyi.theory.iteration import DecayingNoise, online_epsilon
 
 __all__ = ["Point", "main", "simulate"]
 

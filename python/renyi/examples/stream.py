@@ -4,7 +4,7 @@
 
 Two streams: regression with a truth that is known, and the bundled diabetes records drawn again and
 again with new measurement errors. Every record is visited once, in secret random order, with the
-noise that the target asks for, and only the last iterate is released (`renyi.iteration`). The
+noise that the target asks for; only the last iterate is released (`renyi.theory.iteration`). The
 guarantee is about one record of the stream: a patient whose measurements occur in many of them has
 the guarantee of a group.
 
@@ -27,8 +27,8 @@ from tqdm import tqdm
 
 from renyi.examples._data import bundled
 from renyi.examples._figure import figure_for
-from renyi.iteration import shuffled_scale
 from renyi.sgd import PNSGD, Ball, RidgeLoss
+from renyi.theory.iteration import shuffled_scale
 
 __all__ = ["Point", "diabetes", "main", "simulate", "synthetic"]
 

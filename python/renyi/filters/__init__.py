@@ -28,3 +28,7 @@ __all__ = [
     "Reservation",
     "ZCDPFilter",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from renyi._counted import decode_counted, encode_counted
 from renyi._strict_json import check_names
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant, UnsupportedMechanismError
 from renyi.filters._spent import ROUNDED_UP
 from renyi.mechanisms import Mechanism
+from renyi.mechanisms.counted import decode_counted, encode_counted
 
 __all__ = ["BasicFilter"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._search import bisected
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import Filter
@@ -170,12 +171,11 @@ def _mu_of_pure(epsilon: float) -> float:
     distance = math.tanh(0.5 * epsilon) * (1.0 + 2.0**-50)
     if epsilon == 0.0 or distance >= 1.0:
         return 0.0 if epsilon == 0.0 else math.inf
-    low, high = 0.0, 17.0  # 1 - delta(0) is below 2^-54 at 17
-    while high - low > 1e-13 * high:
-        middle = 0.5 * (low + high)
-        enough = special.gaussian_delta_lower(middle, 0.0) >= distance
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def enough(mu: float) -> bool:
+        return bool(special.gaussian_delta_lower(mu, 0.0) >= distance)
+
+    return bisected(enough, 0.0, 17.0, 1e-13)[1]  # 1 - delta(0) is below 2^-54 at 17
 
 
 def _residue(budget: GDPFilter, mechanism: Mechanism, count: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._search import bisected
 from renyi.accountants import Adjacency, UnsupportedMechanismError
 from renyi.filters._saved import Saved, numbers_in, written_all
 from renyi.filters._spent import ROUNDED_UP, checked, divergences, inside, orders_of
@@ -121,11 +122,11 @@ class PrivacyOdometer(Saved):
         # reach 1/delta for the mean to do so.
         high = float(np.min(total + (depth - self._log_weights) / distances)) * ROUNDED_UP
         low = float(np.min(total + depth / distances))
-        while high - low > 1e-12 * high:
-            middle = 0.5 * (low + high)
-            reached = _log_mean(self._log_weights, distances * (middle - total)) >= depth
-            low, high = (low, middle) if reached else (middle, high)
-        return high * ROUNDED_UP
+
+        def reached(epsilon: float) -> bool:
+            return _log_mean(self._log_weights, distances * (epsilon - total)) >= depth
+
+        return bisected(reached, low, high, 1e-12)[1] * ROUNDED_UP
 
     def _state(self) -> dict[str, Any]:
         return {

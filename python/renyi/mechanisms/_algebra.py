@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeVar
@@ -36,6 +37,14 @@ class Mechanism(ABC):
         if not isinstance(other, Mechanism):
             return NotImplemented
         return Composed((self, 1), (other, 1))
+
+    def __radd__(self, other: object) -> Mechanism:
+        """``sum`` starts with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _repr_html_(self) -> str:
+        """Return the tree of `describe` for notebooks."""
+        return f"<pre>{html.escape(self.describe())}</pre>"
 
     def describe(self) -> str:
         """Return the tree of what was released, for reading.

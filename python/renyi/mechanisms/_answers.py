@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from renyi._validation import integer_of
+from renyi._validation import NON_NEGATIVE, PROBABILITY, integer_of, number_in, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    number_in,
-    read,
-    settle,
-    settle_numbers,
-)
+from renyi.mechanisms._arguments import set_fields, set_numbers
 
 __all__ = ["Exponential", "RandomizedResponse"]
 
@@ -48,10 +41,10 @@ class RandomizedResponse(Mechanism):
 
     def __post_init__(self) -> None:
         choices = integer_of(self.choices, "choices", 1)
-        settle(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
+        set_fields(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
 
     def _headline(self) -> str:
-        return f"Randomized response, {self.choices} choices, the true one with {read(self.p)}"
+        return f"Randomized response, {self.choices} choices, the true one with {shortest(self.p)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ class Exponential(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, epsilon=NON_NEGATIVE)
+        set_numbers(self, epsilon=NON_NEGATIVE)
 
     def _headline(self) -> str:
-        return f"Exponential mechanism, loss in an interval of length {read(self.epsilon)}"
+        return f"Exponential mechanism, loss in an interval of length {shortest(self.epsilon)}"

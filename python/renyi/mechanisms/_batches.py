@@ -9,9 +9,9 @@ import numpy as np
 
 from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import mechanism_of, settle
+from renyi.mechanisms._arguments import mechanism_of, set_fields
 from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms._nesting import Sampling, gaussian_of, samplings
+from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
 
 __all__ = ["FixedSizeSampled", "RandomAllocation", "ShuffledBatches"]
 
@@ -74,7 +74,9 @@ class FixedSizeSampled(Sampling):
                 f"sample_size must be an integer in [1, {population}], the population, unless "
                 f"drawn with replacement, got {self.sample_size!r}"
             )
-        settle(self, sample_size=size, population=population, replacement=bool(self.replacement))
+        set_fields(
+            self, sample_size=size, population=population, replacement=bool(self.replacement)
+        )
         for inner in samplings(self.mechanism):
             self._check(inner)
 
@@ -152,7 +154,7 @@ class ShuffledBatches(Sampling):
 
     def __post_init__(self) -> None:
         mechanism_of(self.mechanism)
-        settle(self, batches=integer_of(self.batches, "batches", 1))
+        set_fields(self, batches=integer_of(self.batches, "batches", 1))
 
     def _headline(self) -> str:
         return f"Epoch of {self.batches} shuffled batches, each"
@@ -195,7 +197,7 @@ class RandomAllocation(Sampling):
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
-        settle(self, steps=integer_of(self.steps, "steps", 1))
+        set_fields(self, steps=integer_of(self.steps, "steps", 1))
 
     def _headline(self) -> str:
         return f"Random allocation of every record to one of {self.steps} steps, each"

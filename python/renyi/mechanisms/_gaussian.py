@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from renyi._validation import integer_of
-from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import (
+from renyi._validation import (
     FINITE_NON_NEGATIVE,
     NON_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    integer_of,
     number_in,
     numbers_in,
-    read,
-    settle,
-    settle_numbers,
+    shortest,
 )
+from renyi.mechanisms._algebra import Mechanism
+from renyi.mechanisms._arguments import set_fields, set_numbers
 
 __all__ = ["Gaussian", "GaussianMixture", "TreeAggregation"]
 
@@ -55,7 +54,7 @@ class Gaussian(Mechanism):
         object.__setattr__(self, "noise_multiplier", noise)
 
     def _headline(self) -> str:
-        return f"Gaussian noise, multiplier {read(self.noise_multiplier)}"
+        return f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -106,15 +105,17 @@ class GaussianMixture(Mechanism):
         total = math.fsum(weights)
         if abs(total - 1.0) > SUM_TOLERANCE:
             raise ValueError(f"probabilities must be numbers of sum 1, got numbers of sum {total}")
-        settle(self, noise_multiplier=noise, sensitivities=moves, probabilities=weights)
+        set_fields(self, noise_multiplier=noise, sensitivities=moves, probabilities=weights)
 
     def _headline(self) -> str:
         moves = list(zip(self.sensitivities, self.probabilities, strict=True))
-        words = ", ".join(f"{read(move)} ({read(weight)})" for move, weight in moves)
+        words = ", ".join(f"{shortest(move)} ({shortest(weight)})" for move, weight in moves)
         if len(moves) > 6:
             low, high = min(self.sensitivities), max(self.sensitivities)
-            words = f"random among {len(moves)} from {read(low)} to {read(high)}"
-        return f"Gaussian noise, multiplier {read(self.noise_multiplier)}, of sensitivity {words}"
+            words = f"random among {len(moves)} from {shortest(low)} to {shortest(high)}"
+        return (
+            f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}, of sensitivity {words}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,8 @@ class TreeAggregation(Mechanism):
     steps: int
 
     def __post_init__(self) -> None:
-        settle_numbers(self, noise_multiplier=NON_NEGATIVE)
-        settle(self, steps=integer_of(self.steps, "steps", 1))
+        set_numbers(self, noise_multiplier=NON_NEGATIVE)
+        set_fields(self, steps=integer_of(self.steps, "steps", 1))
 
     @property
     def depth(self) -> int:
@@ -172,7 +173,7 @@ class TreeAggregation(Mechanism):
         return self.noise_multiplier / math.sqrt(self.depth) * (1.0 - 2.0**-50)
 
     def _headline(self) -> str:
-        noise = read(self.noise_multiplier)
+        noise = shortest(self.noise_multiplier)
         return (
             f"Tree aggregation of {self.steps} steps, depth {self.depth}, noise multiplier {noise}"
         )

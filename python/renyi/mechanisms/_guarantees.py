@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from renyi._validation import NON_NEGATIVE, PROBABILITY, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import NON_NEGATIVE, PROBABILITY, read, settle_numbers
+from renyi.mechanisms._arguments import set_numbers
 
 __all__ = ["ZCDP", "ApproxDP", "PureDP"]
 
@@ -33,10 +34,10 @@ class PureDP(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, epsilon=NON_NEGATIVE)
+        set_numbers(self, epsilon=NON_NEGATIVE)
 
     def _headline(self) -> str:
-        return f"Pure privacy, epsilon {read(self.epsilon)}"
+        return f"Pure privacy, epsilon {shortest(self.epsilon)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,12 @@ class ApproxDP(Mechanism):
     delta: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, epsilon=NON_NEGATIVE, delta=PROBABILITY)
+        set_numbers(self, epsilon=NON_NEGATIVE, delta=PROBABILITY)
 
     def _headline(self) -> str:
-        return f"Approximate privacy, epsilon {read(self.epsilon)}, delta {read(self.delta)}"
+        return (
+            f"Approximate privacy, epsilon {shortest(self.epsilon)}, delta {shortest(self.delta)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,8 @@ class ZCDP(Mechanism):
     xi: float = 0.0
 
     def __post_init__(self) -> None:
-        settle_numbers(self, rho=NON_NEGATIVE, xi=NON_NEGATIVE)
+        set_numbers(self, rho=NON_NEGATIVE, xi=NON_NEGATIVE)
 
     def _headline(self) -> str:
-        extra = f", xi {read(self.xi)}" if self.xi else ""
-        return f"Zero-concentrated privacy, rho {read(self.rho)}{extra}"
+        extra = f", xi {shortest(self.xi)}" if self.xi else ""
+        return f"Zero-concentrated privacy, rho {shortest(self.rho)}{extra}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from renyi import _strict_json, mechanisms, pld
+from renyi import _strict_json, mechanisms, pairs
 from renyi._strict_json import VERSION, check_names, check_version, read_number, written
 from renyi.mechanisms._algebra import Composed, Mechanism
 
@@ -16,17 +16,16 @@ TYPE = "type"
 
 
 def _types() -> dict[str, type]:
-    """Return what may be written; losses with their module, since names recur there."""
-    found: dict[str, type] = {}
-    for name in mechanisms.__all__:
-        if name != "Mechanism":
-            found[name] = getattr(mechanisms, name)
-    for name in pld.__all__:
-        kind = getattr(pld, name)
-        # A Density holds functions.
-        if is_dataclass(kind) and isinstance(kind, type) and name != "Density":
-            found[f"pld.{name}"] = kind
-    return found
+    """Return what may be written: mechanisms, and pairs but for densities, which hold functions."""
+    every = [getattr(module, name) for module in (mechanisms, pairs) for name in module.__all__]
+    barred = (mechanisms.Mechanism, pairs.DensityPair)
+    return {
+        kind.__name__: kind
+        for kind in every
+        if isinstance(kind, type)
+        and kind not in barred
+        and (is_dataclass(kind) or kind is Composed)
+    }
 
 
 _TYPES = _types()

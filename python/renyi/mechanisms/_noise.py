@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from renyi._validation import integer_of
+from renyi._validation import FINITE_POSITIVE, POSITIVE, PROBABILITY, Range, integer_of, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import (
-    FINITE_POSITIVE,
-    POSITIVE,
-    PROBABILITY,
-    Range,
-    read,
-    settle,
-    settle_numbers,
-)
+from renyi.mechanisms._arguments import set_fields, set_numbers
 
 __all__ = [
     "DiscreteGaussian",
@@ -51,10 +43,10 @@ class Laplace(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, noise_multiplier=POSITIVE)
+        set_numbers(self, noise_multiplier=POSITIVE)
 
     def _headline(self) -> str:
-        return f"Laplace noise, multiplier {read(self.noise_multiplier)}"
+        return f"Laplace noise, multiplier {shortest(self.noise_multiplier)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +85,10 @@ class Gumbel(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, noise_multiplier=POSITIVE)
+        set_numbers(self, noise_multiplier=POSITIVE)
 
     def _headline(self) -> str:
-        return f"Gumbel noise, multiplier {read(self.noise_multiplier)}"
+        return f"Gumbel noise, multiplier {shortest(self.noise_multiplier)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +121,13 @@ class DiscreteGaussian(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        settle_numbers(self, sigma=FINITE_POSITIVE)
-        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+        set_numbers(self, sigma=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _headline(self) -> str:
-        return f"Discrete Gaussian noise, sigma {read(self.sigma)}, sensitivity {self.sensitivity}"
+        return (
+            f"Discrete Gaussian noise, sigma {shortest(self.sigma)}, sensitivity {self.sensitivity}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +161,10 @@ class MultivariateDiscreteGaussian(Mechanism):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, noise_multiplier=POSITIVE)
+        set_numbers(self, noise_multiplier=POSITIVE)
 
     def _headline(self) -> str:
-        return f"Discrete Gaussian noise on a vector, multiplier {read(self.noise_multiplier)}"
+        return f"Discrete Gaussian noise on a vector, multiplier {shortest(self.noise_multiplier)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +197,13 @@ class DiscreteLaplace(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        settle_numbers(self, scale=FINITE_POSITIVE)
-        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+        set_numbers(self, scale=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _headline(self) -> str:
-        return f"Discrete Laplace noise, scale {read(self.scale)}, sensitivity {self.sensitivity}"
+        return (
+            f"Discrete Laplace noise, scale {shortest(self.scale)}, sensitivity {self.sensitivity}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +239,11 @@ class Skellam(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        settle_numbers(self, variance=FINITE_POSITIVE)
-        settle(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+        set_numbers(self, variance=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _headline(self) -> str:
-        return f"Skellam noise, variance {read(self.variance)}, sensitivity {self.sensitivity}"
+        return f"Skellam noise, variance {shortest(self.variance)}, sensitivity {self.sensitivity}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +279,8 @@ class Staircase(Mechanism):
     gamma: float
 
     def __post_init__(self) -> None:
-        settle_numbers(self, epsilon=Range(0.0, 500.0), gamma=PROBABILITY)
+        set_numbers(self, epsilon=Range(0.0, 500.0), gamma=PROBABILITY)
 
     def _headline(self) -> str:
-        return f"Staircase noise, epsilon {read(self.epsilon)}, first step at {read(self.gamma)}"
+        first = shortest(self.gamma)
+        return f"Staircase noise, epsilon {shortest(self.epsilon)}, first step at {first}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from renyi._validation import integer_of, probability_of
+from renyi._validation import integer_of, probability_of, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import mechanism_of, read, settle
+from renyi.mechanisms._arguments import mechanism_of, set_fields
 from renyi.mechanisms._batches import RandomAllocation
 from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms._nesting import Sampling, gaussian_of, samplings
+from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
 
 __all__ = ["PoissonSampled", "TruncatedPoissonSampled"]
 
@@ -69,7 +69,7 @@ class PoissonSampled(Sampling):
                     )
 
     def _headline(self) -> str:
-        return f"Poisson sample, rate {read(self.sample_rate)}, of"
+        return f"Poisson sample, rate {shortest(self.sample_rate)}, of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class TruncatedPoissonSampled(Sampling):
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
-        settle(
+        set_fields(
             self,
             sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
             batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
@@ -126,6 +126,6 @@ class TruncatedPoissonSampled(Sampling):
         )
 
     def _headline(self) -> str:
-        rate = read(self.sample_rate)
+        rate = shortest(self.sample_rate)
         start = f"Poisson sample of {self.population}, rate {rate}"
         return f"{start}, at most {self.batch_limit} kept, of"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 
 from renyi.mechanisms._algebra import Mechanism
-from renyi.pld import PrivacyLossDistribution, Reversed
+from renyi.pairs import DominatingPair, ReversedPair
 
 __all__ = ["PrivacyLoss"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class PrivacyLoss(Mechanism):
     """A mechanism given by the distributions of its privacy loss.
 
     Parameters
     ----------
-    remove : renyi.pld.PrivacyLossDistribution
+    remove : renyi.pairs.DominatingPair
         A pair (P, Q) that dominates the outputs with and without the record.
-    add : renyi.pld.PrivacyLossDistribution, optional
+    add : renyi.pairs.DominatingPair, optional
         A pair that dominates the outputs without and with it; by default (Q, P).
 
     Raises
@@ -32,42 +32,28 @@ class PrivacyLoss(Mechanism):
 
     Examples
     --------
-    >>> from renyi import pld
-    >>> PrivacyLoss(pld.Laplace(1.0))
-    PrivacyLoss(remove=pld.Laplace(scale=1.0), add=pld.Reversed(base=pld.Laplace(scale=1.0)))
+    >>> from renyi.pairs import LaplacePair
+    >>> PrivacyLoss(LaplacePair(1.0))
+    PrivacyLoss(remove=LaplacePair(scale=1.0), add=ReversedPair(base=LaplacePair(scale=1.0)))
     """
 
-    remove: PrivacyLossDistribution
-    add: PrivacyLossDistribution | None = None
+    remove: DominatingPair
+    add: DominatingPair | None = None
 
     def __post_init__(self) -> None:
-        if self.add is None and isinstance(self.remove, PrivacyLossDistribution):
-            object.__setattr__(self, "add", Reversed(self.remove))
+        if self.add is None and isinstance(self.remove, DominatingPair):
+            object.__setattr__(self, "add", ReversedPair(self.remove))
         for name in ("remove", "add"):
             value = getattr(self, name)
-            if not isinstance(value, PrivacyLossDistribution):
-                raise TypeError(f"{name} must be a PrivacyLossDistribution, got {value!r}")
+            if not isinstance(value, DominatingPair):
+                raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
 
-    def loss(self, remove: bool) -> PrivacyLossDistribution:
+    def loss(self, remove: bool) -> DominatingPair:
         """Return the distribution of one direction."""
         if remove or self.add is None:
             return self.remove
         return self.add
 
     def _headline(self) -> str:
-        mirrored = self.add == Reversed(self.remove)
-        return f"Privacy loss {_words(self.remove)}" + ("" if mirrored else f", {_words(self.add)}")
-
-    def __repr__(self) -> str:
-        return f"PrivacyLoss(remove={_words(self.remove)}, add={_words(self.add)})"
-
-
-def _words(value: object) -> str:
-    """Write a value as Python, classes of `renyi.pld` with the module: names recur there."""
-    kind = type(value)
-    if not (isinstance(value, PrivacyLossDistribution) and kind.__module__.startswith("renyi.pld")):
-        return repr(value)
-    if not is_dataclass(value):
-        return f"pld.{value!r}"
-    given = (f"{f.name}={_words(getattr(value, f.name))}" for f in fields(value) if f.repr)
-    return f"pld.{kind.__qualname__}({', '.join(given)})"
+        mirrored = self.add == ReversedPair(self.remove)
+        return f"Privacy loss {self.remove!r}" + ("" if mirrored else f", {self.add!r}")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from renyi._validation import NON_NEGATIVE, Range, number_in, numbers_in, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import NON_NEGATIVE, Range, number_in, numbers_in, read, settle
+from renyi.mechanisms._arguments import set_fields
 
 __all__ = ["DEFAULT_ORDERS", "RDPCurve"]
 
@@ -80,13 +81,17 @@ class RDPCurve(Mechanism):
         for (alpha, _), (following, _) in pairwise(table):
             if alpha == following:
                 raise ValueError(f"orders must be distinct, got {alpha!r} twice")
-        settle(
+        set_fields(
             self, orders=tuple(alpha for alpha, _ in table), rdp=tuple(value for _, value in table)
         )
 
     def _headline(self) -> str:
         count, low, high = len(self.orders), self.orders[0], self.orders[-1]
-        span = f"order {read(low)}" if count == 1 else f"orders from {read(low)} to {read(high)}"
+        span = (
+            f"order {shortest(low)}"
+            if count == 1
+            else f"orders from {shortest(low)} to {shortest(high)}"
+        )
         return f"Rényi table, {count} {span}"
 
 
@@ -95,4 +100,4 @@ def _evaluated(rdp: Callable[[float], float], alpha: float) -> float:
         value = rdp(alpha)
     except OverflowError:
         return math.inf
-    return number_in(value, f"rdp({read(alpha)})", NON_NEGATIVE)
+    return number_in(value, f"rdp({shortest(alpha)})", NON_NEGATIVE)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from renyi._validation import Range, number_in, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import Range, mechanism_of, number_in, read, settle
+from renyi.mechanisms._arguments import mechanism_of, set_fields
 
 __all__ = ["RepeatAndSelect"]
 
@@ -55,11 +56,11 @@ class RepeatAndSelect(Mechanism):
         mechanism_of(self.mechanism)
         shape = number_in(self.shape, "shape", SHAPE)
         runs = RUNS if shape == math.inf else TRUNCATED_RUNS
-        settle(self, mean=number_in(self.mean, "mean", runs), shape=shape)
+        set_fields(self, mean=number_in(self.mean, "mean", runs), shape=shape)
 
     def _headline(self) -> str:
-        law = "Poisson" if self.shape == math.inf else f"shape {read(self.shape)}"
-        return f"Best of a random number of runs, mean {read(self.mean)}, {law}, of"
+        law = "Poisson" if self.shape == math.inf else f"shape {shortest(self.shape)}"
+        return f"Best of a random number of runs, mean {shortest(self.mean)}, {law}, of"
 
     def _inner(self) -> tuple[Mechanism, ...]:
         return (self.mechanism,)

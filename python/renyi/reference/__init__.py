@@ -16,6 +16,13 @@ written.
 '0.357374019508788537314556771284'
 """
 
+# ruff: noqa: E402 (what is missing is said before anything asks for it)
+try:
+    import mpmath
+except ImportError as error:
+    raise ImportError("renyi.reference needs mpmath: python -m pip install mpmath") from error
+del mpmath
+
 from renyi.reference._allocation import rdp_random_allocation
 from renyi.reference._bounded_range import (
     rdp_bounded_range,
@@ -122,3 +129,7 @@ __all__ = [
     "sampled_gaussian_epsilon_add",
     "sampled_gaussian_epsilon_remove",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -54,7 +54,7 @@ def require(name: str, allowed: bool, domain: str, value: Number) -> None:
 
 def check_digits(digits: Any) -> None:
     """Refuse anything but 1 to 10,000 decimal digits."""
-    if not isinstance(digits, Integral) or isinstance(digits, bool):
+    if isinstance(digits, bool) or not isinstance(digits, Integral):
         raise TypeError(f"digits must be an int, got {digits!r}")
     require("digits", 1 <= int(digits) <= 10_000, "in [1, 10000]", digits)
 

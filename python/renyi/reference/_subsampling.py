@@ -48,7 +48,7 @@ def rdp_poisson(
               + c \sum_{j=3}^\alpha w_j e^{e_j}\Bigr)
 
     ``"general"`` (Theorem 5): c = 3. ``"tight"``: c = 1, by Theorem 8 where the odd moments B_j are
-    not negative, and in fact for every mechanism, see `renyi.subsampling.poisson_rdp`.
+    not negative, and in fact for every mechanism, see `renyi.theory.subsampling.poisson_rdp`.
     ``"lower"`` (Theorem 6): c = 1 again, reached by some mechanism with this base; between
     whole orders the larger of the lines through the two before and the two behind. Upper bounds are
     cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.

@@ -3,11 +3,15 @@
 Examples
 --------
 >>> from renyi import Gaussian, PoissonSampled
->>> statement = report(PoissonSampled(Gaussian(1.1), 0.004), 15_000, delta=1e-5)
+>>> statement = privacy_report(PoissonSampled(Gaussian(1.1), 0.004), 15_000, delta=1e-5)
 >>> print(statement.to_markdown().splitlines()[2])
 **ε = 2.296 at δ = 1e-05**
 """
 
-from renyi.report._report import Report, report, report_of_dataset
+from renyi.report._report import Report, dataset_report, privacy_report
 
-__all__ = ["Report", "report", "report_of_dataset"]
+__all__ = ["Report", "dataset_report", "privacy_report"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -21,7 +21,7 @@ from renyi.report._svg import Figure
 from renyi.report._warnings import samples, warnings_of
 from renyi.report._words import ADJACENT, NAMES, POISSON, RELEASE, UNSAMPLED, down, up
 
-__all__ = ["Report", "report", "report_of_dataset"]
+__all__ = ["Report", "dataset_report", "privacy_report"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Report:
         return _html.written(self)
 
 
-def report(
+def privacy_report(
     mechanism: Mechanism,
     count: int = 1,
     *,
@@ -96,7 +96,7 @@ def report(
     Examples
     --------
     >>> from renyi import Gaussian
-    >>> report(Gaussian(5.0), 10, delta=1e-5).headline
+    >>> privacy_report(Gaussian(5.0), 10, delta=1e-5).headline
     'ε = 2.595 at δ = 1e-05'
     """
     count, delta = uses_of(count), probability_of(delta, "delta")
@@ -148,7 +148,7 @@ def report(
     return Report(title, f"ε = {up(epsilon)} at δ = {delta:g}", kept)
 
 
-def report_of_dataset(
+def dataset_report(
     ledger: Ledger, dataset: str, *, delta: float | None = None, records: int | None = None
 ) -> Report:
     """Return a privacy statement for all that a ledger has recorded of a data set.
@@ -176,7 +176,7 @@ def report_of_dataset(
     ]
     uses += _run(ledger, dataset)
     spent = Composed(*uses)
-    made = report(
+    made = privacy_report(
         spent,
         delta=wanted,
         adjacency=status.adjacency,

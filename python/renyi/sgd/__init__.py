@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from renyi.sgd._batch_sampler import BatchSampler
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
-from renyi.sgd._generator import InsecureGeneratorWarning, SecureGenerator
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
-from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
-from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
-from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
-from renyi.sgd.cyclic import CyclicPoissonSampler
-from renyi.sgd.domains import Ball, Box, Interval
-from renyi.sgd.functions import ClippedGrad, clipped_grad
-from renyi.sgd.ghost import ghost_clip_and_sum, ghost_norms
-from renyi.sgd.grid import Grid
-from renyi.sgd.groups import ClipGroups
-from renyi.sgd.integer_noise import (
-    add_discrete_gaussian_noise,
-    add_discrete_laplace_noise,
-    discrete_gaussian_noise,
-    discrete_laplace_noise,
+from renyi.sgd.clipping import (
+    ClippedAverage,
+    average_clipped_at_half,
+    clip_and_sum,
+    per_sample_norms,
+    weighted_sum,
 )
-from renyi.sgd.layers import (
+from renyi.sgd.convex import Ball, Box, Interval, LogisticLoss, RidgeLoss
+from renyi.sgd.functions import ClippedGrad, clipped_grad
+from renyi.sgd.generator import InsecureGeneratorWarning, SecureGenerator
+from renyi.sgd.grid import Grid
+from renyi.sgd.layers.clipping import ghost_clip_and_sum, ghost_norms
+from renyi.sgd.layers.kinds import (
     BiasLayer,
     ConvLayer,
     EmbeddingLayer,
@@ -31,20 +25,25 @@ from renyi.sgd.layers import (
     NormLayer,
 )
 from renyi.sgd.noise import (
+    add_discrete_gaussian_noise,
+    add_discrete_laplace_noise,
     add_gaussian_noise,
     add_laplace_noise,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
     gaussian_noise,
     laplace_noise,
     noise_lattice,
 )
-from renyi.sgd.noising import noisy_clipped_sum
+from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import PNSGD, PNSGDRun
-from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
-from renyi.sgd.schedules import Schedule
-from renyi.sgd.truncated import PaddedBatch, TruncatedPoissonSampler, pad_batch
-from renyi.sgd.updates import SGD, Adam, AdamW, UpdateRule
+from renyi.sgd.rules import ClipGroups
+from renyi.sgd.samplers import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd.schemes import CyclicPoissonSampler, PaddedBatch, TruncatedPoissonSampler, pad_batch
+from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
+from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
 from renyi.sgd.users import UserBatch, UserRows
 
 __all__ = [
@@ -108,3 +107,7 @@ __all__ = [
     "sum_noise_multiplier",
     "weighted_sum",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,11 @@
-"""Arrays that noise is written to: checks, and their memory as one line."""
+"""Arrays that sums and noise are written to, rows of which each is a sample, memory for some."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import modules
 from typing import Any
 
 import numpy as np
@@ -11,13 +15,31 @@ from renyi._noise import NOISE_RANGE
 from renyi._validation import real_of
 
 __all__ = [
+    "BFLOAT16",
+    "Aligned",
+    "Array",
+    "Arrays",
+    "Rows",
     "check_writeable",
+    "contiguous",
+    "copy_back",
     "float_dtype",
     "in_memory_order",
+    "in_single",
     "noise_scale",
     "noisy_array",
+    "outline",
+    "output_of",
+    "refuse_masked",
+    "rows_of",
+    "sum_dtype",
+    "sums_for",
+    "without_padding",
     "zeros",
 ]
+
+
+# Arrays that noise is written to: checks, and their memory as one line.
 
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
@@ -74,3 +96,259 @@ def noise_scale(scale: float, dtype: np.dtype[Any]) -> float:
     if number != 0.0 and not least <= number <= most:
         raise ValueError(f"scale must be {allowed}, got {scale!r}")
     return abs(number)
+
+
+# Arrays with a row for each sample, and the sums over their rows: checks, no copies.
+
+
+Array = npt.NDArray[Any]
+
+
+Arrays = Array | list[Array]
+
+
+_TAKEN = "an array of NumPy, or one on the CPU with __array__ or __dlpack__"
+
+
+_LIST = "one array, or a list with one array (B, ...) for each parameter"
+
+
+_REMEDY = "stack per-sample gradients to one array"
+
+
+# NumPy has no bfloat16 of its own: its bits go by this name, whichever library they are from.
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)], align=True)
+
+
+_KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Arrays whose first axis counts the samples; ``single`` if they were not given as a list."""
+
+    arrays: list[Array]
+    single: bool
+
+    @property
+    def count(self) -> int:
+        """The number of samples."""
+        return int(self.arrays[0].shape[0])
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all samples."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of a row in each array."""
+        return [array.shape[1:] for array in self.arrays]
+
+    def like_given(self, arrays: list[Array]) -> Arrays:
+        """Return one array where one was given, else the list."""
+        return arrays[0] if self.single else arrays
+
+
+def rows_of(
+    grads: Any, name: str = "grads", *, scalars: bool = False, bfloat16: bool = False
+) -> Rows:
+    """Return an array, or a list or tuple of them, as views.
+
+    Arrays are NumPy's, or objects on the CPU that show their memory by ``__array__`` or
+    ``__dlpack__``, as those of JAX and PyTorch do; read-only ones too. Several one-dimensional
+    arrays are refused, for they look like one gradient for each sample, unless the caller knows
+    that the parameters are ``scalars``. Those of ``bfloat16`` come as `BFLOAT16` where the caller
+    takes it, to others as float32.
+    """
+    single = not isinstance(grads, list | tuple)
+    given = [grads] if single else list(grads)
+    if not given:
+        raise ValueError(f"{name} must be an array or a list of at least one, got an empty list")
+    if not single:
+        _refuse_elements(given, name)
+    arrays = [_array_of(value, name if single else f"{name}[{k}]") for k, value in enumerate(given)]
+    if not bfloat16:
+        arrays = [in_single(array) if array.dtype == BFLOAT16 else array for array in arrays]
+    if len(arrays) > 1 and not scalars and all(array.ndim == 1 for array in arrays):
+        raise ValueError(
+            f"{name} must be {_LIST}, got a list of {len(arrays)} one-dimensional arrays: {_REMEDY}"
+        )
+    for k, array in enumerate(arrays):
+        if array.shape[0] != arrays[0].shape[0]:
+            raise ValueError(
+                f"{name}[{k}] must have as many rows as {name}[0], {arrays[0].shape[0]}, "
+                f"got {array.shape[0]}"
+            )
+    return Rows(arrays, single)
+
+
+def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
+    """Return the rows where a mask is True: views, where they come first."""
+    rows = rows_of(grads, name, scalars=True, bfloat16=True)
+    given = np.asarray(mask)
+    if given.dtype != np.bool_ or given.shape != (rows.count,):
+        raise ValueError(
+            f"mask must be {rows.count} of True and False, a row each, got {outline(given)}"
+        )
+    count = int(np.count_nonzero(given))
+    some = slice(count) if given[:count].all() else given
+    return rows.like_given([array[some] for array in rows.arrays])
+
+
+def outline(value: Any) -> str:
+    """Return what a message may say about an array of records: never its numbers."""
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    return type(value).__name__ if dtype is None else f"{shape} {dtype}"
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """Refuse arrays whose masked entries would be read like the others."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must be an array without a mask, got a masked one: give its filled()"
+        )
+
+
+def _refuse_elements(given: list[Any], name: str) -> None:
+    """Refuse a list of what NumPy would make arrays of, such as lists of numbers."""
+    for k, value in enumerate(given):
+        if not any(hasattr(value, sign) for sign in ("dtype", "__array__", "__dlpack__")):
+            raise TypeError(
+                f"{name}[{k}] must be {_TAKEN}, got {type(value).__name__}: {name} is {_LIST}, "
+                f"so {_REMEDY}"
+            )
+
+
+def in_single(array: Array) -> Array:
+    """Return numbers in float32: exactly those of half precision or of `BFLOAT16`."""
+    if array.dtype != BFLOAT16:
+        return array.astype(np.float32)
+    wide = array.view(np.uint16).astype(np.uint32) << np.uint32(16)
+    return wide.view(np.float32)
+
+
+def _viewed(value: Any, name: str) -> Array:
+    if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # of which it makes no array
+        return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
+    if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
+        return np.asarray(value)
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"{name} must be {_TAKEN}, got {type(value).__name__}: {error}") from error
+
+
+def _array_of(value: Any, name: str) -> Array:
+    refuse_masked(value, name)
+    array = _viewed(value, name)
+    if array.dtype.name == "bfloat16":  # of the package ml_dtypes, as JAX has them
+        array = array.view(BFLOAT16)
+    if array.dtype not in _KINDS or not array.dtype.isnative:
+        raise TypeError(
+            f"{name} must be an array of float16, bfloat16, float32 or float64, "
+            f"got one of {array.dtype}"
+        )
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have a row for each sample, got an array of no dimension")
+    return array
+
+
+def sum_dtype(dtype: npt.DTypeLike | None, out: Any) -> np.dtype[Any]:
+    """Return float32 or float64: by default that of the output, or float64 without one."""
+    if dtype is None:
+        first = out[0] if isinstance(out, list | tuple) and out else out
+        return float_dtype(getattr(first, "dtype", np.float64))
+    return float_dtype(dtype)
+
+
+def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an array that a result of this shape and dtype may be written to."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{name} must be an array of {dtype}, got {type(out).__name__}")
+    if out.dtype != dtype:
+        raise TypeError(f"{name} must be an array of {dtype}, got one of {out.dtype}")
+    if out.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {out.shape}")
+    check_writeable(out, name)
+    return out
+
+
+def sums_for(rows: Rows, dtype: np.dtype[Any], out: Any) -> list[Array]:
+    """Return arrays for the sums: new ones, or those given where they fit."""
+    if out is None:
+        return [np.empty(shape, dtype) for shape in rows.shapes]
+    given: Sequence[Any] = [out] if rows.single else out
+    if not rows.single and (not isinstance(out, list | tuple) or len(out) != len(rows.arrays)):
+        raise ValueError(
+            f"out must be a list of {len(rows.arrays)} arrays, got {type(out).__name__}"
+        )
+    sums: list[Array] = []
+    for k, (array, shape) in enumerate(zip(given, rows.shapes, strict=True)):
+        name = "out" if rows.single else f"out[{k}]"
+        checked = output_of(array, name, shape, dtype)
+        if any(np.may_share_memory(checked, other) for other in [*rows.arrays, *sums]):
+            raise ValueError(f"{name} must not overlap the gradients or another output")
+        sums.append(checked)
+    return sums
+
+
+def contiguous(sums: list[Array]) -> list[Array]:
+    """Return the arrays themselves where a kernel can write to them, others in their place."""
+    return [
+        array
+        if array.flags.c_contiguous and array.flags.aligned
+        else np.empty(array.shape, array.dtype)
+        for array in sums
+    ]
+
+
+def copy_back(targets: list[Array], sums: list[Array]) -> None:
+    """Copy what was written in the place of an array."""
+    for target, array in zip(targets, sums, strict=True):
+        if target is not array:
+            array[...] = target
+
+
+# Memory for some records in which each lies as any other would.
+#
+# What a library's product of a record's matrices is, to the last bit, may depend on where they
+# begin relative to a line of the cache, and on their strides. Here neither depends on the batch: so
+# a record's gradient does not, and neighbouring batches have the same rows but for one.
+
+
+_LINE = 64  # bytes
+
+
+class Aligned:
+    """Arrays that are used again: new memory costs as much as what is done with it."""
+
+    def __init__(self) -> None:
+        self._memory: dict[str, npt.NDArray[np.uint8]] = {}
+
+    def empty(self, use: str, count: int, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Return (count, *shape) in which each record is contiguous and begins on a line.
+
+        It is valid until the next array of the same use.
+        """
+        kind = np.dtype(dtype)
+        size = math.prod(shape)
+        pitch = -(-size * kind.itemsize // _LINE) * _LINE
+        memory = self._memory.get(use)
+        if memory is None or len(memory) < count * pitch + _LINE:
+            memory = self._memory[use] = np.empty(count * pitch + _LINE, np.uint8)
+        first = -memory.ctypes.data % _LINE
+        lines = memory[first : first + count * pitch].view(kind).reshape(count, -1 if count else 0)
+        found: Array = lines[:, :size].reshape(count, *shape)
+        return found
+
+    def copy(self, use: str, records: Array, dtype: Any) -> Array:
+        """Return a copy of records."""
+        copy = self.empty(use, len(records), records.shape[1:], dtype)
+        np.copyto(copy, records, casting="same_kind")
+        return copy
+
+    def products(self, use: str, left: Array, right: Array) -> Array:
+        """Return the product of each record's matrices."""
+        shape = (*left.shape[1:-1], right.shape[-1])
+        return np.matmul(left, right, out=self.empty(use, len(left), shape, left.dtype))

@@ -1,23 +1,136 @@
-"""Parameters that are trained in place: one array or a list of them, and what updates remember."""
+"""Parameters that are trained in place, and the state of a run that goes on once only."""
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from renyi._validation import count_of
-from renyi.sgd._arrays import check_writeable
-from renyi.sgd._rows import Array
-from renyi.sgd._state import entries_of
-from renyi.sgd.domains import Domain
+from renyi.sgd._arrays import Array, check_writeable
+from renyi.sgd.convex import Domain
 from renyi.sgd.updates import UpdateRule
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "Run", "check_same", "entries_of"]
+
+
+# What a saved state must hold before anything is taken from it.
+
+
+def entries_of(state: Any, *names: str) -> list[Any]:
+    """Return the entries of these names.
+
+    Raises
+    ------
+    ValueError
+        If the state is no mapping, or one of them is missing or None. Entries are never shown: they
+        may be secret.
+
+    Examples
+    --------
+    >>> entries_of({"drawn": 3, "order": []}, "drawn")
+    [3]
+    """
+    wanted = ", ".join(names)
+    if not isinstance(state, Mapping):
+        raise ValueError(f"state must be a mapping that holds {wanted}, got {type(state).__name__}")
+    if missing := [name for name in names if state.get(name) is None]:
+        raise ValueError(f"state must hold {wanted}, got one without {', '.join(missing)}")
+    return [state[name] for name in names]
+
+
+def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
+    """Raise `ValueError`, with the fields that differ, unless a state holds these settings."""
+    given = entries_of(state, name)[0]
+    if not isinstance(given, Mapping):
+        raise ValueError(f"state must hold the {name} as a mapping, got {type(given).__name__}")
+    differ = [key for key in {**own, **given} if own.get(key) != given.get(key)]
+    if differ:
+        wanted, found = (
+            ", ".join(f"{key}={settings.get(key)!r}" for key in differ) for settings in (own, given)
+        )
+        raise ValueError(f"state must hold the {name} with {wanted}, got {found}")
+
+
+# Runs: who goes on with one and how far it is, so that no two branches pass for one.
+
+
+@dataclass
+class _Known:
+    """What this process knows of a run; states are numbered by the steps that were begun."""
+
+    holder: object
+    begun: int
+    loaded: int = -1
+    process: int = field(default_factory=os.getpid)
+
+
+_RUNS: dict[str, _Known] = {}
+
+
+class Run:
+    """The place of one optimiser in a run: only who made it, or loaded its last state, goes on."""
+
+    def __init__(self) -> None:
+        self._own = object()
+        self._start(secrets.token_hex(16), 0)
+
+    def _start(self, name: str, begun: int, loaded: int = -1) -> None:
+        _RUNS[name] = _Known(self._own, begun, loaded)
+        self.name = name
+
+    def check(self) -> None:
+        """Raise `RuntimeError` if somebody else goes on with the run."""
+        known = _RUNS[self.name]
+        if known.process != os.getpid():
+            raise RuntimeError(
+                "DPSGD must be used in the process that made it, got a fork of it, of which "
+                "neither would know what the other spends: load a state with branch=True"
+            )
+        if known.holder is not self._own:
+            raise RuntimeError(
+                "DPSGD must go on where its state was loaded last, got one whose run another has "
+                "taken over: load a state with branch=True"
+            )
+
+    def begin(self, number: int) -> None:
+        """Note that so many steps have been begun."""
+        known = _RUNS[self.name]
+        known.begun = max(known.begun, number)
+
+    def check_load(self, name: str, number: int) -> None:
+        """Raise `ValueError` if going on from a state would be a branch of a run.
+
+        Who has loaded it and released nothing since may do so again, after an interruption say.
+        """
+        known = _RUNS.get(name)
+        if known is None:
+            return
+        again = number <= known.loaded and known.holder is not self._own
+        if known.process != os.getpid() or number < known.begun or again:
+            raise ValueError(
+                f"state must be loaded once and be the last of its run, got number {number} after "
+                f"{known.begun} were begun and {max(known.loaded, 0)} loaded: two branches spend "
+                "more together than either reports, branch=True makes one all the same"
+            )
+
+    def take_over(self, name: str, number: int, *, branch: bool) -> None:
+        """Go on from a state that was checked; a branch is a run of its own."""
+        if branch:
+            self._start(secrets.token_hex(16), number)
+        else:
+            self._start(name, number, number)
+
+
+# Parameters that are trained in place: one array or a list of them, and what updates remember.
+
 
 Rules = UpdateRule | tuple[UpdateRule, ...]
+
 
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 

@@ -8,17 +8,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import one_of
-from renyi.accountants._base import Adjacency, adjacency_of
-from renyi.sgd._arrays import float_dtype
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics, joined
-from renyi.sgd._grid_sum import check_spacing, sum_rule_on_grid
-from renyi.sgd._kernel import NONFINITE, Nonfinite, norms_for, refuse_nonfinite, run_rule
-from renyi.sgd._rows import Array, Rows, rows_of
-from renyi.sgd._rule import Clipping, refuse_rounding, refuse_too_many, rule_of, sensitivity_of
-from renyi.sgd._shapes import Shape, check_shapes, refuse_means, shapes_of
-from renyi.sgd._threads import threads_of
-from renyi.sgd.grid import Grid
+from renyi._adjacency import Adjacency
+from renyi._validation import adjacency_of, one_of
+from renyi.sgd._arrays import Array, Rows, float_dtype, rows_of
+from renyi.sgd.grid import Grid, check_spacing, sum_rule_on_grid
+from renyi.sgd.rules import (
+    NONFINITE,
+    Clipping,
+    Nonfinite,
+    norms_for,
+    refuse_nonfinite,
+    refuse_rounding,
+    refuse_too_many,
+    rule_of,
+    run_rule,
+    sensitivity_of,
+    threads_of,
+)
+from renyi.sgd.sums import (
+    ClippedSum,
+    PrivateDiagnostics,
+    Shape,
+    check_shapes,
+    joined,
+    refuse_means,
+    shapes_of,
+)
 
 __all__ = ["ClipAccumulator"]
 

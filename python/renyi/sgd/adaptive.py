@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
-from renyi._validation import probability_of, real_of
+from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
-from renyi.sgd._clipped_sum import ClippedSum
-from renyi.sgd._rule import bound_of
+from renyi.sgd.rules import bound_of
+from renyi.sgd.sums import ClippedSum
 
 __all__ = ["QuantileClipNorm", "joint_noise_multiplier", "sum_noise_multiplier"]
 
@@ -227,8 +227,4 @@ class QuantileClipNorm:
 
 
 def _positive(value: Any, name: str) -> float:
-    allowed = "a number in [2^-500, 2^500]"
-    number = real_of(value, name, allowed)
-    if not 2.0**-500 <= number <= 2.0**500:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    return number_in(value, name, Range(2.0**-500, 2.0**500))

@@ -1,45 +1,69 @@
-"""Norms of per-sample gradients and sums of clipped ones, at the speed of memory.
-
-An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
-together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU and
-of any strides, are read where they are: once where a few rows fit in a cache, twice otherwise, and
-nothing of their size is ever allocated. Each number is taken as it is, exactly; what is computed is
-computed in double precision, whatever the dtype of the rows, and so is the sum unless float32 is
-asked for.
-
-A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
-rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
-precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
-Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
-
-The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide by
-a public constant, after the noise.
-"""
+"""Norms of per-sample gradients, sums of clipped ones, and the average clipped as one vector."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._sgd import weigh_into
-from renyi.accountants._base import Adjacency, adjacency_of
-from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
-from renyi.sgd._kernel import Nonfinite, Norms, norms_for, refuse_nonfinite, run_rule
-from renyi.sgd._rows import (
+from renyi._validation import adjacency_of
+from renyi.sgd._arrays import (
+    Array,
     Arrays,
     contiguous,
     copy_back,
+    float_dtype,
     refuse_masked,
     rows_of,
     sum_dtype,
     sums_for,
 )
-from renyi.sgd._rule import Clipping, Rule, refuse_too_many, rule_of, sensitivity_of
-from renyi.sgd._threads import threads_of
+from renyi.sgd.rules import (
+    Clipping,
+    Nonfinite,
+    Norms,
+    Rule,
+    bound_of,
+    norms_for,
+    refuse_nonfinite,
+    refuse_too_many,
+    rule_of,
+    run_rule,
+    sensitivity_of,
+    threads_of,
+)
+from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = ["Nonfinite", "clip_and_sum", "per_sample_norms", "weighted_sum"]
+__all__ = [
+    "ClippedAverage",
+    "Nonfinite",
+    "average_clipped_at_half",
+    "clip_and_sum",
+    "per_sample_norms",
+    "weighted_sum",
+]
+
+
+# Norms of per-sample gradients and sums of clipped ones, at the speed of memory.
+#
+# An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
+# together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU
+# and of any strides, are read where they are: once where a few rows fit in a cache, twice
+# otherwise, and nothing of their size is ever allocated. Each number is taken as it is, exactly;
+# what is computed is computed in double precision, whatever the dtype of the rows, and so is the
+# sum unless float32 is asked for.
+#
+# A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
+# rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
+# precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
+# Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
+#
+# The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide
+# by a public constant, after the noise.
 
 
 def per_sample_norms(
@@ -224,3 +248,81 @@ def weighted_sum(
     weigh_into(rows.arrays, targets, False, factors, 0.0, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)
+
+
+# The average of gradients, clipped as one vector: not the clipping of each record.
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedAverage:
+    """A clipped average, before noise.
+
+    Attributes
+    ----------
+    average : ndarray or list of ndarray
+        As the gradients were given.
+    sensitivity : float
+        How far the averages of any two batches are apart, in the Euclidean norm.
+    private : PrivateDiagnostics
+        Norms of the rows: not for publication. No row is clipped by itself.
+    """
+
+    average: Arrays
+    sensitivity: float
+    private: PrivateDiagnostics = field(repr=False)
+
+
+def average_clipped_at_half(
+    grads: Any,
+    max_change: float,
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    threads: int | None = None,
+) -> ClippedAverage:
+    r"""Average the rows, then clip the average at half of ``max_change``.
+
+    .. math:: \operatorname{clip}_{C/2}\Bigl(\frac{1}{B} \sum_i g_i\Bigr), \qquad
+              \operatorname{clip}_c(y) = y / \max(1, \lVert y \rVert / c)
+
+    Any two batches whatever, of any sizes, give results at most :math:`C` apart: that is the
+    sensitivity for every kind of neighbours, and the noise is a multiple of it. It is the
+    convention of analyses of noisy gradient descent that look at a step as a whole. One record may
+    use up all of it, so the noise does not become small beside the gradient of a large batch: for
+    training use `clip_and_sum`, which bounds each record.
+
+    Parameters
+    ----------
+    grads : array or list of arrays
+        One array (B, ...), or several with B rows each. The average of no rows is zero.
+    max_change : float
+        :math:`C`, in [2^-94, 2^96]. The norm of the result is at most half of it in real
+        arithmetic.
+    dtype, threads
+        As for `clip_and_sum`. The average is taken in double precision.
+
+    Returns
+    -------
+    ClippedAverage
+        Rows that are not finite count as zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arguments are not as above.
+
+    Examples
+    --------
+    >>> average_clipped_at_half(np.array([[3.0, 0.0], [3.0, 8.0]]), 2.0).average.round(6)
+    array([0.6, 0.8])
+    """
+    rows = rows_of(grads, bfloat16=True)
+    bound = bound_of(bound_of(max_change, "max_change") / 2.0, "max_change / 2")
+    kind = float_dtype(dtype)
+    count = threads_of(threads, rows.nbytes)
+    share = Rule("constant", (1.0 / max(rows.count, 1),), (0,) * len(rows.arrays), 0.0, 0.0)
+    norms = norms_for(rows, share, False, None, [])
+    means: list[Array] = [np.empty(shape, np.float64) for shape in rows.shapes]
+    run_rule(rows, share, means, False, norms, count)
+    clipped = clip_and_sum([mean[np.newaxis] for mean in means], bound, dtype=kind, threads=count)
+    private = PrivateDiagnostics(norms, np.where(np.isnan(norms), 0.0, 1.0))
+    return ClippedAverage(rows.like_given(clipped.arrays), 2.0 * bound, private)

@@ -8,13 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._validation import integer_of, one_of
-from renyi.accountants._base import Adjacency
-from renyi.sgd._clipped_sum import ClippedSum
-from renyi.sgd._kernel import Nonfinite
-from renyi.sgd._rule import Clipping
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.grid import Grid
+from renyi.sgd.rules import Clipping, Nonfinite
+from renyi.sgd.sums import ClippedSum
 
 __all__ = ["ClippedGrad", "clipped_grad"]
 

@@ -1,4 +1,4 @@
-"""A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted."""
+"""Grids of powers of two, on which sums and noise are integers: no rounding is unaccounted."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import sum_on_grid
-from renyi._validation import integer_of, one_of
+from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
+from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.accountants import Adjacency
-from renyi.accountants._base import adjacency_of
 from renyi.mechanisms import MultivariateDiscreteGaussian
-from renyi.mechanisms._arguments import FINITE_POSITIVE, number_in
-from renyi.sgd._arrays import noisy_array
-from renyi.sgd._kernel import NONFINITE, Nonfinite
-from renyi.sgd._rows import refuse_masked
-from renyi.sgd._rule import sensitivity_of
-from renyi.sgd._threads import threads_of
+from renyi.sgd._arrays import Array, Rows, in_single, noisy_array, refuse_masked
 from renyi.sgd.clipping import per_sample_norms
+from renyi.sgd.noise import add_discrete_gaussian_noise
+from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of, threads_of
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "add_noise_on_grid", "check_spacing", "sigma_of", "sum_rule_on_grid"]
+
+
+# A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted.
 
 
 @dataclass(frozen=True)
@@ -164,3 +163,66 @@ def spacing_of(value: Any, name: str = "spacing") -> float:
 
 def _up(value: float) -> float:
     return math.nextafter(value, math.inf)
+
+
+# Clipped rows rounded to a grid and summed there, in integers: in any order, in any parts.
+
+
+_DOUBLE = np.finfo(np.float64)
+
+
+def check_spacing(spacing: float, bound: float, name: str) -> None:
+    """Refuse a grid so fine that the sum of 2^31 rows clipped at a bound might not fit 64 bits."""
+    least = bound * 2.0**-32
+    if spacing < least:
+        raise ValueError(
+            f"{name} must be at least 2^-32 of the clipping norm, {least!r}, got {spacing!r}"
+        )
+
+
+def sum_rule_on_grid(
+    rows: Rows, rule: Rule, grid: Grid, sums: list[Array], norms: Norms, threads: int
+) -> Norms:
+    """Add the clipped rows to sums in spacings; fill the norms and return the factors.
+
+    The factor of a row depends on that row only, so the sums do not depend on the batch around it.
+    """
+    factors = run_rule(rows, rule, [], False, norms, threads)
+    # They are rounded down, without sums to single precision; but to the nearest number where that
+    # is not a normal one, and those of the tiniest rows are beyond every number.
+    factors = np.where(factors <= _DOUBLE.smallest_normal, np.nextafter(factors, 0.0), factors)
+    factors = np.minimum(factors, _DOUBLE.max)
+    columns = factors.reshape(rows.count, len(rule.bounds))
+    for array, total, column in zip(rows.arrays, sums, rule.groups, strict=True):
+        exact = in_single(array) if array.dtype.itemsize == 2 else array
+        grid.sum(
+            exact.reshape(rows.count, math.prod(array.shape[1:])),
+            columns[:, column],
+            out=total.reshape(-1),
+            threads=threads,
+            nonfinite="raise",  # such rows have the factor 0
+        )
+    return factors
+
+
+# Discrete Gaussian noise on sums in spacings of a grid, which become numbers after it only.
+
+
+def sigma_of(grid: Grid, scale: float) -> float:
+    """Return the scale of the noise in spacings, exactly."""
+    sigma = grid.units(scale)
+    if not SMALLEST_SCALE <= sigma <= LARGEST_SCALE:
+        raise ValueError(
+            "noise_multiplier must be such that sigma is in [2^-20, 2^40] spacings of the grid, "
+            f"got one with {sigma!r}"
+        )
+    return sigma
+
+
+def add_noise_on_grid(
+    sums: Array, grid: Grid, scale: float, *, generator: Any, threads: int | None
+) -> Array:
+    """Add noise to sums in spacings, in place, and return them as lengths."""
+    sigma = sigma_of(grid, scale)
+    add_discrete_gaussian_noise(sums, sigma, generator=generator, threads=threads)
+    return grid.values(sums)

@@ -1,20 +1,4 @@
-"""Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
-
-What `add_gaussian_noise` and `add_laplace_noise` leave in an array is, in each entry, the multiple
-of a spacing that is nearest to the entry plus an ideal variable, in real arithmetic: random bits
-are drawn until the rounding is decided (Ziv 1991, doi 10.1145/114697.116813). The spacing is the
-power of two between 2^-10 and 2^-9 of the scale, whatever the entries. So the result is
-post-processing of the ideal mechanism, whose guarantee is its own, without an error term; floating
-point noise has none (Mironov 2012, CCS; Haney and others 2022, arXiv 2207.10635; Jin and others
-2022, arXiv 2112.05307). All bits come from ChaCha20, and no tail is cut off.
-
-Protected is what is released. The guarantee speaks of the array that noise is added to: how far a
-record moves it, rounding included, is for whoever computes it (`clip_and_sum` sums exactly). Noise
-drawn alone, by `gaussian_noise` and `laplace_noise`, is on the lattice; added to numbers that are
-not, with rounding, it protects no better than other floating-point noise. Time is not protected:
-one entry in some hundreds takes more bits, so that the time tells a little of how near entries
-came to the middle between two multiples.
-"""
+"""Noise: ideal and then rounded to a lattice, or on the integers."""
 
 from __future__ import annotations
 
@@ -24,19 +8,45 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._noise import noise_spacing
+from renyi._validation import Range, number_in
 from renyi.sgd._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, zeros
-from renyi.sgd._generator import generator_of
-from renyi.sgd._threads import threads_of
+from renyi.sgd.generator import generator_of
+from renyi.sgd.rules import threads_of
 
 __all__ = [
+    "add_discrete_gaussian_noise",
+    "add_discrete_laplace_noise",
     "add_gaussian_noise",
     "add_laplace_noise",
+    "discrete_gaussian_noise",
+    "discrete_laplace_noise",
     "gaussian_noise",
     "laplace_noise",
     "noise_lattice",
 ]
 
+
+# Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
+#
+# What `add_gaussian_noise` and `add_laplace_noise` leave in an array is, in each entry, the
+# multiple of a spacing that is nearest to the entry plus an ideal variable, in real arithmetic:
+# random bits are drawn until the rounding is decided (Ziv 1991, doi 10.1145/114697.116813). The
+# spacing is the power of two between 2^-10 and 2^-9 of the scale, whatever the entries. So the
+# result is post-processing of the ideal mechanism, whose guarantee is its own, without an error
+# term; floating point noise has none (Mironov 2012, CCS; Haney and others 2022, arXiv 2207.10635;
+# Jin and others 2022, arXiv 2112.05307). All bits come from ChaCha20, and no tail is cut off.
+#
+# Protected is what is released. The guarantee speaks of the array that noise is added to: how far a
+# record moves it, rounding included, is for whoever computes it (`clip_and_sum` sums exactly).
+# Noise drawn alone, by `gaussian_noise` and `laplace_noise`, is on the lattice; added to numbers
+# that are not, with rounding, it protects no better than other floating-point noise. Time is not
+# protected: one entry in some hundreds takes more bits, so that the time tells a little of how near
+# entries came to the middle between two multiples.
+
+
 Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
 Shape = int | tuple[int, ...]
 
 
@@ -190,4 +200,148 @@ def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: in
     flat = array.flatten()
     source._core.add_noise(gaussian, flat, number, count)
     array[...] = flat.reshape(array.shape)
+    return array
+
+
+# Noise on integers, the discrete Gaussian and the discrete Laplace, sampled exactly from ChaCha20.
+#
+# Nothing is rounded on the way: a scale is the rational number the float is. What is known of a
+# released number is what the mechanism says, down to its last bit. The time that drawing takes is
+# not protected: it grows a little with the magnitude of the noise (for one number of the discrete
+# Laplace law their correlation is about 0.10), as draws are rejected and large ones take more
+# steps.
+
+
+Integers = npt.NDArray[np.int64]
+
+
+def discrete_gaussian_noise(
+    shape: Shape, sigma: float, *, generator: object = None, threads: int | None = None
+) -> Integers:
+    """Independent integers of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the result.
+    sigma : float
+        In [2^-20, 2^40]; close to the standard deviation where it is not small.
+    generator, threads
+        As for `gaussian_noise`.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
+
+    Examples
+    --------
+    >>> noise = discrete_gaussian_noise(10_000, 20.0)
+    >>> bool(19.0 < noise.std() < 21.0)
+    True
+    """
+    out = np.zeros(shape, np.int64)
+    return add_discrete_gaussian_noise(out, sigma, generator=generator, threads=threads)
+
+
+def add_discrete_gaussian_noise(
+    array: Integers, sigma: float, *, generator: object = None, threads: int | None = None
+) -> Integers:
+    """Add `discrete_gaussian_noise` to an int64 array in place, and return it.
+
+    To an accountant, of one integer, it is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums
+    wrap around at 2^63, as NumPy's do.
+
+    Examples
+    --------
+    >>> counts = np.array([10, 20, 30])
+    >>> add_discrete_gaussian_noise(counts, 2.0).dtype
+    dtype('int64')
+    """
+    number = _scale_of(sigma, "sigma")
+    return _add_integers(True, array, number, generator, threads)
+
+
+def discrete_laplace_noise(
+    shape: Shape, scale: float, *, generator: object = None, threads: int | None = None
+) -> Integers:
+    """Independent integers of mass proportional to e^(-|y| / scale), sampled exactly.
+
+    Parameters
+    ----------
+    scale : float
+        In [2^-20, 2^40].
+    shape, generator, threads
+        As for `discrete_gaussian_noise`.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
+
+    Examples
+    --------
+    >>> noise = discrete_laplace_noise(10_000, 20.0)
+    >>> bool(19.0 < abs(noise).mean() < 21.0)
+    True
+    """
+    out = np.zeros(shape, np.int64)
+    return add_discrete_laplace_noise(out, scale, generator=generator, threads=threads)
+
+
+def add_discrete_laplace_noise(
+    array: Integers, scale: float, *, generator: object = None, threads: int | None = None
+) -> Integers:
+    """Add `discrete_laplace_noise` to an int64 array in place, and return it.
+
+    If a record changes entries by ``sensitivity`` in total, an accountant is told
+    ``renyi.DiscreteLaplace(scale, sensitivity)`` where it changes a single entry, and in any case
+    ``renyi.PureDP(sensitivity / scale)``. Sums wrap around at 2^63, as NumPy's do.
+
+    Examples
+    --------
+    A histogram, of which each record is in one cell:
+
+    >>> cells = np.array([3, 141, 59])
+    >>> noisy = add_discrete_laplace_noise(cells.copy(), 2.0)
+    >>> from renyi import DiscreteLaplace, PLDAccountant
+    >>> round(PLDAccountant().compose(DiscreteLaplace(2.0)).get_epsilon(0.0), 6)
+    0.5
+    """
+    number = _scale_of(scale, "scale")
+    return _add_integers(False, array, number, generator, threads)
+
+
+def _scale_of(value: object, name: str) -> float:
+    return number_in(value, name, Range(2.0**-20, 2.0**40))
+
+
+def _add_integers(
+    gaussian: bool, array: Integers, scale: float, generator: object, threads: int | None
+) -> Integers:
+    noisy_array(array, "array", (np.int64,))
+    source, count = generator_of(generator), threads_of(threads)
+    flat = in_memory_order(array)
+    if flat is None:
+        noise = np.zeros(array.size, np.int64)
+        source._core.add_integers(gaussian, noise, scale, count)
+        array += noise.reshape(array.shape)
+    else:
+        source._core.add_integers(gaussian, flat, scale, count)
     return array

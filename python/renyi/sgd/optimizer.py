@@ -8,20 +8,17 @@ from functools import partial
 from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.sgd._batch_sampler import BatchSampler
-from renyi.sgd._clipped_sum import PrivateDiagnostics
-from renyi.sgd._ledger import Charge, Ledger
-from renyi.sgd._noisy_sum import NoisySum
-from renyi.sgd._parameters import Parameters
-from renyi.sgd._rows import Arrays, without_padding
-from renyi.sgd._rule import Clipping
-from renyi.sgd._state import check_same
-from renyi.sgd._threads import OneAtATime
+from renyi.sgd._accounting import Charge, Ledger
+from renyi.sgd._arrays import Arrays, without_padding
+from renyi.sgd._parameters import Parameters, check_same
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
-from renyi.sgd.domains import Domain
-from renyi.sgd.groups import ClipGroups
+from renyi.sgd.convex import Domain
+from renyi.sgd.noisy_sums import NoisySum
 from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.rules import ClipGroups, Clipping, OneAtATime
+from renyi.sgd.samplers import BatchSampler
+from renyi.sgd.sums import PrivateDiagnostics
 from renyi.sgd.updates import UpdateRule
 
 __all__ = ["DPSGD"]

@@ -5,39 +5,110 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from renyi._validation import integer_of
 from renyi.accountants import Adjacency
+from renyi.calibration.runs import noise_for
 from renyi.mechanisms import Composed, Mechanism
-from renyi.sgd._batch_sampler import BatchSampler, Indices
-from renyi.sgd._plan_arguments import (
+from renyi.sgd._planning import (
     AccountantName,
     Sampling,
     accountant_named,
     adjacency_for,
     batch_limit_of,
     cycle_length_of,
+    grid_of,
+    noise_mechanism,
+    noise_multiplier_of,
+    row_norm,
     sampling_of,
     sizes_of,
     steps_of,
 )
-from renyi.sgd._plan_noise import (
-    grid_of,
-    noise_for,
-    noise_mechanism,
-    noise_multiplier_of,
-    row_norm,
-)
-from renyi.sgd._plan_sampler import sampler_for
-from renyi.sgd._plan_schedules import StepSettings, check_schedules, scheduled
-from renyi.sgd._rule import bound_of
 from renyi.sgd.grid import Grid
-from renyi.sgd.schedules import Schedule, checked_schedule
+from renyi.sgd.rules import bound_of
+from renyi.sgd.samplers import (
+    BatchSampler,
+    FixedSizeSampler,
+    Indices,
+    PoissonSampler,
+    ShuffledSampler,
+)
+from renyi.sgd.schemes import CyclicPoissonSampler, TruncatedPoissonSampler
+from renyi.sgd.updates import Schedule, checked_schedule
 
-__all__ = ["Sampling", "TrainingPlan"]
+__all__ = [
+    "SAMPLERS",
+    "Sampling",
+    "StepSettings",
+    "TrainingPlan",
+    "check_schedules",
+    "sampler_for",
+    "scheduled",
+]
+
+
+# What of a plan may change in the course of its run.
+
+
+class StepSettings(NamedTuple):
+    """What holds at one step."""
+
+    max_grad_norm: float
+    noise_multiplier: float
+    noise_scale: float
+
+
+def scheduled(value: float, schedule: Schedule | None, step: int) -> float:
+    """Return a number times that of a schedule."""
+    return value if schedule is None else value * schedule.at(step)
+
+
+def check_schedules(plan: TrainingPlan) -> None:
+    """Refuse schedules where it is not known what they cost, and norms that are none."""
+    noise, clip = plan.noise_schedule, plan.clip_schedule
+    if noise is not None and plan.sampling in ("shuffled", "cyclic_poisson"):
+        raise ValueError(
+            f"noise_schedule must be None with sampling {plan.sampling!r}, whose releases are of "
+            f"several steps, got {noise!r}"
+        )
+    if (noise is not None or clip is not None) and plan.grid is not None:
+        raise ValueError("noise_schedule and clip_schedule must be None on a grid, got one")
+    if clip is not None:
+        for value in clip.values:
+            bound_of(plan.max_grad_norm * value, "max_grad_norm times clip_schedule")
+
+
+# The sampler of a plan, by the name of its scheme.
+
+
+SAMPLERS = (
+    PoissonSampler,
+    TruncatedPoissonSampler,
+    CyclicPoissonSampler,
+    FixedSizeSampler,
+    ShuffledSampler,
+)
+
+
+def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
+    """Return a sampler of the batches of a plan."""
+    records, drawn = plan.population, {"generator": generator}
+    if plan.sampling == "shuffled":
+        return ShuffledSampler(records, plan.steps_per_release, **drawn)
+    if plan.sampling == "fixed_size":
+        return FixedSizeSampler(records, plan.batch_size, **drawn)
+    if plan.batch_limit is not None:
+        return TruncatedPoissonSampler(records, plan.sample_rate, plan.batch_limit, **drawn)
+    if plan.cycle_length is not None:
+        return CyclicPoissonSampler(records, plan.sample_rate, plan.cycle_length, **drawn)
+    return PoissonSampler(records, plan.sample_rate, **drawn)
+
+
+# One run of private training: what is chosen, and all that follows from it.
 
 
 @dataclass(frozen=True, init=False)

@@ -8,7 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi.iteration import (
+from renyi.sgd._arrays import noise_scale
+from renyi.sgd.convex import Domain, Loss
+from renyi.sgd.generator import generator_of
+from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     online_delta,
@@ -18,11 +21,7 @@ from renyi.iteration import (
     shuffled_epsilon,
     step_contraction,
 )
-from renyi.iteration.setting import Noise
-from renyi.sgd._arrays import noise_scale
-from renyi.sgd._generator import generator_of
-from renyi.sgd.convex_losses import Loss
-from renyi.sgd.domains import Domain
+from renyi.theory.iteration.setting import Noise
 
 __all__ = ["PNSGD", "PNSGDRun"]
 
@@ -145,11 +144,11 @@ class PNSGD:
     and their noise to 2^-32 of its scale, is not in the guarantee.
 
     The noise of a shuffled pass over n records for a target is
-    ``renyi.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
+    ``renyi.theory.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
 
     References
     ----------
-    Sordello, Bu, Dong 2021, arXiv 2106.11767. See `renyi.iteration`.
+    Sordello, Bu, Dong 2021, arXiv 2106.11767. See `renyi.theory.iteration`.
 
     Examples
     --------
@@ -160,7 +159,7 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
-    >>> from renyi.iteration import shuffled_scale
+    >>> from renyi.theory.iteration import shuffled_scale
     >>> noise = shuffled_scale(learner.descent, epsilon=1.0, delta=1e-3, n=1000)
     >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
     True
@@ -206,7 +205,7 @@ class PNSGD:
             A label a record.
         noise : float, array_like or DecayingNoise
             Scale of Z: one number for a shuffled pass; for an online one also an array, a scale a
-            step, or a `renyi.iteration.DecayingNoise`.
+            step, or a `renyi.theory.iteration.DecayingNoise`.
         order : {"shuffled", "online"}
             Records in secret random order, or as they are given.
         start : array_like, optional

@@ -13,7 +13,6 @@ array([0.99999 , 0.728162, 0.183936])
 
 from __future__ import annotations
 
-from renyi._central_limit import GaussianLimit, central_limit
 from renyi.tradeoff._attacks import (
     advantage,
     advantage_from_mu,
@@ -22,6 +21,7 @@ from renyi.tradeoff._attacks import (
     bayes_risk_from_mu,
     membership_posterior,
 )
+from renyi.tradeoff._central_limit import GaussianLimit, central_limit
 from renyi.tradeoff._guarantees import beta_from_epsilon_delta, beta_from_mu, compose_mu
 from renyi.tradeoff._vertices import beta_at, convexified, delta_from_tradeoff, symmetrised
 
@@ -42,3 +42,7 @@ __all__ = [
     "membership_posterior",
     "symmetrised",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,3 +16,7 @@ __all__ = [
     "verify_curves",
     "verify_point",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

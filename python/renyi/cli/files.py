@@ -1,0 +1,294 @@
+"""renyi account, audit and report: questions about what a file describes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli import output, words
+from renyi.cli.guarantee import emit_data, runs
+from renyi.cli.options import ACCOUNTANTS
+from renyi.cli.output import Column
+from renyi.cli.runs import require, step_of
+from renyi.cli.values import OutputError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from renyi.mechanisms import Mechanism
+    from renyi.report import Report
+
+
+# ``renyi account``: the price of anything that was released, from a JSON description of it.
+
+
+def account(options: argparse.Namespace) -> int:
+    """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
+    given, wanted = _given(options)
+    mechanism = read_mechanism(options.file)
+    cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
+    with output.waiting("certified bounds"):
+        records = [_price(mechanism, options.adjacency, given, *cell) for cell in cells]
+    if emit_data(options, records, {"adjacency": options.adjacency}):
+        return 0
+    print(mechanism.describe() + "\n")
+    columns = [
+        Column("accountant", "accountant", _words, left=True),
+        Column(given, given, output.plain),
+        Column(
+            wanted,
+            wanted,
+            lambda value: "-" if value is None else output.round_up(value, options.digits),
+        ),
+    ]
+    output.print_table(columns, records)
+    reasons = {_words(record["accountant"]): record["refused"] for record in records}
+    refused = {name: reason for name, reason in reasons.items() if reason}
+    if refused:
+        print("\nNot accounted")
+        output.print_facts(refused)
+    known = [record for record in records if record["refused"] is None]
+    if not known:
+        return 1
+    if len(cells) == len(ACCOUNTANTS):
+        _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
+    print("\nAssumes")
+    output.print_facts(words.released(options.adjacency))
+    print("\nComputed")
+    output.print_facts(
+        {
+            _words(
+                record["accountant"]
+            ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
+            f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
+            for record in known[: len(ACCOUNTANTS)]
+        }
+    )
+    return 0
+
+
+def _given(options: argparse.Namespace) -> tuple[str, str]:
+    if options.epsilon is not None and options.delta is not None:
+        raise UsageError("--epsilon excludes --delta: one is given, the other computed")
+    if options.epsilon is None:
+        require(options, "delta")
+        return "delta", "epsilon"
+    return "epsilon", "delta"
+
+
+def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> None:
+    """Print a sentence to publish, of the smaller of the bounds."""
+    if not math.isfinite(record[wanted]):
+        return
+    texts = {name: output.plain(record[name]) for name in ("epsilon", "delta")}
+    texts[wanted] = output.round_up(record[wanted], options.digits)
+    source = _words(record["accountant"])
+    print()
+    output.print_paragraph(
+        words.composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
+    )
+
+
+def read_text(name: str, what: str) -> str:
+    """Return the text of a file, or of the standard input."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{what} must be a readable text file or -, got {name!r}: {error}"
+        ) from None
+
+
+def read_mechanism(name: str, what: str = "FILE") -> Mechanism:
+    """Return the mechanism that a file describes."""
+    from renyi.mechanisms import Mechanism
+
+    text = read_text(name, what)
+    try:
+        return Mechanism.from_json(text)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{what} must hold what Mechanism.to_json writes: {error}") from None
+
+
+def _price(
+    mechanism: Mechanism, adjacency: Any, given: str, value: float, name: str
+) -> dict[str, Any]:
+    from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
+
+    wanted = "epsilon" if given == "delta" else "delta"
+    record: dict[str, Any] = {"accountant": name, given: value, wanted: None, "refused": None}
+    record |= {f"{wanted}_lower": None, f"{wanted}_upper": None}
+    blank = (
+        PLDAccountant(adjacency=adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
+    )
+    try:
+        blank.compose(mechanism)
+    except UnsupportedMechanismError as error:
+        return {**record, "refused": error.reason}
+    except ValueError as error:
+        raise UsageError(f"FILE must hold what can be accounted for: {error}") from None
+    if given == "delta":
+        number, bounds = blank.get_epsilon(value), blank.get_epsilon_bounds(value)
+    else:
+        number, bounds = blank.get_delta(value), blank.get_delta_bounds(value)
+    lower, upper = map(float, bounds)
+    return {**record, wanted: number, f"{wanted}_lower": lower, f"{wanted}_upper": upper}
+
+
+def _words(accountant: str) -> str:
+    return "exact curve" if accountant == "pld" else "Renyi-DP"
+
+
+# ``renyi report``: a privacy statement for a run, for described mechanisms or for a ledger.
+
+
+RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs")
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write a report to the files asked for, or as Markdown to the screen."""
+    with output.waiting("privacy statement"):
+        made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    if options.html is None and options.markdown is None:
+        print(made.to_markdown(), end="")
+    for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
+        if name is not None:
+            try:
+                Path(name).write_text(text(), encoding="utf-8")
+            except OSError as error:
+                raise OutputError(f"{name}: {error.strerror or error}") from None
+            print(f"{made.headline}: {name}")
+    return 0
+
+
+def _of_ledger(options: argparse.Namespace) -> Report:
+    from renyi.ledger import Ledger, LedgerError
+    from renyi.report import dataset_report
+
+    _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
+    if options.dataset is None:
+        raise UsageError("--ledger needs --dataset NAME")
+    delta = None if options.delta is None else _single(options, "delta")
+    try:
+        with Ledger(options.ledger) as ledger:
+            return dataset_report(ledger, options.dataset, delta=delta, records=_records(options))
+    except LedgerError as error:
+        raise UsageError(str(error)) from None
+
+
+def _of_run(options: argparse.Namespace) -> Report:
+    from renyi.report import privacy_report
+
+    require(options, "delta")
+    if options.mechanism is not None:
+        _refuse(options, "--mechanism", RUN_ONLY)
+        mechanism, count = read_mechanism(options.mechanism, "--mechanism"), options.count
+    else:
+        require(options, "noise_multiplier")
+        _single(options, "noise_multiplier")
+        run = runs(options)
+        if len(run) != 1:
+            raise UsageError(f"a report must be of one run, got {len(run)}")
+        mechanism, count = step_of(run[0]), run[0]["steps"]
+    return privacy_report(
+        mechanism,
+        count,
+        delta=_single(options, "delta"),
+        adjacency=options.adjacency,
+        records=_records(options),
+        shuffled=options.shuffled,
+        title=options.title,
+    )
+
+
+def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
+    given = [name for name in names if getattr(options, name) is not None]
+    if given:
+        raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
+
+
+def _records(options: argparse.Namespace) -> int | None:
+    return None if options.dataset_size is None else int(_single(options, "dataset_size"))
+
+
+def _single(options: argparse.Namespace, name: str) -> float:
+    values = getattr(options, name)
+    if len(values) != 1:
+        raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
+    return float(values[0])
+
+
+# ``renyi audit``: what scores of an attack prove about epsilon.
+
+
+def audit(options: argparse.Namespace) -> int:
+    """Lower bounds of epsilon from the scores in a file."""
+    require(options, "delta")
+    scores, present = _read(options.file)
+    confidence = float(options.confidence)
+    try:
+        with output.waiting("lower bound"):
+            records = [
+                {"delta": float(delta), "epsilon_lower_bound": bound}
+                for delta in options.delta
+                for bound in [_bound(options, scores, present, float(delta), confidence)]
+            ]
+    except ValueError as error:
+        raise UsageError(f"FILE must hold scores of both kinds: {error}") from None
+    runs = "one, with canaries" if options.one_run else "many, independent"
+    facts = {"runs": runs, "confidence": str(confidence)}
+    if emit_data(options, records, facts):
+        return 0
+    columns = [
+        Column("delta", "delta", output.plain),
+        Column(
+            "epsilon_lower_bound",
+            "epsilon >",
+            lambda value: output.round_down(value, options.digits) if value else "0",
+        ),
+    ]
+    output.print_table(columns, records)
+    print()
+    output.print_facts(
+        {
+            "runs": f"{runs}: {int(present.sum())} scores with, {int((~present).sum())} without",
+            "confidence": f"{confidence:g} of each bound, rounded down",
+        }
+    )
+    return 0
+
+
+def _bound(
+    options: argparse.Namespace,
+    scores: npt.NDArray[np.float64],
+    present: npt.NDArray[np.bool_],
+    delta: float,
+    confidence: float,
+) -> float:
+    from renyi.audit import epsilon_lower_bound, one_run_epsilon_lower_bound
+
+    if options.one_run:
+        return one_run_epsilon_lower_bound(scores, present, delta, confidence=confidence)
+    pair = scores[present], scores[~present]
+    return epsilon_lower_bound(*pair, delta, confidence=confidence)
+
+
+def _read(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the columns of a file: scores, and 0 or 1."""
+    import numpy as np
+
+    try:
+        source: Any = sys.stdin if name == "-" else name
+        if name.endswith(".npy"):
+            table = np.load(name, allow_pickle=False)
+        else:
+            table = np.loadtxt(source, delimiter=",", comments="#", ndmin=2)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"FILE must be a readable CSV or NPY, got {name!r}: {error}") from None
+    if table.ndim != 2 or table.shape[1] != 2 or not np.isin(table[:, 1], (0, 1)).all():
+        raise UsageError(f"FILE must have two columns, a score and 0 or 1, got {name!r}")
+    return table[:, 0].astype(np.float64), table[:, 1] == 1

@@ -1,0 +1,340 @@
+"""The accounting of one run: recorded beforehand, within a budget, never taken back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from renyi._validation import count_of, probability_of, real_of
+from renyi.accountants import PLDAccountant, RDPAccountant
+from renyi.filters import BudgetExceededError
+from renyi.mechanisms import Mechanism
+from renyi.sgd._parameters import Run, entries_of
+from renyi.sgd._planning import accountant_named
+from renyi.sgd.generator import SecureGenerator
+from renyi.sgd.plan import SAMPLERS, TrainingPlan
+from renyi.sgd.samplers import BatchSampler
+
+__all__ = ["Budget", "Charge", "Ledger"]
+
+
+# How many more releases fit in a budget, asked of the accountant itself.
+
+
+Ahead = Callable[[int], list[tuple[Mechanism, int]]]
+
+
+class Budget:
+    """An (epsilon, delta) that releases, of mechanisms fixed beforehand, must not exceed.
+
+    When to stop follows from the mechanisms alone and not from what was released, so accounting as
+    for a run of fixed length is right. The accountant may hold other mechanisms, and get more.
+    """
+
+    def __init__(self, budget: Any, accountant: PLDAccountant | RDPAccountant) -> None:
+        if not isinstance(budget, tuple | list) or len(budget) != 2:
+            raise TypeError(f"budget must be a pair (epsilon, delta), got {budget!r}")
+        self.epsilon = real_of(budget[0], "budget epsilon", "a number in (0, inf)")
+        if not 0.0 < self.epsilon < math.inf:
+            raise ValueError(f"budget epsilon must be a number in (0, inf), got {budget[0]!r}")
+        self.delta = probability_of(budget[1], "budget delta")
+        self._accountant = accountant
+        self._left = 0
+        self._known: Any = None
+
+    def check(self, ahead: Ahead, position: int, needed: int, planned: int) -> None:
+        """Raise `BudgetExceededError` if releases do not fit.
+
+        Parameters
+        ----------
+        ahead : callable
+            What the next so many releases are, each with how often.
+        position : int
+            Where the run is, as far as what is ahead depends on it.
+        needed : int
+            How many releases are about to be recorded.
+        planned : int
+            How many more are expected: a single query settles all, if they fit.
+        """
+        known = (self._accountant.mechanisms, position)
+        if self._left < needed or self._known != known:
+            self._left = self._affordable(ahead, max(planned, needed))
+            self._known = known
+        if self._left < needed:
+            raise BudgetExceededError(
+                f"the step must fit in the budget, epsilon {self.epsilon!r} at delta "
+                f"{self.delta!r}, got {self._spent(ahead(needed)):.6g} with it"
+            )
+
+    def charge(self, mechanism: Mechanism, count: int, position: int) -> None:
+        """Record releases that were checked; the next ones are known from a position."""
+        self._accountant.compose(mechanism, count)
+        self._left -= count
+        self._known = (self._accountant.mechanisms, position)
+
+    def _affordable(self, ahead: Ahead, most: int) -> int:
+        if self._spent(ahead(most)) <= self.epsilon:
+            return most
+        fits, fails = 0, most
+        while fails - fits > 1:
+            middle = (fits + fails) // 2
+            if self._spent(ahead(middle)) <= self.epsilon:
+                fits = middle
+            else:
+                fails = middle
+        return fits
+
+    def _spent(self, releases: list[tuple[Mechanism, int]]) -> float:
+        accountant = self._accountant._copy()
+        for mechanism, count in releases:
+            accountant.compose(mechanism, count)
+        return accountant.get_epsilon(self.delta)
+
+
+# The accounting of one run: recorded beforehand, within a budget, never taken back.
+
+
+Charge = Callable[[Mechanism, int], object]
+
+
+class Ledger:
+    """Records the releases of a plan, once for as many steps as each stands for.
+
+    Attributes
+    ----------
+    accountant : PLDAccountant or RDPAccountant
+        What it records with.
+    interrupted : int
+        Steps that were recorded and are not finished. Whether they released something is not known,
+        and each may have left a batch behind: for each of them one release more is recorded.
+    """
+
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        accountant: Any,
+        budget: Any,
+        sampler: Any,
+        charge: Charge | None = None,
+    ) -> None:
+        if accountant is None:
+            accountant = accountant_named(None, plan.grid is not None)(adjacency=plan.adjacency)
+        if not isinstance(accountant, PLDAccountant | RDPAccountant):
+            raise TypeError(
+                f"accountant must be a PLDAccountant or an RDPAccountant, got {accountant!r}"
+            )
+        if accountant.adjacency != plan.adjacency:
+            raise ValueError(
+                f"accountant must have the adjacency of the plan, {plan.adjacency!r}, "
+                f"got {accountant.adjacency!r}"
+            )
+        if charge is not None and not callable(charge):
+            raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
+        self.accountant: PLDAccountant | RDPAccountant = accountant
+        self._charge = charge
+        self.interrupted = 0
+        self._run = Run()
+        self._sampler = _sampler_of(sampler, plan)
+        self._plan = plan
+        schedule = plan.noise_schedule
+        self._mechanisms = [plan.release(step) for step in (schedule.starts if schedule else (1,))]
+        self._recorded = [0] * len(self._mechanisms)
+        for mechanism in self._mechanisms:
+            accountant.compose(mechanism, 0)  # raises if it cannot be accounted for
+        self._budget = None if budget is None else Budget(budget, accountant)
+        if self._sampler is not None:
+            self._sampler._bind()
+        self._used = self._current = self._passed = self._drawn()[0]
+
+    @property
+    def releases(self) -> int:
+        """How many have been recorded."""
+        return sum(self._recorded)
+
+    def _piece(self, steps: int) -> int:
+        """Return which mechanism another step after ``steps`` is."""
+        schedule = self._plan.noise_schedule
+        return 0 if schedule is None else schedule.piece(steps + 1)
+
+    def _position(self, steps: int) -> int:
+        return 0 if self._plan.noise_schedule is None else steps
+
+    def _drawn(self) -> tuple[int, int | None]:
+        """Return the number of the last batch drawn and its rows."""
+        return (0, None) if self._sampler is None else self._sampler._last
+
+    def rows(self, *, begun: bool) -> int | None:
+        """Return the rows of the batch to be used, which is the last drawn: private.
+
+        None without a sampler. Parts of a batch that is ``begun`` are of one draw.
+        """
+        self._run.check()
+        number, rows = self._drawn()
+        if self._sampler is None:
+            return None
+        if number <= self._used:
+            raise RuntimeError(
+                "a batch must be drawn from the sampler for each step, after the last step and "
+                f"not ahead, got {number} drawn and {self._used} used"
+            )
+        if begun and number != self._current:
+            raise RuntimeError(
+                f"discard must be called first: parts are of batch {self._current}, and the "
+                f"sampler has drawn batch {number}"
+            )
+        if number > max(self._used, self._passed) + 1:
+            raise RuntimeError(
+                "discard must be called first: batches drawn after the last step were not used, "
+                "and whoever chooses among draws by what is in them undoes the sampling"
+            )
+        self._current = number
+        return rows
+
+    def pass_over(self) -> None:
+        """Permit that the last batch drawn is not used, nor those before it, nor one cut short."""
+        self._passed = 0 if self._sampler is None else self._sampler.drawn
+
+    def check(self, steps: int) -> None:
+        """Raise if another step after ``steps`` does not fit."""
+        if self._budget is not None and (needed := self._due(steps)):
+            planned = self._plan.releases - self.releases
+            ahead = partial(self._plan.releases_after, steps)
+            self._budget.check(ahead, self._position(steps), needed, planned)
+
+    def record(self, steps: int) -> None:
+        """Record what another step after ``steps`` releases, as far as it has not been yet."""
+        count = self._due(steps)
+        if not count:
+            return
+        piece = self._piece(steps)
+        if self._charge is not None:
+            self._charge(self._mechanisms[piece], count)
+        if self._budget is None:
+            self.accountant.compose(self._mechanisms[piece], count)
+        else:
+            self._budget.charge(self._mechanisms[piece], count, self._position(steps + 1))
+        self._recorded[piece] += count
+
+    def begin(self, steps: int) -> None:
+        """Count a step that was recorded as interrupted until `finish`, and its batch as used."""
+        self.interrupted += 1
+        self._used = self._current
+        self._run.begin(steps + self.interrupted)
+
+    def finish(self) -> None:
+        """Count the step as finished."""
+        self.interrupted -= 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts, the name of the run, and the state of the sampler."""
+        return {
+            "run": self._run.name,
+            "releases": self.releases,
+            "recorded": list(self._recorded),
+            "interrupted": self.interrupted,
+            "sampler": None if self._sampler is None else self._sampler.state_dict(),
+        }
+
+    def load_state_dict(
+        self,
+        state: Mapping[str, Any],
+        generator: SecureGenerator,
+        restore: Callable[[], None],
+        *,
+        branch: bool,
+    ) -> None:
+        """Record what was released elsewhere and not here; the sampler and a generator go on.
+
+        ``restore`` restores the rest. If there is an error, nothing has happened. Interrupted, the
+        state may be loaded again, and what is recorded twice then remains so: the count of what
+        was recorded is the last to change, or steps that it does not stand for would be free.
+        """
+        run, recorded, interrupted = self._checked(state)
+        number = state["steps"] + interrupted
+        if not branch:
+            self._run.check_load(run, number)
+        elif self.releases:
+            raise ValueError("branch must be False where DPSGD has released something, got True")
+        last = generator.state_dict()
+        generator.load_state_dict(state["generator"])
+        if self._sampler is not None:
+            try:
+                self._sampler._load(state["sampler"])
+            except BaseException:
+                generator.load_state_dict(last)
+                raise
+        for mechanism, now, before in zip(self._mechanisms, recorded, self._recorded, strict=True):
+            self.accountant.compose(mechanism, now - before)
+        self._run.take_over(run, number, branch=branch)
+        restore()
+        self._used = self._current = self._passed = self._drawn()[0]
+        self.interrupted = interrupted
+        self._recorded = recorded
+
+    def _checked(self, state: Mapping[str, Any]) -> tuple[str, list[int], int]:
+        wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")
+        if missing := [name for name in wanted if name not in state]:
+            raise ValueError(f"state must hold {', '.join(wanted)}, got none of {missing}")
+        releases, interrupted, steps = (
+            count_of(state[k], k) for k in ("releases", "interrupted", "steps")
+        )
+        if self.releases and state["run"] != self._run.name:
+            raise ValueError(
+                "state must be of this run, for it has released something, or the optimiser be new"
+            )
+        least = max(self.releases, -(-steps // self._plan.steps_per_release))
+        if releases < least:
+            raise ValueError(f"state must hold at least {least} releases, got {releases}")
+        recorded = self._checked_pieces(state, releases, steps)
+        if self._sampler is None and state["sampler"] is not None:
+            raise ValueError(
+                "state must hold no sampler where DPSGD has none; the state was saved with a "
+                "sampler: give DPSGD sampler=plan.sampler()"
+            )
+        if self._sampler is not None and state["sampler"] is None:
+            raise ValueError(
+                f"state must hold a sampler, {self._sampler!r}, got one that was saved without: "
+                "make DPSGD without it"
+            )
+        return str(state["run"]), recorded, interrupted
+
+    def _checked_pieces(self, state: Mapping[str, Any], releases: int, steps: int) -> list[int]:
+        """Return how many releases there were with the noise of each piece of the schedule."""
+        if self._plan.noise_schedule is None:
+            return [releases]
+        recorded = [count_of(n, "recorded") for n in entries_of(state, "recorded")[0]]
+        least = list(self._recorded)
+        for piece, count in self._plan.noise_schedule.counts(0, steps):
+            least[piece] = max(least[piece], count)
+        enough = len(recorded) == len(least) and all(map(int.__ge__, recorded, least))
+        if not enough or sum(recorded) != releases:
+            raise ValueError(
+                f"state must hold recorded releases of at least {least}, {releases} in all, got "
+                f"{recorded}"
+            )
+        return recorded
+
+    def _due(self, steps: int) -> int:
+        """Return how many releases are to be recorded before another step after ``steps``."""
+        each = self._plan.steps_per_release
+        begun = steps // each + 1
+        if self._sampler is not None and each > 1:
+            begun = max(begun, -(-self._sampler.drawn // each))
+        return max(begun + self.interrupted - self.releases, 0)
+
+
+def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:
+    if value is None:
+        return None
+    if not isinstance(value, BatchSampler):
+        raise TypeError(f"sampler must be one like that of the plan, got {value!r}")
+    if type(value) not in SAMPLERS:  # a subclass may draw as it likes
+        raise TypeError(
+            f"sampler must be one of plan.sampler(), of no class of its own, got {value!r}"
+        )
+    planned = plan.sampler()
+    if value._settings() != planned._settings():
+        raise ValueError(f"sampler must be one like that of the plan, {planned!r}, got {value!r}")
+    return value

@@ -1,0 +1,233 @@
+"""The source of randomness: ChaCha20 keyed by the operating system."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import warnings
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from renyi._locks import lock_freed_by_fork
+from renyi._noise import ChaCha20
+from renyi._validation import count_of
+from renyi.sgd._parameters import entries_of
+
+__all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
+
+
+class InsecureGeneratorWarning(UserWarning):
+    """Noise that protects people comes from a generator that is not cryptographic."""
+
+
+class SecureGenerator:
+    """Random numbers from ChaCha20 (20 rounds, RFC 8439), keyed by the operating system.
+
+    Threads may share a generator: every call takes a part of the stream of its own, and what a call
+    returns does not depend on the number of threads. A process that is forked takes a new key, so
+    no child repeats the numbers of its parent; for the same reason a generator is neither copied
+    nor pickled.
+
+    It is a bit generator for NumPy: ``np.random.Generator(SecureGenerator())``, or
+    `numpy_generator`, draws every law NumPy knows from the same stream.
+
+    Parameters
+    ----------
+    insecure_reproducible : int, optional
+        For tests only: a seed, at least 0, from which the key is made. Noise that can be repeated
+        can be subtracted, so there is no privacy. Such a generator may be copied and pickled, and
+        keeps its key in a forked process.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the seed is not an integer >= 0.
+
+    References
+    ----------
+    Nir, Langley 2018, RFC 8439.
+
+    Examples
+    --------
+    >>> SecureGenerator().bytes(3) == SecureGenerator().bytes(3)
+    False
+    >>> test = SecureGenerator(insecure_reproducible=1)
+    >>> test.numpy_generator().integers(100, size=3)
+    array([ 8, 56,  8])
+    """
+
+    def __init__(self, *, insecure_reproducible: int | None = None) -> None:
+        key = None
+        if insecure_reproducible is not None:
+            key = _key_of_seed(count_of(insecure_reproducible, "insecure_reproducible"))
+        self._become(key)
+
+    def _become(self, key: bytes | None) -> None:
+        self._secure = key is None
+        self._core = ChaCha20(key)
+        self.lock = lock_freed_by_fork()  # what NumPy holds while it draws
+        _LIVING.add(self)
+
+    @property
+    def secure(self) -> bool:
+        """False for a reproducible generator."""
+        return self._secure
+
+    @property
+    def capsule(self) -> Any:
+        """What NumPy takes the functions of a bit generator from."""
+        return self._core.capsule
+
+    def numpy_generator(self) -> np.random.Generator:
+        """Return a NumPy generator that draws from this stream."""
+        bit_generator: Any = self
+        return np.random.Generator(bit_generator)
+
+    def bytes(self, length: int) -> bytes:
+        """Return ``length`` random bytes."""
+        length = count_of(length, "length")
+        groups = -(-length // _GROUP_BYTES)
+        return self._core.words(groups).tobytes()[:length]
+
+    def spawn(self, n_children: int) -> list[SecureGenerator]:
+        """Return generators independent of this one and of each other.
+
+        Children of a secure generator have keys of their own from the operating system; those of a
+        reproducible one have keys taken from its stream.
+        """
+        count = count_of(n_children, "n_children")
+        return [_with_key(None if self.secure else self._core.derived_key()) for _ in range(count)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on.
+
+        Of a secure generator that is nothing but the fact: its key is never written down.
+        """
+        if self.secure:
+            return {"generator": "ChaCha20", "insecure_reproducible": False}
+        with self.lock:
+            key, nonce, next_group, buffer_group, buffer_used = self._core.state()
+        return {
+            "generator": "ChaCha20",
+            "insecure_reproducible": True,
+            "key": key.hex(),
+            "nonce": nonce,
+            "next_group": next_group,
+            "buffer_group": buffer_group,
+            "buffer_used": buffer_used,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was called; a secure generator takes a new key instead.
+
+        Raises
+        ------
+        ValueError
+            If the state is not one of a ChaCha20 generator, or one of a reproducible generator is
+            given to a secure one or the reverse. Nothing is changed then.
+        """
+        name, reproducible = entries_of(state, "generator", "insecure_reproducible")
+        if name != "ChaCha20" or not isinstance(reproducible, bool):
+            raise ValueError("state must be a state_dict of a SecureGenerator, got another's")
+        if reproducible is self.secure:
+            kind = "secure" if self.secure else "reproducible"
+            raise ValueError(f"state must be that of a {kind} generator, as this one is")
+        if self.secure:
+            self._core.rekey()
+            return
+        names = ("key", "nonce", "next_group", "buffer_group", "buffer_used")
+        key, *numbers = entries_of(state, *names)
+        try:
+            with self.lock:
+                self._core.restore(bytes.fromhex(key), *numbers)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"state must hold {', '.join(names)} of a generator, got {error}"
+            ) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.secure:
+            raise TypeError(
+                "a SecureGenerator cannot be copied or pickled: both copies would draw the same "
+                "noise; make a new one instead"
+            )
+        return _from_state, (self.state_dict(),)
+
+    def __repr__(self) -> str:
+        return f"<SecureGenerator: ChaCha20, {'secure' if self.secure else 'reproducible'}>"
+
+
+_GROUP_BYTES = 1024
+
+
+_LIVING: weakref.WeakSet[SecureGenerator] = weakref.WeakSet()
+
+
+def _key_of_seed(seed: int) -> bytes:
+    text = f"renyi insecure_reproducible {seed}"
+    return hashlib.blake2b(text.encode(), digest_size=32).digest()
+
+
+def _with_key(key: bytes | None) -> SecureGenerator:
+    generator = SecureGenerator.__new__(SecureGenerator)
+    generator._become(key)
+    return generator
+
+
+def _from_state(state: Mapping[str, Any]) -> SecureGenerator:
+    generator = _with_key(bytes(32))
+    generator.load_state_dict(state)
+    return generator
+
+
+def _after_fork() -> None:
+    # The core notices a fork by itself at the next draw; this removes the parent's key at once.
+    for generator in _LIVING:
+        if generator.secure:
+            generator._core.rekey()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+_DEFAULT = SecureGenerator()
+
+
+def generator_of(value: Any) -> SecureGenerator:
+    """Return the generator to draw from: the process's own for None.
+
+    A NumPy generator serves as the source of a key, and with a warning unless it draws from a
+    `SecureGenerator` itself.
+    """
+    if value is None:
+        return _DEFAULT
+    if isinstance(value, SecureGenerator):
+        return value
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            f"generator must be a SecureGenerator, a numpy.random.Generator or None, got {value!r}"
+        )
+    source: Any = value.bit_generator
+    if isinstance(source, SecureGenerator):
+        return source
+    warnings.warn(
+        f"{type(source).__name__} is not a cryptographic generator: whoever sees some of its "
+        "numbers can compute the noise, and a forked child repeats it; leave generator out, or "
+        "pass a SecureGenerator",
+        InsecureGeneratorWarning,
+        stacklevel=_callers_level(),
+    )
+    words = value.integers(1 << 32, size=8, dtype=np.uint32)
+    return _with_key(words.astype("<u4").tobytes())
+
+
+def _callers_level() -> int:
+    """Return the stacklevel, in the function that calls this, of the first line outside renyi."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__")).split(".")[0] == "renyi":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,1 @@
+"""Layers of models, clipped from their activations and output gradients alone."""

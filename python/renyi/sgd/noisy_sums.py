@@ -1,0 +1,313 @@
+"""From clipped sums to noisy ones: the clipping norm, the noise and the divisor of a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import real_of
+from renyi.sgd._arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for
+from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
+from renyi.sgd.clipping import clip_and_sum
+from renyi.sgd.generator import generator_of
+from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of
+from renyi.sgd.noise import add_gaussian_noise
+from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of, threads_of
+from renyi.sgd.sums import ClippedSum
+from renyi.sgd.updates import Schedule
+
+__all__ = ["NoisySum", "noisy_clipped_sum"]
+
+
+# From the parts of a batch to its noisy mean: the clipping norm, the noise and the divisor.
+
+
+class NoisySum:
+    """Sums one batch after the other, each with the noise of the plan.
+
+    With a `QuantileClipNorm` the noise multiplier of the plan is that of sum and count together.
+    """
+
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        shapes: Any,
+        *,
+        clip_norm: QuantileClipNorm | None,
+        generator: Any,
+        threads: int | None,
+        **clipping: Any,
+    ) -> None:
+        self.plan = plan
+        self.clip_norm = _clip_norm_of(clip_norm, plan, clipping["clipping"])
+        self.parts = ClipAccumulator(
+            shapes,
+            plan.max_grad_norm,
+            adjacency=plan.adjacency,
+            grid=plan.grid,
+            threads=threads,
+            **clipping,
+        )
+        _check_dimension(plan, shapes)
+        self._factors = _noise_factors(clipping["clipping"], plan.grid)
+        self._threads = threads
+        for step in {1, *_starts(plan.noise_schedule), *_starts(plan.clip_schedule)}:
+            for factor in set(self._factors or [1.0]):
+                _check_scale(_times_above(self._scale(step), factor), plan.grid)
+        self.generator = generator_of(generator)
+
+    def bounds(self, step: int) -> tuple[float, ...]:
+        """Return the bounds for the batch of the next step, which may have begun."""
+        if self.clip_norm is not None and not self.parts.parts:
+            return (self.clip_norm.value,)
+        self._set_bound(step)
+        return self.parts.max_grad_norm
+
+    def _set_bound(self, step: int) -> None:
+        """Between batches the clipping norm may be another."""
+        if self.parts.parts:
+            return
+        if self.clip_norm is not None:
+            self.parts.max_grad_norm = self.clip_norm.value
+        elif self.plan.clip_schedule is not None:
+            self.parts.max_grad_norm = self.plan.at(step).max_grad_norm
+
+    def checked(
+        self, grads: Any, drawn: int | None, step: int, *, last: bool
+    ) -> Rows | ClippedSum | None:
+        """Return what `parts` takes of a part of a step's batch, or raise; the last may be None.
+
+        A batch has ``drawn`` rows if that is known: private, as the size of Poisson batches is.
+        """
+        self.parts.refuse_torn()
+        self._set_bound(step)
+        given = grads is not None or not last
+        part = self.parts.checked(grads, "per_sample_grads") if given else None
+        rows = self.parts.batch_size + _row_count(part)
+        self._check_public_size(rows, last)
+        if drawn is not None and (rows > drawn or (last and rows < drawn)):
+            raise ValueError(
+                "per_sample_grads must have a row for each record of the batch that was drawn "
+                f"last, got {'more' if rows > drawn else 'fewer'}: take gradients of x[batch]"
+            )
+        return part
+
+    def _check_public_size(self, rows: int, last: bool) -> None:
+        most, fixed = self.plan.largest_batch, self.plan.sampling == "fixed_size"
+        if rows > most or (fixed and last and rows < most):
+            raise ValueError(
+                f"per_sample_grads must have {'' if fixed else 'at most '}{most} rows to a batch, "
+                f"got {'more' if rows > most else 'fewer'}"
+            )
+
+    def release(self, clipped: ClippedSum, step: int) -> list[Array]:
+        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
+        noisy = self._noised(clipped.arrays, self._scale(step))
+        for array in noisy:
+            array /= self.plan.expected_batch_size
+        if self.clip_norm is not None:
+            count = np.array(self.clip_norm.private_count(clipped))
+            add_gaussian_noise(count, self.clip_norm.count_noise, generator=self.generator)
+            self.clip_norm.update(float(count))
+        return noisy
+
+    def _noised(self, arrays: list[Array], scale: float) -> list[Array]:
+        grid = self.plan.grid
+        options: dict[str, Any] = {"generator": self.generator, "threads": self._threads}
+        if grid is not None:
+            return [add_noise_on_grid(array, grid, scale, **options) for array in arrays]
+        for array, factor in zip(arrays, self._factors or [1.0] * len(arrays), strict=True):
+            add_gaussian_noise(array, _times_above(scale, factor), **options)
+        return arrays
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what is carried from one batch to the next."""
+        return {
+            "clip_norm": None if self.clip_norm is None else self.clip_norm.state_dict(),
+            "generator": self.generator.state_dict(),
+        }
+
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Raise if a state is not one of a sum like this."""
+        found = state.get("clip_norm")
+        if (found is None) != (self.clip_norm is None):
+            raise ValueError(
+                f"state must hold a clip_norm where there is one, {self.clip_norm!r}, got {found!r}"
+            )
+        if self.clip_norm is not None:
+            self.clip_norm.checked(found)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with the clipping norm of a state that was checked."""
+        if self.clip_norm is not None:
+            self.clip_norm.load_state_dict(state["clip_norm"])
+
+    def _scale(self, step: int) -> float:
+        """Return the standard deviation of the noise of the next sum, rounded up."""
+        settings = self.plan.at(step)
+        if self.clip_norm is None:
+            return settings.noise_scale
+        # Relative to the sensitivity 1/2; a row of zeros instead of a record moves it by 1.
+        share = 0.5 if self.plan.adjacency == "zero_out" else 1.0
+        count_noise = share * self.clip_norm.count_noise
+        multiplier = sum_noise_multiplier(settings.noise_multiplier, count_noise)
+        return math.nextafter(multiplier * self.clip_norm.value, math.inf)
+
+
+def _times_above(scale: float, factor: float) -> float:
+    return scale if factor == 1.0 else math.nextafter(scale * factor, math.inf)
+
+
+def _noise_factors(clipping: Any, grid: Grid | None) -> list[float] | None:
+    """Return what the noise of each array is multiplied with, or None where it is all the same."""
+    if not isinstance(clipping, ClipGroups) or clipping.noise is None:
+        return None
+    if grid is not None:
+        raise ValueError(f"clipping must be of groups with the same noise on a grid: {clipping!r}")
+    factors = clipping.noise_factors()
+    return [factors[group] for group in clipping.of]
+
+
+def _starts(schedule: Schedule | None) -> tuple[int, ...]:
+    return () if schedule is None else schedule.starts
+
+
+def _check_scale(scale: float, grid: Grid | None) -> None:
+    """Refuse noise that there is not, before there is a sum."""
+    if grid is None:
+        noise_scale(scale, np.dtype(np.float64))
+    else:
+        sigma_of(grid, scale)
+
+
+def _check_dimension(plan: TrainingPlan, shapes: Any) -> None:
+    found = sum(map(math.prod, [shapes] if isinstance(shapes, tuple) else shapes))
+    if plan.dimension not in (None, found):
+        raise ValueError(
+            f"parameters must have {plan.dimension} entries, the dimension of the plan, got {found}"
+        )
+
+
+def _row_count(part: Rows | ClippedSum | None) -> int:
+    if part is None:
+        return 0
+    return part.count if isinstance(part, Rows) else part.private.batch_size
+
+
+def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClipNorm | None:
+    if value is None:
+        return None
+    if not isinstance(value, QuantileClipNorm):
+        raise TypeError(f"clip_norm must be a QuantileClipNorm, got {value!r}")
+    if plan.grid is not None:
+        raise ValueError(
+            f"clip_norm must be None on a grid, whose noise goes with no count, got {value!r}"
+        )
+    if clipping != "flat":
+        raise ValueError(f"clipping must be 'flat' for a clip_norm to follow, got {clipping!r}")
+    if plan.clip_schedule is not None:
+        raise ValueError(f"clip_norm must be None with a clip_schedule, got {value!r}")
+    if value.value != plan.max_grad_norm:
+        raise ValueError(
+            f"clip_norm must begin at the max_grad_norm of the plan, {plan.max_grad_norm!r}, "
+            f"got {value.value!r}: one that has been used is to be made anew"
+        )
+    if value.expected_batch_size != plan.expected_batch_size:
+        raise ValueError(
+            f"clip_norm must have the expected_batch_size of the plan, "
+            f"{plan.expected_batch_size!r}, got {value.expected_batch_size!r}"
+        )
+    return value
+
+
+# The whole private step in one call: clip, sum, add noise.
+
+
+def noisy_clipped_sum(
+    grads: Any,
+    max_grad_norm: Any,
+    noise_multiplier: float,
+    *,
+    clipping: Clipping = "flat",
+    stability: float = 0.01,
+    dtype: npt.DTypeLike | None = None,
+    out: Arrays | None = None,
+    generator: Any = None,
+    threads: int | None = None,
+    nonfinite: Nonfinite = "zero",
+) -> Arrays:
+    """Clip every row, sum, and add Gaussian noise.
+
+    The sum is exact, a record moves it by no more than its clipping norm, and what is returned is
+    the multiple of `noise_lattice` of the noise's deviation nearest to sum plus ideal noise. To an
+    accountant this is ``Gaussian(noise_multiplier)`` on the records of the batch, whatever
+    the adjacency, and that in the accountant's sampling scheme if the batch is a sample. Record it
+    beforehand, or let `DPSGD` do so. Divide by a public number only: not by the rows of a Poisson
+    batch.
+
+    Parameters
+    ----------
+    grads, max_grad_norm, clipping, stability, out, threads, nonfinite
+        As for `clip_and_sum`.
+    dtype : dtype, optional
+        Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the noisy
+        sum is rounded for float32.
+    noise_multiplier : float
+        Standard deviation of the noise over the largest joint norm of a clipped row, in [0, inf).
+    generator : SecureGenerator or numpy.random.Generator, optional
+        As for `gaussian_noise`.
+
+    Returns
+    -------
+    array or list of arrays
+        As the gradients were given. Without rows it is noise alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above. ``out`` is untouched then. After an interruption it is zero,
+        and never a sum without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grads = np.random.default_rng(1).normal(size=(256, 1000))
+    >>> noisy = noisy_clipped_sum(grads, 1.0, 2.0)
+    >>> bool(1.8 < noisy.std() < 2.3)
+    True
+    """
+    rows = rows_of(grads, bfloat16=True)
+    multiplier = real_of(noise_multiplier, "noise_multiplier", "a number in [0, inf)")
+    if not 0.0 <= multiplier < math.inf:
+        raise ValueError(f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}")
+    bound = rule_of(clipping, max_grad_norm, stability, len(rows.arrays)).total
+    scale = math.nextafter(multiplier * bound, math.inf) if multiplier else 0.0
+    kind = sum_dtype(dtype, out)
+    noise_scale(scale, kind)  # raises if out of range, before there is a sum
+    source = generator_of(generator)
+    refuse_nonfinite(rows, nonfinite, threads_of(threads, rows.nbytes))
+    sums = sums_for(rows, kind, out)
+    try:
+        clipped = clip_and_sum(
+            rows.like_given(rows.arrays),
+            max_grad_norm,
+            clipping=clipping,
+            stability=stability,
+            out=rows.like_given(sums) if kind == np.float64 else None,
+            threads=threads,
+        )
+        for array, total in zip(sums, clipped.arrays, strict=True):
+            add_gaussian_noise(total, scale, generator=source, threads=threads)
+            if total is not array:
+                array[...] = total
+    except BaseException:
+        for array in sums:
+            array[...] = 0.0
+        raise
+    return rows.like_given(sums)

@@ -1,0 +1,240 @@
+"""Poisson samples of the groups of a cycle, and of at most so many records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import count_of, integer_of, probability_of
+from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
+from renyi.sgd._parameters import entries_of
+from renyi.sgd.samplers import BatchSampler, Indices, times
+
+__all__ = ["CyclicPoissonSampler", "PaddedBatch", "TruncatedPoissonSampler", "pad_batch"]
+
+
+# Poisson samples of one group of the records after the other.
+
+
+class CyclicPoissonSampler(BatchSampler):
+    """Poisson samples of the records of one group, then of the next, in turn.
+
+    Each record is put into one of ``cycle_length`` groups, uniformly and independently of the
+    others, when the first batch is drawn, and remains there: it can be in every
+    ``cycle_length``-th batch. The groups may be known. What a record is in are so many Poisson
+    samples, one a cycle, whether it is added, removed or replaced: where it goes moves no other.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, in [1, 2^53].
+    sample_rate : float
+        With which a record is taken when its group has its turn, in [0, 1].
+    cycle_length : int
+        Number of groups, at least 1.
+    steps, generator
+        As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> sampler = CyclicPoissonSampler(1000, 0.5, 4, steps=8)
+    >>> batches = [set(batch.tolist()) for batch in sampler]
+    >>> batches[0] & batches[1], bool(batches[0] & batches[4])
+    (set(), True)
+    >>> sampler.mechanism(Gaussian(1.1), steps=9)  # the third cycle has begun
+    Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.5), 3))
+    """
+
+    def __init__(
+        self,
+        population: int,
+        sample_rate: float,
+        cycle_length: int,
+        *,
+        steps: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        super().__init__(population, steps, generator)
+        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
+        self._groups = self._grouped(np.empty(0, np.int64))
+
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return a `PoissonSampled` release, once for every cycle that ``steps`` batches begin."""
+        cycles = -(-count_of(steps, "steps") // self.cycle_length)
+        return times(PoissonSampled(base, self.sample_rate), cycles)
+
+    def _grouped(self, group_of: Indices) -> tuple[Indices, Indices, Indices]:
+        """Return the group of each record, the records of each group, and where these begin."""
+        ordered = np.argsort(group_of, kind="stable")
+        starts = np.searchsorted(group_of[ordered], np.arange(self.cycle_length + 1))
+        return group_of, ordered, starts
+
+    def _draw(self) -> Indices:
+        core = self.generator._core
+        if not self._groups[0].size:
+            self._groups = self._grouped(core.choose_repeated(self.cycle_length, self.population))
+        _, ordered, starts = self._groups
+        turn = (self._drawn - 1) % self.cycle_length
+        members: Indices = ordered[starts[turn] : starts[turn + 1]]
+        if not members.size:
+            return members
+        taken: Indices = members[core.poisson_sample(members.size, self.sample_rate)]
+        return taken
+
+    def _progress(self) -> dict[str, Any]:
+        return {"groups": self._groups[0].copy()}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
+        groups = np.asarray(entries_of(state, "groups")[0])
+        if groups.size == 0 and drawn == 0:
+            return np.empty(0, np.int64)
+        if (
+            groups.shape != (self.population,)
+            or groups.dtype.kind not in "iu"
+            or groups.min() < 0
+            or groups.max() >= self.cycle_length
+        ):
+            raise ValueError(
+                f"state must hold groups of {self.population} records, integers below "
+                f"{self.cycle_length}, got an array of {groups.dtype} of shape {groups.shape}"
+            )
+        return groups.astype(np.int64)
+
+    def _restore(self, drawn: int, progress: Indices) -> None:
+        super()._restore(drawn, progress)
+        self._groups = self._grouped(progress)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "kind": "cyclic Poisson",
+            "population": self.population,
+            "sample_rate": self.sample_rate,
+            "cycle_length": self.cycle_length,
+        }
+
+
+# Poisson samples of at most so many records, and batches of one shape for compiled code.
+
+
+class PaddedBatch(NamedTuple):
+    """A batch of one shape, whatever its size.
+
+    Attributes
+    ----------
+    indices : ndarray of int64
+        Of the records, and then 0 as often as it takes: the gradient of record 0 once more, where
+        ``mask`` is False, must not count. `DPSGD.step` takes the mask.
+    mask : ndarray of bool
+        True for each record of the batch.
+    """
+
+    indices: Indices
+    mask: npt.NDArray[np.bool_]
+
+
+def pad_batch(batch: Indices, size: int) -> PaddedBatch:
+    """Fill a batch up, so that code that is compiled for a shape need not be compiled again.
+
+    Parameters
+    ----------
+    batch : ndarray of int
+        Indices of at most ``size`` records.
+    size : int
+        Public: the `batch_limit` of a plan for example.
+
+    Raises
+    ------
+    ValueError
+        If the batch is larger.
+
+    Examples
+    --------
+    >>> pad_batch(np.array([5, 7]), 4)
+    PaddedBatch(indices=array([5, 7, 0, 0]), mask=array([ True,  True, False, False]))
+    """
+    length = integer_of(size, "size", 0)
+    if len(batch) > length:  # how many there are is private
+        raise ValueError(f"size must be at least that of the batch, got {size!r}")
+    indices = np.zeros(length, np.int64)
+    indices[: len(batch)] = batch
+    return PaddedBatch(indices, np.arange(length) < len(batch))
+
+
+class TruncatedPoissonSampler(BatchSampler):
+    """Poisson samples, of which a uniform subset is kept where they exceed a limit.
+
+    Batches have a public largest size, to which `pad_batch` fills them up.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, in [1, 2^53].
+    sample_rate : float
+        Of the Poisson sample, in [0, 1].
+    batch_limit : int
+        The largest batch, at least 1.
+    steps, generator
+        As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> sampler = TruncatedPoissonSampler(60_000, 0.01, 640, steps=20)
+    >>> max(len(batch) for batch in sampler) <= 640
+    True
+    >>> sampler.mechanism(Gaussian(1.1)).batch_limit
+    640
+    """
+
+    def __init__(
+        self,
+        population: int,
+        sample_rate: float,
+        batch_limit: int,
+        *,
+        steps: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        super().__init__(population, steps, generator)
+        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        self.batch_limit = integer_of(batch_limit, "batch_limit", 1)
+
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return a `TruncatedPoissonSampled` release of Gaussian noise, ``steps`` times."""
+        limit, records = self.batch_limit, self.population
+        return times(TruncatedPoissonSampled(base, self.sample_rate, limit, records), steps)  # type: ignore[arg-type]
+
+    def _draw(self) -> Indices:
+        core = self.generator._core
+        batch: Indices = core.poisson_sample(self.population, self.sample_rate)
+        if len(batch) <= self.batch_limit:
+            return batch
+        kept: Indices = batch[core.choose(len(batch), self.batch_limit)]
+        return kept
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "kind": "truncated Poisson",
+            "population": self.population,
+            "sample_rate": self.sample_rate,
+            "batch_limit": self.batch_limit,
+        }

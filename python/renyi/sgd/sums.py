@@ -1,0 +1,320 @@
+"""What clipping returns: the sum, its sensitivity, and what must not be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import Adjacency
+from renyi._sgd import fingerprint
+from renyi._validation import integer_of
+from renyi.sgd._arrays import Array, Arrays, Rows
+from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
+
+if TYPE_CHECKING:
+    from renyi.sgd.grid import Grid
+
+__all__ = ["ClippedSum", "PrivateDiagnostics", "Shape", "check_shapes", "refuse_means", "shapes_of"]
+
+
+# What clipping returns: the sum, its sensitivity, and what must not leave the house.
+
+
+Norms = npt.NDArray[np.float64]
+
+
+class RowCounts(NamedTuple):
+    """Rows of which no norms are kept."""
+
+    all: int = 0
+    nonfinite: int = 0
+    unclipped: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivateDiagnostics:
+    """Numbers about single records. None of them is noised: publishing one breaks the guarantee.
+
+    Attributes
+    ----------
+    norms : ndarray
+        Of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not finite.
+    factors : ndarray
+        What the rows were multiplied by, of the same shape; 0 for a row that is not finite.
+    stripped : RowCounts
+        Rows that are counted besides, without a norm: those of `ClippedSum.without_diagnostics`.
+    """
+
+    norms: Norms
+    factors: Norms
+    stripped: RowCounts = field(default_factory=RowCounts)
+
+    @property
+    def batch_size(self) -> int:
+        """The number of rows: private, since neighbours differ in it."""
+        return len(self.norms) + self.stripped.all
+
+    @property
+    def nonfinite_count(self) -> int:
+        """Rows with NaN or infinity, which contributed zero."""
+        bad = np.isnan(self._by_row(self.norms)).any(axis=1)
+        return int(bad.sum()) + self.stripped.nonfinite
+
+    @property
+    def unclipped_count(self) -> int:
+        """Finite rows that were not made smaller."""
+        whole = (self._by_row(self.factors) >= 1.0).all(axis=1)
+        return int(whole.sum()) + self.stripped.unclipped
+
+    @property
+    def clipped_count(self) -> int:
+        """Finite rows that were made smaller."""
+        return self.batch_size - self.nonfinite_count - self.unclipped_count
+
+    @property
+    def clipped_fraction(self) -> float:
+        """Clipped rows over all; 0 of an empty batch."""
+        return self.clipped_count / max(self.batch_size, 1)
+
+    def counts(self) -> PrivateDiagnostics:
+        """Return the counts alone, without norms and factors of single rows."""
+        counts = RowCounts(self.batch_size, self.nonfinite_count, self.unclipped_count)
+        none = np.empty((0, *self.norms.shape[1:]))
+        return PrivateDiagnostics(none, none, counts)
+
+    def _by_row(self, values: Norms) -> Norms:
+        return values if values.ndim == 2 else values[:, np.newaxis]
+
+    def __repr__(self) -> str:
+        return "PrivateDiagnostics(...)"
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedSum:
+    """The sum of clipped rows, before noise.
+
+    Sums over disjoint sets of records, clipped in the same way, may be added with ``+`` and `sum`:
+    on one machine or on many, noise is added once to the total. A sum whose arrays have been
+    changed since it was clipped is refused wherever it would be used, for then nothing bounds what
+    a record contributes: so is one whose ``out`` holds the next batch.
+
+    Attributes
+    ----------
+    sum : ndarray or list of ndarray
+        As the gradients were given; on a grid integers, in spacings. It is not private before noise
+        is added.
+    sensitivity : float
+        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
+        and the unit of the sum: of the numbers in the computer, for sums in double precision and on
+        a grid are exact, or rounded by as much as is left for that (``rounding``). Infinite for one
+        in single precision, whose rounding depends on all rows.
+    max_grad_norm : tuple of float
+        The bound, or those of the arrays.
+    clipping, adjacency : str
+        As they were given.
+    private : PrivateDiagnostics
+        Norms and counts: not for publication. They travel with the sum, where it is sent, unless
+        `without_diagnostics` has left the norms behind.
+    grid : Grid, optional
+        To which each row was rounded.
+    rounding : float
+        What the matrix products of `ghost_clip_and_sum` can have moved it by, over the bound.
+    """
+
+    sum: Arrays
+    sensitivity: float
+    max_grad_norm: tuple[float, ...]
+    clipping: Clipping
+    adjacency: Adjacency
+    private: PrivateDiagnostics = field(repr=False)
+    grid: Grid | None = None
+    rounding: float = 0.0
+    _mark: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.private, PrivateDiagnostics):
+            raise TypeError(
+                f"private must be PrivateDiagnostics, got {type(self.private).__name__}: "
+                "without_diagnostics() keeps the counts, which are needed"
+            )
+        refuse_rounding(self.rounding, "sum")
+        if self._mark is None:
+            object.__setattr__(self, "_mark", self._found_mark())
+
+    def _found_mark(self) -> int:
+        """Return a fingerprint of all that a release depends on."""
+        mark = 0
+        for array in [*self.arrays, self.private.factors]:
+            mark = fingerprint(np.ascontiguousarray(array), mark)
+        return mark
+
+    def unchanged(self, name: str = "sum") -> ClippedSum:
+        """Return a copy that nobody else can write to, as it was clipped.
+
+        Raises
+        ------
+        ValueError
+            If it has been changed since.
+        """
+        arrays = [array.copy() for array in self.arrays]
+        private = replace(self.private, factors=self.private.factors.copy())
+        copy = replace(self, sum=arrays[0] if self.single else arrays, private=private)
+        if copy._found_mark() != self._mark:
+            raise ValueError(
+                f"{name} must be as it was clipped, got a sum that was changed since: scale or use "
+                "its memory again after the step only"
+            )
+        return copy
+
+    def without_diagnostics(self) -> ClippedSum:
+        """Return the same sum without norms and factors of single rows, small enough to be sent.
+
+        How many rows there were, were not finite and were clipped stays with it, for checks of the
+        batch size and for `QuantileClipNorm`: that is private too, as the sum is before noise.
+
+        Examples
+        --------
+        >>> from renyi.sgd import clip_and_sum
+        >>> sent = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0).without_diagnostics()
+        >>> sent.sum.round(6), sent.private.norms, sent.private.batch_size
+        (array([1.1, 0.8]), array([], dtype=float64), 2)
+        """
+        same = self.unchanged()
+        return replace(same, private=same.private.counts(), _mark=None)
+
+    @property
+    def single(self) -> bool:
+        """Whether the gradients were one array and no list."""
+        return not isinstance(self.sum, list)
+
+    @property
+    def arrays(self) -> list[Array]:
+        """The sums as a list, also of a single array."""
+        return self.sum if isinstance(self.sum, list) else [self.sum]
+
+    def check_like(
+        self,
+        max_grad_norm: tuple[float, ...],
+        clipping: Clipping,
+        adjacency: Adjacency,
+        grid: Grid | None,
+    ) -> None:
+        """Raise `ValueError` unless rows were clipped as said, so that sums may be added."""
+        given = {
+            "max_grad_norm": max_grad_norm,
+            "clipping": clipping,
+            "adjacency": adjacency,
+            "grid": grid,
+        }
+        for name, value in given.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must be the same in sums that are added, got "
+                    f"{getattr(self, name)!r} and {value!r}"
+                )
+
+    def __add__(self, other: ClippedSum) -> ClippedSum:
+        if not isinstance(other, ClippedSum):
+            return NotImplemented
+        self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
+        if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
+            raise ValueError("sum must have the same shapes in sums that are added")
+        one, two = self.unchanged(), other.unchanged()
+        private = joined([one.private, two.private])
+        if self.grid is None:
+            refuse_too_many(private.batch_size, "sum")
+        sums = [a + b for a, b in zip(one.arrays, two.arrays, strict=True)]
+        return ClippedSum(
+            sums if isinstance(self.sum, list) else sums[0],
+            max(self.sensitivity, other.sensitivity),
+            self.max_grad_norm,
+            self.clipping,
+            self.adjacency,
+            private,
+            self.grid,
+            self.rounding + other.rounding,
+        )
+
+    def __radd__(self, other: object) -> ClippedSum:
+        """Return the sum itself where `sum` begins, with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
+    """Diagnostics of several batches, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return PrivateDiagnostics(
+        np.concatenate([part.norms for part in parts]),
+        np.concatenate([part.factors for part in parts]),
+        RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
+    )
+
+
+# Shapes of rows and of their sums: what is taken, and what was meant where it is refused.
+
+
+Shape = tuple[int, ...]
+
+
+def shapes_of(shapes: Any) -> tuple[list[Shape], bool]:
+    """Return the shapes of rows as a list, and whether it is one that was not given as a list."""
+    single = isinstance(shapes, tuple) and not any(isinstance(n, list | tuple) for n in shapes)
+    given = [shapes] if single else shapes
+    if not isinstance(given, list | tuple) or not all(isinstance(s, list | tuple) for s in given):
+        raise TypeError(
+            f"shapes must be a tuple such as (10,), or a list of such tuples, got {shapes!r}"
+        )
+    if not given:
+        raise ValueError("shapes must be a shape or a list of at least one, got an empty list")
+    return [tuple(integer_of(n, "shapes", 0) for n in shape) for shape in given], single
+
+
+def refuse_means(grads: Any, wanted: list[Shape], name: str) -> None:
+    """Refuse arrays of the shapes of the parameters themselves, which have no axis of records."""
+    given = list(grads) if isinstance(grads, list | tuple) else [grads]
+    if [getattr(array, "shape", None) for array in given] == wanted:
+        raise ValueError(
+            f"{name} must be one gradient for each record, {_shown(_with_rows(wanted))}, got "
+            f"{_shown(wanted)}: a mean or a sum cannot be clipped"
+        )
+
+
+def check_shapes(part: Rows | ClippedSum, wanted: list[Shape], single: bool, name: str) -> None:
+    """Raise `ValueError` unless a part has these shapes, and is a list where that is wanted."""
+    rows = isinstance(part, Rows)
+    found = part.shapes if isinstance(part, Rows) else [array.shape for array in part.arrays]
+    if (found, part.single) == (wanted, single):
+        return
+    needed = _with_rows(wanted) if rows else wanted
+    got = _with_rows(found) if rows else found
+    raise ValueError(
+        f"{name} must be {_kind(needed, single, rows)}, got {_kind(got, part.single, rows)}"
+        f"{_remedy(found, wanted, rows)}"
+    )
+
+
+def _remedy(found: list[Shape], wanted: list[Shape], rows: bool) -> str:
+    if found == wanted:
+        return ": parameters and gradients must both be lists, or neither"
+    if not rows and [shape[::-1] for shape in found] == wanted:
+        return ": weights of ghost sums are (inputs, outputs)"
+    return ""
+
+
+def _kind(shapes: list[Any], single: bool, rows: bool) -> str:
+    kind = "array" if rows else "sum"
+    one = f"an {kind}" if rows else f"a {kind}"
+    return f"{one} {_shown(shapes)}" if single else f"a list of {kind}s [{_shown(shapes)}]"
+
+
+def _with_rows(shapes: list[Shape]) -> list[Any]:
+    return [("B", *shape) for shape in shapes]
+
+
+def _shown(shapes: list[Any]) -> str:
+    """Shapes as one writes them, the number of rows as B."""
+    return ", ".join(map(str, shapes)).replace("'", "")
