@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import renyi.divergences as divergences
     import renyi.iteration as iteration
     import renyi.ledger as ledger
+    import renyi.matrix as matrix
     import renyi.papers as papers
     import renyi.pld as pld
     import renyi.plot as plot
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         GaussianMixture,
         Gumbel,
         Laplace,
+        MatrixMechanism,
         Mechanism,
         MultivariateDiscreteGaussian,
         PoissonSampled,
@@ -84,6 +86,7 @@ _SUBMODULES = frozenset(
         "divergences",
         "iteration",
         "ledger",
+        "matrix",
         "pld",
         "papers",
         "plot",
@@ -121,6 +124,7 @@ _HOME = {
     "GaussianMixture": "renyi.mechanisms",
     "Gumbel": "renyi.mechanisms",
     "Laplace": "renyi.mechanisms",
+    "MatrixMechanism": "renyi.mechanisms",
     "Mechanism": "renyi.mechanisms",
     "MultivariateDiscreteGaussian": "renyi.mechanisms",
     "PoissonSampled": "renyi.mechanisms",
@@ -154,6 +158,7 @@ __all__ = [
     "Laplace",
     "Ledger",
     "LedgerError",
+    "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "PLDAccountant",
@@ -189,6 +194,7 @@ __all__ = [
     "get_include",
     "iteration",
     "ledger",
+    "matrix",
     "papers",
     "pld",
     "plot",

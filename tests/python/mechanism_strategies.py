@@ -4,7 +4,7 @@ import math
 
 from hypothesis import strategies as st
 
-from renyi import pld
+from renyi import matrix, pld
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -17,6 +17,7 @@ from renyi.mechanisms import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
     PrivacyLoss,
@@ -80,6 +81,23 @@ pairs = st.recursive(
     max_leaves=3,
 )
 
+lengths = st.integers(1, 1000)
+correlated = st.builds(
+    MatrixMechanism,
+    st.one_of(
+        st.builds(matrix.SquareRoot, lengths),
+        st.builds(matrix.Tree, lengths),
+        st.builds(matrix.BLT, lengths, st.just((0.9,)), st.just((0.3,))),
+    ),
+    losses,
+    st.one_of(
+        st.builds(matrix.SinglePass),
+        st.builds(matrix.FixedEpochs, lengths),
+        st.builds(matrix.MinSeparation, lengths, lengths),
+        st.builds(matrix.CyclicPoisson, rates, st.integers(1000, 2000)),
+    ),
+)
+
 leaves = st.one_of(
     gaussians,
     st.builds(Laplace, noises),
@@ -99,6 +117,7 @@ leaves = st.one_of(
     st.builds(PrivacyLoss, pairs),
     st.builds(PrivacyLoss, pairs, pairs),
     st.builds(TreeAggregation, losses, sizes),
+    correlated,
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     st.builds(RandomAllocation, gaussians, sizes),
 )

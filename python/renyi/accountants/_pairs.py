@@ -25,6 +25,7 @@ from renyi.mechanisms import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PrivacyLoss,
@@ -109,9 +110,10 @@ def _(mechanism: Gaussian, adjacency: str, remove: bool) -> Pair:
     return _of_noise(mechanism.noise_multiplier, adjacency)
 
 
-@pair_of.register
-def _(mechanism: TreeAggregation, adjacency: str, remove: bool) -> Pair:
-    return _of_noise(mechanism.effective_noise_multiplier, adjacency)
+@pair_of.register(MatrixMechanism)
+@pair_of.register(TreeAggregation)
+def _(mechanism: MatrixMechanism | TreeAggregation, adjacency: str, remove: bool) -> Pair:
+    return pair_of(mechanism.released, adjacency, remove)
 
 
 def _of_noise(noise: float, adjacency: str) -> Pair:

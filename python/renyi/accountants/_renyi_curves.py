@@ -26,6 +26,7 @@ from renyi.mechanisms import (
     Gaussian,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PureDP,
@@ -114,9 +115,10 @@ def _(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
     return _gaussian(mechanism.noise_multiplier, adjacency)
 
 
-@curve_of.register
-def _(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
-    return _gaussian(mechanism.effective_noise_multiplier, adjacency)
+@curve_of.register(MatrixMechanism)
+@curve_of.register(TreeAggregation)
+def _(mechanism: MatrixMechanism | TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
+    return curve_of(mechanism.released, adjacency)
 
 
 @curve_of.register

@@ -24,6 +24,7 @@ from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -102,6 +103,8 @@ def is_symmetric(mechanism: Mechanism) -> bool:
     """Return whether a dominating pair is known that an involution swaps."""
     if isinstance(mechanism, Composed):
         return all(is_symmetric(part) for part, _ in mechanism.parts)
+    if isinstance(mechanism, MatrixMechanism):
+        return is_symmetric(mechanism.released)
     return isinstance(mechanism, SYMMETRIC)
 
 

@@ -27,6 +27,7 @@ from renyi.mechanisms import (
     Gaussian,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -264,6 +265,8 @@ def covers_removal(mechanism: Mechanism) -> bool:
         return all(covers_removal(part) for part, _ in mechanism.parts)
     if isinstance(mechanism, PoissonSampled):
         return covers_removal(mechanism.mechanism)
+    if isinstance(mechanism, MatrixMechanism):
+        return covers_removal(mechanism.released)
     return isinstance(
         mechanism,
         Gaussian

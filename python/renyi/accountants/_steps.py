@@ -8,6 +8,7 @@ from typing import NamedTuple
 from renyi.mechanisms import (
     Composed,
     Gaussian,
+    MatrixMechanism,
     Mechanism,
     PoissonSampled,
     RandomAllocation,
@@ -49,8 +50,8 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
         return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
     if isinstance(mechanism, RandomAllocation) and mechanism.steps == 1:
         return gaussian_steps(mechanism.mechanism)
-    if isinstance(mechanism, TreeAggregation):
-        return [(SampledStep(1.0, mechanism.effective_noise_multiplier), 1)]
+    if isinstance(mechanism, MatrixMechanism | TreeAggregation):
+        return gaussian_steps(mechanism.released)
     if not isinstance(mechanism, Composed):
         return None
     found: list[Counted] = []
