@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mechanism_strategies import counts, mechanisms
 
 import renyi.mechanisms
-from renyi import pld
+from renyi import matrix, pld
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -39,6 +39,7 @@ from renyi.mechanisms import (
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 NAMES = {name: getattr(renyi.mechanisms, name) for name in renyi.mechanisms.__all__}
+NAMES |= {name: getattr(matrix, name) for name in matrix.__all__}
 NAMES |= {"pld": pld, "inf": math.inf}
 
 

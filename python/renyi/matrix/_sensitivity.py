@@ -47,6 +47,9 @@ class Sensitivity(float):
         made.exact = exact
         return made
 
+    def __getnewargs__(self) -> tuple[float, bool]:  # type: ignore[override]
+        return float(self), self.exact
+
 
 def rounded_up(square: float, roundings: float, exact: bool, relative: float = 0.0) -> Sensitivity:
     """Return the root of a sum of products of numbers that are not negative.

@@ -12,6 +12,7 @@ from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
 from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.domains import Ball, Box, Interval
+from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.functions import ClippedGrad, clipped_grad
 from renyi.sgd.ghost import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
@@ -65,6 +66,7 @@ __all__ = [
     "ConvLayer",
     "CyclicPoissonSampler",
     "EmbeddingLayer",
+    "FixedOrderSampler",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",

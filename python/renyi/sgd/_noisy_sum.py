@@ -10,6 +10,7 @@ import numpy as np
 
 from renyi.sgd._arrays import noise_scale
 from renyi.sgd._clipped_sum import ClippedSum
+from renyi.sgd._correlated import CorrelatedNoise
 from renyi.sgd._generator import generator_of
 from renyi.sgd._grid_noise import add_noise_on_grid, sigma_of
 from renyi.sgd._rows import Array, Rows
@@ -57,6 +58,17 @@ class NoisySum:
             for factor in set(self._factors or [1.0]):
                 _check_scale(_times_above(self._scale(step), factor), plan.grid)
         self.generator = generator_of(generator)
+        self._correlated = None
+        if plan.strategy is not None:
+            if clip_norm is not None:
+                raise ValueError(f"clip_norm must be None with a strategy, got {clip_norm!r}")
+            self._correlated = CorrelatedNoise(
+                plan,
+                [shapes] if isinstance(shapes, tuple) else list(shapes),
+                self._factors,
+                self.generator,
+                threads,
+            )
 
     def bounds(self, step: int) -> tuple[float, ...]:
         """Return the bounds for the batch of the next step, which may have begun."""
@@ -102,9 +114,15 @@ class NoisySum:
                 f"got {'more' if rows > most else 'fewer'}"
             )
 
-    def release(self, clipped: ClippedSum, step: int) -> list[Array]:
-        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
-        noisy = self._noised(clipped.arrays, self._scale(step))
+    def release(self, clipped: ClippedSum, step: int, batch: int) -> list[Array]:
+        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next.
+
+        Correlated noise goes by the number of the batch, not by that of the step.
+        """
+        if self._correlated is not None:
+            noisy = self._correlated.add(clipped.arrays, batch)
+        else:
+            noisy = self._noised(clipped.arrays, self._scale(step))
         for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
@@ -127,6 +145,7 @@ class NoisySum:
         return {
             "clip_norm": None if self.clip_norm is None else self.clip_norm.state_dict(),
             "generator": self.generator.state_dict(),
+            "correlated": None if self._correlated is None else self._correlated.state_dict(),
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
@@ -138,11 +157,15 @@ class NoisySum:
             )
         if self.clip_norm is not None:
             self.clip_norm.checked(found)
+        if self._correlated is not None:
+            self._correlated.check(state.get("correlated"))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with the clipping norm of a state that was checked."""
         if self.clip_norm is not None:
             self.clip_norm.load_state_dict(state["clip_norm"])
+        if self._correlated is not None:
+            self._correlated.restore(state["correlated"])
 
     def _scale(self, step: int) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""

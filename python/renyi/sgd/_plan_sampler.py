@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from renyi.sgd._batch_sampler import BatchSampler
 from renyi.sgd.cyclic import CyclicPoissonSampler
+from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.sgd.truncated import TruncatedPoissonSampler
 
@@ -18,6 +19,7 @@ SAMPLERS = (
     PoissonSampler,
     TruncatedPoissonSampler,
     CyclicPoissonSampler,
+    FixedOrderSampler,
     FixedSizeSampler,
     ShuffledSampler,
 )
@@ -27,7 +29,9 @@ def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
     """Return a sampler of the batches of a plan."""
     records, drawn = plan.population, {"generator": generator}
     if plan.sampling == "shuffled":
-        return ShuffledSampler(records, plan.steps_per_release, **drawn)
+        return ShuffledSampler(records, plan.batches_per_epoch, **drawn)
+    if plan.sampling == "fixed_order":
+        return FixedOrderSampler(records, plan.batches_per_epoch)
     if plan.sampling == "fixed_size":
         return FixedSizeSampler(records, plan.batch_size, **drawn)
     if plan.batch_limit is not None:
