@@ -13,7 +13,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from renyi._pair import Pair
-from renyi.accountants._steps import SMALLEST_ALLOCATED
+from renyi.accountants._steps import LARGEST_ALLOCATED, SMALLEST_ALLOCATED
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -290,7 +290,7 @@ def _(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
     whole = gaussian_pair(moved(adjacency) / noise if noise else math.inf)
     if steps == 1 or noise == 0.0 or noise == math.inf:
         return whole
-    if noise < SMALLEST_ALLOCATED:
+    if not SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED:
         return Pair.bracketed(whole, NOTHING)
     pair = _allocation(noise, steps)
     if adjacency == REPLACE:

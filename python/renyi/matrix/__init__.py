@@ -21,6 +21,14 @@ Examples
 from __future__ import annotations
 
 from renyi.matrix._blt import BLT
+from renyi.matrix._choice import (
+    Priced,
+    best_of,
+    choose_bands,
+    compare_strategies,
+    plot_bands,
+    priced,
+)
 from renyi.matrix._dense import Dense
 from renyi.matrix._participation import (
     CyclicPoisson,
@@ -29,6 +37,7 @@ from renyi.matrix._participation import (
     Participation,
     SinglePass,
 )
+from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
 from renyi.matrix._sensitivity import Sensitivity
 from renyi.matrix._strategy import Strategy
 from renyi.matrix._stream import NoiseStream
@@ -45,13 +54,22 @@ __all__ = [
     "LearningRates",
     "MinSeparation",
     "Momentum",
+    "NoiseFunctions",
+    "NoiseState",
     "NoiseStream",
     "Participation",
     "PrefixSums",
+    "Priced",
     "Sensitivity",
     "SinglePass",
     "SquareRoot",
     "Strategy",
     "Tree",
     "Workload",
+    "best_of",
+    "choose_bands",
+    "compare_strategies",
+    "noise_functions",
+    "plot_bands",
+    "priced",
 ]

@@ -94,9 +94,7 @@ class CorrelatedNoise:
     def check(self, state: Any) -> None:
         """Raise if a state is not one of such streams."""
         if not isinstance(state, list) or len(state) != len(self._streams):
-            raise ValueError(
-                f"state must hold the noise of {len(self._streams)} arrays, got another"
-            )
+            raise ValueError(f"state must hold noise of {len(self._streams)} arrays, got another")
         for stream, own in zip(self._streams, state, strict=True):
             stream.checked(own)
 
