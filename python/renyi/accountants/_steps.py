@@ -76,7 +76,11 @@ def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
     if not isinstance(base, RandomAllocation) or base.steps == 1 or not rate >= SMALLEST_RATE:
         return None
     noise = base.mechanism.noise_multiplier
-    return (noise, float(base.steps), rate) if SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED else None
+    return (
+        (noise, float(base.steps), rate)
+        if SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED
+        else None
+    )
 
 
 def epochs_of(mechanism: Mechanism) -> bool:

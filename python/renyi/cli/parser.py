@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from renyi._adjacency import ADJACENCIES
+from renyi.cli import correlated
 from renyi.cli.command import HelpFormatter, add, usage
 from renyi.cli.commands import COMMANDS, RUN, SWEEP_NOTE
 from renyi.cli.groups import (
@@ -74,6 +75,7 @@ def build_parser() -> Parser:
             add_methods(command.add_argument_group("comparison"))
         add_digits(method)
         add_formats(method)
+        correlated.add_options(command, spec.name, spec.run)
     for add_command in OTHERS:
         add_command(commands)
     return parser

@@ -184,10 +184,16 @@ def compare_strategies(
     --------
     >>> rows = compare_strategies(1.0, 1e-6, population=128, batch_size=1, steps=256)
     >>> [row.name for row in rows][:3]
-    ['independent, sampled', '2 bands, sampled', 'independent, fixed order']
+    ['independent, sampled', '8 bands, sampled', 'independent, fixed order']
     """
-    setting = {"population": population, "batch_size": batch_size, "steps": steps}
-    sampled = choose_bands(target_epsilon, target_delta, loss=loss, **setting)
+    sampled = choose_bands(
+        target_epsilon,
+        target_delta,
+        population=population,
+        batch_size=batch_size,
+        steps=steps,
+        loss=loss,
+    )
     whole = FixedEpochs(-(-population // batch_size))
     apart = min(whole.period, steps, _MOST_BANDS)
     fixed: list[tuple[str, Strategy]] = [
@@ -227,5 +233,7 @@ def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
     best = best_of(found)
     axes.plot([row.strategy.bands for row in found], [row.error for row in found], marker="o")
     axes.plot([best.strategy.bands], [best.error], marker="*", markersize=14, color="#D55E00")
-    axes.set(xscale="log", yscale="log", xlabel="bands", ylabel="noise of the queries / clipping norm")
+    axes.set(
+        xscale="log", yscale="log", xlabel="bands", ylabel="noise of the queries / clipping norm"
+    )
     return axes

@@ -122,7 +122,7 @@ def noise_functions(
 def _arrays(sums: Any) -> list[npt.NDArray[Any]]:
     """Return copies that may be written to."""
     given = sums if isinstance(sums, list | tuple) else [sums]
-    return [np.array(array, order="C") for array in given]
+    return [np.array(np.asarray(array), order="C") for array in given]
 
 
 def _of_numpy() -> Callable[[Any], Any]:
