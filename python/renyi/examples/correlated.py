@@ -123,8 +123,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             for row in results:
                 print(
-                    f"epsilon {row.epsilon:.4f}, delta {options.delta:g}: {row.name:<12} noise of z "
-                    f"{row.noise_multiplier:7.3f}, accuracy {row.accuracy:.1%} +- {row.deviation:.1%}"
+                    f"epsilon {row.epsilon:.4f}, delta {options.delta:g}: {row.name:<12} "
+                    f"noise of z {row.noise_multiplier:7.3f}, "
+                    f"accuracy {row.accuracy:.1%} +- {row.deviation:.1%}"
                 )
     except (ImportError, TypeError, ValueError) as error:
         print(f"correlated: error: {error}", file=sys.stderr)

@@ -13,15 +13,33 @@ namespace {
 
 constexpr std::size_t kBlock = 1024;  // a whole number of the chunks that noise is added in
 constexpr std::size_t kLeastPerThread = 1 << 14;
+constexpr double kOne = 1.0;
 
-// sum[i] -= factor x[i]
-RENYI_MULTIVERSION void take_off(double* __restrict sum, const float* __restrict x, double factor,
-                                 std::size_t n) noexcept {
-    for (std::size_t i = 0; i < n; ++i) sum[i] -= factor * static_cast<double>(x[i]);
+// sum[i] -= factors[k] rows[k n + i], row after row.
+template <class Real>
+RENYI_INLINE void take_off_rows(double* __restrict sum, const Real* __restrict rows, const double* __restrict factors,
+                                std::size_t count, std::size_t n) noexcept {
+    std::size_t k = 0;
+    for (; k + 4 <= count; k += 4) {  // four at once: the sum is read and written once for them
+        const Real *a = rows + k * n, *b = a + n, *c = b + n, *d = c + n;
+        const double p = factors[k], q = factors[k + 1], r = factors[k + 2], s = factors[k + 3];
+        for (std::size_t i = 0; i < n; ++i) {
+            double left = sum[i] - p * static_cast<double>(a[i]);
+            left -= q * static_cast<double>(b[i]);
+            left -= r * static_cast<double>(c[i]);
+            sum[i] = left - s * static_cast<double>(d[i]);
+        }
+    }
+    for (; k < count; ++k)
+        for (std::size_t i = 0; i < n; ++i) sum[i] -= factors[k] * static_cast<double>(rows[k * n + i]);
 }
-RENYI_MULTIVERSION void take_off(double* __restrict sum, const double* __restrict x, double factor,
+RENYI_MULTIVERSION void take_off(double* sum, const float* rows, const double* factors, std::size_t count,
                                  std::size_t n) noexcept {
-    for (std::size_t i = 0; i < n; ++i) sum[i] -= factor * x[i];
+    take_off_rows(sum, rows, factors, count, n);
+}
+RENYI_MULTIVERSION void take_off(double* sum, const double* rows, const double* factors, std::size_t count,
+                                 std::size_t n) noexcept {
+    take_off_rows(sum, rows, factors, count, n);
 }
 
 // s <- decay s + r
@@ -81,11 +99,11 @@ template <class Real>
 void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, Real* buffers,
                       Real* numbers) {
     for_blocks(step, numbers, [&](Block<Real>& block) {
-        for (std::size_t k = 0; k < slots; ++k)
-            if (taps[k] != 0.0) take_off(block.sum, buffers + k * step.size + block.begin, taps[k], block.size);
+        Real* const rows = buffers + slots * block.begin;
+        take_off(block.sum, rows, taps, slots, block.size);
         block.draw(0);
         if (newest < slots) {
-            Real* const r = buffers + newest * step.size + block.begin;
+            Real* const r = rows + newest * block.size;
             for (std::size_t i = 0; i < block.size; ++i)
                 r[i] = static_cast<Real>(static_cast<double>(block.drawn[i]) - block.given[i]);
         }
@@ -97,13 +115,12 @@ template <class Real>
 void add_buffered_noise(const NoiseStep& step, const double* weights, const double* decays, std::size_t slots,
                         double* buffers, Real* numbers) {
     for_blocks(step, numbers, [&](Block<Real>& block) {
-        for (std::size_t k = 0; k < slots; ++k)
-            take_off(block.sum, buffers + k * step.size + block.begin, weights[k], block.size);
+        double* const rows = buffers + slots * block.begin;
+        take_off(block.sum, rows, weights, slots, block.size);
         block.draw(0);
         for (std::size_t i = 0; i < block.size; ++i)
             block.sum[i] = static_cast<double>(block.drawn[i]) - block.given[i];
-        for (std::size_t k = 0; k < slots; ++k)
-            decay_and_add(buffers + k * step.size + block.begin, block.sum, decays[k], block.size);
+        for (std::size_t k = 0; k < slots; ++k) decay_and_add(rows + k * block.size, block.sum, decays[k], block.size);
         block.release(block.drawn);
     });
 }
@@ -120,7 +137,7 @@ void add_tree_noise(const NoiseStep& step, const double* own, const bool* siblin
                 for (std::size_t i = 0; i < block.size; ++i)
                     estimate[i] = w == 1 ? block.drawn[i] : w * block.drawn[i] + (1 - w) * estimate[i];
             }
-            if (sibling[h]) take_off(block.sum, buffers + h * step.size + block.begin, 1.0, block.size);
+            if (sibling[h]) take_off(block.sum, buffers + h * step.size + block.begin, &kOne, 1, block.size);
         }
         if (newest != kNone) {  // the r of all children: what was taken off, and that of this step
             Real* const r = buffers + newest * step.size + block.begin;

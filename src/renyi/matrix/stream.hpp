@@ -7,8 +7,9 @@
 // computed in double precision; what that is off by moves with the data, and is charged to the sensitivity (python:
 // `NoiseStream.rounding_error`).
 //
-// Step by step for every entry alone: entries are cut into blocks that take random words by their place, so that the
-// bits do not depend on the number of threads.
+// Slots are kept block by block of the entries, all slots of a block together, so that memory is read in one sweep; the
+// nodes of a tree, of which few are read, one after the other. Step by step for every entry alone: entries are cut into
+// blocks that take random words by their place, so that the bits do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ struct NoiseStep {
     int threads;
 };
 
-// Bands: slot k of the buffers, `size` numbers each, holds an r of before and enters times taps[k]; 0: not read. The
+// Bands: slot k of the buffers, `size` numbers each, holds an r of before and enters times taps[k]. The
 // new r goes to slot `newest`, if that is below `slots`.
 template <class Real>
 void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, Real* buffers,
