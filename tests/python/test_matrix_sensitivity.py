@@ -155,3 +155,12 @@ def test_windows_of_few_among_many_participations():
     for count in (1, 2, 3, 7):
         scheme, c = MinSeparation(2, count), SquareRoot(12)
         assert c.sensitivity(scheme) == pytest.approx(sensitivity(c.matrix(), scheme), rel=1e-12)
+
+
+def test_weights_that_cancel():
+    """Coefficients of buffers whose weights nearly add up to nothing are known less well."""
+    strategy = BLT(12, [0.9, 0.9 + 1e-15], [1e6, -1e6])
+    for scheme in SCHEMES:
+        assert strategy.sensitivity(scheme) >= sensitivity(strategy.matrix(), scheme)
+    assert strategy.sensitivity().exact
+    assert not strategy.sensitivity(MinSeparation(2)).exact

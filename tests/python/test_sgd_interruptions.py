@@ -58,9 +58,9 @@ class Run:
         self.optimizer = DPSGD(np.zeros(2), PLAN, SGD(0.1), sampler=sampler, clip_norm=norm)
         release = self.optimizer._sum.release
 
-        def counted(clipped):
+        def counted(clipped, step):
             self.released += 1
-            return release(clipped)
+            return release(clipped, step)
 
         self.optimizer._sum.release = counted
 

@@ -108,7 +108,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         data = digits(options.seed)
-        print(f"{len(data.train)} images in fixed order, batches of {options.batch_size}")
         for epsilon in options.epsilon:
             results = compare(
                 data,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._matrix import MOST_BUFFERS, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
-from renyi.matrix._participation import ONCE, Participation
+from renyi.matrix._participation import ONCE, Participation, SinglePass
 from renyi.matrix._sensitivity import Sensitivity, of_toeplitz
 from renyi.matrix._strategy import Loss
 from renyi.matrix._toeplitz import ToeplitzStrategy
@@ -102,27 +102,30 @@ class BLT(ToeplitzStrategy):
 
     def first_column(self) -> Vector:
         """Return the first column of C."""
+        return self._column(self.weights)
+
+    def _column(self, weights: Iterable[float]) -> Vector:
         c = np.zeros(self.steps)
         c[0] = 1.0
         power = np.empty(self.steps - 1)
-        for decay, weight in zip(self.decays, self.weights, strict=True):
+        for decay, weight in zip(self.decays, weights, strict=True):
             power[:1] = weight
             power[1:] = decay
             c[1:] += np.cumprod(power)
         return c
 
     def _sensitivity(self, participation: Participation) -> Sensitivity:
+        # A power takes up to n products, and their sum m - 1 additions.
+        relative = (self.steps + 2.0 * len(self.decays)) * 2.0**-53
         column = self.first_column()
-        if min(self.weights) >= 0.0 and math.fsum(self.weights) <= 1.0:
-            # As real numbers they fall; what rounding does to that is within `relative`.
-            column = np.minimum.accumulate(column)
-        return of_toeplitz(column, self.steps, participation, self._relative())
-
-    def _relative(self) -> float:
-        # A power takes up to n products; of sums of both signs the larger part is the sum of sizes.
-        sizes = math.fsum(map(abs, self.weights))
-        cancels = 1.0 if min(self.weights) >= 0.0 else 1.0 + sizes
-        return (self.steps + 2.0 * len(self.decays)) * 2.0**-53 * cancels
+        if min(self.weights) >= 0.0:
+            if math.fsum(self.weights) <= 1.0:  # real numbers that fall, whatever rounding does
+                column = np.minimum.accumulate(column)
+            return of_toeplitz(column, self.steps, participation, relative)
+        # Where weights of both signs cancel, the error is relative to the sum of sizes.
+        sizes = np.abs(column) + 2.0 * relative * self._column(map(abs, self.weights))
+        found = of_toeplitz(sizes, self.steps, participation)
+        return Sensitivity(found, isinstance(participation, SinglePass))
 
     def _solve(self, vector: Vector) -> Vector:
         solved = np.array(vector)

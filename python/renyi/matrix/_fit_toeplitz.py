@@ -53,4 +53,6 @@ def _fit_from(start: Vector, steps: int, loss: Any, workload: Any) -> Vector:
         return math.log(error) + math.log(square), slopes[1:] / error + 2.0 * tail / square
 
     with np.errstate(over="ignore", invalid="ignore"):
-        return minimise(logarithm, start, title="banded Toeplitz")[0]
+        # Sums of so many steps are known to about steps times 2^-53 of themselves.
+        tolerance = max(1e-14, 1e-18 * steps)
+        return minimise(logarithm, start, title="banded Toeplitz", tolerance=tolerance)[0]

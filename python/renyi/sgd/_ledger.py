@@ -126,10 +126,9 @@ class Ledger:
         self._current = number
         return rows
 
-    @property
-    def batch_number(self) -> int:
-        """The number of the batch that is being used, from 1 on."""
-        return self._current
+    def noise_step(self, step: int) -> int:
+        """Return the step whose noise is due: of a strategy that of the batch, which is counted."""
+        return step if self._plan.strategy is None else self._current
 
     def pass_over(self) -> None:
         """Permit that the last batch drawn is not used, nor those before it."""

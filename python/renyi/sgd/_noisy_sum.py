@@ -114,13 +114,10 @@ class NoisySum:
                 f"got {'more' if rows > most else 'fewer'}"
             )
 
-    def release(self, clipped: ClippedSum, step: int, batch: int) -> list[Array]:
-        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next.
-
-        Correlated noise goes by the number of the batch, not by that of the step.
-        """
+    def release(self, clipped: ClippedSum, step: int) -> list[Array]:
+        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
         if self._correlated is not None:
-            noisy = self._correlated.add(clipped.arrays, batch)
+            noisy = self._correlated.add(clipped.arrays, step)
         else:
             noisy = self._noised(clipped.arrays, self._scale(step))
         for array in noisy:

@@ -17,6 +17,8 @@ RENYI_INLINE double dot(const double* __restrict a, const double* __restrict b, 
     std::size_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
+    for (; i + 4 <= n; i += 4)
+        for (std::size_t l = 0; l < 4; ++l) lanes[l] += a[i + l] * b[i + l];
     double rest = 0.0;
     for (; i < n; ++i) rest += a[i] * b[i];
     for (std::size_t half = kLanes / 2; half > 0; half /= 2)
