@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         ledger as ledger,
     )
     from renyi import (
+        matrix as matrix,
+    )
+    from renyi import (
         mechanisms as mechanisms,
     )
     from renyi import (
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
         GaussianMixture,
         Gumbel,
         Laplace,
+        MatrixMechanism,
         Mechanism,
         MultivariateDiscreteGaussian,
         PoissonSampled,
@@ -108,6 +112,7 @@ _MODULES = frozenset(
         "calibration",
         "filters",
         "ledger",
+        "matrix",
         "mechanisms",
         "pairs",
         "plot",
@@ -156,6 +161,7 @@ _HOME = {
             "GaussianMixture",
             "Gumbel",
             "Laplace",
+            "MatrixMechanism",
             "Mechanism",
             "MultivariateDiscreteGaussian",
             "PoissonSampled",
@@ -192,6 +198,7 @@ __all__ = [
     "Laplace",
     "Ledger",
     "LedgerError",
+    "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "PLDAccountant",
@@ -225,6 +232,7 @@ __all__ = [
     "filters",
     "get_include",
     "ledger",
+    "matrix",
     "mechanisms",
     "pairs",
     "plot",

@@ -4,7 +4,7 @@ import math
 
 from hypothesis import strategies as st
 
-from renyi import pairs
+from renyi import matrix, pairs
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -17,6 +17,7 @@ from renyi.mechanisms import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
     PrivacyLoss,
@@ -87,6 +88,23 @@ allocations = st.builds(
     st.sampled_from([1, 2, 100, 10**6]),
 )
 
+lengths = st.integers(1, 1000)
+correlated = st.builds(
+    MatrixMechanism,
+    st.one_of(
+        st.builds(matrix.SquareRoot, lengths),
+        st.builds(matrix.Tree, lengths),
+        st.builds(matrix.BLT, lengths, st.just((0.9,)), st.just((0.3,))),
+    ),
+    losses,
+    st.one_of(
+        st.builds(matrix.SinglePass),
+        st.builds(matrix.FixedEpochs, lengths),
+        st.builds(matrix.MinSeparation, lengths, lengths),
+        st.builds(matrix.CyclicPoisson, rates, st.integers(1000, 2000)),
+    ),
+)
+
 leaves = st.one_of(
     gaussians,
     st.builds(Laplace, noises),
@@ -106,6 +124,7 @@ leaves = st.one_of(
     st.builds(PrivacyLoss, dominating),
     st.builds(PrivacyLoss, dominating, dominating),
     st.builds(TreeAggregation, losses, sizes),
+    correlated,
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     allocations,
 )

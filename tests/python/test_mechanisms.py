@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mechanism_strategies import counts, mechanisms
 
 import renyi.mechanisms
-from renyi import pairs
+from renyi import matrix, pairs
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -39,7 +39,8 @@ from renyi.mechanisms import (
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 NAMES = {name: getattr(renyi.mechanisms, name) for name in renyi.mechanisms.__all__}
-NAMES |= {name: getattr(pairs, name) for name in pairs.__all__} | {"inf": math.inf}
+NAMES |= {name: getattr(pairs, name) for name in pairs.__all__}
+NAMES |= {name: getattr(matrix, name) for name in matrix.__all__} | {"inf": math.inf}
 
 
 @given(mechanisms())

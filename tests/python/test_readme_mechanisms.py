@@ -10,6 +10,7 @@ import pytest
 import renyi.mechanisms
 from renyi import PLDAccountant, RDPAccountant, pairs
 from renyi.accountants import Adjacency
+from renyi.matrix import SquareRoot
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -21,6 +22,7 @@ from renyi.mechanisms import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -63,6 +65,7 @@ LEAVES: dict[str, Mechanism] = {
         TruncatedPoissonSampled(NORMAL, 0.1, 20, 100),
         ShuffledBatches(NORMAL, 10),
         TreeAggregation(2.0, 8),
+        MatrixMechanism(SquareRoot(8), 2.0),
         PoissonSampled(NORMAL, 0.1),
         FixedSizeSampled(NORMAL, 10, 100),
     )
@@ -71,6 +74,7 @@ ONLY: dict[str, Adjacency] = {
     "FixedSizeSampled": "replace_one",
     "ShuffledBatches": "zero_out",
     "TreeAggregation": "zero_out",
+    "MatrixMechanism": "zero_out",
 }
 TAIL = PrivacyLoss(pairs.GeneralisedGaussianPair(3.0, 2.0))
 # Note, whether each accountant takes it, adjacency, mechanism.

@@ -13,7 +13,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from renyi._pair import Pair
-from renyi.accountants._steps import SMALLEST_ALLOCATED
+from renyi.accountants._steps import LARGEST_ALLOCATED, SMALLEST_ALLOCATED
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -35,7 +35,6 @@ from renyi.mechanisms import (
     RepeatAndSelect,
     Skellam,
     Staircase,
-    TreeAggregation,
 )
 
 __all__ = ["NOTHING", "REVEALED", "gaussian_pair", "laplace_pair", "moved", "single_pair"]
@@ -107,11 +106,6 @@ def laplace_pair(scale: float) -> Pair:
 @single_pair.register
 def _gaussian_pair(mechanism: Gaussian, adjacency: str, remove: bool) -> Pair:
     return _of_noise(mechanism.noise_multiplier, adjacency)
-
-
-@single_pair.register
-def _tree_aggregation_pair(mechanism: TreeAggregation, adjacency: str, remove: bool) -> Pair:
-    return _of_noise(mechanism.effective_noise_multiplier, adjacency)
 
 
 def _of_noise(noise: float, adjacency: str) -> Pair:
@@ -290,7 +284,7 @@ def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove:
     whole = gaussian_pair(moved(adjacency) / noise if noise else math.inf)
     if steps == 1 or noise == 0.0 or noise == math.inf:
         return whole
-    if noise < SMALLEST_ALLOCATED:
+    if not SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED:
         return Pair.bracketed(whole, NOTHING)
     pair = _allocation(noise, steps)
     if adjacency == REPLACE:

@@ -31,7 +31,6 @@ from renyi.mechanisms import (
     RandomizedResponse,
     RDPCurve,
     Skellam,
-    TreeAggregation,
 )
 
 __all__ = [
@@ -108,11 +107,6 @@ def _bounded(loss: float) -> RenyiCurve:
 @single_curve.register
 def _gaussian_curve(mechanism: Gaussian, adjacency: Adjacency) -> RenyiCurve:
     return _gaussian(mechanism.noise_multiplier, adjacency)
-
-
-@single_curve.register
-def _tree_aggregation_curve(mechanism: TreeAggregation, adjacency: Adjacency) -> RenyiCurve:
-    return _gaussian(mechanism.effective_noise_multiplier, adjacency)
 
 
 @single_curve.register

@@ -27,6 +27,7 @@ from renyi.mechanisms import (
     Gaussian,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -116,6 +117,14 @@ def pair_of(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
         If none is known.
     """
     return single_pair(mechanism, adjacency, remove)
+
+
+@pair_of.register(MatrixMechanism)
+@pair_of.register(TreeAggregation)
+def _correlated_pair(
+    mechanism: MatrixMechanism | TreeAggregation, adjacency: str, remove: bool
+) -> Pair:
+    return pair_of(mechanism.released, adjacency, remove)
 
 
 @pair_of.register
@@ -279,6 +288,8 @@ def covers_removal(mechanism: Mechanism) -> bool:
         return all(covers_removal(part) for part, _ in mechanism.parts)
     if isinstance(mechanism, PoissonSampled):
         return covers_removal(mechanism.mechanism)
+    if isinstance(mechanism, MatrixMechanism):
+        return covers_removal(mechanism.released)
     return isinstance(
         mechanism,
         Gaussian

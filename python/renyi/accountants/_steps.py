@@ -8,6 +8,7 @@ from typing import NamedTuple
 from renyi.mechanisms import (
     Composed,
     Gaussian,
+    MatrixMechanism,
     Mechanism,
     PoissonSampled,
     RandomAllocation,
@@ -15,6 +16,7 @@ from renyi.mechanisms import (
 )
 
 __all__ = [
+    "LARGEST_ALLOCATED",
     "SMALLEST",
     "SMALLEST_ALLOCATED",
     "SampledStep",
@@ -37,6 +39,7 @@ Counted = tuple[SampledStep, int]
 
 SMALLEST = 1e-100  # sampling rates below are accounted as this, noise below as none
 SMALLEST_ALLOCATED = 0.05  # noise of an allocation that has a curve of its own
+LARGEST_ALLOCATED = 1e4  # above, it is accounted as if the step were published
 SMALLEST_RATE = 1e-6  # at which a record takes part in it
 SMALLEST_SAMPLED = 1e-4  # noise on a sample below is accounted as none
 
@@ -49,8 +52,8 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
         return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
     if isinstance(mechanism, RandomAllocation) and mechanism.steps == 1:
         return gaussian_steps(mechanism.mechanism)
-    if isinstance(mechanism, TreeAggregation):
-        return [(SampledStep(1.0, mechanism.effective_noise_multiplier), 1)]
+    if isinstance(mechanism, MatrixMechanism | TreeAggregation):
+        return gaussian_steps(mechanism.released)
     if not isinstance(mechanism, Composed):
         return None
     found: list[Counted] = []
@@ -73,7 +76,11 @@ def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
     if not isinstance(base, RandomAllocation) or base.steps == 1 or not rate >= SMALLEST_RATE:
         return None
     noise = base.mechanism.noise_multiplier
-    return (noise, float(base.steps), rate) if SMALLEST_ALLOCATED <= noise < math.inf else None
+    return (
+        (noise, float(base.steps), rate)
+        if SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED
+        else None
+    )
 
 
 def epochs_of(mechanism: Mechanism) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from renyi.matrix import CyclicPoisson
 from renyi.mechanisms import (
     FixedSizeSampled,
+    MatrixMechanism,
     Mechanism,
     ShuffledBatches,
     TreeAggregation,
@@ -16,6 +18,7 @@ HOLDS_FOR: dict[type[Mechanism], tuple[str, ...]] = {
     FixedSizeSampled: ("replace_one",),
     ShuffledBatches: ("replace_one", "zero_out"),
     TreeAggregation: ("replace_one", "zero_out"),
+    MatrixMechanism: ("replace_one", "zero_out"),
 }
 
 
@@ -45,6 +48,10 @@ class UnsupportedMechanismError(TypeError):
 def check_adjacency(mechanism: Mechanism, adjacency: str) -> None:
     """Raise `UnsupportedMechanismError` unless a mechanism holds for an adjacency."""
     allowed = HOLDS_FOR.get(type(mechanism))
+    if isinstance(mechanism, MatrixMechanism) and isinstance(
+        mechanism.participation, CyclicPoisson
+    ):
+        allowed = None  # every record is put into a group by itself
     if allowed is not None and adjacency not in allowed:
         words = " or ".join(map(repr, allowed))
         raise UnsupportedMechanismError(

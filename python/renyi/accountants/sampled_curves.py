@@ -28,6 +28,7 @@ from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -67,6 +68,14 @@ def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
         If none is known that is valid.
     """
     return single_curve(mechanism, adjacency)
+
+
+@curve_of.register(MatrixMechanism)
+@curve_of.register(TreeAggregation)
+def _correlated_curve(
+    mechanism: MatrixMechanism | TreeAggregation, adjacency: Adjacency
+) -> RenyiCurve:
+    return curve_of(mechanism.released, adjacency)
 
 
 @curve_of.register
@@ -151,6 +160,8 @@ def is_symmetric(mechanism: Mechanism) -> bool:
     """Return whether a dominating pair is known that an involution swaps."""
     if isinstance(mechanism, Composed):
         return all(is_symmetric(part) for part, _ in mechanism.parts)
+    if isinstance(mechanism, MatrixMechanism):
+        return is_symmetric(mechanism.released)
     return isinstance(mechanism, SYMMETRIC)
 
 

@@ -7,7 +7,7 @@ import difflib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from renyi._adjacency import ADJACENCIES
 from renyi.cli import values
@@ -393,3 +393,47 @@ def add(
     command.prog = f"renyi {name}"
     command.set_defaults(run=run, parser=command)
     return command
+
+
+STRATEGIES = ("banded", "blt", "tree", "root")
+_CORRELATED = "correlated noise, with --batch-size and --dataset-size"
+
+
+def add_strategies(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to compare strategies of correlated noise."""
+    parser.add_argument_group(_CORRELATED).add_argument(
+        "--strategies",
+        action="store_const",
+        dest="run",
+        const="correlated.compare",
+        default=argparse.SUPPRESS,
+        help="with --target and --delta: error of prefix sums by strategy of correlated noise",
+    )
+
+
+def add_strategy(parser: argparse.ArgumentParser) -> None:
+    """Add the options of correlated noise."""
+    group = parser.add_argument_group(_CORRELATED)
+    group.add_argument(
+        "--strategy", action=_Correlated, choices=STRATEGIES, help="the matrix of the noise"
+    )
+    group.add_argument("--bands", type=int, metavar="B", help="of banded; default: the best")
+    group.add_argument("--buffers", type=int, metavar="M", default=4, help="of blt; default: 4")
+    group.add_argument(
+        "--fixed-order",
+        action="store_true",
+        help="of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
+    )
+
+
+class _Correlated(argparse.Action):
+    """``--strategy``, which makes the command one of correlated noise."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.strategy, namespace.run = values, "correlated.noise"

@@ -20,6 +20,8 @@ from renyi.cli.options import (
     add_limit,
     add_methods,
     add_numbers,
+    add_strategies,
+    add_strategy,
     join_negative_values,
     usage,
 )
@@ -76,6 +78,10 @@ def build_parser() -> Parser:
             add_methods(command.add_argument_group("comparison"))
         add_digits(method)
         add_formats(method)
+        if spec.name == "noise":
+            add_strategy(command)
+        elif spec.name == "compare":
+            add_strategies(command)
     for add_command in OTHERS:
         add_command(commands)
     return parser

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi.accountants import Adjacency
 from renyi.sgd import ClippedSum, LinearLayer, ghost_clip_and_sum
 
 __all__ = ["CLASSIFIERS", "Classifier", "LogisticRegression", "TwoLayerNetwork"]
@@ -32,9 +33,16 @@ class Classifier:
         """
         raise NotImplementedError
 
-    def clipped_sum(self, images: Array, labels: Labels, max_grad_norm: float) -> ClippedSum:
+    def clipped_sum(
+        self,
+        images: Array,
+        labels: Labels,
+        max_grad_norm: float,
+        adjacency: Adjacency = "add_remove",
+    ) -> ClippedSum:
         """Return the sum of the gradients of the cross-entropy, each clipped."""
-        return ghost_clip_and_sum(self.layers(images, labels), max_grad_norm)
+        layers = self.layers(images, labels)
+        return ghost_clip_and_sum(layers, max_grad_norm, adjacency=adjacency)
 
     def accuracy(self, images: Array, labels: Labels) -> float:
         """Return the share of images that are recognised."""

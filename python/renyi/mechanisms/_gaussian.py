@@ -1,4 +1,4 @@
-"""Gaussian noise: on one query, on one of random sensitivity, and at the nodes of a tree."""
+"""Gaussian noise: on one query, and on one of random sensitivity."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from renyi._validation import (
     NON_NEGATIVE,
     POSITIVE,
     PROBABILITY,
-    integer_of,
     number_in,
     numbers_in,
     shortest,
 )
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import set_fields, set_numbers
+from renyi.mechanisms._arguments import set_fields
 
-__all__ = ["Gaussian", "GaussianMixture", "TreeAggregation"]
+__all__ = ["Gaussian", "GaussianMixture"]
 
 SUM_TOLERANCE = 1e-12  # of probabilities
 
@@ -115,65 +114,4 @@ class GaussianMixture(Mechanism):
             words = f"random among {len(moves)} from {shortest(low)} to {shortest(high)}"
         return (
             f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}, of sensitivity {words}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class TreeAggregation(Mechanism):
-    """Releases all prefix sums of a stream from a binary tree with Gaussian noise at every node.
-
-    Every record takes part in one step, which may be chosen by what was released before. A record
-    enters at most `depth` nodes, hence the tree is one Gaussian mechanism, of the multiplier
-    `effective_noise_multiplier`. Holds for "zero_out" and "replace_one" adjacency: adding a
-    record would move all later ones to other steps.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the noise of a node over the L2 sensitivity of a step, in [0, inf].
-    steps : int
-        Length of the stream, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Kairouz et al. 2021, arXiv 2103.00039 (DP-FTRL); Dwork, Naor, Pitassi, Rothblum 2010.
-
-    Examples
-    --------
-    >>> TreeAggregation(8.0, 1000).depth
-    10
-    """
-
-    noise_multiplier: float
-    steps: int
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=NON_NEGATIVE)
-        set_fields(self, steps=integer_of(self.steps, "steps", 1))
-
-    @property
-    def depth(self) -> int:
-        """The largest number of nodes that one step enters: complete subtrees of 2^j steps."""
-        return self.steps.bit_length()
-
-    @property
-    def effective_noise_multiplier(self) -> float:
-        """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian mechanism, rounded down.
-
-        Examples
-        --------
-        >>> round(TreeAggregation(8.0, 1000).effective_noise_multiplier, 6)
-        2.529822
-        """
-        return self.noise_multiplier / math.sqrt(self.depth) * (1.0 - 2.0**-50)
-
-    def _headline(self) -> str:
-        noise = shortest(self.noise_multiplier)
-        return (
-            f"Tree aggregation of {self.steps} steps, depth {self.depth}, noise multiplier {noise}"
         )

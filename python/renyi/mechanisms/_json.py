@@ -6,26 +6,31 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from renyi import _strict_json, mechanisms, pairs
+from renyi import _strict_json, matrix, mechanisms, pairs
 from renyi._strict_json import VERSION, check_names, check_version, read_number, written
 from renyi.mechanisms._algebra import Composed, Mechanism
 
-__all__ = ["VERSION", "decode", "dumps", "encode", "loads"]
+__all__ = ["VERSION", "decode", "decode_value", "dumps", "encode", "encode_value", "loads"]
 
 TYPE = "type"
 
 
 def _types() -> dict[str, type]:
-    """Return what may be written: mechanisms, and pairs but for densities, which hold functions."""
+    """Return what may be written but for densities, which hold functions; strategies by module."""
     every = [getattr(module, name) for module in (mechanisms, pairs) for name in module.__all__]
     barred = (mechanisms.Mechanism, pairs.DensityPair)
-    return {
+    found = {
         kind.__name__: kind
         for kind in every
         if isinstance(kind, type)
         and kind not in barred
         and (is_dataclass(kind) or kind is Composed)
     }
+    for name in matrix.__all__:
+        kind = getattr(matrix, name)
+        if is_dataclass(kind) and isinstance(kind, type):
+            found[f"matrix.{name}"] = kind
+    return found
 
 
 _TYPES = _types()
@@ -67,11 +72,12 @@ def _encode_fields(value: Any, name: str) -> dict[str, Any]:
             f"{name} must be made of numbers to be written as JSON, which cannot hold functions or "
             f"classes from elsewhere, got {value!r}"
         )
-    given = {f.name: _encode_value(getattr(value, f.name), f.name) for f in fields(value) if f.init}
+    given = {f.name: encode_value(getattr(value, f.name), f.name) for f in fields(value) if f.init}
     return {TYPE: kind} | given
 
 
-def _encode_value(value: Any, name: str) -> Any:
+def encode_value(value: Any, name: str = "value") -> Any:
+    """Return a value of one of the types, or what is within one, as strict JSON can hold it."""
     if isinstance(value, Mechanism):
         return encode(value)
     if value is None or isinstance(value, bool | int):
@@ -79,7 +85,7 @@ def _encode_value(value: Any, name: str) -> Any:
     if isinstance(value, float):
         return written(value)
     if isinstance(value, tuple):
-        return [_encode_value(item, name) for item in value]
+        return [encode_value(item, name) for item in value]
     return _encode_fields(value, name)
 
 
@@ -96,7 +102,7 @@ def _decode_fields(data: Any) -> Any:
         check_names("Composed", data, {TYPE, "parts"})
         return Composed(*_parts_of(data["parts"]))
     check_names(name, data, {TYPE} | {f.name for f in fields(kind) if f.init})
-    return kind(**{key: _decode_value(value) for key, value in data.items() if key != TYPE})
+    return kind(**{key: decode_value(value) for key, value in data.items() if key != TYPE})
 
 
 def _parts_of(parts: Any) -> list[tuple[Any, Any]]:
@@ -106,12 +112,13 @@ def _parts_of(parts: Any) -> list[tuple[Any, Any]]:
         if not isinstance(part, Mapping):
             raise TypeError(f"parts must be mappings, got {part!r}")
         check_names("parts", part, {"mechanism", "count"})
-    return [(_decode_value(part["mechanism"]), part["count"]) for part in parts]
+    return [(decode_value(part["mechanism"]), part["count"]) for part in parts]
 
 
-def _decode_value(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
+    """Return what `encode_value` was given."""
     if isinstance(value, Mapping):
         return _decode_fields(value)
     if isinstance(value, list | tuple):
-        return tuple(_decode_value(item) for item in value)
+        return tuple(decode_value(item) for item in value)
     return read_number(value)

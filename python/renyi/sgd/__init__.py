@@ -12,6 +12,7 @@ from renyi.sgd.clipping import (
     weighted_sum,
 )
 from renyi.sgd.convex import Ball, Box, Interval, LogisticLoss, RidgeLoss
+from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.functions import ClippedGrad, clipped_grad
 from renyi.sgd.generator import InsecureGeneratorWarning, SecureGenerator
 from renyi.sgd.grid import Grid
@@ -64,6 +65,7 @@ __all__ = [
     "ConvLayer",
     "CyclicPoissonSampler",
     "EmbeddingLayer",
+    "FixedOrderSampler",
     "FixedSizeSampler",
     "Grid",
     "InsecureGeneratorWarning",

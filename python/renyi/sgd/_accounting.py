@@ -137,6 +137,11 @@ class Ledger:
         self.interrupted = 0
         self._run = Run()
         self._sampler = _sampler_of(sampler, plan)
+        if plan.strategy is not None and self._sampler is None:
+            raise TypeError(
+                "sampler must be given, plan.sampler(), where a plan has a strategy: the noise "
+                "goes by the number of the batch"
+            )
         self._plan = plan
         schedule = plan.noise_schedule
         self._mechanisms = [plan.release(step) for step in (schedule.starts if schedule else (1,))]
@@ -189,8 +194,17 @@ class Ledger:
                 "discard must be called first: batches drawn after the last step were not used, "
                 "and whoever chooses among draws by what is in them undoes the sampling"
             )
+        if self._plan.strategy is not None and number > self._plan.steps:
+            raise RuntimeError(
+                f"the run must end after the {self._plan.steps} steps of its strategy: more are "
+                "not covered by its guarantee"
+            )
         self._current = number
         return rows
+
+    def noise_step(self, step: int) -> int:
+        """Return the step whose noise is due: of a strategy that of the batch, which is counted."""
+        return step if self._plan.strategy is None else self._current
 
     def pass_over(self) -> None:
         """Permit that the last batch drawn is not used, nor those before it, nor one cut short."""
@@ -322,7 +336,9 @@ class Ledger:
         begun = steps // each + 1
         if self._sampler is not None and each > 1:
             begun = max(begun, -(-self._sampler.drawn // each))
-        return max(begun + self.interrupted - self.releases, 0)
+        # Of a strategy a step that is interrupted is one of those that its release stands for.
+        again = 0 if self._plan.strategy is not None else self.interrupted
+        return max(begun + again - self.releases, 0)
 
 
 def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:

@@ -31,7 +31,9 @@ __all__ = [
 # Arguments of a plan: checks, and the number of steps that follows from them.
 
 
-Sampling = Literal["poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"]
+Sampling = Literal[
+    "poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled", "fixed_order"
+]
 
 
 AccountantName = Literal["pld", "rdp"]
@@ -43,6 +45,7 @@ _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "cyclic_poisson": ("add_remove", "replace_one", "zero_out"),
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
+    "fixed_order": ("replace_one", "zero_out"),
 }
 
 
@@ -102,8 +105,8 @@ def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
     if known not in _HOLDS_FOR[sampling]:
         allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
-    if discrete and sampling == "truncated_poisson":
-        raise ValueError("grid_spacing must be None with sampling 'truncated_poisson', got a grid")
+    if discrete and sampling in ("truncated_poisson", "fixed_order"):
+        raise ValueError(f"grid_spacing must be None with sampling {sampling!r}, got a grid")
     if discrete and sampling.endswith("poisson") and known == "replace_one":
         raise ValueError(
             f"adjacency must be 'add_remove' or 'zero_out' with sampling {sampling!r} on a grid, "
@@ -127,7 +130,7 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
         )
     if steps is not None:
         return uses_of(steps, "steps", 1)
-    if sampling == "shuffled":
+    if sampling in ("shuffled", "fixed_order"):
         found = integer_of(epochs, "epochs", 1) * -(-population // size)
     else:
         number = real_of(epochs, "epochs", "a number in (0, inf)")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from renyi._validation import real_of
 from renyi.sgd._arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for
+from renyi.sgd._correlated import CorrelatedNoise
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.clipping import clip_and_sum
@@ -61,6 +62,17 @@ class NoisySum:
             for factor in set(self._factors or [1.0]):
                 _check_scale(_times_above(self._scale(step), factor), plan.grid)
         self.generator = generator_of(generator)
+        self._correlated = None
+        if plan.strategy is not None:
+            if clip_norm is not None:
+                raise ValueError(f"clip_norm must be None with a strategy, got {clip_norm!r}")
+            self._correlated = CorrelatedNoise(
+                plan,
+                [shapes] if isinstance(shapes, tuple) else list(shapes),
+                self._factors,
+                self.generator,
+                threads,
+            )
 
     def bounds(self, step: int) -> tuple[float, ...]:
         """Return the bounds for the batch of the next step, which may have begun."""
@@ -108,7 +120,10 @@ class NoisySum:
 
     def release(self, clipped: ClippedSum, step: int) -> list[Array]:
         """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
-        noisy = self._noised(clipped.arrays, self._scale(step))
+        if self._correlated is not None:
+            noisy = self._correlated.add(clipped.arrays, step)
+        else:
+            noisy = self._noised(clipped.arrays, self._scale(step))
         for array in noisy:
             array /= self.plan.expected_batch_size
         if self.clip_norm is not None:
@@ -131,6 +146,7 @@ class NoisySum:
         return {
             "clip_norm": None if self.clip_norm is None else self.clip_norm.state_dict(),
             "generator": self.generator.state_dict(),
+            "correlated": None if self._correlated is None else self._correlated.state_dict(),
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
@@ -142,11 +158,15 @@ class NoisySum:
             )
         if self.clip_norm is not None:
             self.clip_norm.checked(found)
+        if self._correlated is not None:
+            self._correlated.check(state.get("correlated"))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with the clipping norm of a state that was checked."""
         if self.clip_norm is not None:
             self.clip_norm.load_state_dict(state["clip_norm"])
+        if self._correlated is not None:
+            self._correlated.restore(state["correlated"])
 
     def _scale(self, step: int) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""

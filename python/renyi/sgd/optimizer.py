@@ -302,7 +302,7 @@ class DPSGD:
             self._sum.parts.add_checked(part)
         clipped = self._sum.parts.take()
         self._private = clipped.private
-        released = self._sum.release(clipped, self.steps + 1)
+        released = self._sum.release(clipped, self._ledger.noise_step(self.steps + 1))
         self._trained.update(released)
         self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]

@@ -12,7 +12,9 @@ import numpy as np
 from renyi._validation import integer_of
 from renyi.accountants import Adjacency
 from renyi.calibration.runs import noise_for
-from renyi.mechanisms import Composed, Mechanism
+from renyi.matrix import Strategy
+from renyi.mechanisms import Composed, Gaussian, Mechanism
+from renyi.sgd._plan_strategy import check_strategy, correlated_release, strategy_of
 from renyi.sgd._planning import (
     AccountantName,
     Sampling,
@@ -28,6 +30,7 @@ from renyi.sgd._planning import (
     sizes_of,
     steps_of,
 )
+from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.grid import Grid
 from renyi.sgd.rules import bound_of
 from renyi.sgd.samplers import (
@@ -70,7 +73,7 @@ def scheduled(value: float, schedule: Schedule | None, step: int) -> float:
 def check_schedules(plan: TrainingPlan) -> None:
     """Refuse schedules where it is not known what they cost, and norms that are none."""
     noise, clip = plan.noise_schedule, plan.clip_schedule
-    if noise is not None and plan.sampling in ("shuffled", "cyclic_poisson"):
+    if noise is not None and plan.sampling in ("shuffled", "fixed_order", "cyclic_poisson"):
         raise ValueError(
             f"noise_schedule must be None with sampling {plan.sampling!r}, whose releases are of "
             f"several steps, got {noise!r}"
@@ -89,6 +92,7 @@ SAMPLERS = (
     PoissonSampler,
     TruncatedPoissonSampler,
     CyclicPoissonSampler,
+    FixedOrderSampler,
     FixedSizeSampler,
     ShuffledSampler,
 )
@@ -98,7 +102,9 @@ def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
     """Return a sampler of the batches of a plan."""
     records, drawn = plan.population, {"generator": generator}
     if plan.sampling == "shuffled":
-        return ShuffledSampler(records, plan.steps_per_release, **drawn)
+        return ShuffledSampler(records, plan.batches_per_epoch, **drawn)
+    if plan.sampling == "fixed_order":
+        return FixedOrderSampler(records, plan.batches_per_epoch)
     if plan.sampling == "fixed_size":
         return FixedSizeSampler(records, plan.batch_size, **drawn)
     if plan.batch_limit is not None:
@@ -125,19 +131,21 @@ class TrainingPlan:
     batch_size : int
         Of a logical batch, in [1, population]: the expected size with "poisson" and
         "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
-        "fixed_size", the largest with "shuffled".
+        "fixed_size", the largest with "shuffled" and "fixed_order".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
-        sigma of the discrete noise over the norm that a row may have there, in (0, inf).
+        sigma of the discrete noise over the norm that a row may have there, in (0, inf). With a
+        strategy that of the independent noise z behind it, see `renyi.MatrixMechanism`.
     steps : int, optional
         Number of logical batches, in [1, 10^9].
     epochs : float, optional
-        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
-        integer.
-    sampling : {"poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"}
-        How batches are drawn: by `PoissonSampler`, `TruncatedPoissonSampler`,
-        `CyclicPoissonSampler`, `FixedSizeSampler` without replacement or `ShuffledSampler`. No
-        scheme is accounted as another.
+        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" and
+        "fixed_order" an integer.
+    sampling : str
+        How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
+        `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "fixed_size" by
+        `FixedSizeSampler` without replacement, "shuffled" by `ShuffledSampler`, "fixed_order" by
+        `FixedOrderSampler`. No scheme is accounted as another.
     batch_limit : int, optional
         With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
         ``population`` then is that of the larger of both neighbours.
@@ -150,8 +158,8 @@ class TrainingPlan:
         Parts a logical batch is computed in, at least 1. Noise is added once to a logical batch:
         neither the sampling rate nor the number of steps depends on it.
     adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" not
-        "add_remove", with "poisson" on a grid not "replace_one".
+        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" and
+        "fixed_order" not "add_remove", with "poisson" on a grid not "replace_one".
     grid_spacing : float, optional
         Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm /
         sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
@@ -161,10 +169,14 @@ class TrainingPlan:
     noise_schedule : Schedule, optional
         What ``noise_multiplier`` is multiplied with at each step, positive: `calibrated` finds the
         number that the schedule is of. Each step is recorded with its own noise. Not on a grid, nor
-        with "shuffled" or "cyclic_poisson".
+        with "shuffled", "fixed_order" or "cyclic_poisson".
     clip_schedule : Schedule, optional
         What ``max_grad_norm`` is multiplied with at each step, positive. The noise is relative to
         the norm of its step, and costs the same. Not on a grid.
+    strategy : renyi.matrix.Strategy, optional
+        Of correlated noise, for as many steps as the run, with "fixed_order", or with
+        "cyclic_poisson" and at most ``cycle_length`` bands. `DPSGD` then needs the sampler of the
+        plan, and ends with its steps. Without schedules and grid.
 
     Raises
     ------
@@ -202,6 +214,7 @@ class TrainingPlan:
     dimension: int | None
     noise_schedule: Schedule | None
     clip_schedule: Schedule | None
+    strategy: Strategy | None
 
     def __init__(
         self,
@@ -221,6 +234,7 @@ class TrainingPlan:
         dimension: int | None = None,
         noise_schedule: Schedule | None = None,
         clip_schedule: Schedule | None = None,
+        strategy: Strategy | None = None,
     ) -> None:
         records, size = sizes_of(population, batch_size)
         scheme = sampling_of(sampling)
@@ -240,11 +254,13 @@ class TrainingPlan:
             "dimension": entries,
             "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
             "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
+            "strategy": strategy_of(strategy),
         }
         values["steps"] = steps_of(steps, epochs, records, size, scheme)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         check_schedules(self)
+        check_strategy(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -287,7 +303,7 @@ class TrainingPlan:
         noise = noise_for(
             target_epsilon,
             target_delta,
-            1.0 if first.sampling == "shuffled" else first.sample_rate,
+            1.0 if first.in_epochs else first.sample_rate,
             first.releases,
             lambda z: make(adjacency=first.adjacency).compose(plan(z).mechanism),
             tolerance,
@@ -308,37 +324,49 @@ class TrainingPlan:
         Raises
         ------
         ValueError
-            With "shuffled": a record is in one batch of each epoch, and no rate describes that.
+            With "shuffled" and "fixed_order": a record is in one batch of each epoch, and no rate
+            describes that.
         """
-        if self.sampling == "shuffled":
+        if self.in_epochs:
             raise ValueError(
-                "sampling must not be 'shuffled' for there to be a sample_rate, got 'shuffled'"
+                "sampling must not be 'shuffled' or 'fixed_order' for there to be a sample_rate, "
+                f"got {self.sampling!r}"
             )
         return self.batch_size * (self.cycle_length or 1) / self.population
 
     @property
+    def in_epochs(self) -> bool:
+        """Whether a record is in one batch of each epoch."""
+        return self.sampling in ("shuffled", "fixed_order")
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Batches that hold every record once, rounded up."""
+        return -(-self.population // self.batch_size)
+
+    @property
     def steps_per_release(self) -> int:
-        """Batches that `step_mechanism` stands for: 1, those of an epoch or those of a cycle."""
-        if self.sampling == "shuffled":
-            return -(-self.population // self.batch_size)
-        return self.cycle_length or 1
+        """Batches that `step_mechanism` stands for: 1, those of an epoch, a cycle or the run."""
+        if self.sampling == "fixed_order":
+            return self.steps
+        return self.batches_per_epoch if self.in_epochs else self.cycle_length or 1
 
     @property
     def releases(self) -> int:
-        """How often the run uses `step_mechanism`: its steps, or the epochs or cycles begun."""
+        """How often the run uses `step_mechanism`: its steps, epochs or cycles begun, or once."""
         return -(-self.steps // self.steps_per_release)
 
     @property
     def expected_batch_size(self) -> float:
         """The public number that noisy sums are divided by."""
-        if self.sampling == "shuffled":
-            return self.population / self.steps_per_release
+        if self.in_epochs:
+            return self.population / self.batches_per_epoch
         return float(self.batch_size)
 
     @property
     def largest_batch(self) -> int:
         """The most records that a batch can hold."""
-        if self.sampling == "shuffled":
+        if self.in_epochs:
             return math.ceil(self.expected_batch_size)
         if self.sampling == "fixed_size":
             return self.batch_size
@@ -376,8 +404,12 @@ class TrainingPlan:
         return Composed(*parts)
 
     def release(self, step: int) -> Mechanism:
-        """Return what an accountant is told of a step, or of the epoch or cycle it is in."""
+        """Return what an accountant is told of a step, or of the epoch, cycle or run it is in."""
         noise = self.at(step).noise_multiplier
+        if self.strategy is not None:
+            return correlated_release(self, noise)
+        if self.sampling == "fixed_order":
+            return self.sampler().mechanism(Gaussian(noise), self.steps)
         base = noise_mechanism(noise, self.grid_spacing is not None)
         return self.sampler().mechanism(base)
 

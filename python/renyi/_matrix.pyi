@@ -1,0 +1,50 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_BUFFERS: int
+
+Vector = npt.NDArray[np.float64]
+
+def solve_toeplitz(c: Vector, x: Vector) -> None: ...
+def solve_buffered(weights: Vector, decays: Vector, x: Vector) -> None: ...
+def toeplitz_error(c: Vector, a: Vector, w: Vector, work: Vector, gradient: Vector) -> float: ...
+def best_selection(rows: Vector, separation: int, most: int) -> Vector: ...
+def buffered_loss(
+    p: Vector,
+    steps: float,
+    separation: float,
+    participations: int,
+    mean: bool,
+    gradient: Vector,
+) -> float: ...
+def buffered_nodes(p: Vector) -> tuple[Vector, Vector]: ...
+def add_banded_noise(
+    key: bytes,
+    scale: float,
+    taps: Vector,
+    newest: int,
+    buffers: npt.NDArray[Any],
+    numbers: npt.NDArray[Any],
+    threads: int,
+) -> None: ...
+def add_buffered_noise(
+    key: bytes,
+    scale: float,
+    weights: Vector,
+    decays: Vector,
+    buffers: Vector,
+    numbers: npt.NDArray[Any],
+    threads: int,
+) -> None: ...
+def add_tree_noise(
+    key: bytes,
+    scale: float,
+    own: Vector,
+    siblings: list[bool],
+    newest: int,
+    buffers: npt.NDArray[Any],
+    numbers: npt.NDArray[Any],
+    threads: int,
+) -> None: ...

@@ -1,0 +1,145 @@
+"""Correlated noise: ``renyi noise --strategy`` and ``renyi compare --strategies``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from renyi.cli import figure, output
+from renyi.cli.guarantee import emit_data
+from renyi.cli.output import Column
+from renyi.cli.runs import lengths, require, samplings
+from renyi.cli.values import UsageError
+
+if TYPE_CHECKING:
+    from renyi.matrix import Participation, Priced, Strategy
+
+__all__ = ["compare", "noise"]
+
+Record = dict[str, Any]
+
+FACTS = {
+    "adjacency": "zero_out",
+    "noise": "standard deviation of z / clipping norm, C g + z is released",
+    "error": "standard deviation of the noise of prefix sums, root mean square / clipping norm",
+}
+
+
+def noise(options: argparse.Namespace) -> int:
+    """Print the noise that a strategy takes for a target."""
+    from renyi.matrix import priced
+
+    require(options, "target_epsilon", "delta")
+    setting = _setting(options, "target_epsilon")
+    epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
+    try:
+        name, strategy, participation = _strategy(options, setting, epsilon, delta)
+        with output.waiting("searching"):
+            row = priced(name, strategy, participation, epsilon, delta)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    record = {"epsilon": epsilon, "delta": delta, **setting, **_record(row)}
+    if emit_data(options, [record], FACTS):
+        return 0
+    print(f"noise multiplier {output.round_up(row.noise_multiplier, options.digits)}")
+    output.print_facts(
+        {
+            "strategy": name,
+            "records": str(participation),
+            "released": "C g + z: the noise multiplier is that of z",
+            "guarantee": f"({epsilon:g}, {delta:g}) under zero-out adjacency",
+            "error": f"{row.error:.{options.digits}g} clipping norms in prefix sums, on average",
+        }
+    )
+    return 0
+
+
+def _strategy(
+    options: argparse.Namespace, setting: Record, epsilon: float, delta: float
+) -> tuple[str, Strategy, Participation]:
+    """Return the name of a strategy, itself, and in which steps records take part."""
+    from renyi.matrix import (
+        BLT,
+        BandedToeplitz,
+        FixedEpochs,
+        SquareRoot,
+        Tree,
+        best_of,
+        choose_bands,
+    )
+
+    steps = setting["steps"]
+    whole = FixedEpochs(-(-setting["population"] // setting["batch_size"]))
+    if options.strategy == "blt":
+        fitted = BLT.optimal(steps, options.buffers, participation=whole)
+        return f"{options.buffers} buffers", fitted, whole
+    if options.strategy == "tree":
+        return "tree (Honaker)", Tree(steps), whole
+    if options.strategy == "root":
+        return "square root", SquareRoot(steps), whole
+    if options.fixed_order:
+        count = options.bands or min(whole.period, steps)
+        return f"{count} bands", BandedToeplitz.optimal(steps, count), whole
+    given = None if options.bands is None else [options.bands]
+    with output.waiting("choosing bands"):
+        best = best_of(choose_bands(epsilon, delta, bands=given, **setting))
+    return best.name, best.strategy, best.participation
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Print or draw the errors of strategies at one guarantee."""
+    from renyi.matrix import choose_bands, compare_strategies, plot_bands
+
+    require(options, "target", "delta")
+    figure.check(options, 1)
+    setting = _setting(options, "target")
+    epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
+    with output.waiting("comparing"):
+        rows = compare_strategies(epsilon, delta, **setting)
+        if options.plot or options.show:
+            bands = choose_bands(epsilon, delta, **setting)
+            with figure.sheet(options) as axes:
+                plot_bands(bands, ax=axes)
+                axes.set_title(f"ε = {epsilon:g}, δ = {delta:g}, cyclic Poisson samples")
+    records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
+    if emit_data(options, records, FACTS):
+        return 0
+    if options.plot:
+        print(f"figure written to {options.plot}")
+    if not (options.plot or options.show):
+        columns = [
+            Column("name", "strategy", str, left=True),
+            Column("noise_multiplier", "noise of z", lambda x: output.round_up(x, options.digits)),
+            Column("error", "error", lambda x: f"{x:.{options.digits}g}"),
+        ]
+        output.print_table(columns, records)
+        output.print_paragraph(f"error: {FACTS['error']}; adjacency: zero-out")
+    return 0
+
+
+def _record(row: Priced) -> Record:
+    return {
+        "name": row.name,
+        "strategy": type(row.strategy).__name__,
+        "records": str(row.participation),
+        "noise_multiplier": row.noise_multiplier,
+        "error": row.error,
+    }
+
+
+def _setting(options: argparse.Namespace, epsilon: str) -> Record:
+    """Return the one setting that was given: sizes, steps and the target."""
+    sampling = samplings(options)
+    length = lengths(options, sampling[0])
+    targets, deltas = getattr(options, epsilon), options.delta
+    if any(len(values) > 1 for values in (sampling, length, targets, deltas)):
+        raise UsageError("a strategy of correlated noise must have one setting, got several")
+    if sampling[0].batch_size is None or sampling[0].dataset_size is None:
+        raise UsageError("--batch-size and --dataset-size are required with correlated noise")
+    return {
+        "epsilon": float(targets[0]),
+        "delta": float(deltas[0]),
+        "population": sampling[0].dataset_size,
+        "batch_size": sampling[0].batch_size,
+        "steps": length[0].fields()["steps"],
+    }

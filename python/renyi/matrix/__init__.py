@@ -1,0 +1,75 @@
+"""Correlated noise: matrix mechanisms as strategies, participation and workloads, all values.
+
+A strategy is a lower triangular matrix C. Released is C g + z, with a row of g for each step, the
+sum of contributions clipped to norm 1, and independent noise z: every step has the noise C^-1 z,
+which takes back later what it added before. To an accountant a run is
+``renyi.MatrixMechanism(strategy, noise_multiplier, participation)``: the noise multiplier is the
+standard deviation of z in units of the clipping norm, and the whole run is one Gaussian mechanism
+of that over ``strategy.sensitivity(participation)`` (Denisov, McMahan, Rush, Smith, Thakurta 2022,
+arXiv 2202.08312: also where a sum depends on what was released before).
+
+Examples
+--------
+>>> strategy = BandedToeplitz.optimal(1000, 100)
+>>> once_an_epoch = MinSeparation(100, 10)
+>>> round(strategy.sensitivity(once_an_epoch) / strategy.column_norm, 6)
+3.162278
+>>> round(strategy.loss("mean"), 6), round(Tree(1000).loss("mean"), 4)
+(3.6596, 5.3573)
+"""
+
+from __future__ import annotations
+
+from renyi.matrix._blt import BLT
+from renyi.matrix._choice import (
+    Priced,
+    best_of,
+    choose_bands,
+    compare_strategies,
+    plot_bands,
+    priced,
+)
+from renyi.matrix._dense import Dense
+from renyi.matrix._participation import (
+    CyclicPoisson,
+    FixedEpochs,
+    MinSeparation,
+    Participation,
+    SinglePass,
+)
+from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
+from renyi.matrix._sensitivity import Sensitivity
+from renyi.matrix._strategy import Strategy
+from renyi.matrix._stream import NoiseStream
+from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
+from renyi.matrix._tree import Tree
+from renyi.matrix._workloads import LearningRates, Momentum, PrefixSums, Workload
+
+__all__ = [
+    "BLT",
+    "BandedToeplitz",
+    "CyclicPoisson",
+    "Dense",
+    "FixedEpochs",
+    "LearningRates",
+    "MinSeparation",
+    "Momentum",
+    "NoiseFunctions",
+    "NoiseState",
+    "NoiseStream",
+    "Participation",
+    "PrefixSums",
+    "Priced",
+    "Sensitivity",
+    "SinglePass",
+    "SquareRoot",
+    "Strategy",
+    "Tree",
+    "Workload",
+    "best_of",
+    "choose_bands",
+    "compare_strategies",
+    "noise_functions",
+    "plot_bands",
+    "priced",
+]

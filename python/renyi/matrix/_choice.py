@@ -1,0 +1,239 @@
+"""Which strategy, and how many bands: what each adds to the model for the same guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from renyi._validation import integer_of
+from renyi.matrix._blt import BLT
+from renyi.matrix._participation import CyclicPoisson, FixedEpochs, Participation
+from renyi.matrix._strategy import Loss, Strategy, loss_of
+from renyi.matrix._toeplitz import BandedToeplitz
+from renyi.matrix._tree import Tree
+from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Priced", "best_of", "choose_bands", "compare_strategies", "plot_bands", "priced"]
+
+_MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the size of the model
+
+
+class Priced(NamedTuple):
+    """A strategy with the noise that a guarantee takes.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in tables.
+    strategy : Strategy
+        The matrix.
+    participation : Participation
+        In which steps a record takes part.
+    noise_multiplier : float
+        Standard deviation of z over the clipping norm.
+    error : float
+        Standard deviation of the noise of a query over the clipping norm, as the loss has it:
+        the noise multiplier times the root of the mean or largest of `Strategy.errors`.
+    """
+
+    name: str
+    strategy: Strategy
+    participation: Participation
+    noise_multiplier: float
+    error: float
+
+
+def priced(
+    name: str,
+    strategy: Strategy,
+    participation: Participation,
+    target_epsilon: float,
+    target_delta: float,
+    *,
+    loss: Loss = "mean",
+    workload: Workload = PREFIX_SUMS,
+) -> Priced:
+    """Return a strategy with the noise for (epsilon, delta), under "zero_out" adjacency.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or the strategy is not covered by the participation.
+
+    Examples
+    --------
+    >>> row = priced("", BandedToeplitz.optimal(2048, 4), CyclicPoisson(4 / 128, 4), 1.0, 1e-6)
+    >>> round(row.error, 2)
+    51.1
+    """
+    from renyi.calibration import calibrate_noise_multiplier
+    from renyi.mechanisms import MatrixMechanism
+
+    sensitivity = MatrixMechanism(strategy, 1.0, participation).sensitivity  # or no bound is known
+    rate, releases = 1.0, 1
+    if isinstance(participation, CyclicPoisson):
+        rate, releases = participation.sample_rate, -(-strategy.steps // participation.cycle_length)
+    effective = calibrate_noise_multiplier(
+        target_epsilon=target_epsilon,
+        target_delta=target_delta,
+        sample_rate=rate,
+        steps=releases,
+        adjacency="zero_out",
+    )
+    # Up by more than what MatrixMechanism rounds its quotient down by.
+    noise = effective * sensitivity * (1.0 + 2.0**-50)
+    errors = strategy.errors(workload_of(workload))
+    variance = float(errors.mean() if loss_of(loss) == "mean" else errors.max())
+    return Priced(name, strategy, participation, noise, noise * math.sqrt(variance))
+
+
+def choose_bands(
+    target_epsilon: float,
+    target_delta: float,
+    *,
+    population: int,
+    batch_size: int,
+    steps: int,
+    bands: Iterable[int] | None = None,
+    loss: Loss = "mean",
+    workload: Workload = PREFIX_SUMS,
+) -> tuple[Priced, ...]:
+    """Return banded Toeplitz strategies on cyclic Poisson samples, with the noise of each.
+
+    With b bands records are in b groups, and each takes part with probability b batch_size /
+    population when its group has its turn: the more bands, the less noise for the same sensitivity,
+    and the less is hidden by sampling. One band is DP-SGD; as many as there are batches to an epoch
+    is no sampling. `best_of` has the one of least error, `plot_bands` draws them.
+
+    Parameters
+    ----------
+    target_epsilon, target_delta : float
+        In (0, inf) and (0, 1).
+    population, batch_size, steps : int
+        Of the training, each at least 1.
+    bands : iterable of int, optional
+        Which to try, each at most population / batch_size; by default powers of 2 up to that.
+    loss, workload
+        As of `Strategy.loss`.
+
+    Examples
+    --------
+    >>> rows = choose_bands(1.0, 1e-6, population=128, batch_size=1, steps=2048, bands=[1, 4, 16])
+    >>> [round(row.error, 2) for row in rows], best_of(rows).strategy.bands
+    ([54.01, 51.1, 53.17], 4)
+    """
+    records, size = integer_of(population, "population", 1), integer_of(batch_size, "batch_size", 1)
+    length = integer_of(steps, "steps", 1)
+    most = min(records // size, length)
+    if most < 1:
+        raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
+    given = [1 << k for k in range(most.bit_length())] if bands is None else list(bands)
+    rows = []
+    for count in given:
+        if integer_of(count, "bands", 1) > most:
+            raise ValueError(f"bands must be integers in [1, {most}], got {count!r}")
+        strategy = BandedToeplitz.optimal(length, count, loss=loss, workload=workload)
+        scheme = CyclicPoisson(min(size * count / records, 1.0), count)
+        rows.append(
+            priced(
+                f"{count} band{'s' if count > 1 else ''}",
+                strategy,
+                scheme,
+                target_epsilon,
+                target_delta,
+                loss=loss,
+                workload=workload,
+            )
+        )
+    return tuple(rows)
+
+
+def best_of(rows: Iterable[Priced]) -> Priced:
+    """Return the row of least error."""
+    return min(rows, key=lambda row: row.error)
+
+
+def compare_strategies(
+    target_epsilon: float,
+    target_delta: float,
+    *,
+    population: int,
+    batch_size: int,
+    steps: int,
+    buffers: int = 4,
+    loss: Loss = "mean",
+) -> tuple[Priced, ...]:
+    """Return what each way to add noise does to prefix sums at one guarantee.
+
+    With sampling: independent noise, and the best number of bands. In fixed order, where the steps
+    of a record are population / batch_size apart: independent noise, bands as many as that (at
+    most 512), buffers, and a tree.
+
+    Parameters
+    ----------
+    target_epsilon, target_delta, population, batch_size, steps, loss
+        As for `choose_bands`.
+    buffers : int
+        Of the `BLT`, in [1, 8].
+
+    Examples
+    --------
+    >>> rows = compare_strategies(1.0, 1e-6, population=128, batch_size=1, steps=256)
+    >>> [row.name for row in rows][:3]
+    ['independent, sampled', '8 bands, sampled', 'independent, fixed order']
+    """
+    sampled = choose_bands(
+        target_epsilon,
+        target_delta,
+        population=population,
+        batch_size=batch_size,
+        steps=steps,
+        loss=loss,
+    )
+    whole = FixedEpochs(-(-population // batch_size))
+    apart = min(whole.period, steps, _MOST_BANDS)
+    fixed: list[tuple[str, Strategy]] = [
+        ("independent, fixed order", BandedToeplitz(steps, [1.0])),
+        (f"{apart} bands, fixed order", BandedToeplitz.optimal(steps, apart, loss=loss)),
+        (
+            f"{buffers} buffers, fixed order",
+            BLT.optimal(steps, buffers, loss=loss, participation=whole),
+        ),
+        ("tree, fixed order", Tree(steps)),
+    ]
+    best = best_of(sampled[1:] or sampled)
+    return (
+        sampled[0]._replace(name="independent, sampled"),
+        best._replace(name=f"{best.name}, sampled"),
+        *(
+            priced(name, strategy, whole, target_epsilon, target_delta, loss=loss)
+            for name, strategy in fixed
+        ),
+    )
+
+
+def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
+    """Draw the error over the number of bands, on logarithmic axes; needs matplotlib.
+
+    Parameters
+    ----------
+    rows : iterable of Priced
+        What `choose_bands` returned.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+    """
+    from matplotlib.figure import Figure
+
+    found = tuple(rows)
+    axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot() if ax is None else ax
+    best = best_of(found)
+    axes.plot([row.strategy.bands for row in found], [row.error for row in found], marker="o")
+    axes.plot([best.strategy.bands], [best.error], marker="*", markersize=14, color="#D55E00")
+    axes.set(
+        xscale="log", yscale="log", xlabel="bands", ylabel="noise of the queries / clipping norm"
+    )
+    return axes

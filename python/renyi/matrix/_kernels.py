@@ -1,0 +1,209 @@
+"""How the noise of each kind of strategy is made, and what arithmetic may do to it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._matrix import add_banded_noise, add_buffered_noise, add_tree_noise
+from renyi.matrix._blt import BLT
+from renyi.matrix._dense import Dense
+from renyi.matrix._strategy import Strategy
+from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
+from renyi.matrix._tree import Tree
+
+__all__ = ["Kernel", "kernel_of_strategy"]
+
+Buffer = npt.NDArray[Any]
+
+_UNIT = 2.0**-53  # of double precision, in which everything is computed
+_LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one size
+
+
+class Kernel(ABC):
+    """Buffers, one step on them, and two norms.
+
+    Attributes
+    ----------
+    arrays : dict
+        The buffers, by name.
+    row_norm : float
+        The largest norm of a row of C^-1, about.
+    """
+
+    arrays: dict[str, Buffer]
+    row_norm: float
+
+    @abstractmethod
+    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of a step, counted from 0, to flat numbers in place."""
+
+    @abstractmethod
+    def error(self, sums: float, kept: float) -> float:
+        """Return how far a step's sum may be off, times the diagonal of C.
+
+        ``sums`` and ``kept`` bound the norms of what is given and of the noise realised.
+        """
+
+
+class Bands(Kernel):
+    """The last ``bands - 1`` steps' noise."""
+
+    def __init__(self, strategy: Strategy, size: int, dtype: np.dtype[Any]) -> None:
+        self._strategy = strategy
+        slots = min(strategy.bands, strategy.steps) - 1
+        self.arrays = {"noise": np.zeros((slots, size), dtype)}
+        self._stored = float(np.finfo(dtype).eps) / 2.0
+        self._plain = np.zeros(0)
+        self._norms = np.ones(1)  # of the last columns, where they are divided by them
+        if isinstance(strategy, ToeplitzStrategy):
+            self._plain = strategy.first_column()
+            if isinstance(strategy, BandedToeplitz) and strategy.normalised:
+                self._norms = strategy.column_norms()
+            self._sizes, self._diagonal = float(np.abs(self._plain[1:]).sum()), 1.0
+            self.row_norm = self._norms[0] * _inverse_norm(strategy)
+            self._sizes *= self._norms[0]  # norms of later columns are at least 1
+        else:
+            matrix = strategy.matrix()
+            diagonal = np.diag(matrix)
+            self._sizes = float((np.abs(matrix).sum(axis=1) / diagonal - 1.0).max())
+            self._diagonal = float(diagonal.max())
+            self.row_norm = float(np.linalg.norm(np.linalg.inv(matrix), axis=1).max())
+
+    def _norm(self, step: int) -> float:
+        """Return the norm of a column: those before the last ones all have the first."""
+        place = step - (self._strategy.steps - len(self._norms))
+        return float(self._norms[max(place, 0)])
+
+    def _row(self, step: int) -> tuple[npt.NDArray[np.float64], float]:
+        """Return C[step, step - lag] / C[step, step] for lags from 1 on, and 1 / C[step, step]."""
+        past = min(step, len(self.arrays["noise"]))
+        if isinstance(self._strategy, Dense):
+            row = np.array(self._strategy.rows[step])
+            return row[:-1][::-1][:past] / row[-1], 1.0 / row[-1]
+        taps = self._plain[1 : past + 1]
+        if len(self._norms) > 1:
+            own = self._norm(step)
+            taps = taps * [own / self._norm(step - lag) for lag in range(1, past + 1)]
+            return taps, own
+        return taps, 1.0
+
+    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of a step."""
+        kept = self.arrays["noise"]
+        slots = len(kept)
+        by_lag, inverse = self._row(step)
+        taps = np.zeros(slots)
+        if slots:
+            taps[(step - 1 - np.arange(len(by_lag))) % slots] = by_lag
+        own = math.nextafter(scale * inverse, math.inf) if inverse != 1.0 else scale
+        newest = step % slots if slots else -1
+        add_banded_noise(core.derived_key(), own, taps, newest, kept, numbers, threads)
+
+    def error(self, sums: float, kept: float) -> float:
+        """Return the bound of `Kernel.error`.
+
+        Products and sums round 2 slots times, each by 2^-53 of the sum of sizes; what is stored and
+        what the noise is added to is rounded once more.
+        """
+        slots = len(self.arrays["noise"])
+        if not slots:
+            return 0.0
+        roundings = (2.0 * slots + 2.0) * _UNIT + 2.0 * self._stored
+        return self._diagonal * roundings * (sums + self._sizes * kept)
+
+
+class Buffers(Kernel):
+    """The decaying sums of a `BLT`."""
+
+    def __init__(self, strategy: BLT, size: int, dtype: np.dtype[Any]) -> None:
+        self._weights, self._decays = np.array(strategy.weights), np.array(strategy.decays)
+        self.arrays = {"sums": np.zeros((len(self._decays), size))}
+        self._stored = float(np.finfo(dtype).eps) / 2.0
+        self._length = np.minimum(1.0 / (1.0 - self._decays), strategy.steps)
+        self.row_norm = _inverse_norm(strategy)
+
+    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of a step."""
+        add_buffered_noise(
+            core.derived_key(),
+            scale,
+            self._weights,
+            self._decays,
+            self.arrays["sums"],
+            numbers,
+            threads,
+        )
+
+    def error(self, sums: float, kept: float) -> float:
+        """Return the bound of `Kernel.error`.
+
+        A buffer is at most ``kept`` / (1 - decay); it is rounded three times a step, which decays
+        like itself.
+        """
+        sizes = np.abs(self._weights) * self._length
+        roundings = (2.0 * len(self._weights) + 2.0) * _UNIT + 2.0 * self._stored
+        drift = 3.0 * _UNIT * float((sizes * self._length).sum())
+        return roundings * (sums + float(sizes.sum()) * kept) + drift * kept
+
+
+class Nodes(Kernel):
+    """The noise of the nodes that are open, a height each, and the correction of a completion."""
+
+    def __init__(self, strategy: Tree, size: int, dtype: np.dtype[Any]) -> None:
+        self._tree = strategy
+        self.arrays = {"nodes": np.zeros((strategy.heights, size), dtype)}
+        if strategy.steps > strategy.period:
+            self.arrays["completion"] = np.zeros((1, size), dtype)
+        self._stored = float(np.finfo(dtype).eps) / 2.0
+        # A step's noise is the difference of two prefixes.
+        self.row_norm = 2.0 * math.sqrt(strategy.heights * (1 + strategy.steps // strategy.period))
+
+    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of a step, and complete the tree after its last."""
+        done, nodes = step % self._tree.period, self.arrays["nodes"]
+        own, siblings = self._tree.chain(done)
+        key, newest = core.derived_key(), len(own) - 1
+        add_tree_noise(key, scale, np.array(own), siblings, newest, nodes, numbers, threads)
+        if "completion" not in self.arrays:
+            return
+        pending = self.arrays["completion"][0]
+        numbers += pending
+        pending[...] = 0.0
+        if done + 1 == self._tree.period:
+            if self._tree.period & done:  # not a power of 2: nodes are open
+                own, siblings, _ = self._tree.completion()
+                key = core.derived_key()
+                add_tree_noise(key, scale, np.array(own), siblings, -1, nodes, pending, threads)
+            nodes[...] = 0.0
+
+    def error(self, sums: float, kept: float) -> float:
+        """Return the bound of `Kernel.error`: a node sums the noise of all steps of a tree."""
+        heights, steps = len(self.arrays["nodes"]), min(self._tree.period, self._tree.steps)
+        roundings = (2.0 * heights + 2.0) * _UNIT + 2.0 * self._stored
+        # Each of the nodes that end with a step is released with the same sum.
+        return math.sqrt(heights) * heights * roundings * (sums + steps * kept)
+
+
+def kernel_of_strategy(strategy: Strategy, size: int, dtype: np.dtype[Any]) -> Kernel:
+    """Return the kernel of a strategy for arrays of so many numbers."""
+    if isinstance(strategy, BLT):
+        return Buffers(strategy, size, dtype)
+    if isinstance(strategy, Tree):
+        return Nodes(strategy, size, dtype)
+    return Bands(strategy, size, dtype)
+
+
+def _inverse_norm(strategy: ToeplitzStrategy) -> float:
+    """Return the norm of the last row of C^-1, or that after very many steps and a margin."""
+    impulse = np.zeros(min(strategy.steps, _LONGEST_ROW))
+    impulse[0] = 1.0
+    short = strategy
+    if isinstance(strategy, SquareRoot):
+        short = SquareRoot(len(impulse))
+    margin = 1.0 if len(impulse) == strategy.steps else 2.0
+    return margin * float(np.linalg.norm(short._solve(impulse)))

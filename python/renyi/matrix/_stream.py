@@ -1,0 +1,211 @@
+"""Correlated noise, one step after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import count_of
+from renyi.matrix._kernels import Kernel, kernel_of_strategy
+
+if TYPE_CHECKING:
+    from renyi.matrix._strategy import Strategy
+
+__all__ = ["NoiseStream"]
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
+class NoiseStream:
+    """The noise C^-1 z of a strategy, with z from the cryptographic generator.
+
+    `add` turns the sum of a step into what may be released: the multiple of a spacing nearest to
+    sum plus noise, rounded as by `renyi.sgd.add_gaussian_noise`. Kept are the steps' noise as it
+    was realised, rounding included, so that what is released is a function of the ideal C g + z
+    and of what was released before. Two things this needs: arithmetic on what is kept must not
+    move with the data, which it does by `rounding_error` at most, to be added to the sensitivity;
+    and noise must go on from one step to the next, so that there is no step past the last and a
+    stream is resumed from `state_dict` only.
+
+    Iterating yields the noise alone, for the steps that are left.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Which matrix.
+    shape : int or tuple of int
+        Of the sums.
+    generator : SecureGenerator or numpy.random.Generator, optional
+        As for `renyi.sgd.gaussian_noise`.
+    scale : float
+        Standard deviation of z.
+    dtype : dtype
+        float32 or float64, of sums and buffers; buffers of a `BLT` are float64 always.
+    threads : int, optional
+        By default one for each processor. The result does not depend on it.
+
+    Attributes
+    ----------
+    step : int
+        Steps so far.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from renyi.matrix import SquareRoot
+    >>> stream = SquareRoot(3).noise(1000, scale=10.0)
+    >>> total = sum(stream)
+    >>> bool(11.0 < total.std() < 13.0), stream.step  # 10 times 1.1792; independent noise: 17.3
+    (True, 3)
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        shape: int | tuple[int, ...],
+        generator: Any = None,
+        *,
+        scale: float = 1.0,
+        dtype: npt.DTypeLike = np.float64,
+        threads: int | None = None,
+    ) -> None:
+        from renyi.sgd._arrays import float_dtype, noise_scale, zeros
+        from renyi.sgd.generator import generator_of
+        from renyi.sgd.rules import threads_of
+
+        self.strategy = strategy
+        self._dtype = float_dtype(dtype)
+        self._scale = noise_scale(scale, self._dtype)
+        self._shape = zeros(shape, self._dtype, None).shape
+        self.generator = generator_of(generator)
+        self._threads = threads_of(threads)
+        self._kernel: Kernel = kernel_of_strategy(strategy, math.prod(self._shape), self._dtype)
+        self.step = 0
+
+    @property
+    def scale(self) -> float:
+        """The standard deviation of z."""
+        return self._scale
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the buffers."""
+        return sum(array.nbytes for array in self._kernel.arrays.values())
+
+    def add(self, array: Array) -> Array:
+        """Add the noise of the next step to an array in place, and return it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the array has another shape or dtype, or is not C-contiguous and writeable.
+        RuntimeError
+            Past the last step: the guarantee is that of the steps of the strategy.
+        """
+        if not isinstance(array, np.ndarray) or array.dtype != self._dtype:
+            raise TypeError(f"array must be an array of {self._dtype}, got {array!r}")
+        if array.shape != self._shape or not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(
+                f"array must be C-contiguous, writeable and of shape {self._shape}, got "
+                f"shape {array.shape}"
+            )
+        if self.step >= self.strategy.steps:
+            raise RuntimeError(
+                f"the noise must end after the {self.strategy.steps} steps of the strategy: more "
+                "are not covered by its guarantee"
+            )
+        self.step += 1  # first: what is interrupted is not begun again with the same buffers
+        self._kernel.add(
+            self.step - 1, array.reshape(-1), self._scale, self.generator._core, self._threads
+        )
+        return array
+
+    def __iter__(self) -> NoiseStream:
+        return self
+
+    def __next__(self) -> npt.NDArray[Any]:
+        if self.step >= self.strategy.steps:
+            raise StopIteration
+        return self.add(np.zeros(self._shape, self._dtype))
+
+    def largest_norm(self, sums: float) -> float:
+        """Return a norm that what is released exceeds with probability below 1e-30.
+
+        ``sums`` bounds the norm of the array that noise is added to. The norm of d Gaussian numbers
+        is above sqrt(d) + 12 with probability below e^-72.
+        """
+        entries = math.prod(self._shape)
+        return sums + self._kernel.row_norm * self._scale * (math.sqrt(entries) + 13.0)
+
+    def rounding_error(self, sums: float) -> float:
+        """Return how much further than by the sensitivity arithmetic may move what is released.
+
+        A bound in the units of z for two runs with the same released arrays, none with a norm
+        beyond `largest_norm`, whose sums have norms of at most ``sums``: the guarantee is that of
+        Gaussian noise ``scale`` on a sensitivity larger by this.
+        """
+        kept = self.largest_norm(sums) + sums  # the norm of r = released - sum
+        error = self._kernel.error(sums, kept)
+        return 2.0 * math.sqrt(self.strategy.steps) * error
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on. The buffers are private: they are noise."""
+        return {
+            "strategy": self.strategy.to_dict(),
+            "shape": list(self._shape),
+            "dtype": str(self._dtype),
+            "scale": self._scale,
+            "step": self.step,
+            "buffers": {name: array.copy() for name, array in self._kernel.arrays.items()},
+            "generator": self.generator.state_dict(),
+        }
+
+    def checked(self, state: Mapping[str, Any]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+        """Return the step and the buffers of a state, or raise if it is not that of this stream."""
+        own = self.state_dict()
+        if set(state) != set(own):
+            raise ValueError(f"state must have {', '.join(own)}, got {', '.join(map(str, state))}")
+        for name in ("strategy", "shape", "dtype", "scale"):
+            if state[name] != own[name]:
+                raise ValueError(
+                    f"state must be that of a stream with {name} {own[name]!r}, got {state[name]!r}"
+                )
+        step = count_of(state["step"], "step")
+        buffers = {name: np.asarray(array) for name, array in dict(state["buffers"]).items()}
+        wanted = {name: (a.shape, a.dtype) for name, a in self._kernel.arrays.items()}
+        if {name: (a.shape, a.dtype) for name, a in buffers.items()} != wanted:
+            raise ValueError(f"state must hold buffers {wanted}, got others")
+        if step > self.strategy.steps:
+            raise ValueError(f"state must be of at most {self.strategy.steps} steps, got {step}")
+        return step, buffers
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with the buffers of a state, and with this stream's own generator."""
+        step, buffers = self.checked(state)
+        for name, array in buffers.items():
+            self._kernel.arrays[name][...] = array
+        self.step = step
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was called; a secure generator takes a new key.
+
+        Raises
+        ------
+        ValueError
+            If the state is not that of such a stream. Nothing is changed then.
+        """
+        self.checked(state)
+        self.generator.load_state_dict(state["generator"])
+        self.restore(state)
+
+    def __repr__(self) -> str:
+        return f"<NoiseStream: {self.step} of {self.strategy.steps} steps, {self._shape}>"

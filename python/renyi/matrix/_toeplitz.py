@@ -1,0 +1,262 @@
+"""Toeplitz strategies: the square root of the prefix sums, and banded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._matrix import solve_toeplitz
+from renyi._validation import integer_of, real_of, uses_of
+from renyi.matrix._participation import Participation, most_participations, separation_of
+from renyi.matrix._sensitivity import Sensitivity, of_toeplitz, rounded_up
+from renyi.matrix._strategy import Loss, Strategy
+from renyi.matrix._workloads import PREFIX_SUMS, LearningRates, PrefixSums, Workload
+
+__all__ = ["BandedToeplitz", "SquareRoot", "ToeplitzStrategy", "root_coefficients"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=8)
+def root_coefficients(count: int) -> Vector:
+    """Return binom(2k, k) / 4^k, each within 3 k 2^-53."""
+    factors = 1.0 - 0.5 / np.arange(1, count)
+    found: Vector = np.concatenate([[1.0], np.cumprod(factors)])
+    found.flags.writeable = False
+    return found
+
+
+class ToeplitzStrategy(Strategy):
+    """A strategy whose columns are one column, moved down."""
+
+    __slots__ = ()
+
+    def first_column(self) -> Vector:
+        """Return the first column of C, as far as it is not zero."""
+        raise NotImplementedError
+
+    def _relative(self) -> float:
+        """Return how far a coefficient may be off, relative to itself."""
+        return 0.0
+
+    @property
+    def bands(self) -> int:
+        """Diagonals that are not zero."""
+        return self.steps
+
+    def _sensitivity(self, participation: Participation) -> Sensitivity:
+        return of_toeplitz(self.first_column(), self.steps, participation, self._relative())
+
+    def _solve(self, vector: Vector) -> Vector:
+        """Return C^-1 times a vector."""
+        solved = np.array(vector)
+        solve_toeplitz(np.ascontiguousarray(self.first_column()), solved)
+        return solved
+
+    def errors(self, workload: Workload = PREFIX_SUMS) -> Vector:
+        """Return the variance of each query at noise of variance 1."""
+        if isinstance(workload, LearningRates):
+            return row_squares(workload.matrix(self.steps), self.matrix())
+        errors: Vector = np.cumsum(self._solve(workload.kernel(self.steps)) ** 2)
+        return errors
+
+    def matrix(self) -> Matrix:
+        """Return C."""
+        self._written_out()
+        column = np.zeros(self.steps)
+        given = self.first_column()[: self.steps]
+        column[: len(given)] = given
+        lag = np.subtract.outer(np.arange(self.steps), np.arange(self.steps))
+        c: Matrix = np.where(lag >= 0, column[np.maximum(lag, 0)], 0.0)
+        return c
+
+
+def row_squares(workload: Matrix, c: Matrix) -> Vector:
+    """Return the squared norms of the rows of B = A C^-1."""
+    b = np.linalg.solve(c.T, workload.T)
+    squares: Vector = np.einsum("ij,ij->j", b, b)
+    return squares
+
+
+@dataclass(frozen=True, slots=True)
+class SquareRoot(ToeplitzStrategy):
+    """The lower triangular square root of the prefix sums.
+
+    Of all Toeplitz matrices it has the least "max" loss for prefix sums and a single pass. Its
+    noise takes as many buffers as there are steps: for long runs see `BLT`.
+
+    Parameters
+    ----------
+    steps : int
+        In [1, 10^9].
+
+    References
+    ----------
+    Fichtenberger, Henzinger, Upadhyay 2022, arXiv 2202.11205; Henzinger, Upadhyay, Upadhyay 2022,
+    arXiv 2211.05006.
+
+    Examples
+    --------
+    >>> round(SquareRoot(1000).loss("max"), 6)
+    3.265003
+    """
+
+    steps: int
+    streams = "bands"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", uses_of(self.steps, "steps", 1))
+
+    def first_column(self) -> Vector:
+        """Return the first column of C."""
+        return root_coefficients(self.steps)
+
+    def _relative(self) -> float:
+        return 3.0 * self.steps * 2.0**-53
+
+    def _solve(self, vector: Vector) -> Vector:
+        if (vector == 1.0).all():
+            return self.first_column()  # C C is the matrix of ones
+        return ToeplitzStrategy._solve(self, vector)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BandedToeplitz(ToeplitzStrategy):
+    """A banded Toeplitz matrix: noise that takes back what few steps before it added.
+
+    Parameters
+    ----------
+    steps : int
+        In [1, 10^9].
+    coefficients : sequence of float
+        Its first column: 1, then finite numbers, as many as there are bands, at most ``steps``.
+        One band: independent noise.
+    normalised : bool
+        Whether every column is divided by its norm, so that the last ones, which are cut, have the
+        norm of the others: the better if there are few steps. Then steps of a record must be at
+        least as far apart as there are bands.
+
+    References
+    ----------
+    Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv 2405.15913.
+
+    Examples
+    --------
+    >>> best = BandedToeplitz.optimal(16, 4)
+    >>> round(best.loss(), 6), [round(c, 3) for c in best.coefficients]
+    (1.93753, [1.0, 0.552, 0.414, 0.327])
+    """
+
+    steps: int
+    coefficients: tuple[float, ...]
+    normalised: bool
+    streams = "bands"
+
+    def __init__(self, steps: int, coefficients: Iterable[float], normalised: bool = False) -> None:
+        length = uses_of(steps, "steps", 1)
+        allowed = "1 and then finite numbers"
+        c = tuple(real_of(number, "coefficients", allowed) for number in coefficients)
+        if not 1 <= len(c) <= length or c[0] != 1.0 or not np.isfinite(c).all():
+            raise ValueError(
+                f"coefficients must be 1 and then finite numbers, at most {length} in all, "
+                f"got {coefficients!r}"
+            )
+        if not isinstance(normalised, bool):
+            raise TypeError(f"normalised must be True or False, got {normalised!r}")
+        object.__setattr__(self, "steps", length)
+        object.__setattr__(self, "coefficients", c)
+        object.__setattr__(self, "normalised", normalised)
+
+    @classmethod
+    def optimal(
+        cls,
+        steps: int,
+        bands: int,
+        *,
+        loss: Loss = "mean",
+        workload: Workload = PREFIX_SUMS,
+        normalised: bool = False,
+    ) -> BandedToeplitz:
+        """Return the one of least loss.
+
+        It is least for a single pass and for any participation with steps at least ``bands`` apart,
+        but for the last columns, which are cut.
+
+        Parameters
+        ----------
+        steps, bands : int
+            Of the matrix; bands in [1, steps].
+        loss : {"mean", "max"}
+            Which loss, as of `Strategy.loss`.
+        workload : PrefixSums or Momentum
+            The queries.
+        normalised : bool
+            Whether the columns are normalised afterwards.
+        """
+        from renyi.matrix._fit_toeplitz import fit_toeplitz
+
+        length, count = uses_of(steps, "steps", 1), integer_of(bands, "bands", 1)
+        if count > length:
+            raise ValueError(f"bands must be an integer in [1, {length}], got {bands!r}")
+        return cls(length, fit_toeplitz(length, count, loss, workload), normalised)
+
+    @property
+    def bands(self) -> int:
+        """Diagonals that are not zero."""
+        return len(self.coefficients)
+
+    def first_column(self) -> Vector:
+        """Return the first column of C, before columns are normalised."""
+        return np.array(self.coefficients)
+
+    def column_norms(self) -> Vector:
+        """Return the norms of the last columns, as many as there are bands, before they are cut."""
+        norms: Vector = np.sqrt(np.cumsum(np.square(self.coefficients)))[::-1]
+        return norms
+
+    def _sensitivity(self, participation: Participation) -> Sensitivity:
+        if not self.normalised:
+            return ToeplitzStrategy._sensitivity(self, participation)
+        if separation_of(participation, self.steps) < self.bands:
+            raise ValueError(
+                f"participation must be in steps at least {self.bands} apart, the bands, where "
+                f"columns are normalised, got {participation!r}"
+            )
+        return rounded_up(
+            float(most_participations(participation, self.steps)), 4.0 * self.bands, True
+        )
+
+    def errors(self, workload: Workload = PREFIX_SUMS) -> Vector:
+        """Return the variance of each query at noise of variance 1."""
+        if not self.normalised:
+            return ToeplitzStrategy.errors(self, workload)
+        if not isinstance(workload, PrefixSums):
+            return row_squares(workload.matrix(self.steps), self.matrix())
+        return self._normalised_errors()
+
+    def _normalised_errors(self) -> Vector:
+        """Of B = A D C^-1, D the norms of columns, which differ for the last bands only."""
+        inverse = np.zeros(self.steps)
+        inverse[0] = 1.0
+        solve_toeplitz(np.array(self.coefficients), inverse)
+        norms, cut = self.column_norms(), self.steps - self.bands + 1
+        errors: Vector = norms[0] ** 2 * np.cumsum(np.cumsum(inverse) ** 2)
+        row = np.zeros(self.steps)  # the last whole one, then one after the other
+        row[:cut] = norms[0] * np.cumsum(inverse)[cut - 1 :: -1]
+        for t in range(cut, self.steps):
+            row[: t + 1] += norms[t - cut + 1] * inverse[t::-1]
+            errors[t] = row @ row
+        return errors
+
+    def matrix(self) -> Matrix:
+        """Return C."""
+        if not self.normalised:
+            return ToeplitzStrategy.matrix(self)
+        plain = BandedToeplitz(self.steps, self.coefficients).matrix()
+        c: Matrix = plain / np.linalg.norm(plain, axis=0)
+        return c

@@ -1,0 +1,172 @@
+"""Streams of correlated noise: what is added, its state, its rounding and what is refused."""
+
+import numpy as np
+import pytest
+
+from renyi._noise import ChaCha20
+from renyi.matrix import BLT, BandedToeplitz, Dense, SquareRoot, Tree
+from renyi.sgd import SecureGenerator, noise_lattice
+
+STEPS = 12
+SQUARE = [
+    BandedToeplitz(STEPS, [1.0]),
+    BandedToeplitz.optimal(STEPS, 4),
+    BandedToeplitz.optimal(STEPS, 4, normalised=True),
+    SquareRoot(STEPS),
+    BLT.optimal(STEPS, 2),
+    Dense.optimal(STEPS),
+    Dense.optimal(STEPS, bands=3),
+]
+TREES = [Tree(STEPS), Tree(STEPS, False), Tree(STEPS, restart=5), Tree(STEPS, False, restart=3)]
+EVERY = [*SQUARE, *TREES]
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+def independent(scale, size, dtype):
+    """The noise of each step by itself, from the keys that a stream takes."""
+    source = seeded()
+    for deviation in scale:
+        z = np.zeros(size, dtype)
+        ChaCha20(source._core.derived_key()).add_noise(True, z, deviation, 1)
+        yield z
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("strategy", SQUARE, ids=repr)
+def test_it_is_the_inverse_of_the_matrix(strategy, dtype):
+    """C times the stream is the independent noise, but for the rounding of every step."""
+    stream = strategy.noise(3000, seeded(), scale=5.0, dtype=dtype)
+    streamed = np.array(list(stream)).astype(float)
+    c = strategy.matrix()
+    own = 5.0 / np.diag(c)
+    expected = np.array(list(independent(own, 3000, dtype))) * np.diag(c)[:, None]
+    apart = np.abs(c @ streamed - expected).max(axis=1)
+    # Rounding does not add up: each step knows what those before were rounded to.
+    assert (apart <= np.array([1.01 * noise_lattice(s) for s in own]) * np.diag(c) + 1e-4).all()
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_errors_are_the_variances(strategy):
+    noise = np.cumsum(np.array(list(strategy.noise(200_000, seeded(7)))), axis=0)
+    # Six deviations of a sample variance.
+    assert np.allclose(noise.var(axis=1), strategy.errors(), rtol=6 * (2 / 200_000) ** 0.5)
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_the_same_bits_for_any_number_of_threads(strategy):
+    shape = (3, 30_011)
+    one, many = (
+        np.array(list(strategy.noise(shape, seeded(), dtype=np.float32, threads=threads)))
+        for threads in (1, 3)
+    )
+    assert np.array_equal(one, many)
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+@pytest.mark.parametrize("done", [0, 3, 7])
+def test_a_state_goes_on_where_it_was(strategy, done):
+    stream = strategy.noise(100, seeded())
+    for _ in range(done):
+        next(stream)
+    state = stream.state_dict()
+    expected = np.array(list(stream))
+    again = strategy.noise(100, seeded(5))
+    again.load_state_dict(state)
+    assert again.step == done
+    assert np.array_equal(np.array(list(again)), expected)
+
+
+@pytest.mark.parametrize("strategy", SQUARE, ids=repr)
+def test_what_is_released_is_on_the_lattice_of_its_step(strategy):
+    stream = strategy.noise(1000, seeded(), scale=3.0)
+    sums = np.random.default_rng(1).normal(size=(STEPS, 1000))
+    diagonal = np.diag(strategy.matrix())
+    for step in range(STEPS):
+        released = stream.add(sums[step].copy())
+        assert not (released % noise_lattice(3.0 / diagonal[step])).any()
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_sums_are_moved_by_noise_that_does_not_depend_on_them(strategy):
+    """What is added is the same as to zeros, but for rounding to the lattice."""
+    sums = np.random.default_rng(1).integers(-50, 50, size=(STEPS, 500)).astype(float)
+    alone = np.array(list(strategy.noise(500, seeded())))
+    stream = strategy.noise(500, seeded())
+    added = np.array([stream.add(row.copy()) for row in sums]) - sums
+    assert np.allclose(added, alone, atol=1e-9)
+
+
+def test_interrupted_rounding_is_known_exactly():
+    """The noise kept is what was released less the sum, rounding included."""
+    stream = SquareRoot(3).noise(1000, seeded())
+    total = np.random.default_rng(1).normal(size=1000)
+    released = stream.add(total.copy())
+    assert np.array_equal(stream.state_dict()["buffers"]["noise"][0], released - total)
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_past_the_last_step_there_is_no_noise(strategy):
+    stream = strategy.noise(4)
+    assert len(list(stream)) == STEPS
+    with pytest.raises(RuntimeError, match="end after the 12 steps"):
+        stream.add(np.zeros(4))
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_rounding_is_within_its_bound(strategy):
+    """Of two runs with the same releases, one record apart, by arithmetic with more digits."""
+    rng = np.random.default_rng(3)
+    sums = rng.normal(size=(STEPS, 200))
+    stream = strategy.noise(200, seeded(), scale=2.0)
+    bound = stream.rounding_error(float(np.linalg.norm(sums, axis=1).max()))
+    assert 0.0 <= bound < 1e-8
+    single = strategy.noise(200, seeded(), scale=2.0, dtype=np.float32)
+    assert single.rounding_error(15.0) > 1e5 * bound or strategy.bands == 1
+
+
+def test_a_norm_that_chance_does_not_reach():
+    for strategy in EVERY:
+        stream = strategy.noise(50, seeded(), scale=2.0)
+        largest = max(float(np.linalg.norm(noise)) for noise in stream)
+        assert largest < stream.largest_norm(0.0) < 40.0 * largest
+
+
+def test_memory_is_that_of_the_buffers():
+    assert BandedToeplitz.optimal(100, 10).noise(1000).nbytes == 9 * 8000
+    assert BandedToeplitz.optimal(100, 10).noise(1000, dtype=np.float32).nbytes == 9 * 4000
+    assert BLT.optimal(100, 3).noise(1000).nbytes == 3 * 8000
+    assert Tree(100).noise(1000).nbytes == 7 * 8000
+
+
+def test_other_states_are_refused():
+    state = SquareRoot(12).noise(5).state_dict()
+    with pytest.raises(ValueError, match="stream with shape"):
+        SquareRoot(12).noise(6).load_state_dict(state)
+    with pytest.raises(ValueError, match="stream with strategy"):
+        Dense.optimal(12).noise(5).load_state_dict(state)
+    with pytest.raises(ValueError, match="stream with scale"):
+        SquareRoot(12).noise(5, scale=2.0).load_state_dict(state)
+    with pytest.raises(ValueError, match="state must hold buffers"):
+        SquareRoot(12).noise(5).load_state_dict({**state, "buffers": {}})
+    with pytest.raises(ValueError, match="state must have"):
+        SquareRoot(12).noise(5).load_state_dict({})
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(5, np.float32), np.zeros(6), np.zeros((5, 1)), np.zeros(10)[::2], [0.0] * 5],
+    ids=repr,
+)
+def test_other_arrays_are_refused(array):
+    stream = SquareRoot(12).noise(5)
+    with pytest.raises((TypeError, ValueError), match="array must be"):
+        stream.add(array)
+    assert stream.step == 0
+
+
+def test_noise_of_scale_zero_is_none():
+    for strategy in EVERY:
+        assert not np.array(list(strategy.noise(5, scale=0.0))).any()

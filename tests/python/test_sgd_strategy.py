@@ -1,0 +1,221 @@
+"""Training with correlated noise: plans, the samplers that go with them, and what is refused."""
+
+import numpy as np
+import pytest
+
+from renyi import MatrixMechanism, PLDAccountant, RDPAccountant
+from renyi.matrix import BLT, BandedToeplitz, CyclicPoisson, FixedEpochs, SquareRoot, Tree
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    ClipGroups,
+    FixedOrderSampler,
+    QuantileClipNorm,
+    Schedule,
+    SecureGenerator,
+    TrainingPlan,
+)
+
+DATA = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (600, 2))
+
+
+def plan_of(strategy, **settings):
+    defaults = {
+        "noise_multiplier": 4.0,
+        "steps": strategy.steps,
+        "sampling": "fixed_order",
+        "adjacency": "zero_out",
+        "max_grad_norm": 3.0,
+        "strategy": strategy,
+    }
+    return TrainingPlan(600, 30, **{**defaults, **settings})
+
+
+def train(plan, *, generator=None, after=None):
+    w, sampler = np.zeros(2), plan.sampler()
+    optimizer = DPSGD(w, plan, SGD(0.3), sampler=sampler, generator=generator)
+    for batch in sampler:
+        optimizer.step(w - DATA[batch])
+        if after is not None:
+            after(optimizer)
+    return w, optimizer
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [BandedToeplitz.optimal(60, 20), BLT.optimal(60, 2), Tree(60), SquareRoot(60)],
+    ids=lambda s: type(s).__name__,
+)
+def test_a_run_in_fixed_order(strategy):
+    plan = plan_of(strategy)
+    w, optimizer = train(plan, generator=SecureGenerator(insecure_reproducible=2))
+    assert np.abs(w - [2.0, -1.0]).max() < 0.3
+    assert plan.mechanism == MatrixMechanism(strategy, 4.0, FixedEpochs(20))
+    expected = PLDAccountant(adjacency="zero_out").compose(plan.mechanism).get_epsilon(1e-5)
+    assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5) == expected
+
+
+def test_the_noise_is_that_of_the_stream():
+    strategy = BLT.optimal(20, 2)
+    plan = plan_of(strategy)
+    released = []
+    w, sampler = np.zeros(2), plan.sampler()
+    source = SecureGenerator(insecure_reproducible=3)
+    optimizer = DPSGD(w, plan, SGD(0.0), sampler=sampler, generator=source)
+    for batch in sampler:
+        released.append(optimizer.step(np.zeros((len(batch), 2))).copy())
+    alone = strategy.noise(2, SecureGenerator(insecure_reproducible=3), scale=12.0)
+    assert np.allclose(np.array(released) * 30, np.array(list(alone)), rtol=1e-6, atol=1e-6)
+
+
+def test_independent_noise_in_fixed_order_is_one_band():
+    plan = TrainingPlan(
+        600, 30, noise_multiplier=4.0, epochs=3, sampling="fixed_order", adjacency="zero_out"
+    )
+    run = MatrixMechanism(BandedToeplitz(60, [1.0]), 4.0, FixedEpochs(20))
+    assert plan.mechanism == run
+    assert plan.steps_per_release == plan.steps == 60
+
+
+def test_cyclic_samples():
+    strategy = BandedToeplitz.optimal(50, 5)
+    plan = plan_of(strategy, sampling="cyclic_poisson", cycle_length=10, adjacency="add_remove")
+    run = MatrixMechanism(strategy, 4.0, CyclicPoisson(0.5, 10))
+    assert plan.releases == 5
+    found, optimizer = train(plan)
+    assert np.isfinite(found).all()
+    for kind in (PLDAccountant, RDPAccountant):
+        assert kind().compose(plan.mechanism).get_epsilon(1e-5) == pytest.approx(
+            kind().compose(run).get_epsilon(1e-5), rel=1e-12
+        )
+    assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+
+
+def test_calibration_finds_the_noise_of_z():
+    strategy = BandedToeplitz.optimal(60, 20)
+    settings = {
+        "population": 600,
+        "batch_size": 30,
+        "steps": 60,
+        "sampling": "fixed_order",
+        "adjacency": "zero_out",
+    }
+    correlated = TrainingPlan.calibrated(1.0, 1e-5, strategy=strategy, **settings)
+    independent = TrainingPlan.calibrated(1.0, 1e-5, **settings)
+    assert correlated.get_epsilon(1e-5) <= 1.0
+    ratio = correlated.noise_multiplier / independent.noise_multiplier
+    assert ratio == pytest.approx(strategy.column_norm, rel=2e-4)
+
+
+def test_a_state_goes_on_where_it_was():
+    plan = plan_of(BLT.optimal(40, 2))
+    states = []
+
+    def save(optimizer):
+        if optimizer.steps in (7, 25):
+            states.append(optimizer.state_dict())
+
+    expected, _ = train(plan, generator=SecureGenerator(insecure_reproducible=1), after=save)
+    for state in states:
+        w, sampler = np.zeros(2), plan.sampler()
+        source = SecureGenerator(insecure_reproducible=9)
+        optimizer = DPSGD(w, plan, SGD(0.3), sampler=sampler, generator=source)
+        optimizer.load_state_dict(state, branch=True)
+        for batch in sampler:
+            optimizer.step(w - DATA[batch])
+        assert np.array_equal(w, expected)
+        assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+
+
+def test_past_the_last_step_a_run_is_refused():
+    plan = plan_of(BLT.optimal(20, 2))
+    w, optimizer = train(plan)
+    sampler = optimizer._ledger._sampler
+    batch = sampler.sample()
+    with pytest.raises(RuntimeError, match="run must end after the 20 steps"):
+        optimizer.step(w - DATA[batch])
+    assert optimizer.steps == 20
+
+
+def test_batches_left_out_keep_the_separation():
+    """A record's steps stay 20 apart: the noise of what was left out is drawn all the same."""
+    strategy = BandedToeplitz.optimal(40, 20)
+    plan = plan_of(strategy)
+    w, sampler = np.zeros(2), plan.sampler()
+    optimizer = DPSGD(w, plan, SGD(0.0), sampler=sampler)
+    for batch in sampler:
+        if sampler.drawn in (3, 4):
+            optimizer.discard()
+            continue
+        optimizer.step(w - DATA[batch])
+    streams = optimizer.state_dict()["correlated"]
+    assert [stream["step"] for stream in streams] == [40]
+    assert optimizer.steps == 38
+    assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+
+
+def test_a_batch_has_its_noise_once():
+    plan = plan_of(BLT.optimal(20, 2))
+    w, sampler = np.zeros(2), plan.sampler()
+    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
+    batch = sampler.sample()
+    optimizer.step(w - DATA[batch])
+    with pytest.raises(RuntimeError, match="a batch must be drawn"):
+        optimizer.step(w - DATA[batch])
+
+
+def test_several_arrays_and_groups():
+    strategy = BLT.optimal(20, 2)
+    groups = ClipGroups([0, 1], [1.0, 2.0], noise=[1.0, 3.0])
+    plan = plan_of(strategy, max_grad_norm=5.0**0.5)
+    weights, sampler = [np.zeros(2), np.zeros(3)], plan.sampler()
+    optimizer = DPSGD(weights, plan, SGD(0.1), sampler=sampler, clipping=groups)
+    for batch in sampler:
+        rows = len(batch)
+        optimizer.step([np.ones((rows, 2)), np.ones((rows, 3))])
+    assert optimizer.steps == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("sampling must be 'fixed_order' or 'cyclic_poisson'", {"sampling": "shuffled"}),
+        (
+            "sampling must be 'fixed_order' or 'cyclic_poisson'",
+            {"sampling": "poisson", "adjacency": "add_remove"},
+        ),
+        ("strategy must be of 30 steps", {"steps": 30}),
+        ("adjacency must be 'replace_one' or 'zero_out'", {"adjacency": "add_remove"}),
+        ("noise_schedule must be None", {"noise_schedule": Schedule([1, 10], [1.0, 2.0])}),
+        ("clip_schedule must be None", {"clip_schedule": Schedule([1, 10], [1.0, 2.0])}),
+        ("steps of a record share rows", {"sampling": "cyclic_poisson", "cycle_length": 10}),
+        ("grid_spacing must be None", {"grid_spacing": 2.0**-10, "dimension": 2}),
+    ],
+)
+def test_what_does_not_go_with_a_strategy(words, settings):
+    with pytest.raises(ValueError, match=words):
+        plan_of(BLT.optimal(20, 2), **settings)
+
+
+def test_what_an_optimiser_needs():
+    plan = plan_of(BLT.optimal(20, 2))
+    with pytest.raises(TypeError, match="sampler must be given"):
+        DPSGD(np.zeros(2), plan, SGD(0.1))
+    with pytest.raises(TypeError, match=r"strategy must be a renyi\.matrix\.Strategy"):
+        TrainingPlan(9, 3, noise_multiplier=1.0, steps=2, strategy=3)
+    norm = QuantileClipNorm(3.0, expected_batch_size=30.0, count_noise=20.0)
+    with pytest.raises(ValueError, match="clip_norm must be None"):
+        DPSGD(np.zeros(2), plan, SGD(0.1), clip_norm=norm, sampler=plan.sampler())
+
+
+def test_the_same_batches_every_epoch():
+    sampler = FixedOrderSampler(10, 3, steps=7)
+    batches = [batch.tolist() for batch in sampler]
+    assert batches[:3] == batches[3:6]
+    assert sorted(batches[0] + batches[1] + batches[2]) == list(range(10))
+    assert batches[6] == batches[0]
+    again = FixedOrderSampler(10, 3, steps=7)
+    again.load_state_dict(sampler.state_dict())
+    assert again.sample().tolist() == batches[1]
+    with pytest.raises(ValueError, match="batches must be an integer"):
+        FixedOrderSampler(3, 4)
