@@ -1,0 +1,1 @@
+"""Plugs for other libraries."""
