@@ -11,6 +11,7 @@ import dp_accounting
 from dp_accounting import NeighboringRelation, dp_event
 
 from renyi import pld
+from renyi.compat._rounding import at_least, at_most
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -144,10 +145,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Mechanism:
     rate = _at_least_0(event.noise_parameter, "Noise parameter")
     if rate == 0.0 or rate == math.inf:  # at 0 dp_accounting protects nothing
         return EVERYTHING
-    scale = 1.0 / rate
-    while Fraction(scale) * Fraction(rate) > 1:
-        scale = math.nextafter(scale, 0.0)
-    return DiscreteLaplace(scale, event.sensitivity)
+    return DiscreteLaplace(at_most(1 / Fraction(rate)), event.sensitivity)
 
 
 def _discrete_gaussian(event: Any, relation: Any) -> Mechanism:
@@ -167,7 +165,7 @@ def _randomized_response(event: Any, relation: Any) -> Mechanism:
     if relation == NeighboringRelation.REPLACE_SPECIAL:
         return _response_or_uniform(noise, buckets)
     exact = 1 - Fraction(noise) * Fraction(buckets - 1, buckets)
-    return RandomizedResponse(_at_least(exact), buckets)
+    return RandomizedResponse(at_least(exact), buckets)
 
 
 def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
@@ -176,7 +174,7 @@ def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
     The noise is lowered by more than what doubles round of the probabilities.
     """
     other = Fraction(noise) * (1 - Fraction(1, 2**50)) * Fraction(buckets - 1, buckets)
-    answer = (_at_least(1 - other), float(other))
+    answer = (at_least(1 - other), float(other))
     return PrivacyLoss(pld.Discrete(answer, (1.0 / buckets, 1.0 - 1.0 / buckets)))
 
 
@@ -266,9 +264,3 @@ def _probability(value: Any, name: str) -> float:
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be in [0, 1]. Found {value}.")
     return float(value)
-
-
-def _at_least(exact: Fraction) -> float:
-    """Return the least double that is not smaller."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

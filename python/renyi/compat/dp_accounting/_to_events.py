@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from dp_accounting import dp_event
 
 from renyi import mechanisms as own
+from renyi.compat._rounding import at_least, at_most
 from renyi.mechanisms import Mechanism
 
 __all__ = ["to_dp_event"]
@@ -88,9 +88,7 @@ def _on(name: str, **fields: str) -> Callable[[Any], Written]:
 
 
 def _discrete_laplace(mechanism: own.DiscreteLaplace) -> Written:
-    rate = 1.0 / mechanism.scale
-    while Fraction(rate) * Fraction(mechanism.scale) < 1:
-        rate = math.nextafter(rate, math.inf)
+    rate = at_least(1 / Fraction(mechanism.scale))
     fields = {"noise_parameter": rate, "sensitivity": mechanism.sensitivity}
     return "DiscreteLaplaceDpEvent", fields
 
@@ -100,10 +98,8 @@ def _response(mechanism: own.RandomizedResponse) -> Written:
     noise = (1 - p) * Fraction(buckets, buckets - 1) if buckets > 1 else Fraction(1)
     if noise > 1:
         return _none(mechanism)  # the truth is the least probable answer
-    rounded = float(noise)
-    if Fraction(rounded) > noise:
-        rounded = math.nextafter(rounded, 0.0)
-    return "RandomizedResponseDpEvent", {"noise_parameter": rounded, "num_buckets": buckets}
+    fields = {"noise_parameter": at_most(noise), "num_buckets": buckets}
+    return "RandomizedResponseDpEvent", fields
 
 
 def _selection(mechanism: own.RepeatAndSelect) -> Written:
