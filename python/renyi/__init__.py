@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from renyi._build import version as __version__
-from renyi._build_info import build_info, check_floating_point, get_include
+from renyi._build_info import build_info, check_floating_point, get_include, get_library
 
 if TYPE_CHECKING:
     import renyi.audit as audit
@@ -187,6 +187,7 @@ __all__ = [
     "comparison",
     "divergences",
     "get_include",
+    "get_library",
     "iteration",
     "ledger",
     "papers",
