@@ -1,4 +1,4 @@
-"""The C interface in compiled loops: numba calls it without the interpreter, and with many threads."""
+"""The C interface in compiled loops: called without the interpreter, by many threads if need be."""
 
 import ctypes
 

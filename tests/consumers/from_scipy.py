@@ -1,4 +1,4 @@
-"""A LowLevelCallable for SciPy: the mean of log A over the sampling rate, without the interpreter."""
+"""A LowLevelCallable for SciPy: the integral of log A over the sampling rate, all compiled."""
 
 import ctypes
 
