@@ -20,6 +20,7 @@ FLOOR = {
     "curve": 5,
     "iteration": 5,
     "sgd": 5,
+    "capi": 6,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
