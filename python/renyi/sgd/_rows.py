@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._validation import check_on_host
 from renyi.sgd._arrays import check_writeable, float_dtype
 
 __all__ = [
@@ -146,6 +147,7 @@ def in_single(array: Array) -> Array:
 
 
 def _viewed(value: Any, name: str) -> Array:
+    check_on_host(value, name)
     if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # of which it makes no array
         return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
