@@ -42,7 +42,7 @@ RENYI_API int renyi_floating_point_is_sound(void)
     RENYI_NOEXCEPT; /* 1: the bounds hold in this thread, 0: they do not */
 
 /* log A = (alpha - 1) RDP, and RDP, of the Poisson-sampled Gaussian mechanism: the nearest value and its ends. For q =
- * 0 or in [1e-12, 1], sigma in [0.01, 1e6] and alpha in [1, 1e6]; NaN outside. */
+ * 0 or in [1e-100, 1], sigma in [1e-100, inf] and alpha in [1, 1e6]; NaN outside. */
 RENYI_API double renyi_log_a(double q, double sigma, double alpha) RENYI_NOEXCEPT;
 RENYI_API double renyi_log_a_lower(double q, double sigma, double alpha) RENYI_NOEXCEPT;
 RENYI_API double renyi_log_a_upper(double q, double sigma, double alpha) RENYI_NOEXCEPT;
