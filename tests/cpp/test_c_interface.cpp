@@ -19,7 +19,7 @@ void numbers() {
 
     CHECK_THAT(renyi_log_a_lower(0.01, 1.0, 2.5), <=, renyi_log_a(0.01, 1.0, 2.5));
     CHECK_THAT(renyi_log_a(0.01, 1.0, 2.5), <=, renyi_log_a_upper(0.01, 1.0, 2.5));
-    CHECK_THAT(renyi_rdp_upper(1.0, 2.0, 3.0), ==, 0.375);
+    CHECK_THAT(renyi_rdp_upper(1.0, 2.0, 3.0), >=, 0.375);
     CHECK(std::isnan(renyi_log_a(-0.1, 1.0, 2.0)));
     CHECK(std::isnan(renyi_rdp(0.1, 1.0, 0.5)));
 
