@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from renyi._build import version as __version__
-from renyi._build_info import build_info, check_floating_point, get_include
+from renyi._build_info import build_info, check_floating_point, get_include, get_library
 
 if TYPE_CHECKING:
     from renyi import (
@@ -231,6 +231,7 @@ __all__ = [
     "calibration",
     "filters",
     "get_include",
+    "get_library",
     "ledger",
     "matrix",
     "mechanisms",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from renyi import _build
 
-__all__ = ["build_info", "check_floating_point", "get_include"]
+__all__ = ["build_info", "check_floating_point", "get_include", "get_library"]
 
 _FAULTS = {
     "gradual_underflow": "subnormals are flushed to zero (some library was built with -ffast-math)",
@@ -69,17 +70,38 @@ def build_info() -> dict[str, object]:
 
 
 def get_include() -> str:
-    """Return the directory of the C++ headers, such as ``renyi/loss/sampled_gaussian.hpp``.
+    """Return the directory of the headers.
 
-    The static library they belong to, ``librenyi_core.a``, is in ``lib`` beside it. Cython modules
-    can do without both: ``from renyi.cython_special cimport log_a``.
+    ``renyi.h`` is the C interface; C++ has ``renyi/loss/sampled_gaussian.hpp`` and others.
+
+    CMake finds them, the libraries and the flags by ``find_package(renyi)`` with
+    ``-Drenyi_ROOT=<this directory>/..``: see docs/embedding.md. Cython modules can do without:
+    ``from renyi.cython_special cimport log_a``.
 
     Examples
     --------
     >>> import os, renyi
-    >>> os.path.isfile(os.path.join(renyi.get_include(), "renyi", "fp", "certified.hpp"))
+    >>> os.path.isfile(os.path.join(renyi.get_include(), "renyi.h"))
     True
     """
+    return _installed("include")
+
+
+def get_library() -> str:
+    """Return the path of the shared library with the C interface, which ``renyi.h`` describes.
+
+    Examples
+    --------
+    >>> import ctypes, renyi
+    >>> library = ctypes.CDLL(renyi.get_library())
+    >>> library.renyi_version.restype = ctypes.c_char_p
+    >>> library.renyi_version().decode() == renyi.__version__
+    True
+    """
+    return _installed("lib", "librenyi.dylib" if sys.platform == "darwin" else "librenyi.so")
+
+
+def _installed(*path: str) -> str:
     from importlib.resources import files
 
-    return str(files("renyi") / "include")
+    return str(files("renyi").joinpath(*path))

@@ -23,6 +23,7 @@ __all__ = [
     "PROBABILITY",
     "Range",
     "adjacency_of",
+    "check_on_host",
     "count_of",
     "delta_of",
     "epsilon_of",
@@ -185,6 +186,7 @@ def numbers_of(
     """Return an array-like of real numbers in [low, high] as a flat array, and its shape."""
     if type(values) is float and low <= values <= high:
         return np.array([values]), ()
+    check_on_host(values, name)
     given = np.asarray(values)
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
         raise TypeError(f"{name} must be {allowed}, got {values!r}")
@@ -198,6 +200,19 @@ def numbers_of(
     if outside.any():
         raise ValueError(f"{name} must be {allowed}, got {float(flat[outside][0])!r}")
     return flat, given.shape
+
+
+ON_HOST = (1, 3)  # of DLPack's kinds of devices: memory of the processor, and that pinned for CUDA
+
+
+def check_on_host(values: Any, name: str) -> None:
+    """Raise TypeError for arrays of a device, which NumPy may copy from there without a word."""
+    device = getattr(values, "__dlpack_device__", None)
+    if device is not None and not isinstance(values, np.ndarray) and device()[0] not in ON_HOST:
+        raise TypeError(
+            f"{name} must be in the memory of the processor, to which nothing is copied unasked, "
+            f"got {type(values).__name__} on device {tuple(map(int, device()))}"
+        )
 
 
 def float_above(count: int) -> float:

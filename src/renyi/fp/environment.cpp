@@ -39,11 +39,16 @@ FloatingPointEnvironment probe_floating_point() noexcept {
 }
 
 const char* active_instruction_set() noexcept {
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__)
     if constexpr (kMultiversion) {
         __builtin_cpu_init();
+#if defined(__clang__)  // what its clones are chosen by
+        if (__builtin_cpu_supports("avx512f")) return "x86-64-v4";
+        if (__builtin_cpu_supports("avx2")) return "x86-64-v3";
+#else
         if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
         if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
+#endif
     }
 #endif
     return "baseline";

@@ -6,11 +6,23 @@
 
 #include <cstddef>  // tells of glibc: without a header of its library no compiler does
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RENYI_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RENYI_SANITIZED
+#endif
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(RENYI_SANITIZED)
+#if !defined(__clang__)
 #define RENYI_HAS_CLONES  // for a kernel that needs a body of its own for each instruction set
 #define RENYI_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
+#elif __clang_major__ >= 14  // asks for the model where it is given an architecture: a newer one is none of these
+#define RENYI_MULTIVERSION __attribute__((target_clones("default", "avx2", "avx512f")))
+#endif
+#endif
+#if !defined(RENYI_MULTIVERSION)
 #define RENYI_MULTIVERSION
 #endif
 

@@ -106,7 +106,7 @@ NodeMasses compose(const std::vector<TiltedPart>& parts, Window window, std::int
     const double error = transformer.inverse(found, masses);
     // Entry 0 is the node `base`, modulo the window.
     const std::int64_t turn = (window.first - base) & (window.size - 1);
-    std::ranges::rotate(masses, masses.begin() + turn);
+    std::rotate(masses.begin(), masses.begin() + turn, masses.end());
     return {window, std::move(masses), error, step, theta};
 }
 

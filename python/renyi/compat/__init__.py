@@ -1,0 +1,21 @@
+"""For those who come from other libraries: their functions and accountants, answered by ours.
+
+Here are the functions of scripts; `renyi.compat.prv_accountant` and `renyi.compat.riskcal` have
+those of these packages. `renyi.compat.dp_accounting` (for TensorFlow Privacy and JAX-Privacy too)
+and `renyi.compat.opacus` are accountants for these libraries, which have to be installed.
+
+Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
+
+Examples
+--------
+>>> orders = [2, 4, 8, 16, 32]
+>>> rdp = compute_rdp(q=0.01, noise_multiplier=1.1, steps=1000, orders=orders)
+>>> epsilon, order = get_privacy_spent(orders=orders, rdp=rdp, delta=1e-5)
+>>> round(epsilon, 4), order
+(1.7958, 8.0)
+"""
+
+from renyi.compat._moments import compute_rdp, get_privacy_spent
+from renyi.compat._statement import compute_dp_sgd_privacy_statement
+
+__all__ = ["compute_dp_sgd_privacy_statement", "compute_rdp", "get_privacy_spent"]

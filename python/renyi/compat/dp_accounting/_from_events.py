@@ -1,0 +1,266 @@
+"""From the events of dp_accounting to mechanisms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import dp_accounting
+from dp_accounting import NeighboringRelation, dp_event
+
+from renyi import pairs
+from renyi.compat._rounding import at_least, at_most
+from renyi.mechanisms import (
+    ZCDP,
+    ApproxDP,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedSizeSampled,
+    Gaussian,
+    GaussianMixture,
+    Laplace,
+    Mechanism,
+    PoissonSampled,
+    PrivacyLoss,
+    PureDP,
+    RandomizedResponse,
+    RepeatAndSelect,
+    TreeAggregation,
+    TruncatedPoissonSampled,
+)
+
+__all__ = ["Part", "RefusedError", "from_dp_event", "parts_of"]
+
+NOTHING = Composed()
+EVERYTHING = Gaussian(0.0)
+
+
+class RefusedError(Exception):
+    """An event that cannot be accounted for, and why, in dp_accounting's words."""
+
+    def __init__(self, event: Any, message: str) -> None:
+        super().__init__(event, message)
+        self.event, self.message = event, message
+
+
+class Part(NamedTuple):
+    """A release of an event: where in it, what, and how often."""
+
+    event: Any
+    mechanism: Mechanism
+    uses: int
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is not dp_accounting's sign for a release of everything."""
+        return not isinstance(self.event, dp_event.NonPrivateDpEvent)
+
+
+def from_dp_event(
+    event: Any, neighboring_relation: Any = NeighboringRelation.ADD_OR_REMOVE_ONE
+) -> Mechanism:
+    """Return the mechanism that an event of dp_accounting describes.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+        Of any kind but `UnsupportedDpEvent` and classes of others. Events that dp_accounting added
+        after 0.6 are known where it has them.
+    neighboring_relation : dp_accounting.NeighboringRelation
+        Makes a difference to randomized response only: `REPLACE_SPECIAL` compares an answer with a
+        uniform one, the others two answers.
+
+    Returns
+    -------
+    Mechanism
+        Parameters are rounded to less privacy where they have no exact counterpart.
+
+    Raises
+    ------
+    dp_accounting.UnsupportedEventError
+        If an event in it is of none of these classes.
+    TypeError, ValueError
+        If ``event`` is not an event, or holds what no mechanism can have.
+
+    Notes
+    -----
+    `NonPrivateDpEvent` becomes Gaussian noise of multiplier 0, `PermuteAndFlipDpEvent` pure privacy
+    and a `DiscreteGaussianDpEvent` in several dimensions its concentrated privacy.
+
+    Examples
+    --------
+    >>> import dp_accounting
+    >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.1))
+    >>> from_dp_event(dp_accounting.SelfComposedDpEvent(step, 100))
+    Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 100))
+    """
+    if not isinstance(event, dp_event.DpEvent):
+        raise TypeError(f"event must be a DpEvent, got {event!r}")
+    try:
+        return _composed(event, neighboring_relation)
+    except RefusedError as error:
+        raise dp_accounting.UnsupportedEventError(
+            f"Unsupported event: {event}. Error: [{error.message}] caused by subevent "
+            f"{error.event}."
+        ) from None
+
+
+def parts_of(event: Any, relation: Any, count: int = 1) -> Iterator[Part]:
+    """Yield the releases that an event consists of, or raise `RefusedError`."""
+    if isinstance(event, dp_event.SelfComposedDpEvent):
+        yield from parts_of(event.event, relation, event.count * count)
+    elif isinstance(event, dp_event.ComposedDpEvent):
+        for inner in event.events:
+            yield from parts_of(inner, relation, count)
+    elif not isinstance(event, dp_event.NoOpDpEvent):
+        yield Part(event, _mechanism(event, relation), count)
+
+
+def _composed(event: Any, relation: Any) -> Mechanism:
+    parts = [(part.mechanism, part.uses) for part in parts_of(event, relation)]
+    return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else Composed(*parts)
+
+
+def _mechanism(event: Any, relation: Any) -> Mechanism:
+    for kind in type(event).__mro__:
+        if kind in READERS:
+            return READERS[kind](event, relation)
+    raise RefusedError(event, "Unsupported event.")
+
+
+def _gaussian(event: Any, relation: Any) -> Mechanism:
+    return Gaussian(_noise(event.noise_multiplier))
+
+
+def _laplace(event: Any, relation: Any) -> Mechanism:
+    noise = _noise(event.noise_multiplier)
+    return Laplace(noise) if noise else EVERYTHING
+
+
+def _discrete_laplace(event: Any, relation: Any) -> Mechanism:
+    rate = _at_least_0(event.noise_parameter, "Noise parameter")
+    if rate == 0.0 or rate == math.inf:  # at 0 dp_accounting protects nothing
+        return EVERYTHING
+    return DiscreteLaplace(at_most(1 / Fraction(rate)), event.sensitivity)
+
+
+def _discrete_gaussian(event: Any, relation: Any) -> Mechanism:
+    sigma, move = float(event.sigma), float(event.sensitivity)
+    if event.dimension == 1 and move.is_integer() and move >= 1.0:
+        return DiscreteGaussian(sigma, int(move))
+    if relation == NeighboringRelation.REPLACE_ONE:
+        move *= 2.0
+    # Canonne, Kamath and Steinke 2020, Theorem 14: rho = move^2 / (2 sigma^2), rounded up.
+    return ZCDP(0.5 * (move / sigma) ** 2 * (1.0 + 2.0**-50))
+
+
+def _randomized_response(event: Any, relation: Any) -> Mechanism:
+    noise, buckets = _probability(event.noise_parameter, "Noise parameter"), event.num_buckets
+    if buckets == 1:
+        return NOTHING
+    if relation == NeighboringRelation.REPLACE_SPECIAL:
+        return _response_or_uniform(noise, buckets)
+    exact = 1 - Fraction(noise) * Fraction(buckets - 1, buckets)
+    return RandomizedResponse(at_least(exact), buckets)
+
+
+def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
+    """Return the pair of an answer and a uniform one: the true bucket, and any other.
+
+    The noise is lowered by more than what doubles round of the probabilities.
+    """
+    other = Fraction(noise) * (1 - Fraction(1, 2**50)) * Fraction(buckets - 1, buckets)
+    answer = (at_least(1 - other), float(other))
+    return PrivacyLoss(pairs.DiscretePair(answer, (1.0 / buckets, 1.0 - 1.0 / buckets)))
+
+
+def _mixture(event: Any, relation: Any) -> Mechanism:
+    if not any(event.sensitivities):
+        return NOTHING
+    noise = _at_least_0(event.standard_deviation, "Standard deviation")
+    if noise == 0.0:
+        return EVERYTHING
+    return GaussianMixture(noise, event.sensitivities, event.sampling_probs)
+
+
+def _poisson(event: Any, relation: Any) -> Mechanism:
+    rate = _probability(event.sampling_probability, "Sampling rate")
+    return PoissonSampled(_composed(event.event, relation), rate)
+
+
+def _fixed_size(replacement: bool) -> Callable[[Any, Any], Mechanism]:
+    def read(event: Any, relation: Any) -> Mechanism:
+        inner = _composed(event.event, relation)
+        size, population = event.sample_size, event.source_dataset_size
+        return FixedSizeSampled(inner, size, population, replacement) if size else NOTHING
+
+    return read
+
+
+def _truncated(event: Any, relation: Any) -> Mechanism:
+    rate = _probability(event.sampling_probability, "Sampling rate")
+    limit, population = event.truncated_batch_size, event.dataset_size
+    if rate == 0.0 or limit == 0 or population == 0:
+        return NOTHING
+    noise = _noise(event.noise_multiplier)
+    return TruncatedPoissonSampled(Gaussian(noise), rate, limit, population)
+
+
+def _tree(event: Any, relation: Any) -> Mechanism:
+    counts = event.step_counts
+    steps = [counts] if isinstance(counts, int) else list(counts)
+    if not any(steps):
+        raise ValueError(f"Steps must be a non-empty list, or non-zero. Found {counts}.")
+    for number in steps:
+        _at_least_0(number, "Steps")
+    return TreeAggregation(_noise(event.noise_multiplier), max(steps))
+
+
+READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {
+    getattr(dp_event, name): reader
+    for name, reader in {
+        "NoOpDpEvent": lambda event, relation: NOTHING,
+        "NonPrivateDpEvent": lambda event, relation: EVERYTHING,
+        "ComposedDpEvent": _composed,
+        "SelfComposedDpEvent": _composed,
+        "GaussianDpEvent": _gaussian,
+        "LaplaceDpEvent": _laplace,
+        "DiscreteLaplaceDpEvent": _discrete_laplace,
+        "DiscreteGaussianDpEvent": _discrete_gaussian,
+        "RandomizedResponseDpEvent": _randomized_response,
+        "MixtureOfGaussiansDpEvent": _mixture,
+        "PoissonSampledDpEvent": _poisson,
+        "SampledWithoutReplacementDpEvent": _fixed_size(False),
+        "SampledWithReplacementDpEvent": _fixed_size(True),
+        "TruncatedSubsampledGaussianDpEvent": _truncated,
+        "SingleEpochTreeAggregationDpEvent": _tree,
+        "RepeatAndSelectDpEvent": lambda event, relation: RepeatAndSelect(
+            _composed(event.event, relation), event.mean, event.shape
+        ),
+        "ZCDpEvent": lambda event, relation: ZCDP(event.rho, event.xi),
+        "EpsilonDeltaDpEvent": lambda event, relation: ApproxDP(event.epsilon, event.delta),
+        "ExponentialMechanismDpEvent": lambda event, relation: Exponential(event.epsilon),
+        "PermuteAndFlipDpEvent": lambda event, relation: PureDP(event.epsilon),
+    }.items()
+    if hasattr(dp_event, name)
+}
+
+
+def _noise(value: Any) -> float:
+    return _at_least_0(value, "Noise multiplier")
+
+
+def _at_least_0(value: Any, name: str) -> float:
+    if not value >= 0:
+        raise ValueError(f"{name} must be non-negative. Found {value}.")
+    return float(value)
+
+
+def _probability(value: Any, name: str) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be in [0, 1]. Found {value}.")
+    return float(value)

@@ -1,0 +1,242 @@
+"""Accountants for Opacus, registered as "renyi-rdp" and "renyi-pld" when this module is imported.
+
+``PrivacyEngine(accountant="renyi-pld")`` then trains, saves checkpoints and resumes as with the
+accountants of Opacus, whose assumptions stay: Poisson samples of rate 1/len(data_loader), one
+record added or removed.
+
+Examples
+--------
+>>> import opacus.accountants
+>>> import renyi.compat.opacus
+>>> accountant = opacus.accountants.create_accountant("renyi-pld")
+>>> accountant.history = [(1.0, 0.01, 1000)]  # noise multiplier, sample rate, steps
+>>> round(accountant.get_epsilon(1e-5), 4)
+1.8282
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from opacus.accountants import IAccountant, register_accountant
+
+from renyi.accountants import Accountant
+from renyi.accountants import PLDAccountant as OwnPLDAccountant
+from renyi.accountants import RDPAccountant as OwnRDPAccountant
+from renyi.calibration import calibrate_noise_multiplier
+from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
+
+__all__ = [
+    "PLDAccountant",
+    "RenyiAccountant",
+    "from_history",
+    "get_noise_multiplier",
+    "to_history",
+]
+
+History = list[tuple[float, float, int]]
+
+
+def from_history(history: Iterable[tuple[float, float, int]]) -> Mechanism:
+    """Return what a history of Opacus describes: (noise multiplier, sample rate, steps) each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it holds what no step can have.
+
+    Examples
+    --------
+    >>> from_history([(1.1, 0.01, 100)])
+    Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 100))
+    """
+    return Composed(*((PoissonSampled(Gaussian(noise), rate), n) for noise, rate, n in history))
+
+
+def to_history(mechanism: Mechanism) -> History:
+    """Return the history of Opacus that describes a mechanism.
+
+    Raises
+    ------
+    TypeError
+        If it is not of Gaussian noise on all data or on Poisson samples.
+
+    Examples
+    --------
+    >>> to_history(PoissonSampled(Gaussian(1.1), 0.01) * 100)
+    [(1.1, 0.01, 100)]
+    """
+    parts = mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
+    history: History = []
+    for part, count in parts:
+        base, rate = part, 1.0
+        if isinstance(part, PoissonSampled):
+            base, rate = part.mechanism, part.sample_rate
+        if not isinstance(base, Gaussian):
+            raise TypeError(
+                "mechanism must be of Gaussian noise on all data or on Poisson samples, got "
+                f"{part!r}"
+            )
+        history.append((base.noise_multiplier, rate, count))
+    return history
+
+
+class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
+    """What both accountants do: Opacus' history, answered by ours."""
+
+    charge: Callable[[Mechanism, int], object] | None = None
+    """Called with the mechanism of a step and 1 before the step is recorded and taken.
+
+    ``engine.accountant.charge = functools.partial(ledger.charge, "the data set")`` charges a
+    `renyi.Ledger`; what it raises ends the training with the step not taken. It is no part of a
+    checkpoint, and what one has released is not charged again.
+    """
+
+    _MECHANISM: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.history: History = []
+
+    @classmethod
+    def mechanism(cls) -> str:
+        """Return the name that it is registered by."""
+        return cls._MECHANISM
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """Record one step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no step can have such parameters; and what `charge` raises.
+        """
+        step = PoissonSampled(Gaussian(noise_multiplier), sample_rate)
+        if self.charge is not None:
+            self.charge(step, 1)
+        ((noise, rate, _),) = to_history(step)
+        *before, (last_noise, last_rate, steps) = self.history or [(noise, rate, 0)]
+        if (last_noise, last_rate) == (noise, rate):
+            self.history = [*before, (noise, rate, steps + 1)]
+        else:
+            self.history = [*self.history, (noise, rate, 1)]
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return sum(steps for _, _, steps in self.history)
+
+    @property
+    def accountant(self) -> Accountant[Any]:
+        """A renyi accountant of the history, which answers more questions."""
+        return self._blank().compose(from_history(self.history))
+
+    @abstractmethod
+    def _blank(self) -> Accountant[Any]:
+        """Return an accountant of nothing."""
+
+    def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
+        """Return epsilon, rounded up; widths of grids, which are those of Opacus, are unused."""
+        return self.accountant.get_epsilon(delta)
+
+
+class PLDAccountant(_Plug):
+    """The exact privacy curve: "renyi-pld"."""
+
+    _MECHANISM = "renyi-pld"
+
+    def _blank(self) -> OwnPLDAccountant:
+        return OwnPLDAccountant()
+
+
+class RenyiAccountant(_Plug):
+    """Rényi differential privacy: "renyi-rdp".
+
+    By default all real orders and the optimal conversion. With ``alphas`` the orders and the
+    conversion of Opacus.
+    """
+
+    _MECHANISM = "renyi-rdp"
+
+    def _blank(self) -> OwnRDPAccountant:
+        return OwnRDPAccountant()
+
+    def get_privacy_spent(
+        self, *, delta: float, alphas: Iterable[float] | None = None
+    ) -> tuple[float, float]:
+        """Return epsilon, rounded up, and the order it is found at."""
+        accountant = self._blank() if alphas is None else _of_orders(alphas)
+        accountant.compose(from_history(self.history))
+        return accountant.get_epsilon_and_order(delta)
+
+    def get_epsilon(
+        self, delta: float, alphas: Iterable[float] | None = None, **kwargs: Any
+    ) -> float:
+        """Return epsilon, rounded up."""
+        return self.get_privacy_spent(delta=delta, alphas=alphas)[0]
+
+
+def _of_orders(alphas: Iterable[float]) -> OwnRDPAccountant:
+    return OwnRDPAccountant(orders=alphas, conversion="balle")
+
+
+CALIBRATED_BY = {"renyi-pld": "pld", "prv": "pld", "renyi-rdp": "rdp", "rdp": "rdp"}
+
+
+def get_noise_multiplier(
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    sample_rate: float,
+    epochs: float | None = None,
+    steps: int | None = None,
+    accountant: str = "renyi-pld",
+    epsilon_tolerance: float = 0.01,
+) -> float:
+    """Return the smallest noise multiplier for a target, as the function of Opacus of this name.
+
+    Parameters
+    ----------
+    target_epsilon, target_delta, sample_rate
+        As for `renyi.calibrate_noise_multiplier`, which answers.
+    epochs, steps
+        One of them. An epoch is 1/sample_rate steps; the number is rounded up.
+    accountant : {"renyi-pld", "renyi-rdp", "prv", "rdp"}
+        The latter two stand for the former.
+    epsilon_tolerance : float
+        Of the search of Opacus. The answer here is within 1e-6 of the smallest, relatively.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly one of ``epochs`` and ``steps`` is given, and as
+        `renyi.calibrate_noise_multiplier`.
+
+    Examples
+    --------
+    >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    >>> round(get_noise_multiplier(**target, sample_rate=0.01, epochs=10), 4)
+    1.4146
+    """
+    if accountant not in CALIBRATED_BY:
+        raise ValueError(
+            f"accountant must be one of {', '.join(map(repr, CALIBRATED_BY))}, got {accountant!r}"
+        )
+    if (epochs is None) == (steps is None):
+        raise ValueError("either epochs or steps must be given, not both")
+    if steps is None:
+        assert epochs is not None
+        # 1/sample_rate is mostly an integer that both divisions may have moved by an ulp.
+        steps = math.ceil(epochs / sample_rate * (1.0 - 2.0**-50))
+    return calibrate_noise_multiplier(
+        target_epsilon=target_epsilon,
+        target_delta=target_delta,
+        sample_rate=sample_rate,
+        steps=steps,
+        accountant="pld" if CALIBRATED_BY[accountant] == "pld" else "rdp",
+    )
+
+
+for _kind in (PLDAccountant, RenyiAccountant):
+    register_accountant(_kind.mechanism(), _kind, force=True)
