@@ -14,7 +14,7 @@ from renyi.sgd import (
     per_sample_norms,
     weighted_sum,
 )
-from renyi.sgd._arrays import rows_of
+from renyi.sgd.arrays import rows_of
 
 
 def rows(count, shape, kind, seed=0):

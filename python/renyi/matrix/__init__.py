@@ -30,13 +30,6 @@ from renyi.matrix._choice import (
     priced,
 )
 from renyi.matrix._dense import Dense
-from renyi.matrix._participation import (
-    CyclicPoisson,
-    FixedEpochs,
-    MinSeparation,
-    Participation,
-    SinglePass,
-)
 from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
 from renyi.matrix._sensitivity import Sensitivity
 from renyi.matrix._strategy import Strategy
@@ -44,6 +37,13 @@ from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
 from renyi.matrix._workloads import LearningRates, Momentum, PrefixSums, Workload
+from renyi.matrix.participation import (
+    CyclicPoisson,
+    FixedEpochs,
+    MinSeparation,
+    Participation,
+    SinglePass,
+)
 
 __all__ = [
     "BLT",

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from renyi._matrix import MOST_BUFFERS, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
-from renyi.matrix._participation import ONCE, Participation, SinglePass
 from renyi.matrix._sensitivity import Sensitivity, of_toeplitz
 from renyi.matrix._strategy import Loss
 from renyi.matrix._toeplitz import ToeplitzStrategy
 from renyi.matrix._workloads import PREFIX_SUMS, Workload
+from renyi.matrix.participation import ONCE, Participation, SinglePass
 
 __all__ = ["BLT"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from renyi._validation import integer_of
 from renyi.matrix._blt import BLT
-from renyi.matrix._participation import CyclicPoisson, FixedEpochs, Participation
 from renyi.matrix._strategy import Loss, Strategy, loss_of
 from renyi.matrix._toeplitz import BandedToeplitz
 from renyi.matrix._tree import Tree
 from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
+from renyi.matrix.participation import CyclicPoisson, FixedEpochs, Participation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of
-from renyi.matrix._participation import ONCE, Participation
 from renyi.matrix._sensitivity import Sensitivity, of_matrix
 from renyi.matrix._strategy import MOST_DENSE, Strategy
 from renyi.matrix._toeplitz import row_squares
 from renyi.matrix._workloads import PREFIX_SUMS, Workload
+from renyi.matrix.participation import ONCE, Participation
 
 __all__ = ["Dense"]
 

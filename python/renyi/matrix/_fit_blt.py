@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from renyi._matrix import buffered_loss, buffered_nodes
 from renyi.matrix._minimise import minimise
-from renyi.matrix._participation import most_participations, participation_of, separation_of
 from renyi.matrix._strategy import loss_of
 from renyi.matrix._workloads import PrefixSums
+from renyi.matrix.participation import most_participations, participation_of, separation_of
 
 __all__ = ["fit_blt"]
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from renyi._validation import integer_of
 from renyi.matrix._minimise import minimise
-from renyi.matrix._participation import (
+from renyi.matrix._workloads import workload_of
+from renyi.matrix.participation import (
     FixedEpochs,
     SinglePass,
     most_participations,
     participation_of,
     separation_of,
 )
-from renyi.matrix._workloads import workload_of
 
 __all__ = ["fit_dense"]
 

@@ -73,7 +73,7 @@ def noise_functions(
     >>> state.step, [array.shape for array in released]
     (1, [(3,), (2, 2)])
     """
-    from renyi.sgd._arrays import float_dtype, noise_scale
+    from renyi.sgd.arrays import float_dtype, noise_scale
     from renyi.sgd.generator import generator_of
     from renyi.sgd.rules import threads_of
 

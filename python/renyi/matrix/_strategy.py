@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import one_of
-from renyi.matrix._participation import (
+from renyi.matrix._sensitivity import Sensitivity
+from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
+from renyi.matrix.participation import (
     ONCE,
     CyclicPoisson,
     Participation,
     SinglePass,
     participation_of,
 )
-from renyi.matrix._sensitivity import Sensitivity
-from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
 
 if TYPE_CHECKING:
     from renyi.matrix._stream import NoiseStream
@@ -126,7 +126,7 @@ class Strategy(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what strict JSON can hold."""
-        from renyi.mechanisms._json import encode_value
+        from renyi.mechanisms.json_form import encode_value
 
         encoded: dict[str, Any] = encode_value(self)
         return encoded
@@ -134,7 +134,7 @@ class Strategy(ABC):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the strategy that `to_dict` described."""
-        from renyi.mechanisms._json import decode_value
+        from renyi.mechanisms.json_form import decode_value
 
         value = decode_value(data)
         if not isinstance(value, cls):

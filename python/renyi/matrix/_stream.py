@@ -78,7 +78,7 @@ class NoiseStream:
         dtype: npt.DTypeLike = np.float64,
         threads: int | None = None,
     ) -> None:
-        from renyi.sgd._arrays import float_dtype, noise_scale, zeros
+        from renyi.sgd.arrays import float_dtype, noise_scale, zeros
         from renyi.sgd.generator import generator_of
         from renyi.sgd.rules import threads_of
 

@@ -78,7 +78,7 @@ class Mechanism(ABC):
         >>> Gaussian(1.1).to_dict()
         {'type': 'Gaussian', 'noise_multiplier': 1.1}
         """
-        from renyi.mechanisms._json import encode
+        from renyi.mechanisms.json_form import encode
 
         return encode(self)
 
@@ -97,7 +97,7 @@ class Mechanism(ABC):
         >>> Mechanism.from_dict({"type": "Laplace", "noise_multiplier": 2.0})
         Laplace(noise_multiplier=2.0)
         """
-        from renyi.mechanisms._json import decode
+        from renyi.mechanisms.json_form import decode
 
         return _of_class(cls, decode(data), "data")
 
@@ -110,7 +110,7 @@ class Mechanism(ABC):
         >>> Gaussian(1.1).to_json()
         '{"version": 1, "type": "Gaussian", "noise_multiplier": 1.1}'
         """
-        from renyi.mechanisms._json import dumps
+        from renyi.mechanisms.json_form import dumps
 
         return dumps(self, indent)
 
@@ -129,7 +129,7 @@ class Mechanism(ABC):
         >>> Mechanism.from_json((Gaussian(0.1) * 3).to_json())
         Composed((Gaussian(noise_multiplier=0.1), 3))
         """
-        from renyi.mechanisms._json import loads
+        from renyi.mechanisms.json_form import loads
 
         return _of_class(cls, loads(text), "text")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from renyi._validation import NON_NEGATIVE, integer_of, shortest
 from renyi.matrix import CyclicPoisson, Participation, Strategy, Tree
-from renyi.matrix._participation import ONCE, participation_of
+from renyi.matrix.participation import ONCE, participation_of
 from renyi.mechanisms._algebra import Composed, Mechanism
 from renyi.mechanisms._arguments import set_fields, set_numbers
 from renyi.mechanisms._gaussian import Gaussian

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from renyi.matrix import NoiseStream
-from renyi.sgd._arrays import Array
 from renyi.sgd._plan_strategy import participation_in
+from renyi.sgd.arrays import Array
 from renyi.sgd.generator import SecureGenerator
 
 if TYPE_CHECKING:

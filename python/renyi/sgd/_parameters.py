@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from renyi._validation import count_of
-from renyi.sgd._arrays import Array, check_writeable
+from renyi.sgd.arrays import Array, check_writeable
 from renyi.sgd.convex import Domain
 from renyi.sgd.updates import UpdateRule
 

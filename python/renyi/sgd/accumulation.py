@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._validation import adjacency_of, one_of
-from renyi.sgd._arrays import Array, Rows, float_dtype, rows_of
+from renyi.sgd.arrays import Array, Rows, float_dtype, rows_of
 from renyi.sgd.grid import Grid, check_spacing, sum_rule_on_grid
 from renyi.sgd.rules import (
     NONFINITE,

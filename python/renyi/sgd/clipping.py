@@ -11,7 +11,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._sgd import weigh_into
 from renyi._validation import adjacency_of
-from renyi.sgd._arrays import (
+from renyi.sgd.arrays import (
     Array,
     Arrays,
     contiguous,

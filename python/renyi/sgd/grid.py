@@ -13,7 +13,7 @@ from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.accountants import Adjacency
 from renyi.mechanisms import MultivariateDiscreteGaussian
-from renyi.sgd._arrays import Array, Rows, in_single, noisy_array, refuse_masked
+from renyi.sgd.arrays import Array, Rows, in_single, noisy_array, refuse_masked
 from renyi.sgd.clipping import per_sample_norms
 from renyi.sgd.noise import add_discrete_gaussian_noise
 from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of, threads_of

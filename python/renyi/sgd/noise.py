@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from renyi._noise import noise_spacing
 from renyi._validation import Range, number_in
-from renyi.sgd._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, zeros
+from renyi.sgd.arrays import float_dtype, in_memory_order, noise_scale, noisy_array, zeros
 from renyi.sgd.generator import generator_of
 from renyi.sgd.rules import threads_of
 

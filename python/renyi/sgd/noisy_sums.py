@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import real_of
-from renyi.sgd._arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for
 from renyi.sgd._correlated import CorrelatedNoise
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
+from renyi.sgd.arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for
 from renyi.sgd.clipping import clip_and_sum
 from renyi.sgd.generator import generator_of
 from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of

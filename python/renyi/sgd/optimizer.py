@@ -9,9 +9,9 @@ from typing import Any
 
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.sgd._accounting import Charge, Ledger
-from renyi.sgd._arrays import Arrays, without_padding
 from renyi.sgd._parameters import Parameters, check_same
 from renyi.sgd.adaptive import QuantileClipNorm
+from renyi.sgd.arrays import Arrays, without_padding
 from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.convex import Domain
 from renyi.sgd.noisy_sums import NoisySum

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd._arrays import noise_scale
+from renyi.sgd.arrays import noise_scale
 from renyi.sgd.convex import Domain, Loss
 from renyi.sgd.generator import generator_of
 from renyi.theory.iteration import (

@@ -17,7 +17,7 @@ from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import integer_of, one_of, real_of
-from renyi.sgd._arrays import Array, Rows, outline, output_of
+from renyi.sgd.arrays import Array, Rows, outline, output_of
 
 __all__ = [
     "MOST_ROUNDING",

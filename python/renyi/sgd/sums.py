@@ -11,7 +11,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._sgd import fingerprint
 from renyi._validation import integer_of
-from renyi.sgd._arrays import Array, Arrays, Rows
+from renyi.sgd.arrays import Array, Arrays, Rows
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 
 if TYPE_CHECKING:

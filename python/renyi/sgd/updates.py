@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from renyi._validation import integer_of, real_of
-from renyi.sgd._arrays import Array
+from renyi.sgd.arrays import Array
 
 __all__ = ["SGD", "Adam", "AdamW", "Schedule", "UpdateRule", "checked_schedule", "value_at"]
 

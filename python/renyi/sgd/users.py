@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import one_of
-from renyi.sgd._arrays import Array, Arrays, rows_of
+from renyi.sgd.arrays import Array, Arrays, rows_of
 from renyi.sgd.samplers import Indices
 
 __all__ = ["UserBatch", "UserRows"]

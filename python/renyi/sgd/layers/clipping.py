@@ -12,7 +12,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._sgd import sum_spacing
 from renyi._validation import adjacency_of, one_of
-from renyi.sgd._arrays import Array, float_dtype
+from renyi.sgd.arrays import Array, float_dtype
 from renyi.sgd.layers.norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers.work import Layer, Work, works_of
 from renyi.sgd.rules import (

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from renyi._validation import integer_of
-from renyi.sgd._arrays import Aligned, Array, outline
+from renyi.sgd.arrays import Aligned, Array, outline
 
 __all__ = [
     "BiasLayer",
