@@ -12,6 +12,7 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     FixedSizeSampled,
     Gaussian,
     GaussianMixture,
@@ -101,6 +102,7 @@ leaves = st.one_of(
     st.builds(TreeAggregation, losses, sizes),
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     st.builds(RandomAllocation, gaussians, sizes),
+    st.builds(FixedAllocation, gaussians, sizes, sizes),
 )
 
 
@@ -111,7 +113,8 @@ def fixed_size(draw, inner):
     needs = [node for node in samplings(mechanism) if node.size_matters]
     populations = {node.population for node in needs if isinstance(node, FixedSizeSampled)}
     if len(populations) > 1 or any(
-        isinstance(node, TruncatedPoissonSampled | RandomAllocation) for node in needs
+        isinstance(node, TruncatedPoissonSampled | RandomAllocation | FixedAllocation)
+        for node in needs
     ):
         mechanism, needs, populations = draw(gaussians), [], set()
     size = populations.pop() if populations else draw(sizes)

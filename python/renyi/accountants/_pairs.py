@@ -13,7 +13,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from renyi._pair import Pair
-from renyi.accountants._steps import SMALLEST_ALLOCATED
+from renyi.accountants._steps import SMALLEST_ALLOCATED, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -21,6 +21,7 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     Gaussian,
     GaussianMixture,
     Gumbel,
@@ -294,6 +295,11 @@ def _(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
     if adjacency == REPLACE:
         return Pair.bracketed(whole, pair)
     return pair if remove else pair.reversed()
+
+
+@pair_of.register
+def _(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
+    return pair_of(as_one_epoch(mechanism), adjacency, remove)
 
 
 @lru_cache(maxsize=64)

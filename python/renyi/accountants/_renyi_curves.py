@@ -15,7 +15,7 @@ from renyi._adjacency import Adjacency
 from renyi.accountants._allocated_moments import allocation_curve
 from renyi.accountants._profile import profile_of
 from renyi.accountants._samples import compiled_pair, is_mirrored
-from renyi.accountants._steps import allocated_epoch
+from renyi.accountants._steps import allocated_epoch, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -23,6 +23,7 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     Gaussian,
     Gumbel,
     Laplace,
@@ -247,3 +248,8 @@ def _(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
     if allocated_epoch(mechanism) is None:
         return RenyiCurve.random_allocation(noise, mechanism.steps)
     return allocation_curve(compiled_pair(mechanism, adjacency, True), noise, mechanism.steps)
+
+
+@curve_of.register
+def _(mechanism: FixedAllocation, adjacency: Adjacency) -> RenyiCurve:
+    return curve_of(as_one_epoch(mechanism), adjacency)

@@ -28,7 +28,12 @@ from __future__ import annotations
 
 from renyi.mechanisms._algebra import Composed, Mechanism
 from renyi.mechanisms._answers import Exponential, RandomizedResponse
-from renyi.mechanisms._batches import FixedSizeSampled, RandomAllocation, ShuffledBatches
+from renyi.mechanisms._batches import (
+    FixedAllocation,
+    FixedSizeSampled,
+    RandomAllocation,
+    ShuffledBatches,
+)
 from renyi.mechanisms._gaussian import Gaussian, GaussianMixture, TreeAggregation
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PureDP
 from renyi.mechanisms._noise import (
@@ -52,6 +57,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
+    "FixedAllocation",
     "FixedSizeSampled",
     "Gaussian",
     "GaussianMixture",

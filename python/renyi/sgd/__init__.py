@@ -7,6 +7,7 @@ from renyi.sgd._clipped_sum import ClippedSum, PrivateDiagnostics
 from renyi.sgd._generator import InsecureGeneratorWarning, SecureGenerator
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
+from renyi.sgd.allocated import BallsInBinsSampler
 from renyi.sgd.averaging import ClippedAverage, average_clipped_at_half
 from renyi.sgd.clipping import clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.convex_losses import LogisticLoss, RidgeLoss
@@ -54,6 +55,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Ball",
+    "BallsInBinsSampler",
     "BatchSampler",
     "BiasLayer",
     "Box",

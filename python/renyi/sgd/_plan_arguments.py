@@ -11,6 +11,7 @@ from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
 from renyi.accountants._base import adjacency_of
 
 __all__ = [
+    "IN_EPOCHS",
     "AccountantName",
     "Sampling",
     "accountant_named",
@@ -22,13 +23,19 @@ __all__ = [
     "steps_of",
 ]
 
-Sampling = Literal["poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"]
+Sampling = Literal[
+    "poisson", "truncated_poisson", "cyclic_poisson", "balls_in_bins", "fixed_size", "shuffled"
+]
+IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled")
+"""Of which every record is in one batch of each epoch."""
+
 AccountantName = Literal["pld", "rdp"]
 
 _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
     "truncated_poisson": ("add_remove", "replace_one", "zero_out"),
     "cyclic_poisson": ("add_remove", "replace_one", "zero_out"),
+    "balls_in_bins": ("add_remove", "replace_one", "zero_out"),
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
 }
@@ -89,8 +96,8 @@ def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
     if known not in _HOLDS_FOR[sampling]:
         allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
-    if discrete and sampling == "truncated_poisson":
-        raise ValueError("grid_spacing must be None with sampling 'truncated_poisson', got a grid")
+    if discrete and sampling in ("truncated_poisson", "balls_in_bins"):
+        raise ValueError(f"grid_spacing must be None with sampling {sampling!r}, got a grid")
     if discrete and sampling.endswith("poisson") and known == "replace_one":
         raise ValueError(
             f"adjacency must be 'add_remove' or 'zero_out' with sampling {sampling!r} on a grid, "
@@ -114,7 +121,7 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
         )
     if steps is not None:
         return uses_of(steps, "steps", 1)
-    if sampling == "shuffled":
+    if sampling in IN_EPOCHS:
         found = integer_of(epochs, "epochs", 1) * -(-population // size)
     else:
         number = real_of(epochs, "epochs", "a number in (0, inf)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from renyi.sgd._batch_sampler import BatchSampler
+from renyi.sgd.allocated import BallsInBinsSampler
 from renyi.sgd.cyclic import CyclicPoissonSampler
 from renyi.sgd.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.sgd.truncated import TruncatedPoissonSampler
@@ -18,6 +19,7 @@ SAMPLERS = (
     PoissonSampler,
     TruncatedPoissonSampler,
     CyclicPoissonSampler,
+    BallsInBinsSampler,
     FixedSizeSampler,
     ShuffledSampler,
 )
@@ -28,6 +30,8 @@ def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
     records, drawn = plan.population, {"generator": generator}
     if plan.sampling == "shuffled":
         return ShuffledSampler(records, plan.steps_per_release, **drawn)
+    if plan.sampling == "balls_in_bins":
+        return BallsInBinsSampler(records, plan.steps_per_release, **drawn)
     if plan.sampling == "fixed_size":
         return FixedSizeSampler(records, plan.batch_size, **drawn)
     if plan.batch_limit is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from renyi.sgd._plan_arguments import IN_EPOCHS
 from renyi.sgd._rule import bound_of
 from renyi.sgd.schedules import Schedule
 
@@ -29,7 +30,7 @@ def scheduled(value: float, schedule: Schedule | None, step: int) -> float:
 def check_schedules(plan: TrainingPlan) -> None:
     """Refuse schedules where it is not known what they cost, and norms that are none."""
     noise, clip = plan.noise_schedule, plan.clip_schedule
-    if noise is not None and plan.sampling in ("shuffled", "cyclic_poisson"):
+    if noise is not None and plan.sampling in (*IN_EPOCHS, "cyclic_poisson"):
         raise ValueError(
             f"noise_schedule must be None with sampling {plan.sampling!r}, whose releases are of "
             f"several steps, got {noise!r}"

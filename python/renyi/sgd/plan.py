@@ -14,6 +14,7 @@ from renyi.accountants import Adjacency
 from renyi.mechanisms import Composed, Mechanism
 from renyi.sgd._batch_sampler import BatchSampler, Indices
 from renyi.sgd._plan_arguments import (
+    IN_EPOCHS,
     AccountantName,
     Sampling,
     accountant_named,
@@ -54,19 +55,20 @@ class TrainingPlan:
     batch_size : int
         Of a logical batch, in [1, population]: the expected size with "poisson" and
         "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
-        "fixed_size", the largest with "shuffled".
+        "fixed_size", the largest with "shuffled", the largest expected one with "balls_in_bins".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf).
     steps : int, optional
         Number of logical batches, in [1, 10^9].
     epochs : float, optional
-        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" an
-        integer.
-    sampling : {"poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled"}
+        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" and
+        "balls_in_bins" an integer.
+    sampling : {"poisson", "truncated_poisson", "cyclic_poisson", "balls_in_bins", "fixed_size", \
+"shuffled"}
         How batches are drawn: by `PoissonSampler`, `TruncatedPoissonSampler`,
-        `CyclicPoissonSampler`, `FixedSizeSampler` without replacement or `ShuffledSampler`. No
-        scheme is accounted as another.
+        `CyclicPoissonSampler`, `BallsInBinsSampler`, `FixedSizeSampler` without replacement or
+        `ShuffledSampler`. No scheme is accounted as another.
     batch_limit : int, optional
         With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
         ``population`` then is that of the larger of both neighbours.
@@ -216,8 +218,7 @@ class TrainingPlan:
         noise = noise_for(
             target_epsilon,
             target_delta,
-            1.0 if first.sampling == "shuffled" else first.sample_rate,
-            first.releases,
+            *first._rate_and_uses,
             lambda z: make(adjacency=first.adjacency).compose(plan(z).mechanism),
             tolerance,
         )
@@ -237,18 +238,27 @@ class TrainingPlan:
         Raises
         ------
         ValueError
-            With "shuffled": a record is in one batch of each epoch, and no rate describes that.
+            With "shuffled" and "balls_in_bins": a record is in one batch of each epoch, and no rate
+            describes that.
         """
-        if self.sampling == "shuffled":
+        if self.sampling in IN_EPOCHS:
             raise ValueError(
-                "sampling must not be 'shuffled' for there to be a sample_rate, got 'shuffled'"
+                f"sampling must not be {self.sampling!r} for there to be a sample_rate, got "
+                f"{self.sampling!r}"
             )
         return self.batch_size * (self.cycle_length or 1) / self.population
 
     @property
+    def _rate_and_uses(self) -> tuple[float, int]:
+        """Poisson samples that reveal about as much."""
+        if self.sampling == "balls_in_bins":
+            return 1.0 / self.steps_per_release, self.steps
+        return 1.0 if self.sampling == "shuffled" else self.sample_rate, self.releases
+
+    @property
     def steps_per_release(self) -> int:
         """Batches that `step_mechanism` stands for: 1, those of an epoch or those of a cycle."""
-        if self.sampling == "shuffled":
+        if self.sampling in IN_EPOCHS:
             return -(-self.population // self.batch_size)
         return self.cycle_length or 1
 
@@ -260,7 +270,7 @@ class TrainingPlan:
     @property
     def expected_batch_size(self) -> float:
         """The public number that noisy sums are divided by."""
-        if self.sampling == "shuffled":
+        if self.sampling in IN_EPOCHS:
             return self.population / self.steps_per_release
         return float(self.batch_size)
 
