@@ -48,7 +48,7 @@ def test_encloses_the_quadrature_and_the_inversion(row, digits):
     for direction, truth in zip(("remove", "add"), map(float, truths), strict=True):
         low, high = epoch(float(noise), t).get_delta_bounds(float(epsilon), direction=direction)
         assert low * (1.0 - digits) <= truth <= high * (1.0 + digits)
-        assert high - low <= (1e-9 if truth > 1e-12 and t > 4 else 5e-9) * high
+        assert high - low <= (1e-9 if t >= 10 else 1e-8) * high or high < 1e-50
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,9 @@ def test_epsilon_of_one_epoch(steps, noise, epsilon):
 @pytest.mark.parametrize(
     ("noise", "steps", "count", "low", "high"),
     [
+        (2.0, 100, 100, 2.41857857, 2.41857955),
+        (1.0, 1000, 100, 1.84427819, 1.84427896),
+        (0.7, 1000, 100, 4.06844325, 4.06844473),
         (1.0, 100, 10, 1.96426921, 1.96426983),
         (1.0, 1000, 10, 0.54005038, 0.54005057),
         (1.0, 10, 10, 6.9003372, 6.9003397),
@@ -100,15 +103,15 @@ def test_epsilon_of_one_epoch(steps, noise, epsilon):
 def test_epochs_enclose_known_brackets(noise, steps, count, low, high):
     found = epoch(noise, steps, count).get_epsilon_bounds(1e-6)
     assert found[0] <= high
-    assert low <= found[1] <= high * (1.0 + 1e-5)
-    assert found[1] - found[0] <= 5e-4 * found[1]
+    assert low <= found[1]
+    assert found[1] - found[0] <= 1e-5 * found[1]
 
 
 def test_few_epochs_by_monte_carlo():
     low, high = epoch(1.0, 10, 5).get_delta_bounds(2.0)
     assert low <= 0.0109331
     assert high >= 0.0109313
-    assert high - low < 2e-3 * high
+    assert high - low < 2e-4 * high
 
 
 def test_sampled_epoch():
