@@ -90,6 +90,8 @@ int main() {
     epsilon_is_where_delta_is(1.0, 1e6, 1e-6);
     epsilon_is_where_delta_is(10.0, 1000.0, 1e-6);
     atoms_lie_on_both_sides(1.0, 100.0);
+    atoms_lie_on_both_sides(0.5, 20.0);
+    atoms_lie_on_both_sides(2.0, 1000.0);
     // Beyond the largest loss of `add` at rate 1/2, log 2, there is nothing.
     CHECK(AllocationCurve(1.0, 10.0, 0.5).delta(0.6932, Direction::add).upper == 0.0);
     CHECK(AllocationCurve(1.0, 1e6, 1.0).delta(0.05, Direction::add).upper > 0.0);

@@ -12,6 +12,7 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     FixedSizeSampled,
     Gaussian,
     GaussianMixture,
@@ -127,6 +128,9 @@ leaves = st.one_of(
     correlated,
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     allocations,
+    st.builds(
+        FixedAllocation, st.sampled_from([Gaussian(0.0), Gaussian(2.0)]), st.just(100), sizes
+    ),
 )
 
 
@@ -137,7 +141,8 @@ def fixed_size(draw, inner):
     needs = [node for node in samplings(mechanism) if node.size_matters]
     populations = {node.population for node in needs if isinstance(node, FixedSizeSampled)}
     if len(populations) > 1 or any(
-        isinstance(node, TruncatedPoissonSampled | RandomAllocation) for node in needs
+        isinstance(node, TruncatedPoissonSampled | RandomAllocation | FixedAllocation)
+        for node in needs
     ):
         mechanism, needs, populations = draw(gaussians), [], set()
     size = populations.pop() if populations else draw(sizes)

@@ -44,7 +44,7 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
-# Functions of matrix load these when they are called: to price a strategy, write it, draw its noise.
+# Functions of matrix load these when called: to price a strategy, write it, draw its noise.
 UPWARDS = {("matrix", "calibration"), ("matrix", "mechanisms"), ("matrix", "sgd")}
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 

@@ -9,6 +9,7 @@ from renyi import pairs
 from renyi.mechanisms import (
     ApproxDP,
     Composed,
+    FixedAllocation,
     FixedSizeSampled,
     Gaussian,
     Laplace,
@@ -124,6 +125,7 @@ def test_sizes_of_numpy_become_integers():
         (r"population must be an integer >= 1", TruncatedPoissonSampled, (G, 0.1, 1, 0)),
         (r"batches must be an integer >= 1", ShuffledBatches, (G, 0)),
         (r"steps must be an integer >= 1", RandomAllocation, (G, -1)),
+        (r"epochs must be an integer >= 1", FixedAllocation, (G, 5, 0)),
         (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, (G, 1.1)),
         (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, (G, math.nan)),
     ],

@@ -1,7 +1,8 @@
 """One epoch of random allocation, several, and what they are composed with, against other methods.
 
-Values with many digits are from a quadrature (tests/reference/make_allocation.py), those with fewer
-from a contour and a lattice (both without windows), brackets of epochs from lattices of the curve.
+Values with many digits are from a quadrature (tests/reference/make_allocation.py) and an inversion
+(make_allocation_inversion.py), those with fewer from a contour and a lattice (both without
+windows), brackets of epochs from lattices of the curve.
 """
 
 import json
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from renyi import (
+    FixedAllocation,
     Gaussian,
     Laplace,
     PLDAccountant,
@@ -22,20 +24,31 @@ from renyi import (
 )
 from renyi.calibration import calibrate
 
-TABLE = Path(__file__).parents[1] / "reference" / "allocation.json"
+REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def epoch(noise, steps, count=1, **settings):
     return PLDAccountant(**settings).compose(RandomAllocation(Gaussian(noise), steps), count)
 
 
-@pytest.mark.parametrize("row", json.loads(TABLE.read_text()), ids=lambda row: "-".join(row[1:3]))
-def test_encloses_the_quadrature(row):
+def rows_of(name):
+    return json.loads((REFERENCE / name).read_text())
+
+
+@pytest.mark.parametrize(
+    ("row", "digits"),
+    [
+        *((row, 1e-14) for row in rows_of("allocation.json")),
+        *((row, 1e-12) for row in rows_of("allocation_inversion.json")),
+    ],
+    ids=str,
+)
+def test_encloses_the_quadrature_and_the_inversion(row, digits):
     t, noise, epsilon, *truths = row
     for direction, truth in zip(("remove", "add"), map(float, truths), strict=True):
         low, high = epoch(float(noise), t).get_delta_bounds(float(epsilon), direction=direction)
-        assert low * (1.0 - 1e-14) <= truth <= high * (1.0 + 1e-14)
-        assert high - low <= 5e-9 * high
+        assert low * (1.0 - digits) <= truth <= high * (1.0 + digits)
+        assert high - low <= (1e-9 if t >= 10 else 1e-8) * high or high < 1e-50
 
 
 @pytest.mark.parametrize(
@@ -78,6 +91,9 @@ def test_epsilon_of_one_epoch(steps, noise, epsilon):
 @pytest.mark.parametrize(
     ("noise", "steps", "count", "low", "high"),
     [
+        (2.0, 100, 100, 2.41857857, 2.41857955),
+        (1.0, 1000, 100, 1.84427819, 1.84427896),
+        (0.7, 1000, 100, 4.06844325, 4.06844473),
         (1.0, 100, 10, 1.96426921, 1.96426983),
         (1.0, 1000, 10, 0.54005038, 0.54005057),
         (1.0, 10, 10, 6.9003372, 6.9003397),
@@ -87,15 +103,15 @@ def test_epsilon_of_one_epoch(steps, noise, epsilon):
 def test_epochs_enclose_known_brackets(noise, steps, count, low, high):
     found = epoch(noise, steps, count).get_epsilon_bounds(1e-6)
     assert found[0] <= high
-    assert low <= found[1] <= high * (1.0 + 1e-5)
-    assert found[1] - found[0] <= 5e-5 * found[1]
+    assert low <= found[1]
+    assert found[1] - found[0] <= 1e-5 * found[1]
 
 
 def test_few_epochs_by_monte_carlo():
     low, high = epoch(1.0, 10, 5).get_delta_bounds(2.0)
     assert low <= 0.0109331
     assert high >= 0.0109313
-    assert high - low < 2e-3 * high
+    assert high - low < 2e-4 * high
 
 
 def test_sampled_epoch():
@@ -117,6 +133,18 @@ def test_sampled_epoch():
 def test_one_step_is_the_gaussian(noise):
     whole = PLDAccountant().compose(Gaussian(noise))
     assert epoch(noise, 1).get_epsilon(1e-6) == whole.get_epsilon(1e-6)
+
+
+def test_one_choice_for_all_epochs_is_one_epoch_of_less_noise():
+    exact = PLDAccountant().compose(FixedAllocation(Gaussian(2.0), 100, 4))
+    for direction in ("remove", "add"):
+        found = exact.get_epsilon_bounds(1e-6, direction=direction)
+        known = epoch(1.0, 100).get_epsilon_bounds(1e-6, direction=direction)
+        assert found == pytest.approx(known, rel=1e-9)
+    assert exact.get_epsilon(1e-6) > epoch(2.0, 100, 4).get_epsilon(1e-6)
+    whole = PLDAccountant().compose(Gaussian(2.0), 4)
+    one_group = PLDAccountant().compose(FixedAllocation(Gaussian(2.0), 1, 4))
+    assert one_group.get_epsilon(1e-6) == pytest.approx(whole.get_epsilon(1e-6), rel=1e-12)
 
 
 def test_approaches_poisson_from_below():

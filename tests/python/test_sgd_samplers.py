@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
-from renyi.sgd import FixedSizeSampler, PoissonSampler, SecureGenerator, ShuffledSampler
+from renyi.sgd import (
+    BallsInBinsSampler,
+    FixedSizeSampler,
+    PoissonSampler,
+    SecureGenerator,
+    ShuffledSampler,
+)
 
 BASE = Gaussian(1.1)
 
@@ -23,6 +29,7 @@ MAKERS = {
     "fixed": lambda g, **k: FixedSizeSampler(1000, 50, generator=g, **k),
     "replacement": lambda g, **k: FixedSizeSampler(1000, 50, replacement=True, generator=g, **k),
     "shuffled": lambda g, **k: ShuffledSampler(1000, 20, generator=g),
+    "balls in bins": lambda g, **k: BallsInBinsSampler(1000, 20, generator=g),
 }
 every_sampler = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 

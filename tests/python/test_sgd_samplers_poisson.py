@@ -221,7 +221,7 @@ def test_a_run_of_cycles_resumes():
     two.load_state_dict(state)
     two.step(np.ones((len(other.sample()), 2)))
     assert two.accountant.mechanisms[0][1] == 2
-    assert np.array_equal(other._groups[0], sampler._groups[0])
+    assert np.array_equal(other._groups.of_record, sampler._groups.of_record)
 
 
 # --- plans

@@ -27,11 +27,9 @@ __all__ = ["PrivacyCurves"]
 
 PairName = Literal["remove", "add", "replace_one"]
 
-ALLOCATED_RTOL = 1e-4
-"""Of delta, where epochs of random allocation take part: their pairs are atoms, which lattices read
-well from above and badly from below."""
-
-ROUGH_RTOL = 1e-2  # of a lattice that only tells whether this direction matters
+ALLOCATED_RTOL = 1e-3
+"""Of delta, where epochs of random allocation take part: both of their pairs are atoms, which are
+about so far apart."""
 
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 
@@ -91,11 +89,7 @@ class PrivacyCurves:
         if not replaces and (epoch := self._single_epoch()) is not None:
             return DirectionCurve(AllocationQuestions(*epoch, remove), None)
         if self.has_epochs():
-            return DirectionCurve(
-                sampled,
-                cache(lambda: self._composition(remove, max(rtol, ALLOCATED_RTOL))),
-                cache(lambda: self._composition(remove, ROUGH_RTOL)),
-            )
+            rtol = max(rtol, ALLOCATED_RTOL)
         return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
 
     def has_epochs(self) -> bool:

@@ -30,18 +30,14 @@ class DirectionCurve:
         all there is.
     lattice : callable, optional
         Returns the composition on a lattice: all there is, or what narrows wide brackets.
-    rough : callable, optional
-        Returns the composition on a lattice that takes little time, to tell whether more is worth
-        finding.
     """
 
     def __init__(
         self,
         sampled: SampledGaussianQuestions | AllocationQuestions | None,
         lattice: Lattice | None,
-        rough: Lattice | None = None,
     ) -> None:
-        self._sampled, self._lattice, self._rough = sampled, lattice, rough
+        self._sampled, self._lattice = sampled, lattice
 
     def epsilon_brackets(self, deltas: Array, known: Array) -> Array:
         """Return lower and upper ends, perhaps negative, of shape (2, n).
@@ -49,7 +45,7 @@ class DirectionCurve:
         Where ``known`` is certainly enough, both may be any smaller numbers.
         """
         if self._sampled is None:
-            return self._by_lattice(deltas, known, self._epsilon_by_lattice)
+            return self._by_lattice(deltas, self._epsilon_by_lattice)
         result = np.empty((2, deltas.size))
         self._sampled.epsilon_into(deltas, result, known)
         if self._lattice is not None:
@@ -59,25 +55,16 @@ class DirectionCurve:
     def delta_brackets(self, epsilons: Array, known: Array) -> Array:
         """Return lower and upper ends, of shape (2, n); ``known`` as for `epsilon_brackets`."""
         if self._sampled is None:
-            return self._by_lattice(epsilons, known, self._delta_by_lattice)
+            return self._by_lattice(epsilons, self._delta_by_lattice)
         result = np.empty((2, epsilons.size))
         self._sampled.delta_into(epsilons, result, known)
         if self._lattice is not None:
             self._narrow(result, epsilons, known, self._delta_by_lattice)
         return result
 
-    def _by_lattice(
-        self, values: Array, known: Array, bracket: Callable[[float, Lattice], Bracket]
-    ) -> Array:
+    def _by_lattice(self, values: Array, bracket: Callable[[float, Lattice], Bracket]) -> Array:
         assert self._lattice is not None
-        result = np.empty((2, values.size))
-        for i, value in enumerate(values.tolist()):
-            if self._rough is not None and known[i] > 0.0:
-                result[:, i] = bracket(value, self._rough)
-                if result[1, i] <= known[i]:
-                    continue
-            result[:, i] = bracket(value, self._lattice)
-        return result
+        return np.array([bracket(value, self._lattice) for value in values.tolist()]).T.copy()
 
     def _narrow(
         self,

@@ -13,7 +13,7 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from renyi._pair import Pair
-from renyi.accountants._steps import LARGEST_ALLOCATED, SMALLEST_ALLOCATED
+from renyi.accountants._steps import LARGEST_ALLOCATED, SMALLEST_ALLOCATED, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -21,6 +21,7 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     Gaussian,
     GaussianMixture,
     Gumbel,
@@ -290,6 +291,11 @@ def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove:
     if adjacency == REPLACE:
         return Pair.bracketed(whole, pair)
     return pair if remove else pair.reversed()
+
+
+@single_pair.register
+def _fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
+    return single_pair(as_one_epoch(mechanism), adjacency, remove)
 
 
 @lru_cache(maxsize=64)

@@ -14,13 +14,14 @@ from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
 from renyi.accountants._allocated_moments import allocation_curve
 from renyi.accountants._samples import compiled_pair, is_mirrored
-from renyi.accountants._steps import allocated_epoch
+from renyi.accountants._steps import allocated_epoch, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     Gaussian,
     Gumbel,
     Laplace,
@@ -208,3 +209,8 @@ def _random_allocation_curve(mechanism: RandomAllocation, adjacency: Adjacency) 
     if allocated_epoch(mechanism) is None:
         return RenyiCurve.random_allocation(noise, mechanism.steps)
     return allocation_curve(compiled_pair(mechanism, adjacency, True), noise, mechanism.steps)
+
+
+@single_curve.register
+def _fixed_allocation_curve(mechanism: FixedAllocation, adjacency: Adjacency) -> RenyiCurve:
+    return single_curve(as_one_epoch(mechanism), adjacency)

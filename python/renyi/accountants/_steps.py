@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from renyi.mechanisms import (
     Composed,
+    FixedAllocation,
     Gaussian,
     MatrixMechanism,
     Mechanism,
@@ -21,6 +22,7 @@ __all__ = [
     "SMALLEST_ALLOCATED",
     "SampledStep",
     "allocated_epoch",
+    "as_one_epoch",
     "collapsed",
     "epochs_of",
     "gaussian_steps",
@@ -50,6 +52,8 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
         return _sampled_steps(mechanism)
     if isinstance(mechanism, Gaussian):
         return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
+    if isinstance(mechanism, FixedAllocation):
+        return gaussian_steps(as_one_epoch(mechanism))
     if isinstance(mechanism, RandomAllocation) and mechanism.steps == 1:
         return gaussian_steps(mechanism.mechanism)
     if isinstance(mechanism, MatrixMechanism | TreeAggregation):
@@ -73,6 +77,8 @@ def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
     base, rate = mechanism, 1.0
     if isinstance(mechanism, PoissonSampled):
         base, rate = collapsed(mechanism)
+    if isinstance(base, FixedAllocation):
+        base = as_one_epoch(base)
     if not isinstance(base, RandomAllocation) or base.steps == 1 or not rate >= SMALLEST_RATE:
         return None
     noise = base.mechanism.noise_multiplier
@@ -83,9 +89,22 @@ def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
     )
 
 
+def as_one_epoch(mechanism: FixedAllocation) -> RandomAllocation:
+    """Return the epoch that has the law of all, noise down.
+
+    The mean of the outputs of each step is sufficient.
+    """
+    noise, epochs = mechanism.mechanism.noise_multiplier, mechanism.epochs
+    if epochs > 1:
+        noise = noise / math.sqrt(epochs) * (1.0 - 2.0**-50)
+    return RandomAllocation(Gaussian(noise), mechanism.steps)
+
+
 def epochs_of(mechanism: Mechanism) -> bool:
     """Whether epochs of random allocation take part in a mechanism."""
-    return isinstance(mechanism, RandomAllocation) or any(map(epochs_of, mechanism._inner()))
+    if isinstance(mechanism, RandomAllocation | FixedAllocation):
+        return True
+    return any(map(epochs_of, mechanism._inner()))
 
 
 def settled(step: SampledStep) -> SampledStep | None:

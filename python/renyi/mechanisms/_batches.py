@@ -13,7 +13,7 @@ from renyi.mechanisms._arguments import mechanism_of, set_fields
 from renyi.mechanisms._gaussian import Gaussian
 from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
 
-__all__ = ["FixedSizeSampled", "RandomAllocation", "ShuffledBatches"]
+__all__ = ["FixedAllocation", "FixedSizeSampled", "RandomAllocation", "ShuffledBatches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,10 @@ class RandomAllocation(Sampling):
     """Adds Gaussian noise at each of several steps, every record in one of them, drawn uniformly.
 
     Also called balls in bins. Records choose independently of each other; batches are random and
-    secret, their number is public. Every use is an epoch for which all choose anew. For
-    "add_remove" and "zero_out" adjacency exact; where records are replaced no largest pair of
-    distributions is known, and the bracket reaches from removal to one Gaussian release.
+    secret, their number is public. Every use is an epoch for which all choose anew: where they keep
+    their choice, `FixedAllocation`. For "add_remove" and "zero_out" adjacency exact; where records
+    are replaced no largest pair of distributions is known, and the bracket reaches from removal to
+    one Gaussian release.
 
     Parameters
     ----------
@@ -201,3 +202,56 @@ class RandomAllocation(Sampling):
 
     def _headline(self) -> str:
         return f"Random allocation of every record to one of {self.steps} steps, each"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedAllocation(Sampling):
+    """Runs epochs of Gaussian steps, every record at the same, randomly drawn step of each epoch.
+
+    Balls in bins that are drawn once: records are put into groups, uniformly and independently of
+    each other, which have their turn one after the other. All outputs of one group's turns tell as
+    much as their mean, so that the run is one epoch of `RandomAllocation` with the noise over
+    ``sqrt(epochs)``: more than where records choose anew for every epoch.
+
+    Parameters
+    ----------
+    mechanism : Gaussian
+        What is done with the records of a step.
+    steps : int
+        Of an epoch, at least 1: the number of groups.
+    epochs : int
+        How often each group has its turn, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
+
+    Examples
+    --------
+    >>> print(FixedAllocation(Gaussian(1.0), 100, 10).describe())
+    10 epochs of 100 steps, every record at one random step of each, the same in all
+      Gaussian noise, multiplier 1
+    """
+
+    mechanism: Gaussian
+    steps: int
+    epochs: int
+
+    def __post_init__(self) -> None:
+        gaussian_of(self.mechanism)
+        set_fields(
+            self,
+            steps=integer_of(self.steps, "steps", 1),
+            epochs=integer_of(self.epochs, "epochs", 1),
+        )
+
+    def _headline(self) -> str:
+        return (
+            f"{self.epochs} epochs of {self.steps} steps, every record at one random step of each, "
+            "the same in all"
+        )

@@ -8,7 +8,7 @@ from typing import ClassVar
 from renyi._validation import integer_of, probability_of, shortest
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import mechanism_of, set_fields
-from renyi.mechanisms._batches import RandomAllocation
+from renyi.mechanisms._batches import FixedAllocation, RandomAllocation
 from renyi.mechanisms._gaussian import Gaussian
 from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
 
@@ -27,8 +27,8 @@ class PoissonSampled(Sampling):
     ----------
     mechanism : Mechanism
         What is done with the sample. Sampling for which the size of the data is public
-        (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`, `RandomAllocation`)
-        cannot stand inside: the size of a Poisson sample is random and secret.
+        (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot stand inside: the
+        size of a Poisson sample is random and secret.
     sample_rate : float
         In [0, 1].
 
@@ -62,7 +62,7 @@ class PoissonSampled(Sampling):
         object.__setattr__(self, "sample_rate", rate)
         if type(self.mechanism) is not Gaussian:
             for inner in samplings(mechanism_of(self.mechanism)):
-                if inner.size_matters and not isinstance(inner, RandomAllocation):
+                if inner.size_matters and not isinstance(inner, RandomAllocation | FixedAllocation):
                     raise ValueError(
                         "mechanism must not fix the size of its data, which is random in a Poisson "
                         f"sample, got {inner!r}"

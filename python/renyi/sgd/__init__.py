@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
+from renyi.sgd.allocated import BallsInBinsSampler
 from renyi.sgd.clipping import (
     ClippedAverage,
     average_clipped_at_half,
@@ -54,6 +55,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Ball",
+    "BallsInBinsSampler",
     "BatchSampler",
     "BiasLayer",
     "Box",

@@ -12,6 +12,7 @@ from renyi.mechanisms import Gaussian, Mechanism, MultivariateDiscreteGaussian
 from renyi.sgd.grid import Grid, check_spacing, spacing_of
 
 __all__ = [
+    "IN_EPOCHS",
     "AccountantName",
     "Sampling",
     "accountant_named",
@@ -32,8 +33,16 @@ __all__ = [
 
 
 Sampling = Literal[
-    "poisson", "truncated_poisson", "cyclic_poisson", "fixed_size", "shuffled", "fixed_order"
+    "poisson",
+    "truncated_poisson",
+    "cyclic_poisson",
+    "balls_in_bins",
+    "fixed_size",
+    "shuffled",
+    "fixed_order",
 ]
+IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
+"""Of which every record is in one batch of each epoch."""
 
 
 AccountantName = Literal["pld", "rdp"]
@@ -43,6 +52,7 @@ _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
     "truncated_poisson": ("add_remove", "replace_one", "zero_out"),
     "cyclic_poisson": ("add_remove", "replace_one", "zero_out"),
+    "balls_in_bins": ("add_remove", "replace_one", "zero_out"),
     "fixed_size": ("replace_one",),
     "shuffled": ("replace_one", "zero_out"),
     "fixed_order": ("replace_one", "zero_out"),
@@ -105,7 +115,7 @@ def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
     if known not in _HOLDS_FOR[sampling]:
         allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
-    if discrete and sampling in ("truncated_poisson", "fixed_order"):
+    if discrete and sampling in ("truncated_poisson", "balls_in_bins", "fixed_order"):
         raise ValueError(f"grid_spacing must be None with sampling {sampling!r}, got a grid")
     if discrete and sampling.endswith("poisson") and known == "replace_one":
         raise ValueError(
@@ -130,7 +140,7 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
         )
     if steps is not None:
         return uses_of(steps, "steps", 1)
-    if sampling in ("shuffled", "fixed_order"):
+    if sampling in IN_EPOCHS:
         found = integer_of(epochs, "epochs", 1) * -(-population // size)
     else:
         number = real_of(epochs, "epochs", "a number in (0, inf)")

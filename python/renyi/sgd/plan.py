@@ -16,6 +16,7 @@ from renyi.matrix import Strategy
 from renyi.mechanisms import Composed, Gaussian, Mechanism
 from renyi.sgd._plan_strategy import check_strategy, correlated_release, strategy_of
 from renyi.sgd._planning import (
+    IN_EPOCHS,
     AccountantName,
     Sampling,
     accountant_named,
@@ -30,6 +31,7 @@ from renyi.sgd._planning import (
     sizes_of,
     steps_of,
 )
+from renyi.sgd.allocated import BallsInBinsSampler
 from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.grid import Grid
 from renyi.sgd.rules import bound_of
@@ -73,7 +75,7 @@ def scheduled(value: float, schedule: Schedule | None, step: int) -> float:
 def check_schedules(plan: TrainingPlan) -> None:
     """Refuse schedules where it is not known what they cost, and norms that are none."""
     noise, clip = plan.noise_schedule, plan.clip_schedule
-    if noise is not None and plan.sampling in ("shuffled", "fixed_order", "cyclic_poisson"):
+    if noise is not None and plan.sampling in (*IN_EPOCHS, "cyclic_poisson"):
         raise ValueError(
             f"noise_schedule must be None with sampling {plan.sampling!r}, whose releases are of "
             f"several steps, got {noise!r}"
@@ -92,6 +94,7 @@ SAMPLERS = (
     PoissonSampler,
     TruncatedPoissonSampler,
     CyclicPoissonSampler,
+    BallsInBinsSampler,
     FixedOrderSampler,
     FixedSizeSampler,
     ShuffledSampler,
@@ -103,6 +106,8 @@ def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
     records, drawn = plan.population, {"generator": generator}
     if plan.sampling == "shuffled":
         return ShuffledSampler(records, plan.batches_per_epoch, **drawn)
+    if plan.sampling == "balls_in_bins":
+        return BallsInBinsSampler(records, plan.batches_per_epoch, **drawn)
     if plan.sampling == "fixed_order":
         return FixedOrderSampler(records, plan.batches_per_epoch)
     if plan.sampling == "fixed_size":
@@ -131,7 +136,8 @@ class TrainingPlan:
     batch_size : int
         Of a logical batch, in [1, population]: the expected size with "poisson" and
         "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
-        "fixed_size", the largest with "shuffled" and "fixed_order".
+        "fixed_size", the largest with "shuffled" and "fixed_order", the largest expected one with
+        "balls_in_bins".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf). With a
@@ -140,12 +146,12 @@ class TrainingPlan:
         Number of logical batches, in [1, 10^9].
     epochs : float, optional
         Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" and
-        "fixed_order" an integer.
+        "balls_in_bins" and "fixed_order" an integer.
     sampling : str
         How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
-        `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "fixed_size" by
-        `FixedSizeSampler` without replacement, "shuffled" by `ShuffledSampler`, "fixed_order" by
-        `FixedOrderSampler`. No scheme is accounted as another.
+        `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins" by
+        `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement, "shuffled" by
+        `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`. No scheme is accounted as another.
     batch_limit : int, optional
         With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
         ``population`` then is that of the larger of both neighbours.
@@ -303,8 +309,7 @@ class TrainingPlan:
         noise = noise_for(
             target_epsilon,
             target_delta,
-            1.0 if first.in_epochs else first.sample_rate,
-            first.releases,
+            *first._rate_and_uses,
             lambda z: make(adjacency=first.adjacency).compose(plan(z).mechanism),
             tolerance,
         )
@@ -324,20 +329,27 @@ class TrainingPlan:
         Raises
         ------
         ValueError
-            With "shuffled" and "fixed_order": a record is in one batch of each epoch, and no rate
-            describes that.
+            With "shuffled", "balls_in_bins" and "fixed_order": a record is in one batch of each
+            epoch, and no rate describes that.
         """
         if self.in_epochs:
             raise ValueError(
-                "sampling must not be 'shuffled' or 'fixed_order' for there to be a sample_rate, "
-                f"got {self.sampling!r}"
+                f"sampling must not be {self.sampling!r} for there to be a sample_rate, got "
+                f"{self.sampling!r}"
             )
         return self.batch_size * (self.cycle_length or 1) / self.population
 
     @property
+    def _rate_and_uses(self) -> tuple[float, int]:
+        """Poisson samples that reveal about as much."""
+        if self.sampling == "balls_in_bins":
+            return 1.0 / self.batches_per_epoch, self.steps
+        return 1.0 if self.in_epochs else self.sample_rate, self.releases
+
+    @property
     def in_epochs(self) -> bool:
         """Whether a record is in one batch of each epoch."""
-        return self.sampling in ("shuffled", "fixed_order")
+        return self.sampling in IN_EPOCHS
 
     @property
     def batches_per_epoch(self) -> int:

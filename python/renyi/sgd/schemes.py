@@ -13,10 +13,50 @@ from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
 from renyi.sgd._parameters import entries_of
 from renyi.sgd.samplers import BatchSampler, Indices, times
 
-__all__ = ["CyclicPoissonSampler", "PaddedBatch", "TruncatedPoissonSampler", "pad_batch"]
+__all__ = [
+    "CyclicPoissonSampler",
+    "Groups",
+    "PaddedBatch",
+    "TruncatedPoissonSampler",
+    "checked_groups",
+    "pad_batch",
+]
 
 
 # Poisson samples of one group of the records after the other.
+
+
+class Groups:
+    """Which records are in each of so many groups, from the group of each record."""
+
+    def __init__(self, of_record: Indices, count: int) -> None:
+        self.of_record = of_record
+        self._ordered = np.argsort(of_record, kind="stable")
+        self._starts = np.searchsorted(of_record[self._ordered], np.arange(count + 1))
+
+    def members(self, group: int) -> Indices:
+        """Return the records of a group, increasing."""
+        return self._ordered[self._starts[group] : self._starts[group + 1]]
+
+
+def checked_groups(
+    state: Mapping[str, Any], name: str, population: int, count: int, *, may_lack: bool
+) -> Indices:
+    """Return the group of each record that a state holds, or none."""
+    groups = np.asarray(entries_of(state, name)[0])
+    if groups.size == 0 and may_lack:
+        return np.empty(0, np.int64)
+    if (
+        groups.shape != (population,)
+        or groups.dtype.kind not in "iu"
+        or groups.min() < 0
+        or groups.max() >= count
+    ):
+        raise ValueError(
+            f"state must hold {name} of {population} records, integers below {count}, got an array "
+            f"of {groups.dtype} of shape {groups.shape}"
+        )
+    return groups.astype(np.int64)
 
 
 class CyclicPoissonSampler(BatchSampler):
@@ -70,53 +110,35 @@ class CyclicPoissonSampler(BatchSampler):
         super().__init__(population, steps, generator)
         self.sample_rate = probability_of(sample_rate, "sample_rate")
         self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
-        self._groups = self._grouped(np.empty(0, np.int64))
+        self._groups = Groups(np.empty(0, np.int64), self.cycle_length)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return a `PoissonSampled` release, once for every cycle that ``steps`` batches begin."""
         cycles = -(-count_of(steps, "steps") // self.cycle_length)
         return times(PoissonSampled(base, self.sample_rate), cycles)
 
-    def _grouped(self, group_of: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return the group of each record, the records of each group, and where these begin."""
-        ordered = np.argsort(group_of, kind="stable")
-        starts = np.searchsorted(group_of[ordered], np.arange(self.cycle_length + 1))
-        return group_of, ordered, starts
-
     def _draw(self) -> Indices:
         core = self.generator._core
-        if not self._groups[0].size:
-            self._groups = self._grouped(core.choose_repeated(self.cycle_length, self.population))
-        _, ordered, starts = self._groups
-        turn = (self._drawn - 1) % self.cycle_length
-        members: Indices = ordered[starts[turn] : starts[turn + 1]]
+        if not self._groups.of_record.size:
+            drawn = core.choose_repeated(self.cycle_length, self.population)
+            self._groups = Groups(drawn, self.cycle_length)
+        members = self._groups.members((self._drawn - 1) % self.cycle_length)
         if not members.size:
             return members
         taken: Indices = members[core.poisson_sample(members.size, self.sample_rate)]
         return taken
 
     def _progress(self) -> dict[str, Any]:
-        return {"groups": self._groups[0].copy()}
+        return {"groups": self._groups.of_record.copy()}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
-        groups = np.asarray(entries_of(state, "groups")[0])
-        if groups.size == 0 and drawn == 0:
-            return np.empty(0, np.int64)
-        if (
-            groups.shape != (self.population,)
-            or groups.dtype.kind not in "iu"
-            or groups.min() < 0
-            or groups.max() >= self.cycle_length
-        ):
-            raise ValueError(
-                f"state must hold groups of {self.population} records, integers below "
-                f"{self.cycle_length}, got an array of {groups.dtype} of shape {groups.shape}"
-            )
-        return groups.astype(np.int64)
+        return checked_groups(
+            state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
+        )
 
     def _restore(self, drawn: int, progress: Indices) -> None:
         super()._restore(drawn, progress)
-        self._groups = self._grouped(progress)
+        self._groups = Groups(progress, self.cycle_length)
 
     def _settings(self) -> dict[str, Any]:
         return {

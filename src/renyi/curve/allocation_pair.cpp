@@ -6,6 +6,7 @@
 
 #include "renyi/curve/allocation_curve.hpp"
 #include "renyi/fp/double_double.hpp"
+#include "renyi/pair/atoms.hpp"
 #include "renyi/pair/discrete.hpp"
 #include "renyi/pair/gaussian.hpp"
 
@@ -13,8 +14,8 @@ namespace renyi {
 
 namespace {
 
-constexpr double kFine = 0.001;                      // cells, of the standard deviation of the loss
-constexpr double kFar = 0.0005;                      // and of the loss
+constexpr double kCell = 0.003;                      // cells, of the standard deviation of the loss
+constexpr double kFar = 0.0015;                      // and of the loss, at most
 constexpr double kUnseen = 1e-32;                    // of H, and of the same for losses, where the cells end
 constexpr double kWidth = 2e-12, kAbsolute = 1e-17;  // of values
 constexpr double kLooser = 1.5;
@@ -23,9 +24,9 @@ constexpr int kMostPoints = 50000;
 constexpr double kLargestLoss = 200.0, kSmallestLoss = -30.0;  // slopes at small r are differences of 1 - r
 constexpr double kUseless = 0.1;                               // relative width
 
-// H at r, less 1 - r below 1: E[(R - r)_+] or E[(r - R)_+], from below and above.
+// H at r, less 1 - r below 1: E[(R - r)_+] or E[(r - R)_+], from below and above; r = e^loss to 2u.
 struct Point {
-    double r;
+    double loss, r;
     Bracket value;
 };
 
@@ -42,11 +43,12 @@ double rough_spread(double sigma, double t) {
     return std::min(std::sqrt(sum * h * 0.3989 / t), c);
 }
 
-// One side of r = 1 outwards, 1 included: losses 0, h, ... with growing cells.
+// One side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2, so that they
+// are exact and lie on one lattice.
 std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed) {
-    const double t = curve.batches();
+    const double t = curve.batches(), step = std::exp2(std::floor(std::log2(kCell * spread)));
     std::vector<Point> found;
-    double loss = 0.0, allowed = kWidth;
+    double loss = 0.0, cell = step, allowed = kWidth;
     const auto serves = [&](const SplitSum::Value& v) {
         return v.upper < kInfinity && v.upper - v.lower <= std::max(allowed * v.upper, kAbsolute * t);
     };
@@ -65,16 +67,19 @@ std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed)
         // x = t (r - 1) to 3u: 1 - r is exact for r >= 1/2, and H' >= -1.
         const double rounding =
             8.0 * kUnitRoundoff * (std::fabs(x) * std::min(std::fabs(v.slope) * 2.0, 1.0) + v.upper);
-        found.push_back({r, {std::max(v.lower - rounding, 0.0) / t, (v.upper + rounding) / t}});
-        if (found.back().value.upper < kUnseen * (reversed ? r : 1.0)) break;
-        loss += std::max(kFine * spread, kFar * loss);
+        const Bracket value{std::max(v.lower - rounding, 0.0) / t, (v.upper + rounding) / t};
+        found.push_back({reversed ? -loss : loss, r, value});
+        if (value.upper < kUnseen * (reversed ? r : 1.0)) break;
+        // The next cell is twice as wide only where it may start at a multiple of that.
+        if (2.0 * cell <= kFar * loss && std::fmod(loss, 2.0 * cell) == 0.0) cell *= 2.0;
+        loss += cell;
     }
     return found;
 }
 
-// H at a point, less (1 - r) of points below 1.
+// H at a point, or that less 1 - r.
 struct Vertex {
-    double r;
+    double loss, r;
     DoubleDouble h;
 };
 
@@ -82,7 +87,7 @@ DoubleDouble slope(const Vertex& a, const Vertex& b) noexcept { return (b.h - a.
 
 bool less(DoubleDouble a, DoubleDouble b) noexcept { return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo); }
 
-// The largest convex polygon below the points: of `put` values, which rise from (0, 0), or of `call` values.
+// The largest convex polygon below the points.
 std::vector<Vertex> convex(const std::vector<Vertex>& points) {
     std::vector<Vertex> kept;
     for (const Vertex& v : points) {
@@ -93,50 +98,61 @@ std::vector<Vertex> convex(const std::vector<Vertex>& points) {
     return kept;
 }
 
-// Where the lines through (a, b) and (c, d) meet, between b and c.
-Vertex meeting(const Vertex& a, const Vertex& b, const Vertex& c, const Vertex& d) noexcept {
-    const DoubleDouble left = slope(a, b), right = slope(c, d);
-    const DoubleDouble fall = (c.h - b.h) - right * two_sum(c.r, -b.r);  // of the right line at b, against b
-    const DoubleDouble apart = left - right;
-    double step = apart.hi < 0.0 ? (fall / apart).hi : 0.5 * (c.r - b.r);
-    step = std::clamp(step, 0.0, c.r - b.r);
-    const double r = b.r + step;
-    const DoubleDouble from_left = b.h + left * two_sum(r, -b.r), from_right = c.h + right * two_sum(r, -c.r);
-    return {r, less(from_left, from_right) ? from_left : from_right};
+// How far the chord from b to c is above a convex function at most, which passes a and d from below, b and c from
+// above: it lies above the lines through (a, b) and (c, d), and the chord is farthest from both where they meet.
+double sag(const Vertex& a, const Vertex& b, const Vertex& c, const Vertex& d) noexcept {
+    const DoubleDouble chord = slope(b, c);
+    const double left = (chord - slope(a, b)).hi, right = (slope(c, d) - chord).hi;
+    if (!(left > 0.0 && right > 0.0)) return 0.0;
+    return left * right / (left + right) * (c.r - b.r) * (1.0 + 8.0 * kUnitRoundoff);
 }
 
-// Lines start from a point as low as it may be and pass another as high as it may be: they fall off H. The first one is
-// 1 - r, the last one ends at 0.
-std::vector<Vertex> lines_below(const std::vector<Vertex>& lower, const std::vector<Vertex>& upper) {
-    std::size_t last = lower.size() - 1;
-    while (last > 1 && !(lower[last].h.hi > 0.0)) --last;
-    std::vector<Vertex> met{lower[0]};
-    const Vertex before{-1.0, {2.0, 0.0}};
-    for (std::size_t i = 0; i + 2 <= last; ++i)
-        met.push_back(meeting(i > 0 ? upper[i - 1] : before, lower[i], lower[i + 1], upper[i + 2]));
-    const DoubleDouble falls = slope(upper[last - 1], lower[last]);
-    const double end = lower[last].r - (lower[last].h / falls).hi * (1.0 - 8.0 * kUnitRoundoff);
-    met.push_back({std::max(end, lower[last].r), {0.0, 0.0}});
-    return met;
+DoubleDouble least_at(const Vertex& v) noexcept { return v.r < 1.0 ? two_sum(1.0, -v.r) : DoubleDouble{0.0, 0.0}; }
+
+// Every point lowered by the larger sag of the cells beside it: chords fall by at least their own. What is not above
+// 1 - r or 0 then is left out, up to the last one of them, which is put there.
+std::vector<Vertex> lowered(const std::vector<Vertex>& lower, const std::vector<Vertex>& upper) {
+    const std::size_t n = lower.size();
+    std::vector<double> sags(n, 0.0);
+    for (std::size_t i = 1; i + 1 < n; ++i) {
+        // Beyond the last point H falls no more than to where it is.
+        const Vertex level{0.0, lower[i + 1].r + 1.0, lower[i + 1].h};
+        sags[i] = sag(upper[i - 1], lower[i], lower[i + 1], i + 2 < n ? upper[i + 2] : level);
+    }
+    std::vector<Vertex> found;
+    for (std::size_t i = 1; i < n; ++i) {
+        Vertex v{lower[i].loss, lower[i].r, lower[i].h + -std::max(sags[i - 1], sags[i])};
+        const DoubleDouble least = least_at(v);
+        const bool above = less(least, v.h);
+        if (v.r < 1.0 && !above) found.clear();
+        if (v.r >= 1.0 && !above) break;
+        found.push_back(v);
+    }
+    if (found.size() < 3) return {};
+    found.front().h = least_at(found.front());
+    found.back().h = least_at(found.back());
+    return found;
 }
 
 // The atoms of a convex polygon of H over [0, inf): slopes from -1 to 0.
 PairPointer atoms(const std::vector<Vertex>& polygon, double infinite) {
-    std::vector<double> p, q;
+    constexpr double kError = 4.0 * kUnitRoundoff;  // of p against q e^loss, and of the loss against log r
+    Spans found;
     DoubleDouble before{-1.0, 0.0};
     for (std::size_t i = 0; i < polygon.size(); ++i) {
+        const auto& [loss, r, h] = polygon[i];
         const DoubleDouble after = i + 1 < polygon.size() ? slope(polygon[i], polygon[i + 1]) : DoubleDouble{0.0, 0.0};
-        const double mass = (after - before).hi;
+        const double q = (after - before).hi;
         before = after;
-        if (!(mass > 0.0)) continue;
-        q.push_back(mass);
-        p.push_back(mass * polygon[i].r);
+        if (!(q > 0.0)) continue;
+        if (r > 0.0) {
+            found.spans.push_back({loss, loss, loss, q * r, q, kError, kError});
+        } else {
+            found.null = {q * (1.0 - kError), q * (1.0 + kError)};
+        }
     }
-    if (infinite > 0.0) {
-        p.push_back(infinite);
-        q.push_back(0.0);
-    }
-    return std::make_shared<const AtomsPair>(discrete_pair(p, q));
+    found.infinite = {infinite, infinite};
+    return std::make_shared<const AtomsPair>(std::move(found), false);
 }
 
 }  // namespace
@@ -152,15 +168,15 @@ const PairPointer& AllocationPair::found(const PairPointer& side) const {
             return;
         }
         // H itself, 1 - r + E[(r - R)_+] below 1, from (0, 1).
-        std::vector<Vertex> up{{0.0, {1.0, 0.0}}}, low = up;
+        std::vector<Vertex> up{{-kInfinity, 0.0, {1.0, 0.0}}}, low = up;
         const auto add = [&](const Point& at, DoubleDouble rest) {
-            up.push_back({at.r, rest + at.value.upper});
-            low.push_back({at.r, rest + at.value.lower});
+            up.push_back({at.loss, at.r, rest + at.value.upper});
+            low.push_back({at.loss, at.r, rest + at.value.lower});
         };
         for (std::size_t i = below.size(); i-- > 1;) add(below[i], two_sum(1.0, -below[i].r));
         for (const Point& at : above) add(at, {0.0, 0.0});
         upper_ = atoms(convex(up), above.back().value.upper);
-        lower_ = atoms(convex(lines_below(low, up)), 0.0);
+        lower_ = atoms(convex(lowered(low, up)), 0.0);
     });
     return side;
 }

@@ -9,7 +9,7 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr double kMostSteps = 0x1p16;  // of a lattice that holds all atoms
+constexpr double kMostSteps = 0x1p18;  // of a lattice that holds all atoms
 
 struct Gap {
     double width, error;

@@ -12,6 +12,7 @@ constexpr double kRough = 1e-3;       // relative width above, which is the answ
 constexpr double kRoughBelow = 1e-2;  // relative width below
 constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
 
+bool is_within(Bracket b, double rtol) noexcept { return b.upper - b.lower <= rtol * b.upper; }
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
 
 // Pairs that are used several times stay one pair.
@@ -58,13 +59,15 @@ bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier
 
 Bracket LossComposition::two_sided_delta(double epsilon, FourierTransform& fourier) const {
     const Bracket rough = rough_->delta(epsilon, fourier);
-    return is_apart(rough) ? rough : common(rough, fine_->delta(epsilon, fourier));
+    return is_apart(rough) || is_within(rough, rtol_) ? rough : common(rough, fine_->delta(epsilon, fourier));
 }
 
 Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fourier) const {
     const Bracket rough = rough_->epsilon(delta, fourier);
     const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
-    return apart ? rough : common(rough, fine_->epsilon(delta, fourier));
+    // Atoms on one lattice are composed exactly at once.
+    const bool enough = apart || is_within(rough_->delta(rough.upper, fourier), rtol_);
+    return enough ? rough : common(rough, fine_->epsilon(delta, fourier));
 }
 
 }  // namespace renyi::lattice

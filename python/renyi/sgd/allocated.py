@@ -1,0 +1,86 @@
+"""Balls in bins: every record in one random batch of each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from renyi._validation import count_of, integer_of
+from renyi.mechanisms import Mechanism, RandomAllocation
+from renyi.sgd.samplers import BatchSampler, Indices, times
+from renyi.sgd.schemes import Groups, checked_groups
+
+__all__ = ["BallsInBinsSampler"]
+
+
+class BallsInBinsSampler(BatchSampler):
+    """Every record in one batch of each epoch, drawn uniformly and independently of the others.
+
+    Records are dealt anew for every epoch. Sizes of batches are random; they and the batches are
+    secret, the number of batches is public.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, in [1, 2^53].
+    batches : int
+        Batches to an epoch, at least 1.
+    epochs : int, optional
+        Number of epochs to iterate over; without end by default.
+    generator
+        As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv 2412.16802.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> sampler = BallsInBinsSampler(1000, 4, epochs=1)
+    >>> sorted(np.concatenate(list(sampler)).tolist()) == list(range(1000))
+    True
+    >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
+    Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4), 2))
+    """
+
+    def __init__(
+        self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
+    ) -> None:
+        super().__init__(population, None, generator)
+        self.batches = integer_of(batches, "batches", 1)
+        self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
+        self._bins = Groups(np.empty(0, np.int64), self.batches)
+
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return `RandomAllocation` of Gaussian noise, for every epoch that ``steps`` begin."""
+        epochs = -(-count_of(steps, "steps") // self.batches)
+        return times(RandomAllocation(base, self.batches), epochs)  # type: ignore[arg-type]
+
+    def _draw(self) -> Indices:
+        turn = (self._drawn - 1) % self.batches
+        if turn == 0:
+            drawn = self.generator._core.choose_repeated(self.batches, self.population)
+            self._bins = Groups(drawn, self.batches)
+        return self._bins.members(turn).copy()
+
+    def _progress(self) -> dict[str, Any]:
+        return {"bins": self._bins.of_record.copy()}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
+        between = drawn % self.batches == 0
+        return checked_groups(state, "bins", self.population, self.batches, may_lack=between)
+
+    def _restore(self, drawn: int, progress: Indices) -> None:
+        super()._restore(drawn, progress)
+        self._bins = Groups(progress, self.batches)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"kind": "balls in bins", "population": self.population, "batches": self.batches}
