@@ -323,7 +323,7 @@ def test_named_errors() -> None:
     cases = [
         (ValueError, "sigma", lambda: DiscreteGaussianPair(1e5)),
         (ValueError, "sigma", lambda: DiscreteGaussianPair(0.1, 1000)),
-        (TypeError, "shift", lambda: DiscreteGaussianPair(1.0, 1.0)),  # type: ignore[arg-type]
+        (TypeError, "shift", lambda: DiscreteGaussianPair(1.0, 1.5)),  # type: ignore[arg-type]
         (ValueError, "shift", lambda: DiscreteLaplacePair(1.0, 0)),
         (ValueError, "scale", lambda: DiscreteLaplacePair(1e-3)),
         (ValueError, "scale", lambda: GumbelPair(math.inf)),

@@ -230,10 +230,13 @@ def test_arrays_of_other_libraries_are_read_where_they_are(kind, writeable, dtyp
 
 
 def test_arrays_that_are_elsewhere_are_refused_by_name():
-    for given in (OnAnotherDevice(GRADS), WithDLPack(GRADS.astype(complex)), object()):
+    for given in (WithDLPack(GRADS.astype(complex)), object()):
         with pytest.raises(TypeError, match="grads must be an array of"):
             clip_and_sum(given, 1.0)
-    with pytest.raises(TypeError, match=r"grads\[1\] must be .* on the CPU .* got OnAnotherDevice"):
+    elsewhere = r" must be in the memory of the processor.* got OnAnotherDevice"
+    with pytest.raises(TypeError, match="grads" + elsewhere):
+        clip_and_sum(OnAnotherDevice(GRADS), 1.0)
+    with pytest.raises(TypeError, match=r"grads\[1\]" + elsewhere):
         clip_and_sum([GRADS, OnAnotherDevice(GRADS)], 1.0)
 
 

@@ -73,3 +73,7 @@ __all__ = [
     "plot_bands",
     "priced",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
