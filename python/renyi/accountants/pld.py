@@ -14,6 +14,7 @@ from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
 from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
 from renyi.accountants._group import SmallerCurve
+from renyi.accountants._replaced import ReplacedCurve
 from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._shuffled import AttainedCurve, attained_pair
 from renyi.accountants._steps import SampledStep, allocated_epoch, gaussian_steps, settled
@@ -111,9 +112,26 @@ class PLDAccountant(Accountant[Part]):
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
         directions = self._directions(direction)
-        return WorseCurve(
+        curve = WorseCurve(
             [self._curves.direction(remove, rtol) for remove in directions], self._renyi_curve
         )
+        chained = self._by_removal(rtol)
+        return curve if chained is None else SmallerCurve([curve, chained])
+
+    def _by_removal(self, rtol: float) -> Curve | None:
+        """Return the curve where one record is removed and another one added, for allocations.
+
+        For each of the two there is a theorem, for replacing a record there is none.
+        """
+        if self._adjacency != "replace_one" or not self._curves.has_epochs():
+            return None
+        accountant = PLDAccountant()
+        try:
+            for mechanism, count in self.mechanisms:
+                accountant.compose(mechanism, count)
+        except UnsupportedMechanismError:
+            return None
+        return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in ("remove", "add")))
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
         parts = [
