@@ -198,10 +198,27 @@ def test_brute_force_of_two_cells():
         assert found <= accountant.get_delta(epsilon, direction="add")
 
 
-def test_replaced_records_lie_between_removal_and_one_release():
-    low, high = epoch(1.0, 100, adjacency="replace_one").get_epsilon_bounds(1e-6)
-    assert low <= epoch(1.0, 100).get_epsilon(1e-6)
-    assert high >= PLDAccountant().compose(Gaussian(0.5)).get_epsilon(1e-6)
+def test_replaced_records_lie_between_removal_and_removal_with_addition():
+    removal = epoch(1.0, 1000)
+    replaced = epoch(1.0, 1000, adjacency="replace_one")
+    low, high = replaced.get_epsilon_bounds(1e-6)
+    assert low <= removal.get_epsilon(1e-6) < high
+    assert replaced.get_epsilon(1e-6) == high
+    # delta_remove(e) + e^e delta_add(epsilon - e) is above for every e, and near for some.
+    shares = [
+        removal.get_delta(e, direction="remove")
+        + math.exp(e) * removal.get_delta(high - e, direction="add")
+        for e in np.linspace(0.05, high - 0.05, 40).tolist()
+    ]
+    assert 0.8e-6 <= min(shares) <= 1.2e-6
+    whole = PLDAccountant(adjacency="replace_one").compose(Gaussian(1.0))
+    assert high < 0.1 * whole.get_epsilon(1e-6)
+
+
+def test_replaced_records_cost_no_more_than_one_release():
+    high = epoch(0.3, 3, adjacency="replace_one").get_epsilon(1e-6)
+    whole = PLDAccountant(adjacency="replace_one").compose(Gaussian(0.3))
+    assert high <= whole.get_epsilon(1e-6) * (1.0 + 1e-9)
 
 
 def test_renyi_bound_is_above():

@@ -15,11 +15,18 @@ from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
 from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
 from renyi.accountants._group import SmallerCurve
+from renyi.accountants._overflow import NearlyPoissonCurve, overflow
+from renyi.accountants._replaced import ReplacedCurve
 from renyi.accountants._samples import compiled_pair, leaves
 from renyi.accountants._shuffled import AttainedCurve, attained_pair
 from renyi.accountants._steps import SampledStep, allocated_epoch, gaussian_steps, settled
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
-from renyi.mechanisms import Mechanism, ShuffledBatches
+from renyi.mechanisms import (
+    Mechanism,
+    PoissonSampled,
+    ShuffledBatches,
+    TruncatedPoissonSampled,
+)
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
 if TYPE_CHECKING:
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["PLDAccountant"]
 
 Part = SampledStep | Mechanism
+
+LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
 
 
 class PLDAccountant(Accountant[Part]):
@@ -112,9 +121,42 @@ class PLDAccountant(Accountant[Part]):
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
         directions = self._directions(direction)
-        return WorseCurve(
+        curve = WorseCurve(
             [self._curves.direction(remove, rtol) for remove in directions], self._renyi_curve
         )
+        chained = self._by_removal(rtol)
+        if chained is not None:
+            return SmallerCurve([curve, chained])
+        return self._without_limits(curve, direction, rtol)
+
+    def _without_limits(self, curve: Curve, direction: DirectionName | None, rtol: float) -> Curve:
+        """Return a curve that looks at truncated samples as if nothing were cut, where it may."""
+        parts = [(leaf, n * k) for part, n in self.mechanisms for leaf, k in leaves(part)]
+        cut = [(leaf, n) for leaf, n in parts if isinstance(leaf, TruncatedPoissonSampled)]
+        slack = math.fsum(count * overflow(leaf) for leaf, count in cut)
+        if not cut or slack > LARGEST_SLACK:
+            return curve
+        poisson = self._blank()
+        for leaf, count in parts:
+            if isinstance(leaf, TruncatedPoissonSampled):
+                leaf = PoissonSampled(leaf.mechanism, leaf.sample_rate)
+            poisson.compose(leaf, count)
+        return NearlyPoissonCurve(poisson._curve_of(direction, rtol), slack, curve)
+
+    def _by_removal(self, rtol: float) -> Curve | None:
+        """Return the curve where one record is removed and another one added, for allocations.
+
+        For each of the two there is a theorem, for replacing a record there is none.
+        """
+        if self._adjacency != "replace_one" or not self._curves.has_epochs():
+            return None
+        accountant = PLDAccountant()
+        try:
+            for mechanism, count in self.mechanisms:
+                accountant.compose(mechanism, count)
+        except UnsupportedMechanismError:
+            return None
+        return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in ("remove", "add")))
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
         parts = [

@@ -168,7 +168,7 @@ class RandomAllocation(Sampling):
     secret, their number is public. Every use is an epoch for which all choose anew: where they keep
     their choice, `FixedAllocation`. For "add_remove" and "zero_out" adjacency exact; where records
     are replaced no largest pair of distributions is known, and the bracket reaches from removal to
-    one Gaussian release.
+    the removal of one record and the addition of another, or to one Gaussian release.
 
     Parameters
     ----------
