@@ -39,7 +39,16 @@ def test_there_are_commands():
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_PYTHON = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
+ELSEWHERE = {
+    "arrays.md",
+    "embedding.md",
+    "migration.md",
+}  # with other libraries, by their own tests
+WITH_PYTHON = [
+    page
+    for page in PAGES
+    if page.name not in ELSEWHERE and "```python\n" in page.read_text(encoding="utf-8")
+]
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
