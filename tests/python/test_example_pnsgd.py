@@ -48,4 +48,4 @@ def test_it_says_what_to_install(monkeypatch, capsys):
 
     monkeypatch.setattr("renyi.examples._data.import_module", without)
     assert pnsgd.main(["--runs", "1"]) == 2
-    assert "python -m pip install matplotlib" in capsys.readouterr().err
+    assert "python -m pip install scikit-learn" in capsys.readouterr().err

@@ -39,11 +39,8 @@ def test_there_are_commands():
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ELSEWHERE = {
-    "arrays.md",
-    "embedding.md",
-    "migration.md",
-}  # with other libraries, by their own tests
+# With other libraries, by their own tests.
+ELSEWHERE = {"arrays.md", "embedding.md", "migration.md"}
 WITH_PYTHON = [
     page
     for page in PAGES

@@ -1,5 +1,6 @@
 """Never a release that was not recorded, never a run that cannot go on: whatever interrupts it."""
 
+import gc
 import os
 import random
 import sys
@@ -20,6 +21,14 @@ from renyi.sgd import (
 
 PLAN = TrainingPlan(100, 4, steps=10**6, noise_multiplier=1.0)
 QUICK = 160  # of each kind; the slow test does ten times as many and more
+
+
+@pytest.fixture(autouse=True)
+def without_collector():
+    """Keep the callbacks that others give the garbage collector from being interrupted."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def rows(count):
