@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import gc
 import os
 import pickle
 import subprocess
@@ -348,6 +349,7 @@ def traced(function, interrupted_at):
                 raise KeyboardInterrupt
         return trace
 
+    gc.disable()  # whose callbacks, hypothesis has one, would swallow the interruption
     sys.settrace(trace)
     try:
         function()
@@ -355,6 +357,7 @@ def traced(function, interrupted_at):
         return True
     finally:
         sys.settrace(None)
+        gc.enable()
     return False
 
 

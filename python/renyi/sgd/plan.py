@@ -378,7 +378,7 @@ class TrainingPlan:
     @property
     def largest_batch(self) -> int:
         """The most records that a batch can hold."""
-        if self.in_epochs:
+        if self.in_epochs and self.sampling != "balls_in_bins":
             return math.ceil(self.expected_batch_size)
         if self.sampling == "fixed_size":
             return self.batch_size
