@@ -25,6 +25,7 @@ from renyi.cli.guarantee import (
 )
 from renyi.cli.output import Column, grouped, plain
 from renyi.cli.runs import check_method, lengths, price, renyi_options, require, samplings
+from renyi.cli.samplings import POISSON, most_steps, plan_settings, scheme_of
 from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]
@@ -57,6 +58,8 @@ def noise(options: argparse.Namespace) -> int:
     ]
 
     def solve(cell: Inputs, method: Inputs) -> float:
+        if scheme_of(options) != POISSON:
+            return _noise_of_plan(options, cell, method["accountant"])
         return calibrate_noise_multiplier(
             **_target_arguments(cell),
             sample_rate=cell["sample_rate"],
@@ -81,6 +84,8 @@ def steps(options: argparse.Namespace) -> int:
     ]
 
     def solve(cell: Inputs, method: Inputs) -> int:
+        if scheme_of(options) != POISSON:
+            return most_steps(options, cell, method["accountant"])
         return int(
             calibrate_steps(
                 **_target_arguments(cell),
@@ -152,7 +157,7 @@ def _calibrate(
         record["spent"] = _spent(record, options.digits)
         record["beside"] = _beside(options, record, wanted)
     columns.append(Column("spent", "epsilon spent", str))
-    if options.accountant == "pld":
+    if _has_beside(options):
         columns.append(Column("beside", f"{NOUNS[wanted]} by Renyi-DP", str))
     print_sweep(options, shown, columns, given)
     print_notes(sorted({note for record in records for note in _limits(options, wanted, record)}))
@@ -169,7 +174,8 @@ def _solved(
     """Return the record of one target: its answer as printed, and the price of that."""
     target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
     by_renyi = {"accountant": "rdp", **renyi_options(options)}
-    run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else {"accountant": "pld"})
+    exactly = {"accountant": "pld", "adjacency": options.adjacency}
+    run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else exactly)
     text = plain(run[wanted])
     if rounded is not None:
         text = output.round_double(run[wanted], options.digits, rounded)
@@ -185,7 +191,7 @@ def _solved(
     if record["epsilon"] > target:
         raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
     record.update(_sizes(wanted, record))
-    if options.accountant == "pld":
+    if _has_beside(options):
         try:
             record[f"{wanted}_rdp"] = solve(cell, by_renyi)
         except ValueError:  # the target is beyond what Renyi-DP can show
@@ -210,7 +216,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
             share = f"{grouped(size)} of {grouped(records)} records"
             print(f"expected batch size = {share} (rounded down)")
     print(f"epsilon spent = {spent}")
-    if options.accountant == "pld":
+    if f"{wanted}_rdp" in record:
         print(f"{NOUNS[wanted]} by Renyi-DP = {_beside(options, record, wanted)}")
     print()
     run = {
@@ -224,6 +230,12 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     print("\nComputed")
     output.print_facts(words.method(options, record))
     print_notes([*_limits(options, wanted, record), *words.notes(options, record)])
+
+
+def _has_beside(options: argparse.Namespace) -> bool:
+    """Return whether Renyi-DP is asked, too, for comparison."""
+    poisson = scheme_of(options) == POISSON and options.adjacency != "replace_one"
+    return bool(options.accountant == "pld" and poisson)
 
 
 def _beside(options: argparse.Namespace, record: Inputs, wanted: str) -> str:
@@ -244,6 +256,20 @@ def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[st
     if wanted == "steps" and record[wanted] == LARGEST_COUNT:
         return ["numbers of steps above 1e9 are not considered; the target permits more"]
     return []
+
+
+def _noise_of_plan(options: argparse.Namespace, cell: Inputs, accountant: str) -> float:
+    from renyi.sgd import TrainingPlan
+
+    plan = TrainingPlan.calibrated(
+        cell["epsilon"],
+        cell["delta"],
+        accountant=accountant,  # type: ignore[arg-type]
+        tolerance=max(_tolerance(options), 1e-5),
+        steps=cell["steps"],
+        **plan_settings(options, cell),
+    )
+    return plan.noise_multiplier
 
 
 def _tolerance(options: argparse.Namespace) -> float:

@@ -61,6 +61,7 @@ class Command:
     figure: bool = False
     methods: bool = False
     limit: bool = False
+    sampling: bool = False
 
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
@@ -78,6 +79,7 @@ COMMANDS = (
         "                --epochs 10:50:10 --delta 1e-5",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "delta"),
         adjacency=True,
+        sampling=True,
         limit=True,
     ),
     Command(
@@ -89,6 +91,7 @@ COMMANDS = (
         f"  renyi delta {RUN} --epsilon 2",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon"),
         adjacency=True,
+        sampling=True,
     ),
     Command(
         "curve",
@@ -106,6 +109,7 @@ COMMANDS = (
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "alpha"),
         accounting=False,
         adjacency=True,
+        sampling=True,
         figure=True,
     ),
     Command(
@@ -122,7 +126,9 @@ COMMANDS = (
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 1000 --delta 1e-5\n"
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 10000 --delta 1e-5 \\\n"
         "                --plot comparison.png\n"
-        "  renyi compare --target 1 --delta 1e-5 --sample-rate 0.01 --steps 1000",
+        "  renyi compare --target 1 --delta 1e-5 --sample-rate 0.01 --steps 1000\n"
+        "  renyi compare --samplings --noise-multiplier 1 --delta 1e-5 --epochs 10 \\\n"
+        "                --batch-size 600 --dataset-size 60000",
         ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "delta", "target"),
         accounting=False,
         methods=True,
@@ -138,6 +144,8 @@ COMMANDS = (
         "  renyi noise --epsilon 1,2,4,8 --delta 1e-5 \\\n"
         "              --batch-size 256 --dataset-size 60000 --epochs 20",
         ("target_epsilon", "delta", *SAMPLING, "steps", "epochs"),
+        adjacency=True,
+        sampling=True,
     ),
     Command(
         "steps",
@@ -147,6 +155,8 @@ COMMANDS = (
         (f"{TARGET} {SIGMA}", RATE),
         "  renyi steps --epsilon 2 --delta 1e-5 --noise-multiplier 1.1 --sample-rate 0.004",
         ("target_epsilon", "delta", "noise_multiplier", *SAMPLING),
+        adjacency=True,
+        sampling=True,
     ),
     Command(
         "rate",

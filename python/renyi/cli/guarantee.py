@@ -11,6 +11,7 @@ from typing import Any
 from renyi.cli import output, words
 from renyi.cli.output import Column, plain, within_limit
 from renyi.cli.runs import check_method, headline, lengths, price, require, samplings, saving
+from renyi.cli.samplings import POISSON, scheme_of
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
@@ -49,7 +50,7 @@ def rdp(options: argparse.Namespace) -> int:
                     "rdp_lower": lower if steps == 1 else math.nextafter(lower * steps, 0.0),
                 }
             )
-    facts = {"sampling": words.SAMPLING, "adjacency": options.adjacency}
+    facts = {"sampling": POISSON, "adjacency": options.adjacency}
     if emit_data(options, records, facts):
         return 0
     columns = [input_column(key) for key in varying(records, INPUT_KEYS)]
@@ -123,7 +124,7 @@ def emit_data(
 def data_facts(options: argparse.Namespace) -> dict[str, Any]:
     """Assumptions and method under names that programs can test."""
     facts: dict[str, Any] = {
-        "sampling": words.SAMPLING,
+        "sampling": scheme_of(options).replace("-", "_"),
         "adjacency": options.adjacency,
         "accounting": options.accountant,
     }
@@ -152,7 +153,7 @@ def print_sweep(
     output.print_table(columns, records)
     rates = {record["sample_rate"] for record in records}
     facts = words.assumptions(options, {**records[0], "sample_rate": min(rates)})
-    if len(rates) > 1:
+    if len(rates) > 1 and scheme_of(options) == POISSON:
         facts["sampling"] = (
             "Poisson: each record enters each step independently with the sampling rate; "
             "shuffled or fixed-size batches are not covered"
@@ -201,14 +202,15 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
     if options.accountant == "rdp":
         return ""
     other = record[f"{wanted}_rdp"]
+    kind = words.curve_in_words(options)
     if other is None:
-        return " (exact curve)"
+        return f" ({kind})"
     text = output.round_up(other, options.digits)
     less = saving(headline(record, wanted), other)
     return (
-        f" (exact curve; Renyi-DP: {text})"
+        f" ({kind}; Renyi-DP: {text})"
         if less is None
-        else (f" (exact curve; {less} below the {text} of Renyi-DP)")
+        else (f" ({kind}; {less} below the {text} of Renyi-DP)")
     )
 
 

@@ -299,6 +299,14 @@ def add_methods(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help=f"some of {','.join(METHODS)} (default: all)",
     )
+    group.add_argument(
+        "--samplings",
+        action="store_const",
+        dest="run",
+        const="compare_samplings.compare",
+        default=argparse.SUPPRESS,
+        help="instead of methods: every way to draw batches of --batch-size from --dataset-size",
+    )
     add_plot(group)
 
 

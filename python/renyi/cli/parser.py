@@ -25,6 +25,7 @@ from renyi.cli.options import (
     join_negative_values,
     usage,
 )
+from renyi.cli.samplings import add_sampling
 from renyi.cli.values import MAX_VALUES, UsageError
 
 
@@ -70,6 +71,8 @@ def build_parser() -> Parser:
             add_accounting(method)
         if spec.adjacency:
             add_adjacency(method)
+        if spec.sampling:
+            add_sampling(method)
         if spec.limit:
             add_limit(method)
         if spec.figure:

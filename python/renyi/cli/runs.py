@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from renyi.cli.options import CONVERSIONS, OPTIONS
 from renyi.cli.output import round_down
+from renyi.cli.samplings import POISSON, check_sampling, plan_of, scheme_of
 from renyi.cli.values import UsageError, permitted
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def require(options: argparse.Namespace, *names: str) -> None:
 
 def samplings(options: argparse.Namespace) -> list[Sampling]:
     """Return the sampling rates: ``--sample-rate``, or ``--batch-size`` / ``--dataset-size``."""
+    check_sampling(options)
     batches, datasets = options.batch_size, options.dataset_size
     if options.sample_rate is not None:
         if batches is not None:
@@ -135,20 +137,29 @@ def curve_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> PLD
     """Return an exact accountant that has seen the whole run."""
     from renyi import PLDAccountant
 
-    return PLDAccountant(adjacency=options.adjacency).compose(step_of(run), run["steps"])
+    return PLDAccountant(adjacency=options.adjacency).compose(*uses_of(options, run))
 
 
 def renyi_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> RDPAccountant:
     """Return a Renyi-DP accountant that has seen the whole run."""
     from renyi import RDPAccountant
 
-    return RDPAccountant(**renyi_options(options)).compose(step_of(run), run["steps"])
+    accountant = RDPAccountant(adjacency=options.adjacency, **renyi_options(options))
+    return accountant.compose(*uses_of(options, run))
 
 
 def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the keyword arguments that Renyi-DP accountants and calibrations share."""
     orders = None if options.orders is None else sorted({float(order) for order in options.orders})
     return {"orders": orders, "conversion": options.conversion}
+
+
+def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechanism, int]:
+    """Return what a run consists of, and how often."""
+    if scheme_of(options) == POISSON:
+        return step_of(run), run["steps"]
+    plan = plan_of(options, run)
+    return plan.step_mechanism, plan.releases
 
 
 def step_of(run: Mapping[str, Any]) -> Mechanism:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from renyi.cli.output import grouped, plain
+from renyi.cli.samplings import POISSON, in_words, is_exact, scheme_of
 
 CONVERSION_SOURCES = {
     "optimal": "the optimal conversion of Asoodeh et al. 2020",
@@ -13,9 +14,6 @@ CONVERSION_SOURCES = {
     "balle": "the conversion of Balle et al. 2020 and Canonne, Kamath and Steinke 2020",
     "mironov": "the conversion of Mironov 2017",
 }
-
-# Machine-readable: this name goes into JSON and CSV.
-SAMPLING = "poisson"
 
 _CHANGES = {
     "add_remove": "the addition or removal of one record",
@@ -30,12 +28,21 @@ _ADJACENCIES = {
 }
 
 
-def run_in_words(record: Mapping[str, Any]) -> str:
+def curve_in_words(options: Any) -> str:
+    """Say whether the curve is that of the worst neighbours."""
+    return "exact curve" if is_exact(options) else "proven bound"
+
+
+def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
     """Say what was run: steps, sampling and noise."""
     count, noise = record["steps"], plain(record["noise_multiplier"])
     steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
     if record["sample_rate"] == 1.0:
         return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
+    if scheme_of(options) != POISSON:
+        how = f"{scheme_of(options)} sampling, batch size {record['batch_size']}"
+        where = f"of {grouped(record['dataset_size'])} records"
+        return f"{steps} Gaussian mechanism with {how} {where} (noise multiplier {noise})"
     rate = rate_in_words(record)
     return (
         f"{steps} Poisson-sampled Gaussian mechanism "
@@ -66,9 +73,11 @@ def statement(options: Any, record: Mapping[str, Any], epsilon: str, delta: str)
         source = (
             "this is the exact privacy curve of the composition (its dominating pair: Zhu, Dong "
             "and Wang 2022), rounded up"
+            if is_exact(options)
+            else "this is a proven upper bound of the privacy curve"
         )
     return (
-        f"{run_in_words(record)} satisfies ({epsilon}, {delta})-differential privacy "
+        f"{run_in_words(options, record)} satisfies ({epsilon}, {delta})-differential privacy "
         f"under {_CHANGES[options.adjacency]}; {source}, computed with renyi {__version__}."
     )
 
@@ -100,6 +109,8 @@ def assumptions(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
     """Say what must be true of the training run for the number to hold."""
     if record["sample_rate"] == 1.0:
         sampling = "none: every record takes part in every step"
+    elif scheme_of(options) != POISSON:
+        sampling = in_words(options, record)
     else:
         sampling = (
             "Poisson: each record enters each step independently with probability "
@@ -119,7 +130,7 @@ def method(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict
     if options.accountant == "rdp":
         accounting = f"Renyi-DP, {_renyi(options, record)}"
         return {"accounting": accounting, "conversion": _conversion(options)}
-    exact = "exact curve of the composition, rounded up"
+    exact = f"{curve_in_words(options)} of the composition, rounded up"
     if getattr(options, "tradeoff", False):
         exact = "exact trade-off function of the composition, rounded down"
     if options.adjacency == "replace_one":

@@ -13,15 +13,19 @@ from __future__ import annotations
 from renyi.theory.comparison._figure import plot_comparison, plot_noise, steps_grid
 from renyi.theory.comparison._methods import METHODS, Row, compare
 from renyi.theory.comparison._noise import NoiseRow, compare_noise
+from renyi.theory.comparison._samplings import SamplingRow, compare_samplings, plot_samplings
 
 __all__ = [
     "METHODS",
     "NoiseRow",
     "Row",
+    "SamplingRow",
     "compare",
     "compare_noise",
+    "compare_samplings",
     "plot_comparison",
     "plot_noise",
+    "plot_samplings",
     "steps_grid",
 ]
 

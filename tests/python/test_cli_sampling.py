@@ -1,0 +1,140 @@
+"""--sampling and compare --samplings: what is accounted, what is said, what is refused."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from renyi import (
+    FixedSizeSampled,
+    Gaussian,
+    PLDAccountant,
+    RandomAllocation,
+    ShuffledBatches,
+    TruncatedPoissonSampled,
+)
+from renyi.cli import main
+from renyi.theory.comparison import compare_samplings
+
+SIZES = ["--batch-size", "600", "--dataset-size", "60000"]
+NOISE = ["--noise-multiplier", "1"]
+G = Gaussian(1.0)
+RUNS = {
+    "balls-in-bins": (RandomAllocation(G, 100), 2, "add_remove"),
+    "shuffled": (ShuffledBatches(G, 100), 2, "zero_out"),
+    "truncated-poisson": (TruncatedPoissonSampled(G, 0.01, 845, 60_000), 200, "add_remove"),
+    "fixed-size": (FixedSizeSampled(G, 600, 60_000), 200, "replace_one"),
+}
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def scheme(name):
+    return ["--sampling", name, "--adjacency", RUNS[name][2]]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_epsilon_and_delta_are_those_of_the_scheme(capsys, name):
+    part, count, adjacency = RUNS[name]
+    accountant = PLDAccountant(adjacency=adjacency).compose(part, count)
+    common = [*SIZES, *NOISE, "--epochs", 2, *scheme(name), "--json"]
+    code, out, _ = run(capsys, "epsilon", "--delta", "1e-5", *common)
+    document = json.loads(out)
+    assert code == 0
+    assert document["assumptions"]["sampling"] == name.replace("-", "_")
+    assert document["results"][0]["epsilon"] == accountant.get_epsilon(1e-5)
+    _, out, _ = run(capsys, "delta", "--epsilon", "8", *common)
+    assert json.loads(out)["results"][0]["delta"] == accountant.get_delta(8.0)
+
+
+def test_words_say_how_batches_were_drawn(capsys):
+    common = ["epsilon", "--delta", "1e-5", *SIZES, *NOISE, "--epochs", 1]
+    _, out, _ = run(capsys, *common, *scheme("balls-in-bins"))
+    assert "(exact curve" in out
+    assert "balls in bins: in each epoch every record is in one of 100 batches" in " ".join(
+        out.split()
+    )
+    assert "Poisson" not in out.partition("Computed")[0]
+    _, out, _ = run(capsys, *common, *scheme("shuffled"))
+    assert "(proven bound" in out
+    assert "a proven upper bound of the privacy curve" in " ".join(out.split())
+
+
+def test_noise_and_steps_meet_their_targets(capsys):
+    target = ["--epsilon", 1, "--delta", "1e-5", *SIZES, "--json"]
+    _, out, _ = run(capsys, "noise", *target, "--epochs", 1, *scheme("balls-in-bins"))
+    noise = json.loads(out)["results"][0]["noise_multiplier"]
+
+    def epsilon(multiplier, epochs):
+        epoch = RandomAllocation(Gaussian(multiplier), 100)
+        return PLDAccountant().compose(epoch, epochs).get_epsilon(1e-5)
+
+    assert epsilon(noise, 1) <= 1.0 < epsilon(noise * (1.0 - 1e-4), 1)
+    _, out, _ = run(capsys, "steps", *target, *NOISE, *scheme("balls-in-bins"))
+    steps = json.loads(out)["results"][0]["steps"]
+    assert steps % 100 == 0
+    assert epsilon(1.0, steps // 100) <= 1.0 < epsilon(1.0, steps // 100 + 1)
+
+
+def test_curve(capsys):
+    common = [*SIZES, *NOISE, "--epochs", 1, "--epsilon", "0.2,0.6", "--csv"]
+    _, out, _ = run(capsys, "curve", *common, *scheme("balls-in-bins"))
+    rows = list(csv.DictReader(io.StringIO(out)))
+    accountant = PLDAccountant().compose(RandomAllocation(G, 100))
+    assert [float(row["delta"]) for row in rows] == list(accountant.get_delta([0.2, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sample-rate", ".01", "--sampling", "shuffled"], "needs --batch-size and"),
+        ([*SIZES, "--sampling", "shuffled"], "--adjacency must be 'replace_one' or 'zero_out'"),
+        ([*SIZES, "--batch-limit", 700], "--batch-limit needs --sampling truncated-poisson"),
+        ([*SIZES, "--sampling", "dealt"], "--sampling has no choice 'dealt'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(capsys, arguments, message):
+    try:
+        code, _, err = run(capsys, "epsilon", *NOISE, "--epochs", 1, "--delta", "1e-5", *arguments)
+    except SystemExit as stopped:
+        code, err = stopped.code, capsys.readouterr().err
+    assert code == 2
+    assert message in err
+
+
+def test_samplings_side_by_side(capsys, tmp_path):
+    common = ["compare", "--samplings", *NOISE, *SIZES, "--epochs", 2, "--delta", "1e-5"]
+    _, out, _ = run(capsys, *common, "--json")
+    found = {row["sampling"]: row for row in json.loads(out)["results"]}
+    for name, (part, count, adjacency) in RUNS.items():
+        row = found[name.replace("-", "_")]
+        low, high = PLDAccountant(adjacency=adjacency).compose(part, count).get_epsilon_bounds(1e-5)
+        assert row["adjacency"] == adjacency
+        assert row["epsilon_lower"] <= high
+        assert low <= row["epsilon"]
+    assert found["balls_in_bins"]["epsilon"] < found["poisson"]["epsilon"]
+    assert found["shuffled"]["epsilon_lower"] > 2.0 * found["poisson"]["epsilon"]
+    _, out, _ = run(capsys, *common)
+    assert "balls in bins" in out
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "samplings.svg"
+    _, out, _ = run(capsys, *common, "--plot", file)
+    assert file.stat().st_size > 1000
+
+
+def test_samplings_take_one_run(capsys):
+    code, _, err = run(
+        capsys, "compare", "--samplings", *NOISE, *SIZES, "--epochs", "1,2", "--delta", "1e-5"
+    )
+    assert code == 2
+    assert "--epochs must be one number with --samplings" in err
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ValueError, match="batch_size must be an integer in"):
+        compare_samplings(10, 11, noise_multiplier=1.0, epochs=1, delta=1e-5)
