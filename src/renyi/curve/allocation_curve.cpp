@@ -193,11 +193,11 @@ Bracket AllocationCurve::epsilon(double target, Direction direction) {
         epsilon = next;
         if (!(epsilon < kLargestEpsilon)) break;
     }
-    // Below the curve of the Gaussian mechanism, at the same rate.
-    if (!reversed) {
-        const double whole = gaussian_epsilon(1.0 / sigma_, std::min(target / rate_ * (1.0 - kRounding), 1.0)).upper;
-        proven.upper = std::min(proven.upper, std::log1p(rate_ * std::expm1(std::max(whole, 0.0))) * (1.0 + 1e-12));
-    }
+    // Below the curve of the Gaussian mechanism, at the same rate; of add by joint convexity, at the same epsilon.
+    const double most = std::min(target / rate_ * (1.0 - kRounding), 1.0);
+    const double whole = std::max(gaussian_epsilon(1.0 / sigma_, most).upper, 0.0);
+    const double sampled = reversed ? whole : std::log1p(rate_ * std::expm1(whole)) * (1.0 + 1e-12);
+    proven.upper = std::min({proven.upper, sampled, whole});
     if (!(epsilon < kLargestEpsilon)) return proven;
     const Bracket here = delta(epsilon, direction);
     if (!is_narrow(here, kWide)) return proven;

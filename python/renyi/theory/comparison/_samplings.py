@@ -172,7 +172,7 @@ def plot_samplings(
         lower, upper = [row.lower for row in columns], [row.upper for row in columns]
         name = f"{columns[0].label} ({columns[0].adjacency.replace('_', ' ')})"
         if any(high > 1.05 * low for low, high in zip(lower, upper, strict=True)):
-            name = f"{name}, between attack and bound"
+            name = f"{name}, a bracket"
             ax.fill_between(epochs, lower, upper, color=f"C{i}", alpha=0.2, linewidth=0)
         ax.plot(epochs, upper, style, color=f"C{i}", label=name)
     ax.set(xscale="log", yscale="log", xlabel="epochs", ylabel="ε")
