@@ -123,7 +123,10 @@ def test_many_draws_of_little_noise(sigma: float) -> None:
         always = 2 * (2 * draws * mu) ** 2 / 2
     assert mp.log(moment) <= value <= always
     assert 0.0 < low <= value
-    PLDAccountant(adjacency="replace_one").compose(mechanism, 3).get_epsilon_bounds(1e-6)
+    if sigma > 0.1:  # lattices of less noise take up to a minute
+        account = PLDAccountant(adjacency="replace_one").compose(mechanism, 3)
+        low, high = account.get_epsilon_bounds(1e-6)
+        assert 0.0 < low <= high < math.inf
 
 
 def test_losses_of_ones_own() -> None:
