@@ -166,7 +166,7 @@ Real expected(NoiseLaw law, std::uint64_t first, const NoiseLattice& lattice, st
 
 template <class Real>
 void arrays_by_fixed_point() {
-    constexpr std::size_t kCount = 2 * 512 + 100;
+    constexpr std::size_t kCount = 512 + 100;
     for (const NoiseLaw law : kLaws)
         for (const NoiseLattice& lattice : {NoiseLattice(1.0), NoiseLattice(0.3), NoiseLattice(1e5),
                                             NoiseLattice(0.7, sizeof(Real) == 8 ? 32 : 10)}) {
