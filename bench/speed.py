@@ -282,6 +282,7 @@ def calibration_contenders(target: float, peers: Sequence[Peer]) -> list[Contend
             target_delta=DELTA,
             sample_rate=rate,
             steps=steps,
+            accountant="rdp",
             **options,
         )
 

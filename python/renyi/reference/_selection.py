@@ -54,6 +54,8 @@ def rdp_repeat_and_select(
     log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1). Divergences grow with the order,
     so the least value at an order not below alpha is a bound too.
 
+    Examples
+    --------
     >>> from functools import partial
     >>> from renyi.reference import rdp_gaussian
     >>> base = partial(rdp_gaussian, 2)

@@ -53,6 +53,8 @@ def rdp_poisson(
     whole orders the larger of the lines through the two before and the two behind. Upper bounds are
     cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.
 
+    Examples
+    --------
     >>> from functools import partial
     >>> from renyi.reference import rdp_gaussian
     >>> base = partial(rdp_gaussian, 1)

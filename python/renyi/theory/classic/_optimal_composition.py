@@ -142,12 +142,17 @@ class _Coins(NamedTuple):
 
     def delta(self, epsilon: float) -> float:
         """Return the delta of the coins, rounded up."""
+        return self.delta_and_slope(epsilon)[0]
+
+    def delta_and_slope(self, epsilon: float) -> tuple[float, float]:
+        """Return delta, rounded up, and nearly its derivative."""
         if not self.losses.size or epsilon >= self.losses[0] * (1.0 + 4.0 * _UNIT):
-            return 0.0
+            return 0.0, 0.0
         gap = self.losses - epsilon + 4.0 * _UNIT * self.losses
         used = gap > 0.0
-        found = float(np.sum(self.masses[used] * -np.expm1(-gap[used])))
-        return min(found * (1.0 + 2.0 * RELATIVE_ERROR) + NEGLIGIBLE, 1.0)
+        masses, lost = self.masses[used], np.expm1(-gap[used])
+        found, slope = -float(masses @ lost), -float(masses @ lost) - float(masses.sum())
+        return min(found * (1.0 + 2.0 * RELATIVE_ERROR) + NEGLIGIBLE, 1.0), slope
 
 
 def optimal_composition_delta(
@@ -230,38 +235,33 @@ def optimal_composition_epsilon(
     coins, count = _coins(epsilon, count)
     target, each = delta_of(target_delta, "target_delta"), delta_of(delta)
 
-    def meets(place: float) -> bool:
-        return _with_failures(coins.delta(place), each, count) <= target
+    def delta_at(place: float) -> tuple[float, float]:
+        found, slope = coins.delta_and_slope(place)
+        return _with_failures(found, each, count), slope * (1.0 - each) ** count
 
-    if meets(0.0):
+    if delta_at(0.0)[0] <= target:
         return 0.0
-    if not meets(math.inf):
+    if delta_at(math.inf)[0] > target:
         return math.inf
-    top = float(coins.losses[0]) * (1.0 + 8.0 * _UNIT)
-    return _least(lambda place: _with_failures(coins.delta(place), each, count), target, top)
+    return _least(delta_at, target, float(coins.losses[0]) * (1.0 + 8.0 * _UNIT))
 
 
-def _least(delta_at: Callable[[float], float], target: float, top: float) -> float:
+def _least(delta_at: Callable[[float], tuple[float, float]], target: float, top: float) -> float:
     """Return where a falling function is at most ``target`` > 0, near the least such place."""
     if target == 0.0:
         return top
-    low, high = 0.0, top
-    over, under = _log_ratio(delta_at(low), target), _log_ratio(delta_at(high), target)
-    for turn in range(120):
-        if high - low <= 1e-13 * high:
+    low, high, here = 0.0, top, 0.0
+    for _ in range(120):
+        value, slope = delta_at(here)
+        over = _log_ratio(value, target)
+        low, high = (here, high) if over > 0.0 else (low, here)
+        # Newton's steps for log delta, from below a little too far
+        step = -over * value / slope if slope < 0.0 and math.isfinite(over) else math.nan
+        if (over <= 0.0 and step >= -1e-13 * here) or high - low <= 1e-13 * high:
             break
-        # log delta is nearly linear: false position, the end that stays halved (Illinois)
-        middle = 0.5 * (low + high)
-        if turn % 4 != 3 and math.isfinite(under) and over > under:
-            middle = low + (high - low) * over / (over - under)
-            middle = min(max(middle, low + 2.0**-45 * high), high - 2.0**-45 * high)
-        if not low < middle < high:
-            break
-        value = _log_ratio(delta_at(middle), target)
-        if value > 0.0:
-            low, over, under = middle, value, 0.5 * under
-        else:
-            high, under, over = middle, value, 0.5 * over
+        here += step if over <= 0.0 else step + 5e-14 * here
+        if not low < here < high:
+            here = 0.5 * (low + high)
     return high
 
 
