@@ -17,6 +17,7 @@ from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
 from renyi._adjacency import Adjacency
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._base import Accountant
+from renyi.accountants._bounds import rtol_of
 from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._failures import Failures
 from renyi.accountants._group import SmallerCurve
@@ -134,6 +135,25 @@ class RDPAccountant(Accountant[Part]):
                 "direction must be None with RDPAccountant, whose Rényi curves hold for both "
                 f"directions, got {direction!r}"
             )
+
+    # A single number needs no arrays: they cost as much as half the answer.
+    def _epsilon_ends(
+        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        if not isinstance(delta, float) or direction is not None or group_size != 1:
+            return super()._epsilon_ends(delta, direction, rtol, group_size)
+        rtol_of(rtol)
+        value, floor, _ = self._epsilon(delta)
+        return floor, value
+
+    def _delta_ends(
+        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        if not isinstance(epsilon, float) or direction is not None or group_size != 1:
+            return super()._delta_ends(epsilon, direction, rtol, group_size)
+        rtol_of(rtol)
+        value, floor, _ = self._delta(epsilon)
+        return floor, value
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         chained, moments = super()._group_curve(direction, rtol, size), self._group_moments(size)

@@ -103,12 +103,12 @@ struct Tangent {
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
-double best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
-    double best = orders[0], best_value = kInfinity;
-    for (const double alpha : orders) {
-        const double value = query.convert_upper(alpha);
-        if (value < best_value) best = alpha, best_value = value;
-    }
+// The first unless the second is below it: values at useless orders may be NaN.
+RdpAtOrder smaller(const RdpAtOrder& a, const RdpAtOrder& b) noexcept { return b.value < a.value ? b : a; }
+
+RdpAtOrder best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
+    RdpAtOrder best = query.at(orders[0]);
+    for (const double alpha : orders.subspan(1)) best = smaller(best, query.at(alpha));
     return best;
 }
 
@@ -116,22 +116,19 @@ double best_by_trial(const RdpQuery& query, std::span<const double> orders) noex
 // best; a rough root is enough, for the walk from there ends where the sign changes. For the other conversions an order
 // can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
 // the way outward.
-double best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
+RdpAtOrder best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
     if (!is_convex(query.composition)) return best_by_trial(query, orders);
     const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
                                                    [&](double alpha) { return closed_form(query, alpha); }));
-    double best = orders[0], best_value = kInfinity;
-    const auto consider = [&](double alpha, double k_upper) {
-        const double value = query.convert(alpha, k_upper, Rounding::up);
-        if (value < best_value) best = alpha, best_value = value;
-    };
+    RdpAtOrder best{orders[0], {kInfinity, 0.0}, kInfinity};
+    const auto consider = [&](double alpha, Certified k) { best = smaller(best, query.at(alpha, k)); };
     // The neighbours: the last order where the function is negative and the first where it is not.
     auto right = std::lower_bound(orders.begin(), orders.end(), root);
     Tangent left_tangent{}, right_tangent{};
     bool right_known = false;
     const auto is_left = [&](double alpha) {
         const LogMoment m = log_moment_derivatives(query.composition, alpha);
-        consider(alpha, upper(m.value));
+        consider(alpha, m.value);
         const bool negative = closed_form(query, alpha, m).value < 0.0;
         (negative ? left_tangent : right_tangent) = tangent_of(alpha, m);
         right_known = right_known || !negative;
@@ -145,10 +142,10 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
 
     const auto visit = [&](double alpha, Tangent& tangent) {
         const double k_floor = tangent.at(alpha);
-        if (k_floor > 0.0 && floor_of(query, alpha, k_floor) >= best_value) return;
+        if (k_floor > 0.0 && floor_of(query, alpha, k_floor) >= best.value) return;
         const LogMoment m = log_moment_derivatives(query.composition, alpha);
         tangent = tangent_of(alpha, m);
-        if (floor_of(query, alpha, tangent.k) < best_value) consider(alpha, upper(m.value));
+        if (floor_of(query, alpha, tangent.k) < best.value) consider(alpha, m.value);
     };
     if (right != orders.end()) ++right;
     for (auto it = right; it != orders.end(); ++it) visit(*it, right_tangent);
@@ -157,24 +154,16 @@ double best_of_list(const RdpQuery& query, std::span<const double> orders) noexc
     return best;
 }
 
-// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it. Where
-// there are only smooth steps, an order where a minimum is known already, or NaN, stands for those next to it.
-double scanned_minimum(const RdpQuery& query, double known) noexcept {
-    constexpr double kFinest = 0.25, kGolden = 0.6180339887498949;
-    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
-    const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
-    std::array<double, kMost> grid;
-    std::size_t count = 0;
-    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
-    grid[count++] = query.largest;
-    const double best = lane_log(best_of_list(query, {grid.data(), count}) - 1.0);
-    const bool smooth = query.composition.curves.empty();
-    if (smooth && std::fabs(best - lane_log(known - 1.0)) <= step) return known;
-    const auto value = [&](double x) { return query.convert_upper(query.order_at(x)); };
-    double low = best - step, high = best + step;
+constexpr double kFinest = 0.25;  // of log t
+
+// The least value found by golden sections of log t, within `width` on both sides of a good order.
+RdpAtOrder golden_minimum(const RdpQuery& query, const RdpAtOrder& good, double width, double tolerance) noexcept {
+    constexpr double kGolden = 0.6180339887498949;
+    const double centre = lane_log(good.alpha - 1.0);
+    const auto value = [&](double x) { return query.at(query.order_at(x)).value; };
+    double low = centre - width, high = centre + width;
     double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
     double left_value = value(left), right_value = value(right);
-    const double tolerance = smooth ? 1e-9 : 1e-13;
     while (high - low > tolerance) {
         if (left_value < right_value) {
             high = right;
@@ -186,38 +175,77 @@ double scanned_minimum(const RdpQuery& query, double known) noexcept {
             right = low + kGolden * (high - low), right_value = value(right);
         }
     }
-    return query.order_at(0.5 * (low + high));
+    return smaller(good, query.at(query.order_at(0.5 * (low + high))));
 }
 
-double best_of_continuum(const RdpQuery& query) noexcept {
-    const double closed = query.order_at(rising_root(query, first_guess(query), 1e-10, Slope::exact,
-                                                     [&](double alpha) { return closed_form(query, alpha); }));
-    const bool convex = is_convex(query.composition);
-    if (is_closed(query.conversion) && convex) return closed;
-    const auto better = [&](double a, double b) { return query.convert_upper(a) <= query.convert_upper(b) ? a : b; };
-    if (query.conversion == Conversion::asoodeh || !convex) return better(scanned_minimum(query, kNaN), closed);
-    const double exact = query.order_at(rising_root(query, lane_log(closed - 1.0), 1e-9, Slope::bound,
+// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.
+RdpAtOrder scanned_minimum(const RdpQuery& query) noexcept {
+    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
+    const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
+    std::array<double, kMost> grid;
+    std::size_t count = 0;
+    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
+    grid[count++] = query.largest;
+    return golden_minimum(query, best_of_list(query, {grid.data(), count}), step,
+                          query.composition.curves.empty() ? 1e-9 : 1e-13);
+}
+
+// Looks for a smaller value between two orders. Divergences grow with the order, and values at one divergence fall: none
+// is below the value of the divergence `rho` of the lower order at the higher one.
+void search_between(const RdpQuery& query, double low, double high, double rho, RdpAtOrder& best) noexcept {
+    const double alpha = query.order_at(high);
+    if (query.convert(alpha, rho * (alpha - 1.0), Rounding::down) >= best.value) return;
+    if (high - low <= 2.0 * kFinest) {
+        best = smaller(best, query.at(alpha));
+        return;
+    }
+    const double middle = 0.5 * (low + high);
+    search_between(query, middle, high, lower(rdp(query.composition, query.order_at(middle))), best);
+    search_between(query, low, middle, rho, best);
+}
+
+// The best order, where a minimum is known, for steps alone.
+RdpAtOrder least_of_minima(const RdpQuery& query, const RdpAtOrder& known) noexcept {
+    const double x = lane_log(known.alpha - 1.0), left = x - 2.0 * kFinest, right = x + 2.0 * kFinest;
+    RdpAtOrder best = known;
+    const auto search = [&](double low, double high) {
+        if (low < high) search_between(query, low, high, lower(rdp(query.composition, query.order_at(low))), best);
+    };
+    search(kLogSmallest, left);
+    search(right, query.log_largest);
+    return best.alpha == known.alpha ? known : golden_minimum(query, best, 2.0 * kFinest, 1e-9);
+}
+
+RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
+    const bool convex = is_convex(query.composition), is_last = is_closed(query.conversion) && convex;
+    const RdpAtOrder closed =
+        query.at(query.order_at(rising_root(query, first_guess(query), is_last ? 1e-10 : 1e-3, Slope::exact,
+                                            [&](double alpha) { return closed_form(query, alpha); })));
+    if (is_last) return closed;
+    if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), closed);
+    const double exact = query.order_at(rising_root(query, lane_log(closed.alpha - 1.0), 1e-9, Slope::bound,
                                                     [&](double alpha) { return optimal_form(query, alpha); }));
-    const double best = better(exact, closed);
-    // Where e^K is not large there may be a second minimum towards alpha = 1.
-    return log_moment(query.composition, best).value < 3.0 ? better(scanned_minimum(query, best), best) : best;
+    const RdpAtOrder best = smaller(query.at(exact), closed);
+    // Where e^K is not large there may be a second minimum.
+    if (best.k.value >= 3.0) return best;
+    return query.composition.curves.empty() ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 
 // Curves bend sharply at whole orders if anywhere: the search ends next to one.
-double at_corner(const RdpQuery& query, double alpha) noexcept {
-    const double whole = std::nearbyint(alpha);
-    if (query.composition.curves.empty() || !(std::fabs(alpha - whole) < 1e-9 * alpha) || whole > query.largest ||
-        whole < 2.0)
-        return alpha;
-    return query.convert_upper(whole) <= query.convert_upper(alpha) ? whole : alpha;
+RdpAtOrder at_corner(const RdpQuery& query, const RdpAtOrder& found) noexcept {
+    const double whole = std::nearbyint(found.alpha);
+    if (query.composition.curves.empty() || !(std::fabs(found.alpha - whole) < 1e-9 * found.alpha) ||
+        whole > query.largest || whole < 2.0)
+        return found;
+    return smaller(query.at(whole), found);
 }
 
 }  // namespace
 
-double best_order(const RdpQuery& query) noexcept { return at_corner(query, best_of_continuum(query)); }
+RdpAtOrder best_order(const RdpQuery& query) noexcept { return at_corner(query, best_of_continuum(query)); }
 
-double best_order(const RdpQuery& query, std::span<const double> orders) noexcept {
-    return best_of_list(query, orders);
+RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept {
+    return query.at(best_of_list(query, orders).alpha);  // derivatives cost digits of K
 }
 
 }  // namespace renyi

@@ -14,6 +14,13 @@ constexpr double kLargestRdpOrder = 1e6;
 constexpr double kLogSmallest = -16.0;              // of t = alpha - 1: at least 1e-7
 constexpr double kLogLargest = 13.815509557964274;  // at most 1e6
 
+// What the curve gives at an order: K, and the value rounded up.
+struct RdpAtOrder {
+    double alpha;
+    Certified k;
+    double value;
+};
+
 // What is asked: epsilon at a given delta, or delta at a given epsilon.
 struct RdpQuery {
     Composition composition;
@@ -30,14 +37,15 @@ struct RdpQuery {
         return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r)
                            : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
     }
-    double convert_upper(double alpha) const noexcept {
-        return convert(alpha, upper(log_moment(composition, alpha)), Rounding::up);
+    RdpAtOrder at(double alpha, Certified k) const noexcept {
+        return {alpha, k, convert(alpha, upper(k), Rounding::up)};
     }
+    RdpAtOrder at(double alpha) const noexcept { return at(alpha, log_moment(composition, alpha)); }
 };
 
 // The best order of the continuum, and of a list none of whose orders is beyond `query.largest`. There must be one:
 // query.has_orders().
-double best_order(const RdpQuery& query) noexcept;
-double best_order(const RdpQuery& query, std::span<const double> orders) noexcept;
+RdpAtOrder best_order(const RdpQuery& query) noexcept;
+RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept;
 
 }  // namespace renyi

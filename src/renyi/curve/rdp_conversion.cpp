@@ -58,13 +58,19 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
 // Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess
 // of the derivative. Where the point is not inside, the parameter is too small. The residual is a sum of a dozen
 // logarithms of at most `size` each, right to u size: a target moved by twice the residual that is accepted proves the
-// side.
+// side. To the nearest, for slopes, the search ends early.
+enum class Side { below, above, nearest };
+
+Side side_of(Rounding r) noexcept { return r == Rounding::up ? Side::above : Side::below; }
+
 template <class TouchAt>
 Touch solve(double alpha, double k, double start, double first_slope, double size, TouchAt touch_at,
-            Rounding r) noexcept {
+            Side side) noexcept {
+    constexpr double kNearly = 1e-10;
     const double log_k = log_expm1(k);
-    const double found = kUnitRoundoff * (200.0 + 24.0 * (size + k + std::fabs(log_k)));
-    const double target = log_k + (r == Rounding::up ? 2.0 : -2.0) * found;
+    const double error = kUnitRoundoff * (200.0 + 24.0 * (size + k + std::fabs(log_k)));
+    const double found = side == Side::nearest ? std::max(error, kNearly) : error;
+    const double target = log_k + (side == Side::nearest ? 0.0 : side == Side::above ? 2.0 * found : -2.0 * found);
     double low = -1000.0, high = 1000.0;
     double here = lane_log(start), last = here, f_last = kNaN;
     Touch touch{};
@@ -81,8 +87,9 @@ Touch solve(double alpha, double k, double start, double first_slope, double siz
             here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
     }
-    touch = touch_at(lane_exp(r == Rounding::up ? high : low));  // neighbouring doubles: the one on the asked side
-    touch.inside = touch.inside && std::fabs(r == Rounding::up ? high : low) < 1000.0;
+    const double end = side == Side::below ? low : high;
+    touch = touch_at(lane_exp(end));  // neighbouring doubles: the one on the asked side
+    touch.inside = touch.inside && std::fabs(end) < 1000.0;
     return touch;
 }
 
@@ -96,22 +103,22 @@ bool corner_given_epsilon(double alpha, double k, double epsilon) noexcept {
     return k >= beta * epsilon + beta * (lane_log1p(beta) - lane_log(beta));
 }
 
-Touch optimal_given_delta(double alpha, double k, double log_delta, Rounding r) noexcept {
+Touch optimal_given_delta(double alpha, double k, double log_delta, Side side) noexcept {
     // Where balle is nearly optimal, p = alpha delta and q = p e^-eps (alpha-1)/alpha.
-    const double ratio = balle_epsilon(alpha, k, log_delta, r) + lane_log1p(1.0 / (alpha - 1.0));
+    const double ratio = balle_epsilon(alpha, k, log_delta, Rounding::up) + lane_log1p(1.0 / (alpha - 1.0));
     const double p = alpha * lane_exp(log_delta);
     const double start = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
     // d log(f-1)/d log s lies between 2 for small K and about K for large K.
     return solve(
         alpha, k, start, std::max(2.0, k), std::fabs(log_delta),
-        [&](double s) { return touch_given_delta(alpha, s, log_delta); }, r);
+        [&](double s) { return touch_given_delta(alpha, s, log_delta); }, side);
 }
 
-Touch optimal_given_epsilon(double alpha, double k, double epsilon, Rounding r) noexcept {
-    const double log_p = std::min(balle_log_delta(alpha, k, epsilon, r) + lane_log(alpha), -0.7);
+Touch optimal_given_epsilon(double alpha, double k, double epsilon, Side side) noexcept {
+    const double log_p = std::min(balle_log_delta(alpha, k, epsilon, Rounding::up) + lane_log(alpha), -0.7);
     return solve(
         alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, alpha * epsilon - log_p,
-        [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, r);
+        [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, side);
 }
 
 // Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from
@@ -124,7 +131,7 @@ double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noe
         const double loss = lane_log1p(-lane_exp(log_delta));
         return rounded(rho_of(alpha, k) + loss, rho_of(alpha, k) - loss * (4.0 - log_delta), r);
     }
-    const Touch t = optimal_given_delta(alpha, k, log_delta, r);
+    const Touch t = optimal_given_delta(alpha, k, log_delta, side_of(r));
     if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.epsilon, 2.0 * t.size, r);
 }
@@ -133,7 +140,7 @@ double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noe
     if (corner_given_epsilon(alpha, k, epsilon))
         return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
     if (balle_log_delta(alpha, k, epsilon, r) < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
-    const Touch t = optimal_given_epsilon(alpha, k, epsilon, r);
+    const Touch t = optimal_given_epsilon(alpha, k, epsilon, side_of(r));
     if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.log_delta, std::fabs(t.log_p) + alpha * t.s + 8.0, r);
 }
@@ -176,13 +183,13 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept {
 
 double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept {
     if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k);
-    const Touch t = optimal_given_delta(alpha, k, log_delta, Rounding::up);
+    const Touch t = optimal_given_delta(alpha, k, log_delta, Side::nearest);
     return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 
 double optimal_slope_given_epsilon(double alpha, double k, double epsilon) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon)) return rho_of(alpha, k);
-    const Touch t = optimal_given_epsilon(alpha, k, epsilon, Rounding::up);
+    const Touch t = optimal_given_epsilon(alpha, k, epsilon, Side::nearest);
     return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 

@@ -1,11 +1,13 @@
 // From Renyi-DP of one order to (epsilon, delta): alpha > 1 and K = (alpha-1) rho, rho the RDP of order alpha.
 //
-//   mironov   eps = rho + log(1/delta)/(alpha-1)                                                    Mironov 2017, Prop.
-//   3 balle     eps = rho + log(1-1/alpha) - (log delta + log alpha)/(alpha-1)                        Balle et al.
-//   2020, Thm 21;
-//             the same as Canonne, Kamath, Steinke 2020, Prop. 12
-//   asoodeh   the smaller of balle and log1p(expm1(K)/(alpha delta))/(alpha-1)                      Asoodeh et al. 2020
-//   optimal   sup of eps over all pairs of divergence at most rho; binary pairs suffice             Asoodeh et al. 2020
+//   mironov   eps = rho + log(1/delta)/(alpha-1)
+//             Mironov 2017, Prop. 3
+//   balle     eps = rho + log(1-1/alpha) - (log delta + log alpha)/(alpha-1)
+//             Balle et al. 2020, Thm 21; the same as Canonne, Kamath, Steinke 2020, Prop. 12
+//   asoodeh   the smaller of balle and log1p(expm1(K)/(alpha delta))/(alpha-1)
+//             Asoodeh et al. 2020
+//   optimal   sup of eps over all pairs of divergence at most rho; binary pairs suffice
+//             Asoodeh et al. 2020
 // and, for all but mironov, eps = 0 where delta^2 >= 1 - e^-rho (Bretagnolle-Huber; D_1 <= D_alpha).
 //
 // The optimal value: with a = p/q, b = (1-p)/(1-q) the set f(p,q) = q a^alpha + (1-q) b^alpha <= e^K is convex, so its

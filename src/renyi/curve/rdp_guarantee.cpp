@@ -12,9 +12,8 @@ namespace {
 
 constexpr double kPureMargin = 16.0 * kUnitRoundoff;
 
-RdpGuarantee at_order(const RdpQuery& query, double alpha) noexcept {
-    const Certified k = log_moment(query.composition, alpha);
-    return {query.convert(alpha, upper(k), Rounding::up), query.convert(alpha, lower(k), Rounding::down), alpha};
+RdpGuarantee guarantee(const RdpQuery& query, const RdpAtOrder& best) noexcept {
+    return {best.value, query.convert(best.alpha, lower(best.k), Rounding::down), best.alpha};
 }
 
 // At the best order, if there is one at which K is finite.
@@ -22,10 +21,10 @@ RdpGuarantee at_best(const RdpQuery& query, std::span<const double> orders) noex
     const RdpGuarantee nothing{query.given_delta ? kInfinity : 0.0, query.given_delta ? kInfinity : 0.0,
                                orders.empty() ? 1.0 : orders[0]};
     if (!query.has_orders()) return nothing;
-    if (orders.empty()) return at_order(query, best_order(query));
+    if (orders.empty()) return guarantee(query, best_order(query));
     const auto finite = std::upper_bound(orders.begin(), orders.end(), query.largest);
     if (finite == orders.begin()) return nothing;
-    return at_order(query, best_order(query, {orders.begin(), finite}));
+    return guarantee(query, best_order(query, {orders.begin(), finite}));
 }
 
 // log delta at epsilon = 0 from the divergence of the lowest order at hand, if it can be below log_delta.
