@@ -138,7 +138,11 @@ class RDPAccountant(Accountant[Part]):
 
     # A single number needs no arrays: they cost as much as half the answer.
     def _epsilon_ends(
-        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+        self,
+        delta: npt.ArrayLike | float,
+        direction: DirectionName | None,
+        rtol: float,
+        group_size: int,
     ) -> tuple[float, float] | tuple[Array, Array]:
         if not isinstance(delta, float) or direction is not None or group_size != 1:
             return super()._epsilon_ends(delta, direction, rtol, group_size)
@@ -147,7 +151,11 @@ class RDPAccountant(Accountant[Part]):
         return floor, value
 
     def _delta_ends(
-        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+        self,
+        epsilon: npt.ArrayLike | float,
+        direction: DirectionName | None,
+        rtol: float,
+        group_size: int,
     ) -> tuple[float, float] | tuple[Array, Array]:
         if not isinstance(epsilon, float) or direction is not None or group_size != 1:
             return super()._delta_ends(epsilon, direction, rtol, group_size)
