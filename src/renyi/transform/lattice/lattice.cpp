@@ -232,13 +232,15 @@ LatticePair discretise(const Pair& pair, const Lattice& lattice) {
     for (const Span& span : found.spans) below.add(span);
     below.hand_on();
     const double terms = static_cast<double>(found.spans.size());
+    const double beyond = above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff);
     return {
         lattice,
         std::move(above.nodes).rounded(1.0),
         std::move(below.nodes).rounded(-1.0),
-        found.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + above.infinite * (1.0 + (terms + 16.0) * kUnitRoundoff),
+        found.infinite.upper * (1.0 + 4.0 * kUnitRoundoff) + beyond,
         found.infinite.lower * (1.0 - 4.0 * kUnitRoundoff),
         std::max(above.nodes.drift, below.nodes.drift),
+        beyond,
         std::move(above.spread)};
 }
 

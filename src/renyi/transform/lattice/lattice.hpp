@@ -27,6 +27,7 @@ struct LatticePair {
     Lattice lattice;
     std::vector<double> upper, lower;  // of H+ and H-
     double upper_infinite, lower_infinite, drift;
+    double beyond;  // of upper_infinite: losses above the last node
     // Of the losses that make up each mass of H+: the mass times the mean of (loss - low) (high - loss), between the
     // two nodes that they are shared by. About how far H+ is from H.
     std::vector<double> spread;

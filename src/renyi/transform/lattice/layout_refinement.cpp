@@ -18,9 +18,7 @@ struct Comparison {
 };
 
 // Whether much of the last node's mass from below lies beyond it, where it is infinite from above.
-bool is_cut_off(const LatticePair& pair) {
-    return pair.upper_infinite - pair.lower_infinite > kCutOff * pair.lower.back();
-}
+bool is_cut_off(const LatticePair& pair) { return pair.beyond > kCutOff * pair.lower.back(); }
 
 NodeLaws cut_above(const LossLayout& layout, NodeLaws& upper, const TiltChoice& choice) {
     set_bulk(upper, choice.limit);
