@@ -79,7 +79,7 @@ def test_binomial_is_the_integral(q, sigma, alpha):
 def test_table_agrees_with_the_integral():
     """The table of the other tests was made by ball arithmetic; corners and a random sample."""
     table = make_log_a.load(TABLES / "log_a.npz")
-    chosen = random.Random(1).sample(range(len(table["q"])), 60)
+    chosen = random.Random(1).sample(range(len(table["q"])), 30)
     for i in chosen:
         q, sigma, alpha, hi, lo = (float(table[k][i]) for k in ("q", "sigma", "alpha", "hi", "lo"))
         with mp.workdps(60):
@@ -92,7 +92,7 @@ def test_table_can_be_made_again():
     ball = importlib.import_module("ball_log_a")
     table = make_log_a.load(TABLES / "log_a.npz")
     points = make_log_a.chunk_points(-1)
-    for i in random.Random(2).sample(range(len(points)), 100):
+    for i in random.Random(2).sample(range(len(points)), 50):
         value = ball.log_a_ball(*points[i])
         # the points themselves may differ in the last bit where the libm differs
         np.testing.assert_allclose(points[i], [table[k][i] for k in ("q", "sigma", "alpha")], 1e-14)
