@@ -164,7 +164,7 @@ def many(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
         Contender(
             "renyi, 1,000 checkpoints",
             lambda k: float(
-                np.sum(composed([RUN.nudged(k)._replace(steps=1)]).get_epsilon_after(DELTA, counts))
+                np.sum(PLDAccountant().get_epsilon_after(DELTA, mechanism(RUN.nudged(k)), counts))
             ),
             1000,
         ),

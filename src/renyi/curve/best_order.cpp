@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "renyi/fp/golden_section.hpp"
+
 namespace renyi {
 
 namespace {
@@ -158,24 +160,10 @@ constexpr double kFinest = 0.25;  // of log t
 
 // The least value found by golden sections of log t, within `width` on both sides of a good order.
 RdpAtOrder golden_minimum(const RdpQuery& query, const RdpAtOrder& good, double width, double tolerance) noexcept {
-    constexpr double kGolden = 0.6180339887498949;
     const double centre = lane_log(good.alpha - 1.0);
-    const auto value = [&](double x) { return query.at(query.order_at(x)).value; };
-    double low = centre - width, high = centre + width;
-    double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
-    double left_value = value(left), right_value = value(right);
-    while (high - low > tolerance) {
-        if (left_value < right_value) {
-            high = right;
-            right = left, right_value = left_value;
-            left = high - kGolden * (high - low), left_value = value(left);
-        } else {
-            low = left;
-            left = right, left_value = right_value;
-            right = low + kGolden * (high - low), right_value = value(right);
-        }
-    }
-    return smaller(good, query.at(query.order_at(0.5 * (low + high))));
+    const Least least = golden_section(centre - width, centre + width, tolerance,
+                                       [&](double x) { return query.at(query.order_at(x)).value; });
+    return smaller(good, query.at(query.order_at(least.place)));
 }
 
 // Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/golden_section.hpp"
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/golden_section.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
@@ -20,9 +20,8 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kAliasing = 31.0;  // e^-31 < 4e-14
 constexpr double kTail = 12.0, kBeyond = 1e-31;
-constexpr double kLeastOrder = 1e-9;
+constexpr double kLeastOrder = -21.0, kOrderError = 1e-4;  // of its logarithm
 constexpr double kMostBlocks = 3000.0;
-constexpr int kTurns = 25;
 
 }  // namespace
 
@@ -71,19 +70,22 @@ double Complement::log_moment(double s) const noexcept {
 bool Complement::may_be_small() const noexcept { return log_moment(0.5) < -4.0; }
 
 double Complement::at(double epsilon) const noexcept {
-    const double exponent = golden_section(kLeastOrder, 1.0, kTurns, [&](double s) {
+    const Least exponent = golden_section(kLeastOrder, 0.0, kOrderError, [&](double x) {
+        const double s = std::exp(x);
         const double moment = log_moment(s), gained = s * epsilon;
         return moment + gained + 8.0 * kUnitRoundoff * (std::fabs(moment) + std::fabs(gained));
     });
-    return std::min(std::exp(exponent) * (1.0 + 0x1p-50), 1.0);
+    return std::min(std::exp(exponent.value) * (1.0 + 0x1p-50), 1.0);
 }
 
 double Complement::epsilon_below(double delta) const noexcept {
     const double goal = std::log1p(-delta);
-    return -golden_section(kLeastOrder, 1.0, kTurns, [&](double s) {
+    const Least least = golden_section(kLeastOrder, 0.0, kOrderError, [&](double x) {
+        const double s = std::exp(x);
         const double excess = log_moment(s) - goal;
         return (excess + 8.0 * kUnitRoundoff * (std::fabs(goal) + std::fabs(excess))) / s;
     });
+    return -least.value;
 }
 
 }  // namespace renyi

@@ -6,16 +6,15 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/curve/golden_section.hpp"
 #include "renyi/curve/saddle.hpp"
+#include "renyi/fp/golden_section.hpp"
 
 namespace renyi {
 
 namespace {
 
-constexpr double kFirstTilt = 1e-6, kLastTilt = 1e29;
+constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of its logarithm
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
-constexpr int kTurns = 60;
 constexpr double kUnseen = 40.0, kLeastLogDelta = -760.0;
 
 // log E_P[(P/Q)^t] of the sum over outputs up to the limit, rounded up. Of a Gaussian step it is no more than this,
@@ -58,21 +57,23 @@ double composed_epsilon(const SortedSteps& c, double delta) noexcept {
 
 double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double limit = limit_for(c.steps, kLeastLogDelta), rest = mass_beyond(c.steps, limit);
-    const double least = golden_section(kFirstTilt, kLastTilt, kTurns, [&](double t) {
+    const Least least = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
+        const double t = std::exp(x);
         return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
     });
     // Below the normal numbers the exponential and what is left out are right to one of the smallest double each.
-    const double chernoff = std::exp(least) * (1.0 + 1e-12) + rest + 3.0 * kSmallest;
+    const double chernoff = std::exp(least.value) * (1.0 + 1e-12) + rest + 3.0 * kSmallest;
     return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
 }
 
 double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
     const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
     const double rest = (delta - mass_beyond(c.steps, limit)) * (1.0 - 0x1p-50);
-    const double chernoff = golden_section(kFirstTilt, kLastTilt, kTurns, [&](double t) {
+    const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
+        const double t = std::exp(x);
         return rest > kSmallestNormal ? chernoff_epsilon({t, moment_above(c, limit, t)}, rest) : kInfinity;
     });
-    return std::fmin(chernoff, composed_epsilon(c, delta));
+    return std::fmin(chernoff.value, composed_epsilon(c, delta));
 }
 
 }  // namespace renyi

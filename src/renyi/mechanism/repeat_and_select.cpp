@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "renyi/fp/golden_section.hpp"
 #include "renyi/mechanism/excess.hpp"
 #include "renyi/mechanism/polygon_segment.hpp"
 
@@ -127,21 +128,13 @@ void RepeatAndSelectCurve::find_flat_part() noexcept {
         const double alpha = std::min(1.0 + lane_exp(s), last);
         return alpha > 1.0 ? upper(formula(alpha).value) / (alpha - 1.0) : kInfinity;
     };
-    constexpr double kStep = 0.5, kGolden = 0.6180339887498949;
+    constexpr double kStep = 0.5;
     const double end = last > 1.0 ? lane_log(last - 1.0) : 0.0;
     double best = end;
     for (double s = end; s > lane_log(kSmallestDistance); s -= kStep)
         if (divergence(s) < divergence(best)) best = s;
-    double low = best - kStep, high = std::min(best + kStep, end);
-    while (high - low > 1e-6) {
-        const double width = kGolden * (high - low);
-        if (divergence(high - width) < divergence(low + width)) {
-            high = low + width;
-        } else {
-            low = high - width;
-        }
-    }
-    if (divergence(0.5 * (low + high)) < divergence(best)) best = 0.5 * (low + high);
+    const Least least = golden_section(best - kStep, std::min(best + kStep, end), 1e-6, divergence);
+    if (least.value < divergence(best)) best = least.place;
     flat_until_ = std::min(1.0 + lane_exp(best), last);
     flat_divergence_ = divergence(best) * kUp;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/fp/golden_section.hpp"
 #include "renyi/pair/panels.hpp"
 
 namespace renyi {
@@ -77,12 +78,8 @@ std::vector<double> TabulatedPair::turns() const {
 
 // The extremum of sign times the loss, by golden section.
 double TabulatedPair::turn_between(double low, double high, double sign) const noexcept {
-    constexpr double kRatio = 0.6180339887498949;
-    for (int i = 0; i < 80; ++i) {
-        const double a = high - kRatio * (high - low), b = low + kRatio * (high - low);
-        (sign * loss(a) < sign * loss(b) ? low : high) = sign * loss(a) < sign * loss(b) ? a : b;
-    }
-    return 0.5 * (low + high);
+    const double resolution = 2.0 * kUnitRoundoff * (std::fabs(low) + std::fabs(high));
+    return golden_section(low, high, resolution, [&](double x) { return -sign * loss(x); }).place;
 }
 
 Spans TabulatedPair::spans(Side, const Fineness& fineness) const {
