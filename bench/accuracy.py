@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from renyi import special
-from renyi.cli.peers import Peer, installed, quiet
+from renyi._benchmark.peers import Peer, installed, quiet
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "reference"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from renyi.cli.peers import Training
+from renyi._benchmark.peers import Training
 
 DELTA = 1e-5
 

@@ -22,7 +22,7 @@ import numpy as np
 from tqdm import tqdm
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi.cli.peers import CurvePeer, Training, installed_curves
+from renyi._benchmark.peers import CurvePeer, Training, installed_curves
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "reference"), str(ROOT / "bench")]

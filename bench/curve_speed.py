@@ -24,8 +24,8 @@ from speed import duration, machine, mechanism, relative, table, times
 
 import renyi
 from renyi import PLDAccountant
-from renyi.cli.peers import CurvePeer, Training, installed_curves
-from renyi.cli.timing import Contender, interleave
+from renyi._benchmark.peers import CurvePeer, Training, installed_curves
+from renyi._benchmark.timing import Contender, interleave
 
 OUTPUT = Path(__file__).parent / "results" / "curve_speed.md"
 DELTA = 1e-5

@@ -13,7 +13,7 @@ import mpmath
 from cases import DELTA
 
 from renyi import reference
-from renyi.cli.peers import Training
+from renyi._benchmark.peers import Training
 
 DIGITS = 20
 mpmath.mp.dps = 40

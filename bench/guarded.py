@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from renyi.cli.peers import quiet
+from renyi._benchmark.peers import quiet
 
 MEMORY = 6 << 30
 

@@ -22,8 +22,8 @@ from mechanisms_pairs import sections
 from speed import duration, machine, table, times
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
-from renyi.cli.peers import load, quiet
-from renyi.cli.timing import Contender, interleave
+from renyi._benchmark.peers import load, quiet
+from renyi._benchmark.timing import Contender, interleave
 from renyi.mechanisms import RDPCurve
 
 OUTPUT = Path(__file__).parent / "results" / "mechanisms.md"

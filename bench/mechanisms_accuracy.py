@@ -26,7 +26,7 @@ from speed import machine
 from tqdm import tqdm
 
 from renyi import Gaussian, Laplace, PureDP, RandomizedResponse, RDPAccountant, reference
-from renyi.cli.peers import quiet
+from renyi._benchmark.peers import quiet
 from renyi.mechanisms import Mechanism, RepeatAndSelect
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 

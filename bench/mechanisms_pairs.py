@@ -19,9 +19,9 @@ from renyi import (
     RandomizedResponse,
     TruncatedPoissonSampled,
 )
+from renyi._benchmark.peers import load
+from renyi._benchmark.timing import Contender, Timing, interleave
 from renyi.accountants import Adjacency
-from renyi.cli.peers import load
-from renyi.cli.timing import Contender, Timing, interleave
 from renyi.mechanisms import Mechanism
 
 DELTA = 1e-6

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from renyi.cli.peers import load
+from renyi._benchmark.peers import load
 
 KINDS = ("Gaussian", "Laplace", "randomized response", "pure DP")
 

@@ -9,7 +9,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi.cli.peers import Training
+from renyi._benchmark.peers import Training
 
 
 class Question(NamedTuple):

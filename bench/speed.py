@@ -27,9 +27,8 @@ from facts import facts
 
 import renyi
 from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
-from renyi.accountants import Conversion
-from renyi.cli.peers import Peer, Training, installed
-from renyi.cli.timing import (
+from renyi._benchmark.peers import Peer, Training, installed
+from renyi._benchmark.timing import (
     Contender,
     Timing,
     epsilon_contenders,
@@ -37,6 +36,7 @@ from renyi.cli.timing import (
     interleave,
     log_a_contenders,
 )
+from renyi.accountants import Conversion
 
 OUTPUT = Path(__file__).parent / "results" / "speed.md"
 

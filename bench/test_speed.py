@@ -14,7 +14,7 @@ import cases
 import pytest
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, calibrate_noise_multiplier, special
-from renyi.cli.timing import epsilon_contenders, everyday_points
+from renyi._benchmark.timing import epsilon_contenders, everyday_points
 
 CASES = pytest.mark.parametrize("case", cases.EPSILON, ids=lambda case: case.title)
 

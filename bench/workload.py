@@ -27,8 +27,8 @@ from questions import Question, anything, bracket, plain, stressed, training
 from speed import duration, table
 from tqdm import tqdm
 
+from renyi._benchmark.peers import CurvePeer, installed_curves
 from renyi._curve import SampledGaussianCurve
-from renyi.cli.peers import CurvePeer, installed_curves
 
 OUTPUT = Path(__file__).parent / "results" / "workload.md"
 LEVELS = (0.5, 0.9, 0.99, 1.0)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         mechanisms as mechanisms,
     )
     from renyi import (
+        noise as noise,
+    )
+    from renyi import (
         pairs as pairs,
     )
     from renyi import (
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
     )
     from renyi import (
         report as report,
+    )
+    from renyi import (
+        samplers as samplers,
     )
     from renyi import (
         sgd as sgd,
@@ -115,10 +121,12 @@ _MODULES = frozenset(
         "ledger",
         "matrix",
         "mechanisms",
+        "noise",
         "pairs",
         "plot",
         "reference",
         "report",
+        "samplers",
         "sgd",
         "special",
         "theory",
@@ -238,10 +246,12 @@ __all__ = [
     "ledger",
     "matrix",
     "mechanisms",
+    "noise",
     "pairs",
     "plot",
     "reference",
     "report",
+    "samplers",
     "sgd",
     "special",
     "theory",

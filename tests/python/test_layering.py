@@ -31,21 +31,23 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {"_adjacency", "_build", "_locks", "_progress", "_search", "_strict_json"},
+    {"_adjacency", "_build", "_locks", "_progress", "_search", "_states", "_strict_json"},
     {"_build_info", "_validation"},
-    {"_rounding", "special", "pairs", "matrix"},
+    {"_arrays", "_rounding", "special", "pairs"},
+    {"noise"},
+    {"matrix"},
     {"tradeoff", "mechanisms"},
-    {"accountants"},
+    {"accountants", "samplers"},
     {"calibration", "filters", "plot"},
     {"ledger", "theory"},
     {"sgd", "report"},
     {"audit", "reference"},
-    {"examples", "verify", "compat"},
+    {"_benchmark", "examples", "verify", "compat"},
     {"cli"},
     {"__main__"},
 )
-# Functions of matrix load these when called: to price a strategy, write it, draw its noise.
-UPWARDS = {("matrix", "calibration"), ("matrix", "mechanisms"), ("matrix", "sgd")}
+# Functions of matrix load these when called: to price a strategy, and to write it.
+UPWARDS = {("matrix", "calibration"), ("matrix", "mechanisms")}
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 
 # The reference is an independent witness: of the package it may only import itself.
@@ -257,7 +259,7 @@ def test_the_scan_sees_a_breach(folder, line, breach):
         ("renyi.filters._filter", "renyi.calibration", True),
         ("renyi.theory.papers", "renyi.theory.classic", False),
         ("renyi.theory.papers", "renyi.theory.classic._tails", True),
-        ("renyi.sgd.noise", "renyi._sgd", False),
+        ("renyi.noise.draws", "renyi._sgd", False),
         ("renyi.pairs._noise", "renyi._validation", False),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from renyi._arrays import rows_of
 from renyi.sgd import (
     Grid,
     LinearLayer,
@@ -14,7 +15,6 @@ from renyi.sgd import (
     per_sample_norms,
     weighted_sum,
 )
-from renyi.sgd.arrays import rows_of
 
 
 def rows(count, shape, kind, seed=0):

@@ -266,7 +266,7 @@ BENCH_COLUMNS = (
 
 def bench(options: argparse.Namespace) -> int:
     """Time the engine beside the libraries that are installed."""
-    from renyi.cli import timing
+    from renyi._benchmark import timing
 
     with Line() as line:
         rows = timing.run(quick=options.quick, progress=line.show)

@@ -436,7 +436,7 @@ def add_completion_command(commands: argparse._SubParsersAction[Parser]) -> None
     command = add(
         commands,
         "completion",
-        "completion.completion",
+        "parser.completion",
         "commands and options for the completion of a shell",
         "Prints what makes a shell complete the commands and options of renyi.",
         '  eval "$(renyi completion bash)"\n'

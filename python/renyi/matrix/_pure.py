@@ -73,9 +73,8 @@ def noise_functions(
     >>> state.step, [array.shape for array in released]
     (1, [(3,), (2, 2)])
     """
-    from renyi.sgd.arrays import float_dtype, noise_scale
-    from renyi.sgd.generator import generator_of
-    from renyi.sgd.rules import threads_of
+    from renyi._arrays import float_dtype, noise_scale, threads_of
+    from renyi.noise.generator import generator_of
 
     one_of(library, "library", get_args(Library))
     make = _makers[library]()

@@ -78,9 +78,8 @@ class NoiseStream:
         dtype: npt.DTypeLike = np.float64,
         threads: int | None = None,
     ) -> None:
-        from renyi.sgd.arrays import float_dtype, noise_scale, zeros
-        from renyi.sgd.generator import generator_of
-        from renyi.sgd.rules import threads_of
+        from renyi._arrays import float_dtype, noise_scale, threads_of, zeros
+        from renyi.noise.generator import generator_of
 
         self.strategy = strategy
         self._dtype = float_dtype(dtype)

@@ -2,31 +2,9 @@
 
 from __future__ import annotations
 
-from renyi.sgd.accumulation import ClipAccumulator
-from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
-from renyi.sgd.allocated import BallsInBinsSampler
-from renyi.sgd.clipping import (
-    ClippedAverage,
-    average_clipped_at_half,
-    clip_and_sum,
-    per_sample_norms,
-    weighted_sum,
-)
-from renyi.sgd.convex import Ball, Box, Interval, LogisticLoss, RidgeLoss
-from renyi.sgd.fixed_order import FixedOrderSampler
-from renyi.sgd.functions import ClippedGrad, clipped_grad
-from renyi.sgd.generator import InsecureGeneratorWarning, SecureGenerator
-from renyi.sgd.grid import Grid
-from renyi.sgd.layers.clipping import ghost_clip_and_sum, ghost_norms
-from renyi.sgd.layers.kinds import (
-    BiasLayer,
-    ConvLayer,
-    EmbeddingLayer,
-    LinearLayer,
-    LoRALayer,
-    NormLayer,
-)
-from renyi.sgd.noise import (
+from renyi.noise import (
+    InsecureGeneratorWarning,
+    SecureGenerator,
     add_discrete_gaussian_noise,
     add_discrete_laplace_noise,
     add_gaussian_noise,
@@ -37,16 +15,48 @@ from renyi.sgd.noise import (
     laplace_noise,
     noise_lattice,
 )
+from renyi.samplers import (
+    BallsInBinsSampler,
+    BatchSampler,
+    CyclicPoissonSampler,
+    FixedOrderSampler,
+    FixedSizeSampler,
+    PaddedBatch,
+    PoissonSampler,
+    ShuffledSampler,
+    TruncatedPoissonSampler,
+    UserBatch,
+    UserRows,
+    pad_batch,
+)
+from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
+from renyi.sgd.clipping import (
+    ClippedAverage,
+    average_clipped_at_half,
+    clip_and_sum,
+    per_sample_norms,
+    weighted_sum,
+)
+from renyi.sgd.convex import Ball, Box, Interval, LogisticLoss, RidgeLoss
+from renyi.sgd.functions import ClippedGrad, clipped_grad
+from renyi.sgd.grid import Grid
+from renyi.sgd.layers.clipping import ghost_clip_and_sum, ghost_norms
+from renyi.sgd.layers.kinds import (
+    BiasLayer,
+    ConvLayer,
+    EmbeddingLayer,
+    LinearLayer,
+    LoRALayer,
+    NormLayer,
+)
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import PNSGD, PNSGDRun
 from renyi.sgd.rules import ClipGroups
-from renyi.sgd.samplers import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
-from renyi.sgd.schemes import CyclicPoissonSampler, PaddedBatch, TruncatedPoissonSampler, pad_batch
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
-from renyi.sgd.users import UserBatch, UserRows
 
 __all__ = [
     "DPSGD",

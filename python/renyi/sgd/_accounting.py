@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from renyi._states import entries_of
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
-from renyi.sgd._parameters import Run, entries_of
+from renyi.noise.generator import SecureGenerator
+from renyi.samplers.basic import BatchSampler
+from renyi.sgd._parameters import Run
 from renyi.sgd._planning import accountant_named
-from renyi.sgd.generator import SecureGenerator
 from renyi.sgd.plan import SAMPLERS, TrainingPlan
-from renyi.sgd.samplers import BatchSampler
 
 __all__ = ["Budget", "Charge", "Ledger"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from renyi._arrays import Array
 from renyi.matrix import NoiseStream
-from renyi.sgd._plan_strategy import participation_in
-from renyi.sgd.arrays import Array
-from renyi.sgd.generator import SecureGenerator
+from renyi.noise.generator import SecureGenerator
+from renyi.sgd._planning import participation_in
 
 if TYPE_CHECKING:
     from renyi.sgd.plan import TrainingPlan

@@ -10,50 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from renyi._arrays import Array, check_writeable
+from renyi._states import entries_of
 from renyi._validation import count_of
-from renyi.sgd.arrays import Array, check_writeable
 from renyi.sgd.convex import Domain
 from renyi.sgd.updates import UpdateRule
 
-__all__ = ["Parameters", "Run", "check_same", "entries_of"]
-
-
-# What a saved state must hold before anything is taken from it.
-
-
-def entries_of(state: Any, *names: str) -> list[Any]:
-    """Return the entries of these names.
-
-    Raises
-    ------
-    ValueError
-        If the state is no mapping, or one of them is missing or None. Entries are never shown: they
-        may be secret.
-
-    Examples
-    --------
-    >>> entries_of({"drawn": 3, "order": []}, "drawn")
-    [3]
-    """
-    wanted = ", ".join(names)
-    if not isinstance(state, Mapping):
-        raise ValueError(f"state must be a mapping that holds {wanted}, got {type(state).__name__}")
-    if missing := [name for name in names if state.get(name) is None]:
-        raise ValueError(f"state must hold {wanted}, got one without {', '.join(missing)}")
-    return [state[name] for name in names]
-
-
-def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
-    """Raise `ValueError`, with the fields that differ, unless a state holds these settings."""
-    given = entries_of(state, name)[0]
-    if not isinstance(given, Mapping):
-        raise ValueError(f"state must hold the {name} as a mapping, got {type(given).__name__}")
-    differ = [key for key in {**own, **given} if own.get(key) != given.get(key)]
-    if differ:
-        wanted, found = (
-            ", ".join(f"{key}={settings.get(key)!r}" for key in differ) for settings in (own, given)
-        )
-        raise ValueError(f"state must hold the {name} with {wanted}, got {found}")
+__all__ = ["Parameters", "Run"]
 
 
 # Runs: who goes on with one and how far it is, so that no two branches pass for one.

@@ -1,15 +1,19 @@
-"""Arguments of a plan, the steps that follow from them, and what its noise is relative to."""
+"""Arguments of a plan, the steps that follow from them, what its noise is relative to."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
-from renyi.mechanisms import Gaussian, Mechanism, MultivariateDiscreteGaussian
+from renyi.matrix import CyclicPoisson, FixedEpochs, Participation, Strategy
+from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, MultivariateDiscreteGaussian
 from renyi.sgd.grid import Grid, check_spacing, spacing_of
+
+if TYPE_CHECKING:
+    from renyi.sgd.plan import TrainingPlan
 
 __all__ = [
     "IN_EPOCHS",
@@ -18,14 +22,18 @@ __all__ = [
     "accountant_named",
     "adjacency_for",
     "batch_limit_of",
+    "check_strategy",
+    "correlated_release",
     "cycle_length_of",
     "grid_of",
     "noise_mechanism",
     "noise_multiplier_of",
+    "participation_in",
     "row_norm",
     "sampling_of",
     "sizes_of",
     "steps_of",
+    "strategy_of",
 ]
 
 
@@ -203,3 +211,48 @@ def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
     """Return what a sum with its noise is to an accountant."""
     kind = MultivariateDiscreteGaussian if discrete else Gaussian
     return kind(noise_multiplier)
+
+
+# Correlated noise: which sampling it goes with, and what the run then is.
+
+
+def strategy_of(value: Any) -> Strategy | None:
+    """Return a strategy or None."""
+    if value is not None and not isinstance(value, Strategy):
+        raise TypeError(f"strategy must be a renyi.matrix.Strategy, got {value!r}")
+    return value
+
+
+def check_strategy(plan: TrainingPlan) -> None:
+    """Refuse a strategy where the steps of a record are not known to be apart."""
+    if plan.strategy is None:
+        return
+    if plan.sampling not in ("fixed_order", "cyclic_poisson"):
+        raise ValueError(
+            "sampling must be 'fixed_order' or 'cyclic_poisson' with a strategy, for the steps of "
+            f"a record have to be apart, got {plan.sampling!r}"
+        )
+    if plan.strategy.steps != plan.steps:
+        raise ValueError(
+            f"strategy must be of {plan.steps} steps, those of the plan, got {plan.strategy!r}"
+        )
+    for name in ("noise_schedule", "clip_schedule", "grid"):
+        if getattr(plan, name) is not None:
+            raise ValueError(f"{name} must be None with a strategy, got {getattr(plan, name)!r}")
+    correlated_release(plan, 1.0)  # raises where no bound is known
+
+
+def participation_in(plan: TrainingPlan) -> Participation:
+    """Return in which steps of a plan a record can be."""
+    if plan.cycle_length is not None:
+        return CyclicPoisson(plan.sample_rate, plan.cycle_length)
+    return FixedEpochs(plan.batches_per_epoch)
+
+
+def correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
+    """Return what an accountant is told: of the whole run, or of one cycle of samples."""
+    assert plan.strategy is not None
+    run = MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
+    if plan.cycle_length is None:
+        return run
+    return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))

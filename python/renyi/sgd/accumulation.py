@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
+from renyi._arrays import Array, Rows, float_dtype, rows_of, threads_of
 from renyi._validation import adjacency_of, one_of
-from renyi.sgd.arrays import Array, Rows, float_dtype, rows_of
 from renyi.sgd.grid import Grid, check_spacing, sum_rule_on_grid
 from renyi.sgd.rules import (
     NONFINITE,
@@ -23,7 +23,6 @@ from renyi.sgd.rules import (
     rule_of,
     run_rule,
     sensitivity_of,
-    threads_of,
 )
 from renyi.sgd.sums import (
     ClippedSum,

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
-from renyi._sgd import weigh_into
-from renyi._validation import adjacency_of
-from renyi.sgd.arrays import (
+from renyi._arrays import (
     Array,
     Arrays,
     contiguous,
@@ -21,7 +19,10 @@ from renyi.sgd.arrays import (
     rows_of,
     sum_dtype,
     sums_for,
+    threads_of,
 )
+from renyi._sgd import weigh_into
+from renyi._validation import adjacency_of
 from renyi.sgd.rules import (
     Clipping,
     Nonfinite,
@@ -34,7 +35,6 @@ from renyi.sgd.rules import (
     rule_of,
     run_rule,
     sensitivity_of,
-    threads_of,
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from renyi._arrays import refuse_masked
 from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
-from renyi.sgd.arrays import refuse_masked
 
 __all__ = ["Ball", "Box", "Domain", "Interval", "LogisticLoss", "Loss", "RidgeLoss"]
 

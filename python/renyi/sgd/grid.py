@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
 from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.accountants import Adjacency
 from renyi.mechanisms import MultivariateDiscreteGaussian
-from renyi.sgd.arrays import Array, Rows, in_single, noisy_array, refuse_masked
+from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
-from renyi.sgd.noise import add_discrete_gaussian_noise
-from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of, threads_of
+from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of
 
 __all__ = ["Grid", "add_noise_on_grid", "check_spacing", "sigma_of", "sum_rule_on_grid"]
 

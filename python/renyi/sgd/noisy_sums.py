@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for, threads_of
 from renyi._validation import real_of
+from renyi.noise.draws import add_gaussian_noise
+from renyi.noise.generator import generator_of
 from renyi.sgd._correlated import CorrelatedNoise
 from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
-from renyi.sgd.arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for
 from renyi.sgd.clipping import clip_and_sum
-from renyi.sgd.generator import generator_of
 from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of
-from renyi.sgd.noise import add_gaussian_noise
 from renyi.sgd.plan import TrainingPlan
-from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of, threads_of
+from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of
 from renyi.sgd.sums import ClippedSum
 from renyi.sgd.updates import Schedule
 

@@ -14,7 +14,15 @@ from renyi.accountants import Adjacency
 from renyi.calibration.runs import noise_for
 from renyi.matrix import Strategy
 from renyi.mechanisms import Composed, Gaussian, Mechanism
-from renyi.sgd._plan_strategy import check_strategy, correlated_release, strategy_of
+from renyi.samplers.basic import (
+    BatchSampler,
+    FixedSizeSampler,
+    Indices,
+    PoissonSampler,
+    ShuffledSampler,
+)
+from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
+from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler
 from renyi.sgd._planning import (
     IN_EPOCHS,
     AccountantName,
@@ -22,6 +30,8 @@ from renyi.sgd._planning import (
     accountant_named,
     adjacency_for,
     batch_limit_of,
+    check_strategy,
+    correlated_release,
     cycle_length_of,
     grid_of,
     noise_mechanism,
@@ -30,19 +40,10 @@ from renyi.sgd._planning import (
     sampling_of,
     sizes_of,
     steps_of,
+    strategy_of,
 )
-from renyi.sgd.allocated import BallsInBinsSampler
-from renyi.sgd.fixed_order import FixedOrderSampler
 from renyi.sgd.grid import Grid
 from renyi.sgd.rules import bound_of
-from renyi.sgd.samplers import (
-    BatchSampler,
-    FixedSizeSampler,
-    Indices,
-    PoissonSampler,
-    ShuffledSampler,
-)
-from renyi.sgd.schemes import CyclicPoissonSampler, TruncatedPoissonSampler
 from renyi.sgd.updates import Schedule, checked_schedule
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi.sgd.arrays import noise_scale
+from renyi._arrays import noise_scale
+from renyi.noise.generator import generator_of
 from renyi.sgd.convex import Domain, Loss
-from renyi.sgd.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,

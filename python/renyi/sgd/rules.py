@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
+from renyi._arrays import Array, Rows, outline, output_of
 from renyi._locks import lock_freed_by_fork
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import integer_of, one_of, real_of
-from renyi.sgd.arrays import Array, Rows, outline, output_of
 
 __all__ = [
     "MOST_ROUNDING",
@@ -36,29 +35,10 @@ __all__ = [
     "rule_of",
     "run_rule",
     "sensitivity_of",
-    "threads_of",
 ]
 
 
-# Threads: how many a kernel takes when nobody says, and objects that take one at a time.
-
-
-_WORTH_THREADS = 8 << 20
-
-
-def threads_of(value: Any, bytes_read: int | None = None) -> int:
-    """Return the number of threads: an integer >= 1, or by default the processors at hand.
-
-    By default little to read is left to one thread: others would come too late.
-    """
-    if value is not None:
-        return min(integer_of(value, "threads", 1), 1 << 16)
-    if bytes_read is not None and bytes_read < _WORTH_THREADS:
-        return 1
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+# Objects that take one thread at a time.
 
 
 class OneAtATime:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from renyi._arrays import Array
 from renyi._validation import integer_of, real_of
-from renyi.sgd.arrays import Array
 
 __all__ = ["SGD", "Adam", "AdamW", "Schedule", "UpdateRule", "checked_schedule", "value_at"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
+from renyi._arrays import Array, float_dtype, threads_of
 from renyi._sgd import sum_spacing
 from renyi._validation import adjacency_of, one_of
-from renyi.sgd.arrays import Array, float_dtype
 from renyi.sgd.layers.norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers.work import Layer, Work, works_of
 from renyi.sgd.rules import (
@@ -22,7 +22,6 @@ from renyi.sgd.rules import (
     refuse_too_many,
     rule_of,
     sensitivity_of,
-    threads_of,
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 

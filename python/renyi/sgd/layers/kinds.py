@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from renyi._arrays import Aligned, Array, outline
 from renyi._validation import integer_of
-from renyi.sgd.arrays import Aligned, Array, outline
 
 __all__ = [
     "BiasLayer",

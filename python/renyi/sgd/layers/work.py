@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import numpy as np
 
+from renyi._arrays import Aligned, Array, outline, refuse_masked, rows_of
 from renyi._validation import integer_of, one_of, real_of
-from renyi.sgd.arrays import Aligned, Array, outline, refuse_masked, rows_of
 from renyi.sgd.layers.kinds import (
     BiasLayer,
     ConvLayer,

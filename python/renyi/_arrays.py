@@ -1,8 +1,9 @@
-"""Arrays that sums and noise are written to, rows of which each is a sample, memory for some."""
+"""Arrays that sums and noise are written to, rows that are samples, memory and threads for them."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import modules
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._noise import NOISE_RANGE
-from renyi._validation import check_on_host, real_of
+from renyi._validation import check_on_host, integer_of, real_of
 
 __all__ = [
     "BFLOAT16",
@@ -34,6 +35,7 @@ __all__ = [
     "rows_of",
     "sum_dtype",
     "sums_for",
+    "threads_of",
     "without_padding",
     "zeros",
 ]
@@ -353,3 +355,24 @@ class Aligned:
         """Return the product of each record's matrices."""
         shape = (*left.shape[1:-1], right.shape[-1])
         return np.matmul(left, right, out=self.empty(use, len(left), shape, left.dtype))
+
+
+# How many threads a kernel takes when nobody says.
+
+
+_WORTH_THREADS = 8 << 20
+
+
+def threads_of(value: Any, bytes_read: int | None = None) -> int:
+    """Return the number of threads: an integer >= 1, or by default the processors at hand.
+
+    By default little to read is left to one thread: others would come too late.
+    """
+    if value is not None:
+        return min(integer_of(value, "threads", 1), 1 << 16)
+    if bytes_read is not None and bytes_read < _WORTH_THREADS:
+        return 1
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._arrays import Array, Arrays, rows_of
 from renyi._validation import one_of
-from renyi.sgd.arrays import Array, Arrays, rows_of
-from renyi.sgd.samplers import Indices
+from renyi.samplers.basic import Indices
 
 __all__ = ["UserBatch", "UserRows"]
 

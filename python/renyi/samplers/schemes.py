@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._states import entries_of
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
-from renyi.sgd._parameters import entries_of
-from renyi.sgd.samplers import BatchSampler, Indices, times
+from renyi.samplers.basic import BatchSampler, Indices, times
 
 __all__ = [
     "CyclicPoissonSampler",

@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from renyi._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, threads_of, zeros
 from renyi._noise import noise_spacing
 from renyi._validation import Range, number_in
-from renyi.sgd.arrays import float_dtype, in_memory_order, noise_scale, noisy_array, zeros
-from renyi.sgd.generator import generator_of
-from renyi.sgd.rules import threads_of
+from renyi.noise.generator import generator_of
 
 __all__ = [
     "add_discrete_gaussian_noise",

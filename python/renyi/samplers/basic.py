@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._noise import LARGEST_POPULATION
+from renyi._states import entries_of
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
-from renyi.sgd._parameters import entries_of
-from renyi.sgd.generator import generator_of
+from renyi.noise.generator import generator_of
 
 __all__ = [
     "BatchSampler",

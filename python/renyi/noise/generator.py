@@ -14,8 +14,8 @@ import numpy as np
 
 from renyi._locks import lock_freed_by_fork
 from renyi._noise import ChaCha20
+from renyi._states import entries_of
 from renyi._validation import count_of
-from renyi.sgd._parameters import entries_of
 
 __all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
 

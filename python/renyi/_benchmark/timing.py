@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
+from renyi._benchmark.peers import Peer, Training, installed, quiet
 from renyi.accountants import Conversion
-from renyi.cli.peers import Peer, Training, installed, quiet
 
 DELTA = 1e-5
 EVERYDAY = Training(0.01, 1.0, 10_000)
@@ -174,7 +174,7 @@ def run(*, quick: bool = False, progress: Callable[[str], object] | None = None)
 
     Examples
     --------
-    >>> from renyi.cli.timing import run
+    >>> from renyi._benchmark.timing import run
     >>> run(quick=True)[0].library
     'renyi'
     """

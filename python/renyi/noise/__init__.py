@@ -1,0 +1,34 @@
+"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers."""
+
+from __future__ import annotations
+
+from renyi.noise.draws import (
+    add_discrete_gaussian_noise,
+    add_discrete_laplace_noise,
+    add_gaussian_noise,
+    add_laplace_noise,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
+    gaussian_noise,
+    laplace_noise,
+    noise_lattice,
+)
+from renyi.noise.generator import InsecureGeneratorWarning, SecureGenerator
+
+__all__ = [
+    "InsecureGeneratorWarning",
+    "SecureGenerator",
+    "add_discrete_gaussian_noise",
+    "add_discrete_laplace_noise",
+    "add_gaussian_noise",
+    "add_laplace_noise",
+    "discrete_gaussian_noise",
+    "discrete_laplace_noise",
+    "gaussian_noise",
+    "laplace_noise",
+    "noise_lattice",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
