@@ -71,9 +71,12 @@ def read(text: str | bytes, kind: str, names: Collection[str]) -> dict[str, Any]
     return {key: value for key, value in data.items() if key != "type"}
 
 
-def check_names(kind: str, data: Mapping[str, Any], expected: Collection[str]) -> None:
-    """Raise `ValueError` unless a mapping has the expected names and no others."""
-    wrong = (("lacks", set(expected) - set(data)), ("has unknown", set(data) - set(expected)))
+def check_names(
+    kind: str, data: Mapping[str, Any], expected: Collection[str], optional: Collection[str] = ()
+) -> None:
+    """Raise `ValueError` unless a mapping has the expected names, but for optional ones only."""
+    lacking = set(expected) - set(optional) - set(data)
+    wrong = (("lacks", lacking), ("has unknown", set(data) - set(expected)))
     found = [f"{words} {', '.join(sorted(map(repr, names)))}" for words, names in wrong if names]
     if found:
         allowed = ", ".join(sorted(expected))

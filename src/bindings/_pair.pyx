@@ -33,8 +33,13 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         cbool unbounded_above
         cbool unbounded_below
 
+cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
+    cdef enum class CppSide "renyi::Side":
+        lower
+        upper
+
 cdef extern from "renyi/pair/division.hpp" namespace "renyi" nogil:
-    Spans spans_at(const CppPair& pair, vector[double] losses)
+    Spans spans_at(const CppPair& pair, CppSide side, vector[double] losses)
 
 cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
@@ -104,6 +109,7 @@ cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice
 cdef extern from * nogil:
     """
     #include "renyi/curve/allocation_pair.hpp"
+    #include "renyi/pair/allocated_pair.hpp"
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/discrete.hpp"
     #include "renyi/pair/exponential_loss.hpp"
@@ -162,6 +168,7 @@ cdef extern from * nogil:
     PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
     PairPointer make_replaced_gaussian(double rate, double sigma)
     PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
+    PairPointer make_allocated "make_pair<renyi::AllocatedPair>"(PairPointer base, double steps)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
     PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
     PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
@@ -421,6 +428,10 @@ cdef class Pair:
         """(Q, P)."""
         return self if self.symmetric else only_one(("reversed", self), make_reversed(self.pair))
 
+    def allocated(self, double steps):
+        """One epoch of random allocation to so many steps: with the record against without."""
+        return only_one(("allocated", self, steps), make_allocated(self.pair, steps))
+
     def sampled(self, double rate):
         """((1 - rate) Q + rate P, Q)."""
         return only_one(("sampled", self, rate), make_sampled(self.pair, rate))
@@ -430,9 +441,9 @@ cdef class Pair:
         """Whether both orders are known to have one profile."""
         return self.pair.get().symmetric()
 
-    def spans(self, losses):
+    def spans(self, losses, bint lower=False):
         """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
-        cdef Spans found = spans_at(self.pair.get()[0], losses)
+        cdef Spans found = spans_at(self.pair.get()[0], CppSide.lower if lower else CppSide.upper, losses)
         rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
         infinite, null = found.infinite, found.null
         return np.array(rows), (infinite.lower, infinite.upper), (null.lower, null.upper)

@@ -56,9 +56,32 @@ def test_anything_that_needs_no_size_is_sampled(inner):
 @pytest.mark.parametrize(
     "wrap", [lambda m: m, lambda m: m * 2 + G, lambda m: RepeatAndSelect(m, 2.0, 1.0)]
 )
-def test_a_poisson_sample_has_no_size(inner, wrap):
-    with pytest.raises(ValueError, match="must not fix the size of its data, which is random"):
-        PoissonSampled(wrap(inner), 0.5)
+def test_a_random_sample_has_no_size(inner, wrap):
+    for sampled in (PoissonSampled, RandomAllocation, lambda m, _: FixedAllocation(m, 3, 2)):
+        with pytest.raises(ValueError, match="must not fix the size of its data, which is random"):
+            sampled(wrap(inner), 1)
+
+
+@pytest.mark.parametrize("inner", [G * 2 + Laplace(1.0), STEP, ALLOCATED, Composed()])
+def test_anything_that_needs_no_size_is_allocated(inner):
+    assert RandomAllocation(inner, 10, 3).mechanism == inner
+    assert FixedAllocation(inner, 10, 3).mechanism == inner
+    for bad in (3, None):
+        with pytest.raises(TypeError, match=f"^mechanism must be a Mechanism, got {bad}"):
+            RandomAllocation(bad, 10)
+
+
+def test_picks_are_of_the_steps():
+    assert RandomAllocation(G, np.int64(5), np.int64(5)).picks == 5
+    for bad in (0, 6):
+        with pytest.raises(ValueError, match=r"^picks must be an integer (>= 1|in \[1, 5\])"):
+            RandomAllocation(G, 5, bad)
+    written = RandomAllocation(G, 5).to_dict()
+    assert RandomAllocation.from_dict(written) == RandomAllocation(G, 5, 1)
+    del written["picks"]  # as it was written when there was one pick only
+    assert RandomAllocation.from_dict(written) == RandomAllocation(G, 5)
+    text = RandomAllocation(Laplace(2.0), 5, 3).to_json()
+    assert RandomAllocation.from_json(text).picks == 3
 
 
 def test_what_is_written_is_kept():
@@ -77,7 +100,8 @@ def test_samples_of_fixed_size_nest_where_sizes_fit():
     for size in (99, 101):
         with pytest.raises(ValueError, match=f"must have the population {size}, the sample_size"):
             FixedSizeSampled(G + FIXED, size, 1000)
-    for inner in (TRUNCATED, ALLOCATED, TRUNCATED + G):
+    assert FixedSizeSampled(ALLOCATED, 100, 1000).mechanism == ALLOCATED
+    for inner in (TRUNCATED, TRUNCATED + G):
         with pytest.raises(ValueError, match="must hold where one record is replaced"):
             FixedSizeSampled(inner, 100, 1000)
     for inner in (FIXED, SHUFFLED):
@@ -92,8 +116,6 @@ def test_an_epoch_is_of_anything():
 
 @pytest.mark.parametrize("inner", [G * 2, STEP, Laplace(1.0), 3, None])
 def test_bounds_of_the_gaussian_only(inner):
-    with pytest.raises(TypeError, match="mechanism must be a Gaussian, the only one"):
-        RandomAllocation(inner, 10)
     with pytest.raises(TypeError, match="mechanism must be a Gaussian, the only one"):
         TruncatedPoissonSampled(inner, 0.1, 10, 100)
 

@@ -11,7 +11,8 @@ from pair_reference import bounds
 
 from renyi import pairs
 from renyi._pair import Pair
-from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
+from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
+from renyi.accountants._samples import step_pair
 from renyi.accountants._steps import SampledStep
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
 from renyi.mechanisms import (

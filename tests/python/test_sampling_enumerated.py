@@ -40,6 +40,12 @@ SCHEMES = {
         lambda n: allocated(n, 3, rate=0.4),
         ("add_remove", "zero_out"),
     ),
+    "two of three": (RandomAllocation(G, 3, 2), lambda n: allocated(n, 3, chosen=2), ALL),
+    "secret groups": (
+        FixedAllocation(PoissonSampled(G, 0.5), 2, 2),
+        lambda n: cyclic(n, 2, 2, 0.5),
+        ALL,
+    ),
     "fixed": (FixedAllocation(G, 2, 2), lambda n: fixed_allocated(n, 2, 2), ALL),
     "Poisson": (PoissonSampled(G, 0.3) * 2, lambda n: poisson(n, 2, 0.3), ALL),
     "truncated": (

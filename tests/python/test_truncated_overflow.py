@@ -7,8 +7,8 @@ from mpmath import mp, mpf
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, TruncatedPoissonSampled
 from renyi._pair import LossComposition
+from renyi.accountants._compiled_pairs import compiled_pair
 from renyi.accountants._overflow import overflow
-from renyi.accountants._samples import compiled_pair
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from renyi._adjacency import Adjacency
 from renyi._curve import AllocationQuestions, SampledGaussianCurve
 from renyi._pair import LossComposition
 from renyi.accountants._brackets import Array
+from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
 from renyi.accountants._direction import DirectionCurve
-from renyi.accountants._samples import compiled_pair, is_mirrored, step_pair
+from renyi.accountants._samples import step_pair
 from renyi.accountants._steps import SampledStep, allocated_epoch, epochs_of, settled
 from renyi.mechanisms import Mechanism
 

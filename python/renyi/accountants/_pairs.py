@@ -8,12 +8,11 @@ adds what is done with releases: composition and sampling.
 from __future__ import annotations
 
 import math
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 
 import numpy as np
 
 from renyi._pair import Pair
-from renyi.accountants._steps import LARGEST_ALLOCATED, SMALLEST_ALLOCATED, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -21,7 +20,6 @@ from renyi.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
-    FixedAllocation,
     Gaussian,
     GaussianMixture,
     Gumbel,
@@ -30,7 +28,6 @@ from renyi.mechanisms import (
     MultivariateDiscreteGaussian,
     PrivacyLoss,
     PureDP,
-    RandomAllocation,
     RandomizedResponse,
     RDPCurve,
     RepeatAndSelect,
@@ -270,34 +267,3 @@ def _no_largest_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair
 @single_pair.register
 def _repeat_and_select_pair(mechanism: RepeatAndSelect, adjacency: str, remove: bool) -> Pair:
     raise UnsupportedMechanismError(mechanism, NO_PAIR_SELECTED)
-
-
-@single_pair.register
-def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
-    """Return the pair of the mean of all choices of a step against no record.
-
-    It dominates every way to use earlier steps, in both directions, and Gaussian noise attains it
-    (Feldman, Shenfeld 2025, arXiv 2502.08202; Chua et al. 2024, arXiv 2412.16802). Of replaced
-    records no largest pair is known: publishing the step leaves a Gaussian, and a record replaced
-    by one that contributes nothing is removed.
-    """
-    noise, steps = mechanism.mechanism.noise_multiplier, mechanism.steps
-    whole = gaussian_pair(moved(adjacency) / noise if noise else math.inf)
-    if steps == 1 or noise == 0.0 or noise == math.inf:
-        return whole
-    if not SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED:
-        return Pair.bracketed(whole, NOTHING)
-    pair = _allocation(noise, steps)
-    if adjacency == REPLACE:
-        return Pair.bracketed(whole, pair)
-    return pair if remove else pair.reversed()
-
-
-@single_pair.register
-def _fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
-    return single_pair(as_one_epoch(mechanism), adjacency, remove)
-
-
-@lru_cache(maxsize=64)
-def _allocation(noise: float, steps: int) -> Pair:
-    return Pair.allocation(noise, steps)

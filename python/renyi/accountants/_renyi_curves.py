@@ -12,23 +12,19 @@ import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
-from renyi.accountants._allocated_moments import allocation_curve
-from renyi.accountants._samples import compiled_pair, is_mirrored
-from renyi.accountants._steps import allocated_epoch, as_one_epoch
+from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
-    FixedAllocation,
     Gaussian,
     Gumbel,
     Laplace,
     Mechanism,
     MultivariateDiscreteGaussian,
     PureDP,
-    RandomAllocation,
     RandomizedResponse,
     RDPCurve,
     Skellam,
@@ -199,18 +195,3 @@ def _table_curve(mechanism: RDPCurve, adjacency: Adjacency) -> RenyiCurve:
     if not finite.any():
         return RenyiCurve.unbounded()
     return RenyiCurve.polygon(orders[finite].tolist(), moments[finite].tolist())
-
-
-@single_curve.register
-def _random_allocation_curve(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
-    noise = mechanism.mechanism.noise_multiplier
-    if adjacency == "replace_one":  # the step published: one Gaussian
-        return _gaussian(noise, adjacency)
-    if allocated_epoch(mechanism) is None:
-        return RenyiCurve.random_allocation(noise, mechanism.steps)
-    return allocation_curve(compiled_pair(mechanism, adjacency, True), noise, mechanism.steps)
-
-
-@single_curve.register
-def _fixed_allocation_curve(mechanism: FixedAllocation, adjacency: Adjacency) -> RenyiCurve:
-    return single_curve(as_one_epoch(mechanism), adjacency)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from renyi.accountants._pairs import (
     moved,
     single_pair,
 )
-from renyi.accountants._steps import SampledStep, collapsed, epochs_of, gaussian_steps
+from renyi.accountants._steps import SampledStep, collapsed, gaussian_steps
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     Composed,
@@ -43,9 +43,9 @@ from renyi.pairs import ReversedPair
 
 __all__ = [
     "NOT_REMOVAL",
-    "compiled_pair",
     "covers_removal",
-    "is_mirrored",
+    "holds_in_both_orders",
+    "is_lopsided",
     "leaves",
     "pair_of",
     "step_pair",
@@ -63,32 +63,6 @@ NOT_REMOVAL = (
 def leaves(mechanism: Mechanism) -> tuple[tuple[Mechanism, int], ...]:
     """Return the parts of a mechanism that are not compositions, with their counts."""
     return mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
-
-
-@lru_cache(maxsize=256)
-def compiled_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
-    """Return a pair that dominates one use of a mechanism in one direction.
-
-    Whether the mechanism holds for the adjacency is for `check_adjacency` to say.
-
-    Raises
-    ------
-    UnsupportedMechanismError
-        If none is known.
-    """
-    return pair_of(mechanism, adjacency, remove)
-
-
-def is_mirrored(mechanism: Mechanism, adjacency: str) -> bool:
-    """Whether one use loses as much in the one direction as in the other, by the pairs known."""
-    if adjacency == REPLACE:
-        return _holds_in_both_orders(mechanism)
-    if epochs_of(mechanism):
-        return False  # perhaps, but telling takes long
-    if isinstance(mechanism, Gumbel):
-        return True  # one pair above both signs of the shift
-    one, other = (compiled_pair(mechanism, adjacency, side) for side in (True, False))
-    return one is other or (one.symmetric and other.symmetric and not _is_lopsided(mechanism))
 
 
 def step_pair(step: SampledStep, adjacency: str, remove: bool) -> Pair:
@@ -166,7 +140,7 @@ def _fixed_size_sampled_pair(mechanism: FixedSizeSampled, adjacency: str, remove
     if mechanism.replacement:
         return _with_replacement(mechanism, adjacency)
     pair = pair_of(base, adjacency, remove)
-    if not _holds_in_both_orders(base):
+    if not holds_in_both_orders(base):
         raise UnsupportedMechanismError(
             mechanism, "two samples may come in either order, and the pair inside has only one"
         )
@@ -246,22 +220,22 @@ def _shuffled_batches_pair(mechanism: ShuffledBatches, adjacency: str, remove: b
     return pair_of(mechanism.mechanism, adjacency, remove)
 
 
-def _holds_in_both_orders(mechanism: Mechanism) -> bool:
+def holds_in_both_orders(mechanism: Mechanism) -> bool:
     """Whether a pair for replacing a record dominates both orders of the two neighbours.
 
     It does but for losses of a user's own that differ between the directions.
     """
     if isinstance(mechanism, PrivacyLoss):
         one, other = mechanism.loss(True)._pair, mechanism.loss(False)._pair
-        return one is other or (one.symmetric and other.symmetric and not _is_lopsided(mechanism))
-    return all(_holds_in_both_orders(inner) for inner in mechanism._inner())
+        return one is other or (one.symmetric and other.symmetric and not is_lopsided(mechanism))
+    return all(holds_in_both_orders(inner) for inner in mechanism._inner())
 
 
-def _is_lopsided(mechanism: Mechanism) -> bool:
+def is_lopsided(mechanism: Mechanism) -> bool:
     """Whether the direction "add" is known by a pair of its own, not the reverse of the other."""
     if isinstance(mechanism, PrivacyLoss):
         return mechanism.add != ReversedPair(mechanism.remove)
-    return any(_is_lopsided(inner) for inner in mechanism._inner())
+    return any(is_lopsided(inner) for inner in mechanism._inner())
 
 
 def _whole_steps(mechanism: Mechanism) -> list[tuple[SampledStep, int]] | None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from renyi._pair import LossComposition, Pair
 from renyi.accountants._brackets import Array
+from renyi.accountants._compiled_pairs import compiled_pair
 from renyi.accountants._pairs import NOTHING, REPLACE
-from renyi.accountants._samples import pair_of
 from renyi.accountants._steps import SMALLEST_ALLOCATED
 from renyi.mechanisms import Gaussian, RandomAllocation, ShuffledBatches
 
@@ -79,9 +79,9 @@ def attained_pair(mechanism: ShuffledBatches, adjacency: str, remove: bool) -> P
     if not 2.0 * SMALLEST_ALLOCATED <= noise < math.inf:
         return NOTHING
     if batches == 1:
-        return pair_of(base, adjacency, remove)
+        return compiled_pair(base, adjacency, remove)
     if adjacency == REPLACE:
-        return pair_of(RandomAllocation(Gaussian(0.5 * noise), batches), "add_remove", remove)
+        return compiled_pair(RandomAllocation(Gaussian(0.5 * noise), batches), "add_remove", remove)
     pair = _largest_output(noise, batches)
     return pair if remove else pair.reversed()
 

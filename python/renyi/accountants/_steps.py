@@ -22,6 +22,7 @@ __all__ = [
     "SMALLEST_ALLOCATED",
     "SampledStep",
     "allocated_epoch",
+    "allocated_noise",
     "as_one_epoch",
     "collapsed",
     "epochs_of",
@@ -54,8 +55,9 @@ def gaussian_steps(mechanism: Mechanism) -> list[Counted] | None:
         return [(SampledStep(1.0, mechanism.noise_multiplier), 1)]
     if isinstance(mechanism, FixedAllocation):
         return gaussian_steps(as_one_epoch(mechanism))
-    if isinstance(mechanism, RandomAllocation) and mechanism.steps == 1:
-        return gaussian_steps(mechanism.mechanism)
+    if isinstance(mechanism, RandomAllocation):
+        everywhere = mechanism.picks == mechanism.steps
+        return gaussian_steps(mechanism.mechanism * mechanism.steps) if everywhere else None
     if isinstance(mechanism, MatrixMechanism | TreeAggregation):
         return gaussian_steps(mechanism.released)
     if not isinstance(mechanism, Composed):
@@ -79,25 +81,29 @@ def allocated_epoch(mechanism: Mechanism) -> tuple[float, float, float] | None:
         base, rate = collapsed(mechanism)
     if isinstance(base, FixedAllocation):
         base = as_one_epoch(base)
-    if not isinstance(base, RandomAllocation) or base.steps == 1 or not rate >= SMALLEST_RATE:
+    if not isinstance(base, RandomAllocation) or base.picks > 1 or base.steps == 1:
         return None
-    noise = base.mechanism.noise_multiplier
-    return (
-        (noise, float(base.steps), rate)
-        if SMALLEST_ALLOCATED <= noise <= LARGEST_ALLOCATED
-        else None
-    )
+    noise = allocated_noise(base.mechanism)
+    if noise is None or not rate >= SMALLEST_RATE:
+        return None
+    return (noise, float(base.steps), rate)
+
+
+def allocated_noise(mechanism: Mechanism) -> float | None:
+    """Return the noise of the one Gaussian release that a mechanism is.
+
+    None: it is none, or beyond the domain of the engine for allocations.
+    """
+    steps = gaussian_steps(mechanism)
+    release = None if steps is None else _one_release(steps)
+    if release is None or release.rate != 1.0:
+        return None
+    return release.noise if SMALLEST_ALLOCATED <= release.noise <= LARGEST_ALLOCATED else None
 
 
 def as_one_epoch(mechanism: FixedAllocation) -> RandomAllocation:
-    """Return the epoch that has the law of all, noise down.
-
-    The mean of the outputs of each step is sufficient.
-    """
-    noise, epochs = mechanism.mechanism.noise_multiplier, mechanism.epochs
-    if epochs > 1:
-        noise = noise / math.sqrt(epochs) * (1.0 - 2.0**-50)
-    return RandomAllocation(Gaussian(noise), mechanism.steps)
+    """Return the epoch that has the law of all: what is released of a group is one step."""
+    return RandomAllocation(mechanism.mechanism * mechanism.epochs, mechanism.steps)
 
 
 def epochs_of(mechanism: Mechanism) -> bool:

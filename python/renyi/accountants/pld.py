@@ -12,12 +12,13 @@ from renyi._adjacency import Adjacency
 from renyi._pair import LossComposition
 from renyi.accountants._base import Accountant
 from renyi.accountants._brackets import Array, Curve, DirectionName
+from renyi.accountants._compiled_pairs import compiled_pair
 from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
 from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
 from renyi.accountants._group import SmallerCurve
 from renyi.accountants._overflow import NearlyPoissonCurve, overflow
 from renyi.accountants._replaced import ReplacedCurve
-from renyi.accountants._samples import compiled_pair, leaves
+from renyi.accountants._samples import leaves
 from renyi.accountants._shuffled import AttainedCurve, attained_pair
 from renyi.accountants._steps import SampledStep, allocated_epoch, gaussian_steps, settled
 from renyi.accountants._support import UnsupportedMechanismError, check_adjacency

@@ -9,6 +9,8 @@ import numpy as np
 
 from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency
+from renyi.accountants._allocated_moments import allocation_curve
+from renyi.accountants._compiled_pairs import compiled_pair
 from renyi.accountants._profile import profile_of
 from renyi.accountants._renyi_curves import (
     LARGEST_LOSS,
@@ -18,13 +20,21 @@ from renyi.accountants._renyi_curves import (
     single_curve,
 )
 from renyi.accountants._samples import NOT_REMOVAL, covers_removal
-from renyi.accountants._steps import SMALLEST, SampledStep, collapsed, settled
+from renyi.accountants._steps import (
+    SMALLEST,
+    SampledStep,
+    allocated_noise,
+    as_one_epoch,
+    collapsed,
+    settled,
+)
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import (
     Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
     FixedSizeSampled,
     Gaussian,
     Laplace,
@@ -33,6 +43,7 @@ from renyi.mechanisms import (
     MultivariateDiscreteGaussian,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     ShuffledBatches,
@@ -88,6 +99,32 @@ def _composed_curve(mechanism: Composed, adjacency: Adjacency) -> RenyiCurve:
 @curve_of.register
 def _shuffled_batches_curve(mechanism: ShuffledBatches, adjacency: Adjacency) -> RenyiCurve:
     return curve_of(mechanism.mechanism, adjacency)
+
+
+@curve_of.register
+def _random_allocation_curve(mechanism: RandomAllocation, adjacency: Adjacency) -> RenyiCurve:
+    base, steps, picks = mechanism.mechanism, mechanism.steps, mechanism.picks
+    if picks == steps or adjacency == "replace_one":  # the steps of a record published
+        return curve_of(base * picks, adjacency)
+    if picks > 1:  # a split into blocks published, with one pick in each
+        length, longer = divmod(steps, picks)
+        blocks = Composed(
+            (RandomAllocation(base, length), picks - longer),
+            (RandomAllocation(base, length + 1), longer),
+        )
+        return curve_of(blocks, adjacency)
+    noise = allocated_noise(base)
+    if noise is not None:
+        return allocation_curve(compiled_pair(mechanism, adjacency, True), noise, steps)
+    if isinstance(base, Gaussian):
+        return RenyiCurve.random_allocation(base.noise_multiplier, steps)
+    whole, known = curve_of(base, adjacency), _of_pairs(mechanism, adjacency)
+    return whole if known is None else known.smaller(whole)
+
+
+@curve_of.register
+def _fixed_allocation_curve(mechanism: FixedAllocation, adjacency: Adjacency) -> RenyiCurve:
+    return curve_of(as_one_epoch(mechanism), adjacency)
 
 
 @curve_of.register

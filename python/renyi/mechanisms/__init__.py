@@ -27,13 +27,9 @@ True
 from __future__ import annotations
 
 from renyi.mechanisms._algebra import Composed, Mechanism
+from renyi.mechanisms._allocations import FixedAllocation, RandomAllocation
 from renyi.mechanisms._answers import Exponential, RandomizedResponse
-from renyi.mechanisms._batches import (
-    FixedAllocation,
-    FixedSizeSampled,
-    RandomAllocation,
-    ShuffledBatches,
-)
+from renyi.mechanisms._batches import FixedSizeSampled, ShuffledBatches
 from renyi.mechanisms._gaussian import Gaussian, GaussianMixture
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PureDP
 from renyi.mechanisms._matrix import MatrixMechanism, TreeAggregation

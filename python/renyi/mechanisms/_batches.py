@@ -1,4 +1,4 @@
-"""Batches of a data set whose size is public: of fixed size, shuffled, or balls in bins."""
+"""Batches of a data set whose size is public: of fixed size, or shuffled."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 from renyi._validation import integer_of
 from renyi.mechanisms._algebra import Mechanism
 from renyi.mechanisms._arguments import mechanism_of, set_fields
-from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
+from renyi.mechanisms.nesting import Sampling, samplings
 
-__all__ = ["FixedAllocation", "FixedSizeSampled", "RandomAllocation", "ShuffledBatches"]
+__all__ = ["FixedSizeSampled", "ShuffledBatches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,7 @@ class FixedSizeSampled(Sampling):
 
     Examples
     --------
+    >>> from renyi.mechanisms import Gaussian
     >>> FixedSizeSampled(Gaussian(1.0), 100, 5000).sample_rate
     0.02
     """
@@ -143,6 +143,7 @@ class ShuffledBatches(Sampling):
 
     Examples
     --------
+    >>> from renyi.mechanisms import Gaussian
     >>> print((ShuffledBatches(Gaussian(1.0), 100) * 5).describe())
     5 x
       Epoch of 100 shuffled batches, each
@@ -158,100 +159,3 @@ class ShuffledBatches(Sampling):
 
     def _headline(self) -> str:
         return f"Epoch of {self.batches} shuffled batches, each"
-
-
-@dataclass(frozen=True, slots=True)
-class RandomAllocation(Sampling):
-    """Adds Gaussian noise at each of several steps, every record in one of them, drawn uniformly.
-
-    Also called balls in bins. Records choose independently of each other; batches are random and
-    secret, their number is public. Every use is an epoch for which all choose anew: where they keep
-    their choice, `FixedAllocation`. For "add_remove" and "zero_out" adjacency exact; where records
-    are replaced no largest pair of distributions is known, and the bracket reaches from removal to
-    the removal of one record and the addition of another, or to one Gaussian release.
-
-    Parameters
-    ----------
-    mechanism : Gaussian
-        What is done with the records of a step.
-    steps : int
-        At least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the pair that
-    dominates).
-
-    Examples
-    --------
-    >>> RandomAllocation(Gaussian(1.0), 100)
-    RandomAllocation(mechanism=Gaussian(noise_multiplier=1.0), steps=100)
-    """
-
-    mechanism: Gaussian
-    steps: int
-
-    def __post_init__(self) -> None:
-        gaussian_of(self.mechanism)
-        set_fields(self, steps=integer_of(self.steps, "steps", 1))
-
-    def _headline(self) -> str:
-        return f"Random allocation of every record to one of {self.steps} steps, each"
-
-
-@dataclass(frozen=True, slots=True)
-class FixedAllocation(Sampling):
-    """Runs epochs of Gaussian steps, every record at the same, randomly drawn step of each epoch.
-
-    Balls in bins that are drawn once: records are put into groups, uniformly and independently of
-    each other, which have their turn one after the other. All outputs of one group's turns tell as
-    much as their mean, so that the run is one epoch of `RandomAllocation` with the noise over
-    ``sqrt(epochs)``: more than where records choose anew for every epoch.
-
-    Parameters
-    ----------
-    mechanism : Gaussian
-        What is done with the records of a step.
-    steps : int
-        Of an epoch, at least 1: the number of groups.
-    epochs : int
-        How often each group has its turn, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
-
-    Examples
-    --------
-    >>> print(FixedAllocation(Gaussian(1.0), 100, 10).describe())
-    10 epochs of 100 steps, every record at one random step of each, the same in all
-      Gaussian noise, multiplier 1
-    """
-
-    mechanism: Gaussian
-    steps: int
-    epochs: int
-
-    def __post_init__(self) -> None:
-        gaussian_of(self.mechanism)
-        set_fields(
-            self,
-            steps=integer_of(self.steps, "steps", 1),
-            epochs=integer_of(self.epochs, "epochs", 1),
-        )
-
-    def _headline(self) -> str:
-        return (
-            f"{self.epochs} epochs of {self.steps} steps, every record at one random step of each, "
-            "the same in all"
-        )

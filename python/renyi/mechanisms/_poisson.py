@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from renyi._validation import integer_of, probability_of, shortest
 from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import mechanism_of, set_fields
-from renyi.mechanisms._batches import FixedAllocation, RandomAllocation
+from renyi.mechanisms._arguments import set_fields
 from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms.nesting import Sampling, gaussian_of, samplings
+from renyi.mechanisms.nesting import Sampling, gaussian_of, of_random_size
 
 __all__ = ["PoissonSampled", "TruncatedPoissonSampled"]
 
@@ -61,12 +60,7 @@ class PoissonSampled(Sampling):
         rate = probability_of(self.sample_rate, "sample_rate") + 0.0
         object.__setattr__(self, "sample_rate", rate)
         if type(self.mechanism) is not Gaussian:
-            for inner in samplings(mechanism_of(self.mechanism)):
-                if inner.size_matters and not isinstance(inner, RandomAllocation | FixedAllocation):
-                    raise ValueError(
-                        "mechanism must not fix the size of its data, which is random in a Poisson "
-                        f"sample, got {inner!r}"
-                    )
+            of_random_size(self.mechanism)
 
     def _headline(self) -> str:
         return f"Poisson sample, rate {shortest(self.sample_rate)}, of"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from renyi import _strict_json, matrix, mechanisms, pairs
@@ -101,7 +101,9 @@ def _decode_fields(data: Any) -> Any:
     if kind is Composed:
         check_names("Composed", data, {TYPE, "parts"})
         return Composed(*_parts_of(data["parts"]))
-    check_names(name, data, {TYPE} | {f.name for f in fields(kind) if f.init})
+    given = [f for f in fields(kind) if f.init]
+    optional = [f.name for f in given if f.default is not MISSING]
+    check_names(name, data, {TYPE} | {f.name for f in given}, optional)
     return kind(**{key: decode_value(value) for key, value in data.items() if key != TYPE})
 
 

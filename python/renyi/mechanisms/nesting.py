@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from renyi.mechanisms._algebra import Mechanism
+from renyi.mechanisms._arguments import mechanism_of
 from renyi.mechanisms._gaussian import Gaussian
 
-__all__ = ["Sampling", "gaussian_of", "samplings"]
+__all__ = ["Sampling", "gaussian_of", "of_random_size", "samplings"]
 
 
 class Sampling(Mechanism):
@@ -32,6 +33,17 @@ def gaussian_of(value: Any) -> Gaussian:
             f"mechanism must be a Gaussian, the only one for which a bound is known, got {value!r}"
         )
     return value
+
+
+def of_random_size(value: Any) -> Mechanism:
+    """Return the mechanism inside of a sampling whose samples have random and secret sizes."""
+    for inner in samplings(mechanism_of(value)):
+        if inner.size_matters:
+            raise ValueError(
+                "mechanism must not fix the size of its data, which is random in a sample of this "
+                f"kind, got {inner!r}"
+            )
+    return value  # type: ignore[no-any-return]
 
 
 def samplings(mechanism: Mechanism) -> Iterator[Sampling]:

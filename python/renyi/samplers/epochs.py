@@ -49,7 +49,7 @@ class BallsInBinsSampler(BatchSampler):
     >>> sorted(np.concatenate(list(sampler)).tolist()) == list(range(1000))
     True
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
-    Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4), 2))
+    Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class BallsInBinsSampler(BatchSampler):
         self._bins = Groups(np.empty(0, np.int64), self.batches)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return `RandomAllocation` of Gaussian noise, for every epoch that ``steps`` begin."""
+        """Return `RandomAllocation`, for every epoch that ``steps`` begin."""
         epochs = -(-count_of(steps, "steps") // self.batches)
-        return times(RandomAllocation(base, self.batches), epochs)  # type: ignore[arg-type]
+        return times(RandomAllocation(base, self.batches), epochs)
 
     def _draw(self) -> Indices:
         turn = (self._drawn - 1) % self.batches

@@ -62,8 +62,8 @@ const Rule& rule_for(double share_of_panel) noexcept {
     return share_of_panel <= 0x1p-3 ? kRules[2] : kRules[3];
 }
 
-Spans spans_at(const Pair& pair, const std::vector<double>& losses) {
-    return pair.spans(Side::upper, AtLosses(losses));
+Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses) {
+    return pair.spans(side, AtLosses(losses));
 }
 
 }  // namespace renyi

@@ -115,7 +115,7 @@ void divide(const Part& part, const Loss& loss, const Fineness& fineness, const 
     divide({middle.first, part.end, middle.second, part.last}, loss, fineness, emit);
 }
 
-// The spans of a pair, of its upper side, divided at increasing losses.
-Spans spans_at(const Pair& pair, const std::vector<double>& losses);
+// The spans of a pair divided at increasing losses.
+Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses);
 
 }  // namespace renyi

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kSmallestStep = 0x1p-60;  // nodes stay exact
 constexpr double kOnEdge = 1e-6;
+constexpr double kHardlyAny = 1e-200;  // masses that are hardly known
 
 // Divides at step (i + offset), offset 0 or 1/2.
 class AtEdges final : public Fineness {
@@ -124,7 +125,7 @@ private:
     std::int64_t first_, size_;
 };
 
-double largest(const std::vector<Span>& spans, double Span::* error) {
+double largest(const std::vector<Span>& spans, double Span::*error) {
     double found = 0.0;
     for (const Span& s : spans) found = std::max(found, s.*error);
     return found;
@@ -133,8 +134,8 @@ double largest(const std::vector<Span>& spans, double Span::* error) {
 LossLaw shared(const Pair& pair, Range range, double step) {
     const auto first = static_cast<std::int64_t>(std::floor(range.low / step));
     const auto last = std::max(static_cast<std::int64_t>(std::ceil(range.high / step)), first + 1);
-    const Spans found =
-        pair.spans(Side::upper, AtEdges(step, 0.0, static_cast<double>(first), static_cast<double>(last)));
+    Spans found = pair.spans(Side::upper, AtEdges(step, 0.0, static_cast<double>(first), static_cast<double>(last)));
+    settle_masses(found, Side::upper, kHardlyAny);
     Shared all(step, first, static_cast<std::size_t>(last - first + 1));
     for (const Span& s : found.spans) all.add(s);
     const double error = largest(found.spans, &Span::mass_error) + (all.sums.most_terms() + 16.0) * kUnitRoundoff;
@@ -162,8 +163,9 @@ LossLaw shared(const Pair& pair, Range range, double step) {
 LossLaw merged(const Pair& pair, Range range, double step) {
     const auto first = static_cast<std::int64_t>(std::floor(range.low / step));
     const auto last = static_cast<std::int64_t>(std::ceil(range.high / step));
-    const Spans found =
+    Spans found =
         pair.spans(Side::lower, AtEdges(step, 0.5, static_cast<double>(first), static_cast<double>(last) - 1.0));
+    settle_masses(found, Side::lower, kHardlyAny);
     Sums sums(static_cast<std::size_t>(last - first + 1));
     for (const Span& s : found.spans)
         sums.add(static_cast<std::int64_t>(std::floor(std::clamp(s.mean, range.low, range.high) / step + 0.5)) - first,

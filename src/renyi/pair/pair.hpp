@@ -11,6 +11,18 @@ namespace renyi {
 // Where a pair is known only by one that dominates it and one that it dominates, they are its sides.
 enum class Side { lower, upper };
 
+// Masses of which neither is above `size` are put at the end of their error that is safe for the side.
+inline void settle_masses(Spans& spans, Side side, double size) noexcept {
+    for (Span& span : spans.spans) {
+        if (span.p > size || span.q > size) continue;
+        const double error = span.mass_error * (1.0 + 4.0 * kUnitRoundoff) + 2.0 * kUnitRoundoff;
+        const double extreme = side == Side::upper ? 1.0 + error : std::max(1.0 - error, 0.0);
+        span.p *= extreme;
+        span.q *= extreme;
+        span.mass_error = 0.0;
+    }
+}
+
 class Pair {
 public:
     virtual ~Pair() = default;

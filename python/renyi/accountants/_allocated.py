@@ -1,0 +1,88 @@
+"""The pairs of random allocation: every record in one step of an epoch, or in a few."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from renyi._pair import Pair
+from renyi.accountants._pairs import NOTHING, REPLACE
+from renyi.accountants._samples import MOST_PRODUCTS, covers_removal, pair_of
+from renyi.accountants._several_picks import pair_below
+from renyi.accountants._steps import allocated_noise, as_one_epoch
+from renyi.accountants._support import UnsupportedMechanismError
+from renyi.mechanisms import FixedAllocation, Mechanism, RandomAllocation, RandomizedResponse
+
+__all__ = ["MOST_STEPS"]
+
+MOST_STEPS = 10**6  # of an allocation of what is not Gaussian
+
+
+@pair_of.register
+def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
+    """Return the pair of the mean of all choices of steps against no record.
+
+    It dominates every way to use earlier steps, in both directions (Feldman, Shenfeld 2025, arXiv
+    2502.08202; Chua et al. 2024, arXiv 2412.16802). Of replaced records no largest pair is known:
+    publishing the steps leaves the mechanism itself, and a record replaced by one that contributes
+    nothing is removed.
+    """
+    base, steps, picks = mechanism.mechanism, mechanism.steps, mechanism.picks
+    if picks == steps:
+        return pair_of(base * steps, adjacency, remove)
+    if adjacency == REPLACE:
+        whole = pair_of(base * picks, adjacency, remove)
+        below = _removal(mechanism, "zero_out") if _may_contribute_nothing(base) else NOTHING
+        return Pair.bracketed(whole, below)
+    pair = _removal(mechanism, adjacency)
+    return pair if remove else pair.reversed()
+
+
+@pair_of.register
+def _fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
+    return pair_of(as_one_epoch(mechanism), adjacency, remove)
+
+
+@lru_cache(maxsize=64)
+def _removal(mechanism: RandomAllocation, adjacency: str) -> Pair:
+    """Return the pair with the record against without it.
+
+    Several picks: whoever knows a random split of the steps into as many blocks, with one pick in
+    each, sees a composition of allocations.
+    """
+    base, steps, picks = mechanism.mechanism, mechanism.steps, mechanism.picks
+    if picks == 1:
+        return _one_pick(mechanism, adjacency)
+    if picks > MOST_PRODUCTS:
+        raise UnsupportedMechanismError(
+            mechanism, f"a record takes part in at most {MOST_PRODUCTS} steps"
+        )
+    length, longer = divmod(steps, picks)
+    blocks = [(length, picks - longer), (length + 1, longer)]
+    parts = [
+        (pair_of(RandomAllocation(base, block), adjacency, True), count)
+        for block, count in blocks
+        if count
+    ]
+    return Pair.bracketed(
+        Pair.product(parts), pair_below(pair_of(base, adjacency, True), steps, picks)
+    )
+
+
+def _one_pick(mechanism: RandomAllocation, adjacency: str) -> Pair:
+    noise = allocated_noise(mechanism.mechanism)
+    if noise is not None and noise >= (0.4 if mechanism.steps >= 100 else 0.5):
+        return Pair.allocation(noise, mechanism.steps)  # with less noise the other is narrower
+    if mechanism.steps > MOST_STEPS:
+        raise UnsupportedMechanismError(
+            mechanism,
+            f"allocations of other than Gaussian noise of 0.4 have at most {MOST_STEPS} steps",
+        )
+    return pair_of(mechanism.mechanism, adjacency, True).allocated(mechanism.steps)
+
+
+def _may_contribute_nothing(mechanism: Mechanism) -> bool:
+    """Whether a record may be replaced by one that has the effect of none."""
+    if isinstance(mechanism, RandomizedResponse):
+        return False
+    inner = mechanism._inner()
+    return all(map(_may_contribute_nothing, inner)) if inner else covers_removal(mechanism)
