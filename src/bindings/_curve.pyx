@@ -44,8 +44,8 @@ cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
 cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
     cdef cppclass AllocationCurve:
         AllocationCurve(double sigma, double batches, double rate)
-        Bracket delta(double epsilon, Direction) except +
-        Bracket epsilon(double delta, Direction) except +
+        Bracket delta(double epsilon, Direction, double known) except +
+        Bracket epsilon(double delta, Direction, double known) except +
 
 
 ROUTES = ("nothing new", "closed form", "bounds", "line", "split sum", "long line")
@@ -164,7 +164,7 @@ cdef class AllocationQuestions:
         answers.resize(epsilons.shape[0])
         with nogil:
             for i in range(epsilons.shape[0]):
-                answers[i] = deref(self.curve).delta(epsilons[i], self.direction)
+                answers[i] = deref(self.curve).delta(epsilons[i], self.direction, 0.0 if known is None else known[i])
         unpack(answers, out)
 
     def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
@@ -174,5 +174,5 @@ cdef class AllocationQuestions:
         answers.resize(deltas.shape[0])
         with nogil:
             for i in range(deltas.shape[0]):
-                answers[i] = deref(self.curve).epsilon(deltas[i], self.direction)
+                answers[i] = deref(self.curve).epsilon(deltas[i], self.direction, 0.0 if known is None else known[i])
         unpack(answers, out)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from renyi import Gaussian, PLDAccountant, RandomAllocation
+from renyi import FixedSizeSampled, Gaussian, Laplace, PLDAccountant, RandomAllocation
 from renyi.sgd import DPSGD, SGD, BallsInBinsSampler, SecureGenerator, TrainingPlan
 
 BASE = Gaussian(1.1)
@@ -56,8 +56,9 @@ def test_an_epoch_is_charged_when_it_begins():
     epoch = RandomAllocation(BASE, 8)
     assert sampler().mechanism(BASE, 1) == sampler().mechanism(BASE, 8) == epoch
     assert sampler().mechanism(BASE, 9) == sampler().mechanism(BASE, 16) == epoch * 2
-    with pytest.raises(TypeError, match="mechanism must be a Gaussian"):
-        sampler().mechanism(epoch)
+    assert sampler().mechanism(Laplace(2.0), 9) == RandomAllocation(Laplace(2.0), 8) * 2
+    with pytest.raises(ValueError, match="mechanism must not fix the size of its data"):
+        sampler().mechanism(FixedSizeSampled(BASE, 1, 2))
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,23 @@ from renyi.accountants._steps import allocated_noise, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import FixedAllocation, Mechanism, RandomAllocation, RandomizedResponse
 
-__all__ = ["MOST_STEPS"]
+__all__ = ["fixed_allocation_pair", "random_allocation_pair"]
 
 MOST_STEPS = 10**6  # of an allocation of what is not Gaussian
 
 
-@pair_of.register
-def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
+def random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: bool) -> Pair:
     """Return the pair of the mean of all choices of steps against no record.
 
     It dominates every way to use earlier steps, in both directions (Feldman, Shenfeld 2025, arXiv
     2502.08202; Chua et al. 2024, arXiv 2412.16802). Of replaced records no largest pair is known:
     publishing the steps leaves the mechanism itself, and a record replaced by one that contributes
     nothing is removed.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If there are too many steps, or no pair of one step is known.
     """
     base, steps, picks = mechanism.mechanism, mechanism.steps, mechanism.picks
     if picks == steps:
@@ -37,8 +41,8 @@ def _random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove:
     return pair if remove else pair.reversed()
 
 
-@pair_of.register
-def _fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
+def fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
+    """Return the pair of the one epoch that all are."""
     return pair_of(as_one_epoch(mechanism), adjacency, remove)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 from renyi._pair import Pair
-from renyi.accountants import _allocated  # noqa: F401  adds the pairs of allocations
+from renyi.accountants._allocated import fixed_allocation_pair, random_allocation_pair
 from renyi.accountants._pairs import REPLACE
 from renyi.accountants._samples import holds_in_both_orders, is_lopsided, pair_of
 from renyi.accountants._steps import epochs_of
-from renyi.mechanisms import Gumbel, Mechanism
+from renyi.mechanisms import FixedAllocation, Gumbel, Mechanism, RandomAllocation
 
 __all__ = ["compiled_pair", "is_mirrored"]
+
+# They are made of the pairs of other mechanisms, samples among them, that may hold allocations.
+pair_of.register(RandomAllocation, random_allocation_pair)
+pair_of.register(FixedAllocation, fixed_allocation_pair)
 
 
 @lru_cache(maxsize=256)

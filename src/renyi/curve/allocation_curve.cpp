@@ -9,7 +9,10 @@ namespace renyi {
 
 namespace {
 
-constexpr double kWidth = 1e-10;  // relative, at which a sum placed for another question serves
+constexpr double kWidth = 1e-10;      // relative, at which a sum placed for another question serves
+constexpr double kFirstWidth = 1e-3;  // likewise, on the way to a root
+constexpr double kRough = 0.1;        // of what is known to be enough
+constexpr double kNearZero = 0.1;     // epsilon where none may be needed
 constexpr double kRounding = 8.0 * kUnitRoundoff;
 constexpr double kOff = 3.0;       // nats, by which a guess may be above the value
 constexpr double kLower = 40.0;    // nats, to guess less where nothing is found
@@ -136,7 +139,14 @@ SplitSum::Value AllocationCurve::excess(double x, bool reversed, double width, d
     return both.upper - both.lower < best.upper - best.lower ? both : best;
 }
 
-Bracket AllocationCurve::delta(double epsilon, Direction direction) {
+Bracket AllocationCurve::delta(double epsilon, Direction direction, double known) {
+    if (!(known > 0.0)) return enclosed_delta(epsilon, direction, 0.0);
+    const Bracket rough = enclosed_delta(epsilon, direction, kRough * known);
+    return rough.upper <= known ? rough : enclosed_delta(epsilon, direction, 0.0);
+}
+
+// As narrow as can be, or as `absolute`.
+Bracket AllocationCurve::enclosed_delta(double epsilon, Direction direction, double absolute) {
     const bool reversed = direction == Direction::add;
     const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
     // -S < t: what is beyond is nothing.
@@ -144,8 +154,8 @@ Bracket AllocationCurve::delta(double epsilon, Direction direction) {
     const Bracket simple = gaussian_delta_at(epsilon, reversed);
     if (!(epsilon < kLargestEpsilon)) return simple;
     // The threshold is right to a few u: both ends at the one that is worse for them.
-    const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, 0.0);
-    const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, 0.0);
+    const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, absolute / f);
+    const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, absolute / f);
     const double lower = below.lower * f * (1.0 - kRounding), upper = at.upper * f * (1.0 + kRounding);
     return common({std::max(lower, 0.0), std::max(upper, 5e-324)}, simple);
 }
@@ -165,34 +175,44 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
 }
 
 // Newton's method on log delta within a bracket, then outward until delta is certainly on the right side.
-Bracket AllocationCurve::epsilon(double target, Direction direction) {
+Bracket AllocationCurve::epsilon(double target, Direction direction, double known) {
     const bool reversed = direction == Direction::add;
-    if (target >= 1.0 || delta(0.0, direction).upper <= target) return {0.0, 0.0};
+    if (target >= 1.0) return {0.0, 0.0};
     double low = 0.0, high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
     if (!(target > 0.0)) return {high, high * (1.0 + 4.0 * kUnitRoundoff)};
-    double epsilon = guess_epsilon(target, reversed), slope = -1.0;
+    if (known > 0.0 && delta(known, direction, target).upper <= target) return {0.0, known};
+    double epsilon = guess_epsilon(target, reversed), slope = -1.0, width = kFirstWidth;
+    const bool near_zero = epsilon < kNearZero;
+    if (near_zero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
     Bracket proven{low, high};
     for (int turn = 0; turn < kMostTurns; ++turn) {
         const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
-        const SplitSum::Value v = excess(x, reversed, kWidth, 0.0);
+        const SplitSum::Value v = excess(x, reversed, width, 0.0);
         const double value = v.value * f;
         // dx/d eps = t e^{+-eps}/rate; of add f grows like e^eps, too.
         const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
         slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
-        (value > target ? low : high) = epsilon;
-        if (v.lower * f * (1.0 - kRounding) > target)
+        if (v.lower * f * (1.0 - kRounding) > target) {
+            low = epsilon;
             proven.lower = std::max(proven.lower, epsilon * (1.0 - kRounding));
-        if (v.upper * f * (1.0 + kRounding) < target)
+        } else if (v.upper * f * (1.0 + kRounding) < target) {
+            high = epsilon;
             proven.upper = std::min(proven.upper, epsilon * (1.0 + kRounding));
+        } else if (width == kWidth) {
+            (value > target ? low : high) = epsilon;
+        }
         if (!narrow(v, kWide, 0.0) && turn > kMostWide) break;
         const double residual = value > 0.0 ? std::log(value / target) : -kInfinity;
         if (std::fabs(residual) < 1e-14) break;
+        // A sum placed elsewhere is good enough to come near.
+        width = std::fabs(residual) > kFirstWidth ? kFirstWidth : kWidth;
         double next = epsilon - residual * value / slope;
         if (std::fabs(next - epsilon) <= 2.0 * kUnitRoundoff * epsilon) break;
         if (!(next > low && next < high)) next = high < kInfinity ? 0.5 * (low + high) : 2.0 * epsilon;
         epsilon = next;
         if (!(epsilon < kLargestEpsilon)) break;
     }
+    if (!near_zero && epsilon < kNearZero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
     // Below the curve of the Gaussian mechanism, at the same rate; of add by joint convexity, at the same epsilon.
     const double most = std::min(target / rate_ * (1.0 - kRounding), 1.0);
     const double whole = std::max(gaussian_epsilon(1.0 / sigma_, most).upper, 0.0);

@@ -25,10 +25,10 @@ public:
     // sigma >= 1e-4, 1 <= batches <= 1e9, 0 < rate <= 1.
     AllocationCurve(double sigma, double batches, double rate) noexcept : sigma_(sigma), t_(batches), rate_(rate) {}
 
-    // epsilon >= 0.
-    Bracket delta(double epsilon, Direction direction);
-    // The least epsilon >= 0.
-    Bracket epsilon(double delta, Direction direction);
+    // epsilon >= 0. Where `known` is certainly enough it may be the upper end.
+    Bracket delta(double epsilon, Direction direction, double known = 0.0);
+    // The least epsilon >= 0; `known` likewise.
+    Bracket epsilon(double delta, Direction direction, double known = 0.0);
 
     // Of E[(S - x)_+], or of E[(-S - x)_+]; as narrow as `width`, relatively, or absolutely, if that is within reach.
     SplitSum::Value excess(double x, bool reversed, double width, double absolute);
@@ -40,6 +40,8 @@ public:
     double batches() const noexcept { return t_; }
 
 private:
+    Bracket enclosed_delta(double epsilon, Direction direction, double absolute);
+
     struct Placed {
         double x;
         SplitSum sum;
