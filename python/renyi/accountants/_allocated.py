@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from renyi._pair import Pair
@@ -73,15 +74,16 @@ def _removal(mechanism: RandomAllocation, adjacency: str) -> Pair:
 
 
 def _one_pick(mechanism: RandomAllocation, adjacency: str) -> Pair:
-    noise = allocated_noise(mechanism.mechanism)
-    if noise is not None and noise >= (0.4 if mechanism.steps >= 100 else 0.5):
-        return Pair.allocation(noise, mechanism.steps)  # with less noise the other is narrower
-    if mechanism.steps > MOST_STEPS:
+    noise, steps = allocated_noise(mechanism.mechanism), mechanism.steps
+    # Where points of the curve leave next to nothing beyond them; else its law is narrower.
+    if noise is not None and noise >= (0.25 + 0.03 * math.log10(steps) if steps >= 100 else 0.45):
+        return Pair.allocation(noise, steps)
+    if steps > MOST_STEPS:
         raise UnsupportedMechanismError(
             mechanism,
-            f"allocations of other than Gaussian noise of 0.4 have at most {MOST_STEPS} steps",
+            f"allocations of other than Gaussian noise of 0.5 have at most {MOST_STEPS} steps",
         )
-    return pair_of(mechanism.mechanism, adjacency, True).allocated(mechanism.steps)
+    return pair_of(mechanism.mechanism, adjacency, True).allocated(steps)
 
 
 def _may_contribute_nothing(mechanism: Mechanism) -> bool:

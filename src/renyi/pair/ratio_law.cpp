@@ -14,11 +14,11 @@ namespace {
 constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
 constexpr double kFar = 0.004;        // and of the distance from the median, at least
 constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile
-constexpr double kCells = 4000.0;     // that reach far on either side: with more, these are wider
+constexpr double kCells = 2500.0;     // that reach far on either side: with more, these are wider
 constexpr double kShare = 0.01;       // cells below the median, of the sum, at most
 constexpr double kShares = 2000.0;    // of such cells: with more, these are wider
 constexpr double kLeastSum = 1e-20;   // of the median: below, cells are as wide as here
-constexpr double kUnseen = 1e-60;     // masses under both that are set apart
+constexpr double kUnseen = 1e-45;     // masses under both that are set apart
 constexpr double kLargest = 200.0;    // losses of either sign: larger ones are accounted as this or as infinite
 constexpr double kSame = 1e-13;       // sums that differ by so little, relatively, are one
 constexpr double kNearly = 1e-6;      // of a span's losses: those at which it is divided are met better
@@ -94,16 +94,20 @@ std::vector<Cell> sums_of(const std::vector<RatioPoint>& a, const std::vector<Ra
     std::vector<Cell> cells(std::max<std::size_t>(edges.size(), 2) - 1);
     const std::size_t last = cells.size() - 1;
     std::size_t first = 0;
-    for (const RatioPoint& one : a) {
-        while (first < last && one.sum + b.front().sum >= edges[first + 1]) ++first;
+    const bool twice = &a == &b;  // then every two points are met once
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const RatioPoint& one = a[i];
+        while (first < last && one.sum + b[twice ? i : 0].sum >= edges[first + 1]) ++first;
+        if (twice) cells[first].add(2.0 * one.sum, one.mass * one.mass);
+        const double own = twice ? 2.0 * one.mass : one.mass;
         std::size_t c = first;
-        for (std::size_t j = 0; j < b.size();) {
+        for (std::size_t j = twice ? i + 1 : 0; j < b.size();) {
             while (c < last && one.sum + b[j].sum >= edges[c + 1]) ++c;
             const double end = c < last ? edges[c + 1] : kInfinity;
             Cell here;
             here.low = one.sum + b[j].sum;
             for (double sum = here.low; sum < end;) {
-                const double mass = one.mass * b[j].mass;
+                const double mass = own * b[j].mass;
                 here.mass += mass;
                 here.moment += mass * sum;
                 here.high = sum;
