@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/pair/atoms.hpp"
+#include "outcomes.hpp"
 #include "renyi/pair/exponential_loss.hpp"
 #include "renyi/pair/gaussian.hpp"
 #include "renyi/pair/normal_mixtures.hpp"
@@ -16,26 +16,6 @@
 using namespace renyi;
 
 namespace {
-
-struct Outcome {
-    long double p, q;
-};
-
-PairPointer pair_of(const std::vector<Outcome>& outcomes) {
-    Spans spans;
-    for (const Outcome& o : outcomes) {
-        const double p = static_cast<double>(o.p), q = static_cast<double>(o.q);
-        if (p == 0.0) {
-            spans.null = {q * (1.0 - 0x1p-50), q * (1.0 + 0x1p-50)};
-        } else if (q == 0.0) {
-            spans.infinite = {p * (1.0 - 0x1p-50), p * (1.0 + 0x1p-50)};
-        } else {
-            const double loss = static_cast<double>(std::log(o.p / o.q));
-            spans.spans.push_back({loss, loss, loss, p, q, 0x1p-51, 0x1p-50 * (1.0 + std::fabs(loss))});
-        }
-    }
-    return std::make_shared<AtomsPair>(spans, false);
-}
 
 // All outputs of the steps: the mean over the step with the record.
 std::vector<Outcome> allocated(const std::vector<Outcome>& base, int steps) {

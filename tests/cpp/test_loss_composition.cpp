@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "check.hpp"
+#include "outcomes.hpp"
 #include "radix_two.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/pair/atoms.hpp"
 #include "renyi/pair/exponential_loss.hpp"
 #include "renyi/pair/gaussian.hpp"
 #include "renyi/pair/reversed.hpp"
@@ -20,34 +20,15 @@ using namespace renyi::lattice;
 
 namespace {
 
-constexpr double kLossError = 0x1p-50;
 constexpr std::int64_t kPoints = 1 << 16;
 
 RadixTwo fourier;
 
-struct Outcome {
-    long double p, q;
-};
-
-// P and Q on a few outcomes; the doubles are exact or their error is stated.
+// P and Q on a few outcomes.
 struct Table {
     std::vector<Outcome> outcomes;
 
-    PairPointer pair() const {
-        Spans spans;
-        for (const Outcome& o : outcomes) {
-            const double p = static_cast<double>(o.p), q = static_cast<double>(o.q);
-            if (p == 0.0) {
-                spans.null = {q * (1.0 - 0x1p-50), q * (1.0 + 0x1p-50)};
-            } else if (q == 0.0) {
-                spans.infinite = {p * (1.0 - 0x1p-50), p * (1.0 + 0x1p-50)};
-            } else {
-                const double loss = static_cast<double>(std::log(o.p / o.q));
-                spans.spans.push_back({loss, loss, loss, p, q, 0x1p-51, kLossError * (1.0 + std::fabs(loss))});
-            }
-        }
-        return std::make_shared<AtomsPair>(spans, false);
-    }
+    PairPointer pair() const { return pair_of(outcomes); }
 };
 
 // delta by the masses of all outcomes of all uses.

@@ -11,148 +11,30 @@ namespace renyi {
 
 namespace {
 
-constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
-constexpr double kFar = 0.004;        // and of the distance from the median, at least
-constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile
-constexpr double kCells = 2500.0;     // that reach far on either side: with more, these are wider
-constexpr double kShare = 0.01;       // cells below the median, of the sum, at most
-constexpr double kShares = 2000.0;    // of such cells: with more, these are wider
-constexpr double kLeastSum = 1e-20;   // of the median: below, cells are as wide as here
-constexpr double kUnseen = 1e-45;     // masses under both that are set apart
-constexpr double kLargest = 200.0;    // losses of either sign: larger ones are accounted as this or as infinite
-constexpr double kSame = 1e-13;       // sums that differ by so little, relatively, are one
-constexpr double kNearly = 1e-6;      // of a span's losses: those at which it is divided are met better
-constexpr double kNarrow = 0.25;      // of a cell: what is closer together goes to its own ends
-constexpr std::size_t kOutline = 48;  // points of an outline
-constexpr double kFirstSpan = 0.25;   // widest span of the first look, in losses
+constexpr double kUnseen = 1e-45;    // masses under both that are set apart
+constexpr double kLargest = 200.0;   // losses of either sign: larger ones are accounted as this or as infinite
+constexpr double kNearly = 1e-6;     // of a span's losses: those at which it is divided are met better
+constexpr double kNarrow = 0.25;     // of a cell: what is closer together goes to its own ends
+constexpr double kFirstSpan = 0.25;  // widest span of the first look, in losses
 constexpr double kSpansOfCell = 2.0;
-
-// Positions of cells: the edges, increasing.
-using Edges = std::vector<double>;
-
-double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
-    double total = 0.0, sum = 0.0;
-    for (const RatioPoint& point : points) total += point.mass;
-    for (const RatioPoint& point : points)
-        if ((sum += point.mass) >= share * total) return point.sum;
-    return points.back().sum;
-}
-
-// Cells around the median of these points, for sums from low to high.
-class Scale {
-public:
-    Scale(const std::vector<RatioPoint>& points, double low, double high)
-        : low_(low), high_(high), middle_(quantile(points, 0.5)) {
-        double mass = 0.0, deviation = 0.0;
-        for (const RatioPoint& point : points) {
-            mass += point.mass;
-            deviation += point.mass * std::fabs(point.sum - middle_);
-        }
-        const double least = std::max(kLeast * deviation / mass, kSame * middle_);
-        below_ = kCell * std::max(middle_ - quantile(points, 0.1), least);
-        above_ = kCell * std::max(quantile(points, 0.9) - middle_, least);
-        const double reach = std::max({(middle_ - low) / below_, (high - middle_) / above_, 1.0});
-        far_ = std::max(kFar, lane_log(reach) / kCells);
-        const double least_sum = std::max(low, kLeastSum * middle_);
-        share_ = least_sum < middle_ ? std::max(kShare, lane_log(middle_ / least_sum) / kShares) : kShare;
-    }
-    double width(double sum) const noexcept {
-        if (sum >= middle_) return std::max(above_, far_ * (sum - middle_));
-        return std::min(std::max(below_, far_ * (middle_ - sum)), share_ * std::max(sum, kLeastSum * middle_));
-    }
-    // From the lowest sum to the highest one.
-    Edges edges() const {
-        Edges left{std::clamp(middle_, low_, high_)}, right;
-        if (high_ > low_) {
-            while (left.back() > low_) left.push_back(std::max(left.back() - width(left.back()), low_));
-            for (double at = left.front(); at < high_;) right.push_back(at = std::min(at + width(at), high_));
-        }
-        std::ranges::reverse(left);
-        left.insert(left.end(), right.begin(), right.end());
-        return left;
-    }
-
-private:
-    double low_, high_, middle_, below_, above_, far_, share_;
-};
-
-// What a cell holds: its mass, that times the sums, and between which sums it lies.
-struct Cell {
-    double mass = 0.0, moment = 0.0, low = kInfinity, high = 0.0;
-
-    void add(const Cell& other) noexcept {
-        mass += other.mass;
-        moment += other.moment;
-        low = std::min(low, other.low);
-        high = std::max(high, other.high);
-    }
-    void add(double sum, double at) noexcept { add({at, at * sum, sum, sum}); }
-};
-
-// All sums of a point of each, in the cells between the edges.
-std::vector<Cell> sums_of(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b, const Edges& edges) {
-    std::vector<Cell> cells(std::max<std::size_t>(edges.size(), 2) - 1);
-    const std::size_t last = cells.size() - 1;
-    std::size_t first = 0;
-    const bool twice = &a == &b;  // then every two points are met once
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        const RatioPoint& one = a[i];
-        while (first < last && one.sum + b[twice ? i : 0].sum >= edges[first + 1]) ++first;
-        if (twice) cells[first].add(2.0 * one.sum, one.mass * one.mass);
-        const double own = twice ? 2.0 * one.mass : one.mass;
-        std::size_t c = first;
-        for (std::size_t j = twice ? i + 1 : 0; j < b.size();) {
-            while (c < last && one.sum + b[j].sum >= edges[c + 1]) ++c;
-            const double end = c < last ? edges[c + 1] : kInfinity;
-            Cell here;
-            here.low = one.sum + b[j].sum;
-            for (double sum = here.low; sum < end;) {
-                const double mass = own * b[j].mass;
-                here.mass += mass;
-                here.moment += mass * sum;
-                here.high = sum;
-                if (++j == b.size()) break;
-                sum = one.sum + b[j].sum;
-            }
-            cells[c].add(here);
-        }
-    }
-    return cells;
-}
-
-// Few points of about the same law.
-std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
-    if (points.size() <= kOutline) return points;
-    std::vector<RatioPoint> found;
-    double total = 0.0;
-    for (const RatioPoint& point : points) total += point.mass;
-    Cell here;
-    for (const RatioPoint& point : points) {
-        here.add(point.sum, point.mass);
-        if (here.mass * static_cast<double>(kOutline) < total && &point != &points.back()) continue;
-        found.push_back({here.moment / here.mass, here.mass});
-        here = {};
-    }
-    return found;
-}
 
 // Losses are divided until spans are narrower than a share of their cells.
 class WithinCells final : public Fineness {
 public:
-    WithinCells(const Scale* scale, double low, double high) : scale_(scale), low_(low), high_(high) {}
+    WithinCells(const RatioCells* cells, double low, double high) : cells_(cells), low_(low), high_(high) {}
     double cut(double low, double high) const noexcept override {
-        const double nearly = std::max(kNearly * (high - low), kSame * (std::fabs(low) + std::fabs(high)));
+        const double nearly = std::max(kNearly * (high - low), kSameSum * (std::fabs(low) + std::fabs(high)));
         if (high <= low_ + nearly || low >= high_ - nearly) return kFine;
         if (low < low_ - nearly) return low_;
         if (high > high_ + nearly) return high_;
-        if (scale_ == nullptr) return high - low <= kFirstSpan ? kFine : kAnywhere;
+        if (cells_ == nullptr) return high - low <= kFirstSpan ? kFine : kAnywhere;
         const double start = lane_exp(low), end = lane_exp(high);
-        const double wide = std::min(scale_->width(start), scale_->width(end));
+        const double wide = std::min(cells_->width(start), cells_->width(end));
         return kSpansOfCell * (end - start) <= wide ? kFine : kAnywhere;
     }
 
 private:
-    const Scale* scale_;
+    const RatioCells* cells_;
     double low_, high_;
 };
 
@@ -220,8 +102,8 @@ RatioLaw::RatioLaw(const Pair& base, Side side) : side_(side) {
     for (int turn = 0; turn < 3 && low < high; ++turn) {
         const std::vector<RatioPoint> points = points_of(restrained(spans, side), side);
         if (points.empty()) break;
-        const Scale scale(points, lane_exp(low), lane_exp(high));
-        spans = base.spans(side, WithinCells(&scale, low, high));
+        const RatioCells cells(points, lane_exp(low), lane_exp(high));
+        spans = base.spans(side, WithinCells(&cells, low, high));
     }
     const double shown = spans.infinite.upper;
     spans = restrained(std::move(spans), side);
@@ -248,8 +130,8 @@ void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioP
         for (const RatioPoint& other : outline(b)) rough.push_back({one.sum + other.sum, one.mass * other.mass});
     std::ranges::sort(rough, by_sum);
     const double low = a.front().sum + b.front().sum, high = a.back().sum + b.back().sum;
-    const Edges edges = Scale(rough, low, high).edges();
-    const std::vector<Cell> cells = sums_of(a, b, edges);
+    const std::vector<double> edges = RatioCells(rough, low, high).edges();
+    const std::vector<RatioCell> cells = sums_of(a, b, edges);
     points_.clear();
     const auto put = [&](double sum, double mass) {
         const double p = mass * sum / count_;
@@ -263,10 +145,10 @@ void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioP
         }
     };
     for (std::size_t c = 0; c < cells.size(); ++c) {
-        const Cell& cell = cells[c];
+        const RatioCell& cell = cells[c];
         if (!(cell.mass > 0.0)) continue;
         const double mean = std::clamp(cell.moment / cell.mass, cell.low, cell.high);
-        if (side_ == Side::lower || cell.high - cell.low <= kSame * cell.high) {
+        if (side_ == Side::lower || cell.high - cell.low <= kSameSum * cell.high) {
             put(mean, cell.mass);
             continue;
         }
@@ -280,7 +162,7 @@ void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioP
     // Terms of a row's run, rows, and what is done to each.
     const double terms = static_cast<double>(a.size() + b.size()) + 16.0;
     mass_error_ += terms * kUnitRoundoff;
-    sum_error_ += 2.0 * terms * kUnitRoundoff + kSame;
+    sum_error_ += 2.0 * terms * kUnitRoundoff + kSameSum;
 }
 
 RatioLaw RatioLaw::plus(const RatioLaw& other) const {

@@ -13,12 +13,9 @@
 #include <vector>
 
 #include "renyi/pair/pair.hpp"
+#include "renyi/pair/ratio_cells.hpp"
 
 namespace renyi {
-
-struct RatioPoint {
-    double sum, mass;  // of ratios; under B
-};
 
 class RatioLaw {
 public:
