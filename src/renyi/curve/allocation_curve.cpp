@@ -9,15 +9,15 @@ namespace renyi {
 
 namespace {
 
-constexpr double kWidth = 1e-10;      // relative, at which a sum placed for another question serves
-constexpr double kFirstWidth = 1e-3;  // likewise, on the way to a root
-constexpr double kRough = 0.1;        // of what is known to be enough
-constexpr double kNearZero = 0.1;     // epsilon where none may be needed
-constexpr double kRounding = 8.0 * kUnitRoundoff;
-constexpr double kOff = 3.0;       // nats, by which a guess may be above the value
-constexpr double kLower = 40.0;    // nats, to guess less where nothing is found
-constexpr double kByOther = 1e-9;  // beyond, the other direction is asked
-constexpr double kWide = 0.1;      // beyond, a root search stops soon
+constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
+constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
+constexpr double kRough = 0.1;                     // of what is known to be enough
+constexpr double kNearZero = 0.1;                  // epsilon where none may be needed
+constexpr double kRounding = 8.0 * kUnitRoundoff;  // of thresholds and factors: expm1 or exp, and four roundings
+constexpr double kOff = 3.0;                       // nats, by which a guess may be above the value
+constexpr double kLower = 40.0;                    // nats, to guess less where nothing is found
+constexpr double kByOther = 1e-9;                  // beyond, the other direction is asked
+constexpr double kWide = 0.1;                      // beyond, a root search stops soon
 constexpr int kMostWide = 4, kMostOutward = 16;
 constexpr int kMostPlacements = 4, kMostTurns = 40;
 constexpr std::size_t kMostKept = 64;      // about a megabyte each

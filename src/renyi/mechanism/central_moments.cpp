@@ -11,7 +11,7 @@ namespace renyi {
 
 namespace {
 
-constexpr double kWorstError = 0x1p-10;
+constexpr double kWorstError = 0x1p-10;  // relative: a moment known worse bounds no sum
 constexpr double kPi = 3.141592653589793;
 
 // 2 rho = c^2 of a curve K = rho l (l-1), 0 for any other.

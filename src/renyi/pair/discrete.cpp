@@ -92,7 +92,7 @@ AtomsPair discrete_pair(const std::vector<double>& p, const std::vector<double>&
 AtomsPair randomized_response(double p, std::int64_t choices) {
     Spans found;
     const double k = static_cast<double>(choices), other = (1.0 - p) / std::max(k - 1.0, 1.0);
-    constexpr double kError = 4.0 * kUnitRoundoff;
+    constexpr double kError = 4.0 * kUnitRoundoff;  // 1 - p and the quotient, one rounding each; times k - 2 one more
     if (choices == 1) {
         add(found, {0.0, 0.0}, 1.0, 1.0, 0.0);
     } else if (p == 0.0 || p == 1.0) {
@@ -111,7 +111,7 @@ AtomsPair randomized_response(double p, std::int64_t choices) {
 AtomsPair response_against_uniform(double p, std::int64_t choices) {
     Spans found;
     const double k = static_cast<double>(choices), truly = 1.0 / k, others = (k - 1.0) / k;
-    constexpr double kError = 4.0 * kUnitRoundoff;
+    constexpr double kError = 4.0 * kUnitRoundoff;  // one rounding each
     if (choices == 1) {
         add(found, {0.0, 0.0}, 1.0, 1.0, 0.0);
         return AtomsPair(std::move(found), true);
@@ -134,7 +134,7 @@ AtomsPair response_against_uniform(double p, std::int64_t choices) {
 AtomsPair approximate_privacy(double epsilon, double delta) {
     Spans found;
     const double rest = 1.0 - delta, small = deep_exp(-epsilon), large = rest / (1.0 + small);
-    constexpr double kError = 16.0 * kUnitRoundoff;
+    constexpr double kError = 16.0 * kUnitRoundoff;  // the exponential 7u, in the quotient halved; five roundings
     found.infinite = found.null = {delta, delta};
     if (epsilon == 0.0) {
         add(found, {0.0, 0.0}, rest, rest, kError);
