@@ -27,8 +27,8 @@ cdef extern from "renyi/transform/lattice/loss_atoms.hpp" namespace "renyi::latt
 cdef extern from "renyi/transform/lattice/loss_composition.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass CppLossComposition "renyi::lattice::LossComposition":
         CppLossComposition(const vector[LossPart]&, double rtol, int64_t max_points) except +
-        Bracket delta(double epsilon, FourierTransform&) except +
-        Bracket epsilon(double delta, FourierTransform&) except +
+        Bracket delta(double epsilon, FourierTransform&, double known) except +
+        Bracket epsilon(double delta, FourierTransform&, double known) except +
 
 
 cdef int forward(const double* values, size_t n, cpp_complex[double]* out) except -1 with gil:
@@ -77,22 +77,22 @@ cdef class LossComposition:
             found.push_back(LossPart(one.pair, count))
         self.composition.reset(new CppLossComposition(found, rtol, max_points))
 
-    def delta_bounds(self, double epsilon):
-        """Numbers that enclose delta(epsilon)."""
+    def delta_bounds(self, double epsilon, double known=0.0):
+        """Numbers that enclose delta(epsilon), perhaps roughly where `known` is certainly enough."""
         cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
         cdef unique_ptr[CallbackFourier] owner
         owner.reset(fourier)
         cdef Bracket found
         with nogil:
-            found = self.composition.get().delta(epsilon, fourier[0])
+            found = self.composition.get().delta(epsilon, fourier[0], known)
         return found.lower, found.upper
 
-    def epsilon_bounds(self, double delta):
-        """Numbers that enclose the least epsilon with delta(epsilon) <= delta."""
+    def epsilon_bounds(self, double delta, double known=0.0):
+        """Numbers that enclose the least epsilon with delta(epsilon) <= delta; `known` as for `delta_bounds`."""
         cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
         cdef unique_ptr[CallbackFourier] owner
         owner.reset(fourier)
         cdef Bracket found
         with nogil:
-            found = self.composition.get().epsilon(delta, fourier[0])
+            found = self.composition.get().epsilon(delta, fourier[0], known)
         return found.lower, found.upper

@@ -15,6 +15,7 @@ __all__ = ["LOSSES_RTOL", "Bracket", "DirectionCurve", "WorseCurve", "wide"]
 
 Bracket = tuple[float, float]
 Lattice = Callable[[], LossComposition]
+ByLattice = Callable[[float, float, Lattice], Bracket]
 
 LOSSES_RTOL = 1e-5  # of what lattices answer
 WIDE = 2.0 * LOSSES_RTOL
@@ -45,7 +46,7 @@ class DirectionCurve:
         Where ``known`` is certainly enough, both may be any smaller numbers.
         """
         if self._sampled is None:
-            return self._by_lattice(deltas, self._epsilon_by_lattice)
+            return self._by_lattice(deltas, known, self._epsilon_by_lattice)
         result = np.empty((2, deltas.size))
         self._sampled.epsilon_into(deltas, result, known)
         if self._lattice is not None:
@@ -55,42 +56,43 @@ class DirectionCurve:
     def delta_brackets(self, epsilons: Array, known: Array) -> Array:
         """Return lower and upper ends, of shape (2, n); ``known`` as for `epsilon_brackets`."""
         if self._sampled is None:
-            return self._by_lattice(epsilons, self._delta_by_lattice)
+            return self._by_lattice(epsilons, known, self._delta_by_lattice)
         result = np.empty((2, epsilons.size))
         self._sampled.delta_into(epsilons, result, known)
         if self._lattice is not None:
             self._narrow(result, epsilons, known, self._delta_by_lattice)
         return result
 
-    def _by_lattice(self, values: Array, bracket: Callable[[float, Lattice], Bracket]) -> Array:
+    def _by_lattice(self, values: Array, known: Array, bracket: ByLattice) -> Array:
         assert self._lattice is not None
-        return np.array([bracket(value, self._lattice) for value in values.tolist()]).T.copy()
+        asked = zip(values.tolist(), known.tolist(), strict=True)
+        return np.array([bracket(value, enough, self._lattice) for value, enough in asked]).T.copy()
 
     def _narrow(
         self,
         brackets: Array,
         values: Array,
         known: Array,
-        bracket: Callable[[float, Lattice], Bracket],
+        bracket: ByLattice,
     ) -> None:
         """Intersect wide brackets with those of a lattice."""
         assert self._lattice is not None
         for i in wide(brackets):
             if brackets[1, i] > known[i]:
-                low, high = bracket(float(values[i]), self._lattice)
+                low, high = bracket(float(values[i]), float(known[i]), self._lattice)
                 brackets[:, i] = max(brackets[0, i], low), min(brackets[1, i], high)
 
-    def _epsilon_by_lattice(self, delta: float, lattice: Lattice) -> Bracket:
+    def _epsilon_by_lattice(self, delta: float, known: float, lattice: Lattice) -> Bracket:
         if delta == 1.0:
             return 0.0, 0.0
-        low, high = lattice().epsilon_bounds(delta)
+        low, high = lattice().epsilon_bounds(delta, known)
         # Next to no loss at all: delta at 0 may tell that none is needed.
-        if low <= 0.0 < min(high, delta):
-            high = 0.0 if self._delta_by_lattice(0.0, lattice)[1] <= delta else high
+        if low <= 0.0 < min(high, delta) and high > known:
+            high = 0.0 if self._delta_by_lattice(0.0, 0.0, lattice)[1] <= delta else high
         return low, high
 
-    def _delta_by_lattice(self, epsilon: float, lattice: Lattice) -> Bracket:
-        low, high = lattice().delta_bounds(epsilon)
+    def _delta_by_lattice(self, epsilon: float, known: float, lattice: Lattice) -> Bracket:
+        low, high = lattice().delta_bounds(epsilon, known)
         return max(low, 0.0), min(high, 1.0)
 
 

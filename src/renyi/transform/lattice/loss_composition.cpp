@@ -89,8 +89,12 @@ Bracket LossComposition::known_delta(double epsilon) {
     return found;
 }
 
-Bracket LossComposition::delta(double epsilon, FourierTransform& fourier) {
-    if (rough_) return two_sided_delta(epsilon, fourier);
+Bracket LossComposition::delta(double epsilon, FourierTransform& fourier, double known) {
+    if (known > 0.0 && scout() != nullptr) {
+        const double rough = scout()->delta(epsilon, fourier).upper;
+        if (rough <= known) return {0.0, rough};
+    }
+    if (rough_) return two_sided_delta(epsilon, fourier, known);
     if (epsilon == -kInfinity) return {1.0, 1.0};
     const double floor = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
     if (merged_.parts.empty()) return {floor * (1.0 - kRoom), std::min(floor * (1.0 + kRoom), 1.0)};
@@ -115,8 +119,12 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
     return common(found, solve(epsilon, fourier).delta(epsilon));
 }
 
-Bracket LossComposition::epsilon(double delta, FourierTransform& fourier) {
-    if (rough_) return two_sided_epsilon(delta, fourier);
+Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double known) {
+    if (known > 0.0 && scout() != nullptr) {
+        const double rough = scout()->epsilon(delta, fourier).upper;
+        if (rough <= known) return {-kInfinity, rough};
+    }
+    if (rough_) return two_sided_epsilon(delta, fourier, known);
     if (delta == 1.0) return {-kInfinity, -kInfinity};
     if (merged_.parts.empty()) {
         const double value = std::log1p(-delta);

@@ -25,12 +25,12 @@ public:
     // With `upper_only` the lower ends are estimates.
     LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points, bool upper_only = false);
 
-    // delta in [0, 1] at any epsilon, infinite ones included.
-    Bracket delta(double epsilon, FourierTransform& fourier);
+    // delta in [0, 1] at any epsilon, infinite ones included. Where `known` is certainly enough the answer may be rough.
+    Bracket delta(double epsilon, FourierTransform& fourier, double known = 0.0);
 
     // The least epsilon with delta(epsilon) <= delta, for delta in [0, 1]: negative where even P and Q exchanged would
-    // satisfy it; inf below the infinite mass.
-    Bracket epsilon(double delta, FourierTransform& fourier);
+    // satisfy it; inf below the infinite mass. `known` likewise.
+    Bracket epsilon(double delta, FourierTransform& fourier, double known = -kInfinity);
 
 private:
     bool alone() const noexcept { return merged_.parts.size() == 1 && merged_.parts[0].count == 1; }
@@ -56,10 +56,11 @@ private:
     static Sides sides_of(const std::vector<LossPart>& parts, double rtol_above, double rtol_below,
                           std::int64_t max_points);
     void compose_apart(const std::vector<LossPart>& parts);
-    Bracket two_sided_delta(double epsilon, FourierTransform& fourier) const;
-    Bracket two_sided_epsilon(double delta, FourierTransform& fourier) const;
+    Bracket two_sided_delta(double epsilon, FourierTransform& fourier, double known) const;
+    Bracket two_sided_epsilon(double delta, FourierTransform& fourier, double known) const;
+    LossComposition* scout();
 
-    std::optional<Sides> rough_, fine_;  // where sides differ, instead of all that follows
+    std::optional<Sides> rough_, middle_, fine_;  // where sides differ, instead of all that follows
     MergedParts merged_;
     double rtol_;
     std::int64_t max_points_;
@@ -71,6 +72,8 @@ private:
     std::vector<ComposedSides> solved_;
     std::optional<LossLayout> coarse_, finest_;
     double finest_width_ = 0.0;  // of the bracket that it gave, relative
+    std::once_flag scouted_;
+    std::unique_ptr<LossComposition> scout_;  // a rough one
 };
 
 }  // namespace renyi::lattice
