@@ -38,6 +38,7 @@ EPSILONS = (1.0, 3.0, 8.0)
 BATCHES = (100, 1000, 10_000)
 EPOCHS = (1, 10, 100)
 TOLERANCE = 1e-4
+LEAST_ATTACKED = 0.11  # noise: of less no attack is computed
 
 Timed = tuple[float, float]  # the noise, seconds of the processor
 
@@ -60,7 +61,7 @@ def noise(make: Callable[[float], Mechanism], epsilon: float, near: float) -> fl
 
 def attacked(batches: int, epochs: int, epsilon: float, most: float) -> float:
     """Return the noise below which an attack on the order exceeds the target."""
-    low, high = 0.02 * most, most
+    low, high = max(0.02 * most, LEAST_ATTACKED), most
     while high > (1.0 + TOLERANCE) * low:
         middle = math.sqrt(low * high)
         accountant = PLDAccountant(adjacency="zero_out")
