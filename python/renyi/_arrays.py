@@ -122,7 +122,8 @@ _REMEDY = "stack per-sample gradients to one array"
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)], align=True)
 
 
-_KINDS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16)
+_PLAIN = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))  # native
+_KINDS = (*_PLAIN, BFLOAT16)
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,8 @@ def _viewed(value: Any, name: str) -> Array:
 
 
 def _array_of(value: Any, name: str) -> Array:
+    if type(value) is np.ndarray and value.dtype in _PLAIN and value.ndim:
+        return value  # almost always; the rest takes some microseconds
     refuse_masked(value, name)
     array = _viewed(value, name)
     if array.dtype.name == "bfloat16":  # of the package ml_dtypes, as JAX has them
