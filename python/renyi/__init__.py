@@ -249,7 +249,6 @@ __all__ = [
     "noise",
     "pairs",
     "plot",
-    "reference",
     "report",
     "samplers",
     "sgd",
@@ -272,7 +271,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})  # renyi.reference needs mpmath: no star takes it
 
 
 check_floating_point()

@@ -181,6 +181,8 @@ def test_a_legend_leaves_two_thirds_of_the_figure(count: int) -> None:
 def test_what_is_not_required_is_asked_for_by_name() -> None:
     code = (
         "import sys; sys.modules['mpmath'] = sys.modules['tqdm'] = None\n"
+        "sys.modules['matplotlib'] = None\n"
+        "from renyi import *\n"
         "from renyi.cli import main\n"
         "assert main(['noise', '--epsilon', '1', '--delta', '1e-5', '--sample-rate', '0.1', "
         "'--steps', '9']) == 0\n"

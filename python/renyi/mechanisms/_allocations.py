@@ -42,8 +42,9 @@ class RandomAllocation(Sampling):
     -----
     For "add_remove" and "zero_out" adjacency and one pick the pair that dominates is known, and
     attained by Gaussian noise; of other noise `PLDAccountant` follows it to a relative width of
-    about 0.001 in delta, 0.01 where that is small. For more picks it encloses with what the publication of a random split of
-    the steps into as many blocks would cost, and with what an observer of a single statistic sees.
+    about 0.001 in delta, 0.01 where that is small. For more picks it encloses with what the
+    publication of a random split of the steps into as many blocks would cost, and with what an
+    observer of a single statistic sees.
     Where records are replaced no largest pair is known, and the bracket reaches from removal to the
     removal of one record and the addition of another, or to all steps of a record published.
 
