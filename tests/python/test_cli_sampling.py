@@ -15,6 +15,7 @@ from renyi import (
     TruncatedPoissonSampled,
 )
 from renyi.cli import main
+from renyi.sgd import TrainingPlan
 from renyi.theory.comparison import compare_samplings
 
 SIZES = ["--batch-size", "600", "--dataset-size", "60000"]
@@ -79,6 +80,45 @@ def test_noise_and_steps_meet_their_targets(capsys):
     steps = json.loads(out)["results"][0]["steps"]
     assert steps % 100 == 0
     assert epsilon(1.0, steps // 100) <= 1.0 < epsilon(1.0, steps // 100 + 1)
+
+
+@pytest.mark.parametrize(("records", "size", "epochs"), [(1000, 600, 10), (60_000, 50_000, 20)])
+@pytest.mark.parametrize("name", ["balls-in-bins", "shuffled"])
+def test_epochs_are_whole_where_batches_do_not_divide_the_records(
+    capsys, records, size, epochs, name
+):
+    adjacency = "zero_out" if name == "shuffled" else "add_remove"
+    common = ["--batch-size", size, "--dataset-size", records, "--delta", "1e-6", "--json"]
+    common += scheme(name)
+    plan = TrainingPlan(
+        records,
+        size,
+        noise_multiplier=2.0,
+        epochs=epochs,
+        sampling=name.replace("-", "_"),
+        adjacency=adjacency,
+    )
+    noise = ["--noise-multiplier", 2]
+    steps = 2 * epochs  # two batches to an epoch
+    for length in (["--epochs", epochs], ["--steps", steps], ["--steps", steps - 1]):
+        _, out, _ = run(capsys, "epsilon", *common, *noise, *length)
+        (found,) = json.loads(out)["results"]
+        assert found["steps"] == plan.steps == steps
+        assert found["epsilon"] == plan.get_epsilon(1e-6)
+    _, out, _ = run(capsys, "noise", *common, "--epsilon", 2, "--epochs", epochs)
+    (found,) = json.loads(out)["results"]
+    enough = TrainingPlan(
+        records,
+        size,
+        noise_multiplier=found["noise_multiplier"],
+        epochs=epochs,
+        sampling=name.replace("-", "_"),
+        adjacency=adjacency,
+    )
+    assert enough.get_epsilon(1e-6) <= 2.0
+    code, _, err = run(capsys, "epsilon", *common, *noise, "--epochs", "19.5")
+    assert code == 2
+    assert f"--epochs must be whole numbers with --sampling {name}" in err
 
 
 def test_curve(capsys):

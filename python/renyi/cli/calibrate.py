@@ -25,7 +25,14 @@ from renyi.cli.guarantee import (
 )
 from renyi.cli.output import Column, grouped, plain
 from renyi.cli.runs import check_method, lengths, price, renyi_options, require, samplings
-from renyi.cli.samplings import POISSON, most_steps, plan_settings, scheme_of
+from renyi.cli.samplings import (
+    IN_EPOCHS,
+    POISSON,
+    batches_of_epoch,
+    most_steps,
+    plan_settings,
+    scheme_of,
+)
 from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]
@@ -190,7 +197,7 @@ def _solved(
     record.update(price(options, run, "delta", run["delta"]))
     if record["epsilon"] > target:
         raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
-    record.update(_sizes(wanted, record))
+    record.update(_sizes(options, wanted, record))
     if _has_beside(options):
         try:
             record[f"{wanted}_rdp"] = solve(cell, by_renyi)
@@ -287,7 +294,7 @@ def _spent(record: Inputs, digits: int) -> str:
     )
 
 
-def _sizes(wanted: str, record: Mapping[str, Any]) -> Inputs:
+def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) -> Inputs:
     """Return the answer in batches and epochs, where the data set size is known."""
     size = record.get("dataset_size")
     if size is None:
@@ -295,6 +302,8 @@ def _sizes(wanted: str, record: Mapping[str, Any]) -> Inputs:
     if wanted == "sample_rate":
         exact = Fraction(Decimal(record["sample_rate"]))
         return {"expected_batch_size": math.floor(exact * size)}
+    if wanted == "steps" and scheme_of(options) in IN_EPOCHS:
+        return {"epochs": record["steps"] / batches_of_epoch(options, record)}
     if wanted == "steps":
         return {"epochs": record["steps"] * record["batch_size"] / size}
     return {}

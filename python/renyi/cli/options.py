@@ -60,7 +60,8 @@ OPTIONS = {
     "epochs": Option(
         "--epochs",
         values.POSITIVE,
-        "instead of --steps: steps = ceil(epochs * data set size / batch size)",
+        "instead of --steps: steps = ceil(epochs * data set size / batch size); where records are "
+        "dealt or shuffled, whole epochs of ceil(data set size / batch size)",
         "E",
     ),
     "epsilon": Option(

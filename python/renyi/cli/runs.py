@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from renyi.cli.options import CONVERSIONS, OPTIONS
 from renyi.cli.output import round_down
-from renyi.cli.samplings import POISSON, check_sampling, plan_of, scheme_of
+from renyi.cli.samplings import (
+    IN_EPOCHS,
+    POISSON,
+    batches_of_epoch,
+    check_sampling,
+    plan_of,
+    scheme_of,
+)
 from renyi.cli.values import UsageError, permitted
 
 if TYPE_CHECKING:
@@ -103,22 +110,31 @@ def samplings(options: argparse.Namespace) -> list[Sampling]:
 
 
 def lengths(options: argparse.Namespace, sampling: Sampling) -> list[Length]:
-    """Return the numbers of steps: ``--steps``, or ``--epochs`` by ``steps_of_epochs``."""
+    """Return the numbers of steps: ``--steps``, or ``--epochs`` by ``steps_of_epochs``.
+
+    Where every record is in one batch of an epoch, epochs that are begun count whole.
+    """
     if options.steps is not None and options.epochs is not None:
         raise UsageError("--steps excludes --epochs: steps = ceil(epochs / sampling rate)")
+    batches = batches_of_epoch(options, sampling.fields())
     if options.steps is not None:
-        return [Length(int(steps)) for steps in options.steps]
+        return [Length(-(-int(steps) // batches) * batches) for steps in options.steps]
     if options.epochs is None:
         raise UsageError(f"--steps is required ({permitted(OPTIONS['steps'].domain)}), or --epochs")
-    return [Length(steps_of_epochs(epochs, sampling), epochs) for epochs in options.epochs]
+    scheme = scheme_of(options)
+    for epochs in options.epochs if scheme in IN_EPOCHS else ():
+        if epochs.denominator != 1:
+            raise UsageError(f"--epochs must be whole numbers with --sampling {scheme}")
+    return [Length(steps_of_epochs(epochs, sampling, batches), epochs) for epochs in options.epochs]
 
 
-def steps_of_epochs(epochs: Fraction, sampling: Sampling) -> int:
-    """Return ceil(epochs * data set size / batch size), in exact arithmetic.
+def steps_of_epochs(epochs: Fraction, sampling: Sampling, batches: int) -> int:
+    """Return the steps of some epochs of so many batches, or of 1 where there are no epochs.
 
-    Rounding up never counts fewer steps than were run.
+    Then ceil(epochs * data set size / batch size), in exact arithmetic. Rounding up never counts
+    fewer steps than were run.
     """
-    return math.ceil(epochs / sampling.exact)
+    return int(epochs) * batches if batches > 1 else math.ceil(epochs / sampling.exact)
 
 
 def check_method(options: argparse.Namespace) -> None:

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 POISSON = "poisson"
 SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffled")
 EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
+IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
 
 _WORDS = {
     "truncated-poisson": "Poisson, cut to a uniform subset of {limit} where a batch has more",
     "balls-in-bins": "balls in bins: in each epoch every record is in one of {batches} batches, "
-    "drawn uniformly and independently of the others, anew for every epoch",
+    "drawn uniformly and independently of the others, anew for every epoch; an epoch that is begun "
+    "counts whole",
     "fixed-size": "uniform samples of {size} of {records} records without replacement",
     "shuffled": "shuffled: in each epoch the records in random order, cut into {batches} batches; "
-    "the order may be known",
+    "the order may be known; an epoch that is begun counts whole",
 }
 
 
@@ -53,6 +55,13 @@ def add_sampling(group: argparse._ArgumentGroup) -> None:
 def scheme_of(options: argparse.Namespace) -> str:
     """Return how batches were drawn; commands without the option know Poisson samples only."""
     return getattr(options, "sampling", POISSON)
+
+
+def batches_of_epoch(options: argparse.Namespace, run: Mapping[str, Any]) -> int:
+    """Return in how many batches an epoch deals the records; 1 where steps stand by themselves."""
+    if scheme_of(options) not in IN_EPOCHS:
+        return 1
+    return -(-int(run["dataset_size"]) // int(run["batch_size"]))
 
 
 def check_sampling(options: argparse.Namespace) -> None:
@@ -120,7 +129,7 @@ def in_words(options: argparse.Namespace, run: Mapping[str, Any]) -> str:
     size, records = run["batch_size"], run["dataset_size"]
     return _WORDS[scheme_of(options)].format(
         limit=plan_settings(options, run).get("batch_limit"),
-        batches=-(-records // size),
+        batches=batches_of_epoch(options, run),
         size=size,
         records=records,
     )
