@@ -235,7 +235,8 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     print("\nAssumes")
     output.print_facts(words.assumptions(options, run))
     print("\nComputed")
-    output.print_facts(words.method(options, record))
+    certified = {"certified": words.bracket(options, record, "epsilon")}
+    output.print_facts({**words.method(options, record), **certified})
     print_notes([*_limits(options, wanted, record), *words.notes(options, record)])
 
 

@@ -183,14 +183,10 @@ def _print_one(
     print("\nAssumes")
     output.print_facts(words.assumptions(options, record))
     print("\nComputed")
-    bracket = (
-        f"{plain(record[f'{wanted}_lower'])} <= {wanted} <= {plain(record[f'{wanted}_upper'])}"
-    )
-    exact = "exact value of this conversion" if options.accountant == "rdp" else f"exact {wanted}"
     output.print_facts(
         {
             **words.method(options, record),
-            "certified": f"{bracket} for the {exact}",
+            "certified": words.bracket(options, record, wanted),
             "rounding": f"{wanted} is printed rounded up",
         }
     )

@@ -136,6 +136,7 @@ NAMES = (
 
 
 # What the options are called elsewhere.
+_CLOSE = 0.75  # likeness from which a word is suggested
 _ALIASES = {
     "--sigma": "--noise-multiplier",
     "--noise": "--noise-multiplier",
@@ -190,7 +191,7 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     if message.startswith("unrecognized arguments: "):
         unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
         known = [flag for action in parser._actions for flag in action.option_strings]
-        close = difflib.get_close_matches(_ALIASES.get(unknown, unknown), known, 1)
+        close = difflib.get_close_matches(_ALIASES.get(unknown, unknown), known, 1, _CLOSE)
         hint = f"; did you mean {close[0]}?" if close else f"; see {parser.prog} --help"
         kind = "unknown option" if unknown.startswith("-") else "unexpected argument"
         return f"{kind} {unknown}{hint}"

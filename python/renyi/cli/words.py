@@ -165,6 +165,13 @@ def _conversion(options: Any) -> str:
     return f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}"
 
 
+def bracket(options: Any, record: Mapping[str, Any], wanted: str) -> str:
+    """Return the certified ends of epsilon or delta."""
+    low, high = (plain(record[f"{wanted}_{end}"]) for end in ("lower", "upper"))
+    exact = "exact value of this conversion" if options.accountant == "rdp" else f"exact {wanted}"
+    return f"{low} <= {wanted} <= {high} for the {exact}"
+
+
 def notes(options: Any, record: Mapping[str, Any]) -> list[str]:
     """Remarks on settings that are legal and probably not what was meant."""
     remarks = []
