@@ -83,10 +83,13 @@ dominating = st.recursive(
 )
 
 # Few of them: the pair of an epoch takes a second where noise is small, and equal ones share it.
-allocations = st.builds(
-    RandomAllocation,
-    st.sampled_from([Gaussian(noise) for noise in (0.0, 0.01, 0.4, 1.0, 30.0, 1e6, math.inf)]),
-    st.sampled_from([1, 2, 100, 10**6]),
+dealt = [Gaussian(noise) for noise in (0.0, 0.01, 0.4, 1.0, 30.0, 1e6, math.inf)]
+dealt += [Laplace(1.0), PureDP(3.0), RandomizedResponse(0.7, 3), PoissonSampled(Laplace(2.0), 0.1)]
+allocations = st.one_of(
+    st.builds(RandomAllocation, st.sampled_from(dealt), st.sampled_from([1, 2, 100, 10**6])),
+    st.builds(
+        RandomAllocation, st.sampled_from(dealt[3:]), st.just(100), st.sampled_from([3, 100])
+    ),
 )
 
 lengths = st.integers(1, 1000)
