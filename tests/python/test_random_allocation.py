@@ -163,6 +163,19 @@ def test_far_tail():
     assert 0.99e-100 <= high <= 1e-100 * (1.0 + 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("noise", "steps", "delta"), [(10.0, 100, 1e-30), (0.5, 1000, 1e-40), (1.0, 100, 1e-40)]
+)
+def test_tails_are_narrow_in_both_directions(noise, steps, delta):
+    accountant = epoch(noise, steps)
+    for direction in ("remove", "add"):
+        low, high = accountant.get_epsilon_bounds(delta, direction=direction)
+        assert 0.0 < low <= high <= 1.01 * low
+        below, above = accountant.get_delta_bounds(high, direction=direction)
+        assert below <= delta
+        assert above >= 0.5 * delta
+
+
 def test_a_million_steps():
     low, high = epoch(1.0, 10**6).get_epsilon_bounds(1e-6)
     assert high - low <= 1e-9 * high

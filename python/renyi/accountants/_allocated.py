@@ -6,14 +6,14 @@ import math
 from functools import lru_cache
 
 from renyi._pair import Pair
-from renyi.accountants._pairs import NOTHING, REPLACE
+from renyi.accountants._pairs import NOTHING, REPLACE, gaussian_pair
 from renyi.accountants._samples import MOST_PRODUCTS, covers_removal, pair_of
 from renyi.accountants._several_picks import pair_below
 from renyi.accountants._steps import allocated_noise, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import FixedAllocation, Mechanism, RandomAllocation, RandomizedResponse
 
-__all__ = ["fixed_allocation_pair", "random_allocation_pair"]
+__all__ = ["MOST_STEPS", "epoch_by_law", "fixed_allocation_pair", "random_allocation_pair"]
 
 MOST_STEPS = 10**6  # of an allocation of what is not Gaussian
 
@@ -84,6 +84,13 @@ def _one_pick(mechanism: RandomAllocation, adjacency: str) -> Pair:
             f"allocations of other than Gaussian noise of 0.5 have at most {MOST_STEPS} steps",
         )
     return pair_of(mechanism.mechanism, adjacency, True).allocated(steps)
+
+
+def epoch_by_law(noise: float, steps: float, rate: float, remove: bool) -> Pair:
+    """Return the pair of an epoch of Gaussian noise where the sums for its curve see too little."""
+    pair = gaussian_pair(1.0 / noise).allocated(steps)
+    pair = pair if rate == 1.0 else pair.sampled(rate)
+    return pair if remove else pair.reversed()
 
 
 def _may_contribute_nothing(mechanism: Mechanism) -> bool:

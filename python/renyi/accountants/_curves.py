@@ -17,6 +17,7 @@ import numpy as np
 from renyi._adjacency import Adjacency
 from renyi._curve import AllocationQuestions, SampledGaussianCurve
 from renyi._pair import LossComposition
+from renyi.accountants._allocated import MOST_STEPS, epoch_by_law
 from renyi.accountants._brackets import Array
 from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
 from renyi.accountants._direction import DirectionCurve
@@ -88,7 +89,10 @@ class PrivacyCurves:
         if sampled is not None and not replaces:
             return DirectionCurve(sampled, None)
         if not replaces and (epoch := self._single_epoch()) is not None:
-            return DirectionCurve(AllocationQuestions(*epoch, remove), None)
+            law = cache(lambda: self._by_law(epoch, remove, rtol))
+            return DirectionCurve(
+                AllocationQuestions(*epoch, remove), law if epoch[1] <= MOST_STEPS else None
+            )
         if self.has_epochs():
             rtol = max(rtol, ALLOCATED_RTOL)
         return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
@@ -121,6 +125,11 @@ class PrivacyCurves:
         if self._adjacency == "replace_one":
             return "replace_one"
         return "remove" if remove else "add"
+
+    def _by_law(
+        self, epoch: tuple[float, float, float], remove: bool, rtol: float
+    ) -> LossComposition:
+        return LossComposition([(epoch_by_law(*epoch, remove), 1)], rtol, LATTICE_POINTS)
 
     def _composition(self, remove: bool, rtol: float) -> LossComposition:
         steps, losses = self.contents()

@@ -12,6 +12,7 @@ namespace {
 constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
 constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
 constexpr double kRough = 0.1;                     // of what is known to be enough
+constexpr double kUnderflow = 1e-315;              // of delta: less is not told from nothing
 constexpr double kNearZero = 0.1;                  // epsilon where none may be needed
 constexpr double kRounding = 8.0 * kUnitRoundoff;  // of thresholds and factors: expm1 or exp, and four roundings
 constexpr double kOff = 3.0;                       // nats, by which a guess may be above the value
@@ -154,8 +155,9 @@ Bracket AllocationCurve::enclosed_delta(double epsilon, Direction direction, dou
     const Bracket simple = gaussian_delta_at(epsilon, reversed);
     if (!(epsilon < kLargestEpsilon)) return simple;
     // The threshold is right to a few u: both ends at the one that is worse for them.
-    const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, absolute / f);
-    const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, absolute / f);
+    const double enough = std::max(absolute, kUnderflow) / f;
+    const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, enough);
+    const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, enough);
     const double lower = below.lower * f * (1.0 - kRounding), upper = at.upper * f * (1.0 + kRounding);
     return common({std::max(lower, 0.0), std::max(upper, 5e-324)}, simple);
 }
