@@ -8,7 +8,7 @@ from functools import lru_cache
 from renyi._pair import Pair
 from renyi.accountants._pairs import NOTHING, REPLACE, gaussian_pair
 from renyi.accountants._samples import MOST_PRODUCTS, covers_removal, pair_of
-from renyi.accountants._several_picks import pair_below
+from renyi.accountants._several_picks import pairs_below
 from renyi.accountants._steps import allocated_noise, as_one_epoch
 from renyi.accountants._support import UnsupportedMechanismError
 from renyi.mechanisms import FixedAllocation, Mechanism, RandomAllocation, RandomizedResponse
@@ -36,10 +36,11 @@ def random_allocation_pair(mechanism: RandomAllocation, adjacency: str, remove: 
         return pair_of(base * steps, adjacency, remove)
     if adjacency == REPLACE:
         whole = pair_of(base * picks, adjacency, remove)
-        below = _removal(mechanism, "zero_out") if _may_contribute_nothing(base) else NOTHING
-        return Pair.bracketed(whole, below)
-    pair = _removal(mechanism, adjacency)
-    return pair if remove else pair.reversed()
+        may_be_nothing = _may_contribute_nothing(base)
+        return Pair.bracketed(
+            whole, _epoch(mechanism, "zero_out")[0] if may_be_nothing else NOTHING
+        )
+    return _epoch(mechanism, adjacency)[0 if remove else 1]
 
 
 def fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bool) -> Pair:
@@ -48,15 +49,16 @@ def fixed_allocation_pair(mechanism: FixedAllocation, adjacency: str, remove: bo
 
 
 @lru_cache(maxsize=64)
-def _removal(mechanism: RandomAllocation, adjacency: str) -> Pair:
-    """Return the pair with the record against without it.
+def _epoch(mechanism: RandomAllocation, adjacency: str) -> tuple[Pair, Pair]:
+    """Return the pairs with the record against without it, and the other way.
 
     Several picks: whoever knows a random split of the steps into as many blocks, with one pick in
     each, sees a composition of allocations.
     """
     base, steps, picks = mechanism.mechanism, mechanism.steps, mechanism.picks
     if picks == 1:
-        return _one_pick(mechanism, adjacency)
+        pair = _one_pick(mechanism, adjacency)
+        return pair, pair.reversed()
     if picks > MOST_PRODUCTS:
         raise UnsupportedMechanismError(
             mechanism, f"a record takes part in at most {MOST_PRODUCTS} steps"
@@ -68,9 +70,9 @@ def _removal(mechanism: RandomAllocation, adjacency: str) -> Pair:
         for block, count in blocks
         if count
     ]
-    return Pair.bracketed(
-        Pair.product(parts), pair_below(pair_of(base, adjacency, True), steps, picks)
-    )
+    above = Pair.product(parts)
+    removal, addition = pairs_below(pair_of(base, adjacency, True), steps, picks)
+    return Pair.bracketed(above, removal), Pair.bracketed(above.reversed(), addition)
 
 
 def _one_pick(mechanism: RandomAllocation, adjacency: str) -> Pair:

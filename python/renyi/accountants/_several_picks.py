@@ -18,7 +18,7 @@ from renyi._pair import Pair
 from renyi.accountants._brackets import Array
 from renyi.accountants._pairs import NOTHING
 
-__all__ = ["pair_below"]
+__all__ = ["pairs_below"]
 
 MOST_POINTS = 2**14
 FARTHEST = 40.0  # losses of a step of either sign that are told apart
@@ -27,10 +27,14 @@ PER_DEVIATION = 200.0  # lattice points, of the sum
 LEAST_PER_STEP = 4.0  # and of a step
 REACH, LEAST_REACH = 32.0, 16.0  # deviations of the sum that the lattice spans
 UNIT = 2.0**-53
+NULL_ERROR = 2.0**-45
+LEAST = 1e-200  # masses that may have underflowed on the way are dropped
 
 
-def pair_below(base: Pair, steps: int, picks: int) -> Pair:
-    """Return a pair that the epoch of picks < steps dominates, with the record against without.
+def pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
+    """Return pairs that an epoch of picks < steps dominates, one for each direction.
+
+    With the record against without it, and without against with.
 
     Parameters
     ----------
@@ -38,10 +42,11 @@ def pair_below(base: Pair, steps: int, picks: int) -> Pair:
         Of a step with the record against without; its lower side is used.
     """
     looks = np.linspace(-FARTHEST, FARTHEST, LOOKS)
-    rows, (infinite, _), (_, null) = base.spans(looks, lower=True)
+    rows, (infinite, _), (null, most_null) = base.spans(looks, lower=True)
     if not rows.size:
-        return NOTHING
-    rows = np.vstack([rows, [-FARTHEST, -FARTHEST, -FARTHEST, 0.0, null, 0.0, 0.0]])
+        return NOTHING, NOTHING
+    if most_null - null <= NULL_ERROR * null:  # else what holds such outcomes is dropped
+        rows = np.vstack([rows, [*3 * [-FARTHEST], 0.0, null, NULL_ERROR, 0.0]])
     loss, present, absent, mass_error = rows[:, 1], rows[:, 3], rows[:, 4], rows[:, 5]
     rate = picks / steps
     ratio = np.exp(np.clip(loss, -FARTHEST, FARTHEST))
@@ -49,7 +54,7 @@ def pair_below(base: Pair, steps: int, picks: int) -> Pair:
     weight = absent / absent.sum()
     deviation = math.sqrt(weight @ (score - weight @ score) ** 2)
     if not deviation > 0.0:
-        return NOTHING
+        return NOTHING, NOTHING
     whole = deviation * math.sqrt(steps)
     step = min(whole / PER_DEVIATION, deviation / LEAST_PER_STEP)
     step = max(step, LEAST_REACH * whole / MOST_POINTS)
@@ -62,12 +67,13 @@ def pair_below(base: Pair, steps: int, picks: int) -> Pair:
     kept = (present > 0.0) | (absent > 0.0)
     error = steps * (float(mass_error[kept].max()) + UNIT * (2.0 * points + rows.shape[0] + 8.0))
     if not error < 0.01:
-        return NOTHING
+        return NOTHING, NOTHING
     shown = -math.expm1(picks * math.log1p(-infinite)) if infinite < 1.0 else 1.0
-    p = np.append(p * (1.0 - 2.0 * error), shown * (1.0 - 2.0 * error))
-    q = np.append(q * (1.0 + 2.0 * error), 0.0)
-    seen = (p > 1e-200) & ((q > 1e-200) | (q == 0.0))
-    return Pair.discrete(p[seen].copy(), q[seen].copy())
+    p, q = np.append(p, shown), np.append(q, 0.0)
+    seen = (p > LEAST) & (q > LEAST) | (p > LEAST) & (q == 0.0) | (q > LEAST) & (p == 0.0)
+    p, q = p[seen], q[seen]
+    least, most = 1.0 - 2.0 * error, 1.0 + 2.0 * error
+    return Pair.discrete(p * least, q * most), Pair.discrete(q * least, p * most)
 
 
 def _rounded(place: Array, masses: Array, points: int) -> Array:
