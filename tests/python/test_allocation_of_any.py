@@ -167,6 +167,14 @@ def test_two_constructions_of_epochs_overlap(noise, steps):
         assert above - below <= 2e-3 * above
 
 
+@pytest.mark.parametrize(("noise", "steps"), [(0.12, 10), (0.19, 3), (0.25, 1000)])
+def test_one_epoch_of_little_noise_is_narrow(noise, steps):
+    epoch = PLDAccountant().compose(RandomAllocation(Gaussian(noise), steps))
+    for direction in ("remove", "add"):
+        low, high = epoch.get_epsilon_bounds(1e-6, direction=direction)
+        assert 0.0 < low <= high <= 1.001 * low
+
+
 @pytest.mark.parametrize(("noise", "steps"), [(0.2, 100), (0.3, 10)])
 def test_epochs_of_little_noise_are_narrow(noise, steps):
     epochs = PLDAccountant().compose(RandomAllocation(Gaussian(noise), steps), 10)

@@ -12,9 +12,9 @@ constexpr double kCell = 0.004;       // cells, of the distance from the median 
 constexpr double kFar = 0.004;        // and of the distance from the median, at least
 constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile
 constexpr double kCells = 2500.0;     // that reach far on either side: with more, these are wider
-constexpr double kShare = 0.01;       // cells below the median, of the sum, at most
+constexpr double kShare = 0.01;       // cells, of the sum, at most
 constexpr double kShares = 2000.0;    // of such cells: with more, these are wider
-constexpr double kLeastSum = 1e-20;   // of the median: below, cells are as wide as here
+constexpr double kLeastSum = 1e-20;   // of the median and a cell: below, cells are as wide as here
 constexpr std::size_t kOutline = 48;  // points of an outline
 
 double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
@@ -39,16 +39,16 @@ RatioCells::RatioCells(const std::vector<RatioPoint>& points, double low, double
     above_ = kCell * std::max(quantile(points, 0.9) - middle_, least);
     const double reach = std::max({(middle_ - low) / below_, (high - middle_) / above_, 1.0});
     far_ = std::max(kFar, lane_log(reach) / kCells);
-    const double least_sum = std::max(low, kLeastSum * middle_);
-    share_ = least_sum < middle_ ? std::max(kShare, lane_log(middle_ / least_sum) / kShares) : kShare;
+    least_sum_ = std::max(low, kLeastSum * (middle_ + above_));
+    const double wide = std::max(middle_, above_ / kShare);
+    share_ = least_sum_ < wide ? std::max(kShare, lane_log(wide / least_sum_) / kShares) : kShare;
 }
 
 double RatioCells::width(double sum) const noexcept {
-    const double least = kSameSum * sum;
-    if (sum >= middle_) return std::max({above_, far_ * (sum - middle_), least});
-    const double narrow =
-        std::min(std::max(below_, far_ * (middle_ - sum)), share_ * std::max(sum, kLeastSum * middle_));
-    return std::max(narrow, least);
+    const double usual =
+        sum < middle_ ? std::max(below_, far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
+    const double most = std::max(share_, far_) * std::max(sum, least_sum_);
+    return std::max(std::min(usual, most), kSameSum * sum);
 }
 
 std::vector<double> RatioCells::edges() const {

@@ -25,7 +25,7 @@ public:
     std::vector<double> edges() const;
 
 private:
-    double low_, high_, middle_, below_, above_, far_, share_;
+    double low_, high_, middle_, below_, above_, far_, share_, least_sum_;
 };
 
 // What a cell holds: its mass, that times the sums, and between which sums it lies.
