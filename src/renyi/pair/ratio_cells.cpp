@@ -46,7 +46,7 @@ RatioCells::RatioCells(const std::vector<RatioPoint>& points, double low, double
 
 double RatioCells::width(double sum) const noexcept {
     const double usual =
-        sum < middle_ ? std::max(below_, far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
+        sum < middle_ ? std::max(below_, 0.5 * far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
     const double most = std::max(share_, far_) * std::max(sum, least_sum_);
     return std::max(std::min(usual, most), kSameSum * sum);
 }
