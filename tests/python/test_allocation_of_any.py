@@ -68,6 +68,21 @@ def test_encloses_the_enumeration(name, steps):
             assert high - low <= 1e-9 * high + 1e-13
 
 
+@pytest.mark.parametrize(
+    ("p", "q", "epsilon", "direction", "truth"),
+    [
+        ((0.6605305824032072, 0.3394694175967929), (2.9e-170, 1.0), 100.0, "remove", None),
+        ((math.exp(-402.0), 1.0), (0.999, 0.001), 404.0, "add", 0.0),
+        ((0.3 * math.exp(-402.0), 1.0), (0.3, 0.7), 403.0, "add", 0.0),
+    ],
+)
+def test_ratios_at_the_ends_of_doubles(p, q, epsilon, direction, truth):
+    mechanism = RandomAllocation(PrivacyLoss(DiscretePair(p, q)), 2)
+    low, high = bounds(mechanism, epsilon, direction)
+    truth = p[0] if truth is None else truth  # the first outcome is seen at the record's step only
+    assert low <= truth <= high
+
+
 @pytest.mark.parametrize("name", BASES)
 def test_epochs_enclose_the_enumeration(name):
     p, q = BASES[name]

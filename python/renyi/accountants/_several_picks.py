@@ -53,7 +53,7 @@ def pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
     score = np.log1p(rate * (ratio - 1.0))
     weight = absent / absent.sum()
     deviation = math.sqrt(weight @ (score - weight @ score) ** 2)
-    if not deviation > 0.0:
+    if not deviation * 1e15 > np.abs(score).max():
         return NOTHING, NOTHING
     whole = deviation * math.sqrt(steps)
     step = min(whole / PER_DEVIATION, deviation / LEAST_PER_STEP)

@@ -42,23 +42,21 @@ bool by_sum(const RatioPoint& a, const RatioPoint& b) noexcept { return a.sum < 
 
 // Masses are what they are at most or at least. Without those that are not seen, and losses whose exponentials are not to
 // be had: from above these outcomes are told from all others; from below the masses are dropped, and the losses are the
-// largest and the least.
+// largest of their sign, by which one mass rises to e^-200 of the other.
 Spans restrained(Spans spans, Side side) {
     settle_masses(spans, side, 2.0);
     for (Span& span : spans.spans) {
         const bool unseen = span.p < kUnseen && span.q < kUnseen;
         if (!unseen && span.high <= 2.0 * kLargest && span.low >= -2.0 * kLargest) continue;
-        if (!unseen && side == Side::lower && span.mean > -kLargest) {
-            if (span.mean < kLargest) continue;
-            span.q = span.p * lane_exp(-kLargest);
-            span.low = span.mean = span.high = kLargest;
+        if (!unseen && side == Side::lower) {
+            if (std::fabs(span.mean) < kLargest) continue;
+            (span.mean > 0.0 ? span.q : span.p) = std::max(span.p, span.q) * lane_exp(-kLargest);
+            span.low = span.mean = span.high = std::copysign(kLargest, span.mean);
             continue;
         }
         if (side == Side::upper) {
             spans.infinite.upper += span.p;
             spans.null.upper += span.q;
-        } else if (!unseen) {
-            spans.null.lower += span.q;
         }
         span.p = span.q = 0.0;
     }
@@ -203,7 +201,7 @@ Spans RatioLaw::spans() const {
         const double loss_error = sum_error_ + 4.0 * kUnitRoundoff * (2.0 + std::fabs(loss));
         found.spans.push_back({loss, loss, loss, mass * ratio, mass, error, loss_error});
     };
-    const double error = mass_error_ + 8.0 * kUnitRoundoff;
+    const double error = mass_error_ + sum_error_ + 8.0 * kUnitRoundoff;  // masses of P are those of Q times ratios
     for (const RatioPoint& point : points_) {
         if (point.sum > 0.0) {
             add(point.sum / count_, point.mass, error);
@@ -215,7 +213,7 @@ Spans RatioLaw::spans() const {
     if (largest_ < kInfinity) {
         add(largest_, apart_p_ / largest_, error);
     } else {
-        found.infinite.upper += apart_p_;
+        found.infinite.upper += apart_p_ * (1.0 + 2.0 * error);
     }
     if (least_ > 0.0) {
         add(least_, apart_q_, error);
