@@ -121,6 +121,34 @@ def test_epochs_are_whole_where_batches_do_not_divide_the_records(
     assert f"--epochs must be whole numbers with --sampling {name}" in err
 
 
+def test_epochs_in_fixed_order_have_a_short_last_batch(capsys):
+    common = ["noise", "--strategy", "tree", "--epsilon", 1, "--delta", "1e-5"]
+    common += ["--batch-size", 4, "--dataset-size", 10, "--json"]
+    found = [
+        json.loads(run(capsys, *common, *length)[1])["results"][0]["noise_multiplier"]
+        for length in (["--epochs", 10], ["--steps", 30])
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_cut_sample_of_all_records_is_not_called_none(capsys):
+    sizes = ["--batch-size", 1000, "--dataset-size", 1000, "--batch-limit", 10]
+    _, out, _ = run(
+        capsys,
+        "epsilon",
+        *sizes,
+        *NOISE,
+        *scheme("truncated-poisson"),
+        "--steps",
+        1,
+        "--delta",
+        1e-5,
+    )
+    assert "truncated-poisson sampling" in out
+    assert "without sampling" not in out
+    assert "subset of 10" in " ".join(out.split())
+
+
 def test_curve(capsys):
     common = [*SIZES, *NOISE, "--epochs", 1, "--epsilon", "0.2,0.6", "--csv"]
     _, out, _ = run(capsys, "curve", *common, *scheme("balls-in-bins"))

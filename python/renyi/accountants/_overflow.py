@@ -88,6 +88,8 @@ class NearlyPoissonCurve:
         return np.where((left >= 0.0) & (found <= most), found, math.inf)
 
     def _off(self, epsilons: Array) -> Array:
+        if not self._slack:  # nothing is cut, and 0 times e^epsilon may be NaN
+            return np.zeros(np.shape(epsilons))
         with np.errstate(over="ignore"):
             return np.asarray(self._slack * (1.0 + np.exp(epsilons)) * (1.0 + 2.0**-48))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import figure, output
@@ -47,7 +48,8 @@ def noise(options: argparse.Namespace) -> int:
             "strategy": name,
             "records": str(participation),
             "released": "C g + z: the noise multiplier is that of z",
-            "guarantee": f"({epsilon:g}, {delta:g}) under zero-out adjacency",
+            "guarantee": f"({', '.join(map(output.plain, (epsilon, delta)))}) under zero-out "
+            "adjacency",
             "error": f"{row.error:.{options.digits}g} clipping norms in prefix sums, on average",
         }
     )
@@ -100,7 +102,8 @@ def compare(options: argparse.Namespace) -> int:
             bands = choose_bands(epsilon, delta, **setting)
             with figure.sheet(options) as axes:
                 plot_bands(bands, ax=axes)
-                axes.set_title(f"ε = {epsilon:g}, δ = {delta:g}, cyclic Poisson samples")
+                given = f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}"
+                axes.set_title(f"{given}, cyclic Poisson samples")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
     if emit_data(options, records, FACTS):
         return 0
@@ -136,10 +139,13 @@ def _setting(options: argparse.Namespace, epsilon: str) -> Record:
         raise UsageError("a strategy of correlated noise must have one setting, got several")
     if sampling[0].batch_size is None or sampling[0].dataset_size is None:
         raise UsageError("--batch-size and --dataset-size are required with correlated noise")
+    population, size, steps = sampling[0].dataset_size, sampling[0].batch_size, length[0].steps
+    if length[0].epochs is not None:  # in fixed order an epoch has a last batch that may be short
+        steps = max(steps, math.ceil(length[0].epochs * -(-population // size)))
     return {
         "epsilon": float(targets[0]),
         "delta": float(deltas[0]),
-        "population": sampling[0].dataset_size,
-        "batch_size": sampling[0].batch_size,
-        "steps": length[0].fields()["steps"],
+        "population": population,
+        "batch_size": size,
+        "steps": steps,
     }

@@ -119,7 +119,7 @@ def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant:
     method = {"accountant": accountant, "adjacency": options.adjacency}
     while True:  # from small to large: many releases take longer
         found = int(find(releases, (0, most), integer=True, **target, **method))
-        if found < most or most * one.steps_per_release >= LARGEST_COUNT:
+        if found < most or most >= LARGEST_COUNT // one.steps_per_release:
             return min(found * one.steps_per_release, LARGEST_COUNT)
         most = min(8 * most, LARGEST_COUNT // one.steps_per_release)
 

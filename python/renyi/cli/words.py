@@ -37,7 +37,7 @@ def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
     """Say what was run: steps, sampling and noise."""
     count, noise = record["steps"], plain(record["noise_multiplier"])
     steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
-    if record["sample_rate"] == 1.0:
+    if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:
         return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
     if scheme_of(options) != POISSON:
         how = f"{scheme_of(options)} sampling, batch size {record['batch_size']}"
@@ -107,7 +107,7 @@ def released(adjacency: str) -> dict[str, str]:
 
 def assumptions(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
     """Say what must be true of the training run for the number to hold."""
-    if record["sample_rate"] == 1.0:
+    if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:
         sampling = "none: every record takes part in every step"
     elif scheme_of(options) != POISSON:
         sampling = in_words(options, record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from renyi._adjacency import ADJACENCIES
-from renyi._validation import one_of, probability_of, uses_of
+from renyi._validation import one_of, probability_of, shortest, uses_of
 from renyi.accountants import Adjacency
 from renyi.ledger import Ledger
 from renyi.mechanisms import Composed, Mechanism
@@ -145,7 +145,7 @@ def privacy_report(
         ),
     )
     kept = tuple(s for s in sections if s.paragraphs or s.table or s.figures)
-    return Report(title, f"ε = {up(epsilon)} at δ = {delta:g}", kept)
+    return Report(title, f"ε = {up(epsilon)} at δ = {shortest(delta)}", kept)
 
 
 def dataset_report(
@@ -183,7 +183,9 @@ def dataset_report(
         records=records,
         title=f"Privacy statement: {dataset}",
     )
-    limits = ", ".join(f"{NAMES[name]} = {value:g}" for name, value in status.budget.items())
+    limits = ", ".join(
+        f"{NAMES[name]} = {shortest(value)}" for name, value in status.budget.items()
+    )
     budget = Section(
         "The budget",
         (
