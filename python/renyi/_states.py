@@ -1,11 +1,14 @@
-"""What a saved state must hold before anything is taken from it."""
+"""What a saved state must hold before anything is taken from it, and who goes on from it."""
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["check_same", "entries_of"]
+__all__ = ["Run", "check_same", "entries_of"]
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -41,3 +44,82 @@ def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
             ", ".join(f"{key}={settings.get(key)!r}" for key in differ) for settings in (own, given)
         )
         raise ValueError(f"state must hold the {name} with {wanted}, got {found}")
+
+
+# Runs: who goes on with one and how far it is, so that no two branches pass for one.
+
+
+@dataclass
+class _Known:
+    """What this process knows of a run; states are numbered by the steps that were begun."""
+
+    holder: object
+    begun: int
+    loaded: int = -1
+    process: int = field(default_factory=os.getpid)
+
+
+_RUNS: dict[str, _Known] = {}
+
+
+class Run:
+    """The place of one object in a run: only who made it, or loaded its last state, goes on.
+
+    Parameters
+    ----------
+    what : str
+        What goes on with a run, as a user calls it.
+    instead : str
+        What a user can do where it cannot.
+    """
+
+    def __init__(self, what: str, instead: str) -> None:
+        self._what, self._instead = what, instead
+        self._own = object()
+        self._start(secrets.token_hex(16), 0)
+
+    def _start(self, name: str, begun: int, loaded: int = -1) -> None:
+        _RUNS[name] = _Known(self._own, begun, loaded)
+        self.name = name
+
+    def check(self) -> None:
+        """Raise `RuntimeError` if somebody else goes on with the run."""
+        known = _RUNS[self.name]
+        if known.process != os.getpid():
+            raise RuntimeError(
+                f"{self._what} must be used in the process that made it, got a fork of it, of which "
+                f"neither would know what the other spends: {self._instead}"
+            )
+        if known.holder is not self._own:
+            raise RuntimeError(
+                f"{self._what} must go on where its state was loaded last, got one whose run "
+                f"another has taken over: {self._instead}"
+            )
+
+    def begin(self, number: int) -> None:
+        """Note that so many steps have been begun."""
+        known = _RUNS[self.name]
+        known.begun = max(known.begun, number)
+
+    def check_load(self, name: str, number: int) -> None:
+        """Raise `ValueError` if going on from a state would be a branch of a run.
+
+        Who has loaded it and released nothing since may do so again, after an interruption say.
+        """
+        known = _RUNS.get(name)
+        if known is None:
+            return
+        again = number <= known.loaded and known.holder is not self._own
+        if known.process != os.getpid() or number < known.begun or again:
+            raise ValueError(
+                f"state must be loaded once and be the last of its run, got number {number} after "
+                f"{known.begun} were begun and {max(known.loaded, 0)} loaded, for two branches spend "
+                f"more together than either reports: {self._instead}"
+            )
+
+    def take_over(self, name: str, number: int, *, branch: bool) -> None:
+        """Go on from a state that was checked; a branch is a run of its own."""
+        if branch:
+            self._start(secrets.token_hex(16), number)
+        else:
+            self._start(name, number, number)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from renyi._states import entries_of
+from renyi._states import Run, entries_of
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
 from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
-from renyi.sgd._parameters import Run
 from renyi.sgd._planning import accountant_named
 from renyi.sgd.plan import SAMPLERS, TrainingPlan
 
@@ -136,7 +135,7 @@ class Ledger:
         self.accountant: PLDAccountant | RDPAccountant = accountant
         self._charge = charge
         self.interrupted = 0
-        self._run = Run()
+        self._run = Run("DPSGD", "load a state with branch=True")
         self._sampler = _sampler_of(sampler, plan)
         if plan.strategy is not None and self._sampler is None:
             raise TypeError(
