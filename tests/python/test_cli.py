@@ -403,7 +403,7 @@ E = ["epsilon", *RUN, "--delta", "1e-5"]
         ([*E, "--steps", "1:9"], ["--steps", "start:stop:step"]),
         ([*E, "--steps", "1:9:0"], ["--steps", "> 0"]),
         ([*E, "--steps", "1:1e9:1"], ["--steps", "1,000,000"]),
-        ([*E, "--steps", "1:2000:1", "--delta", "0.1:0.9:0.001"], ["1,000,000"]),
+        ([*E[:5], "--steps", "1:2000:1", "--delta", "0.1:0.9:0.001"], ["1,000,000"]),
         ([*E, "--orders", "1"], ["--orders", "> 1"]),
         ([*E, "--digits", "0"], ["--digits", "from 1 to 17"]),
         ([*E, "--conversion", "best"], ["--conversion", "optimal", "mironov"]),

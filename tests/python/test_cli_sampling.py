@@ -161,7 +161,7 @@ def test_curve(capsys):
     ("arguments", "message"),
     [
         (["--sample-rate", ".01", "--sampling", "shuffled"], "needs --batch-size and"),
-        ([*SIZES, "--sampling", "shuffled"], "--adjacency must be 'replace_one' or 'zero_out'"),
+        ([*SIZES, "--sampling", "shuffled"], "--adjacency must be replace_one or zero_out"),
         ([*SIZES, "--batch-limit", 700], "--batch-limit needs --sampling truncated-poisson"),
         ([*SIZES, "--sampling", "dealt"], "--sampling has no choice 'dealt'"),
     ],

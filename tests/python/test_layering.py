@@ -31,8 +31,17 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {"_adjacency", "_build", "_locks", "_progress", "_search", "_states", "_strict_json"},
-    {"_build_info", "_validation"},
+    {
+        "_adjacency",
+        "_build",
+        "_figure",
+        "_locks",
+        "_progress",
+        "_search",
+        "_states",
+        "_strict_json",
+    },
+    {"_build_info", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "special", "pairs"},
     {"noise"},
     {"matrix"},

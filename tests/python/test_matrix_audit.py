@@ -26,7 +26,7 @@ def scores(strategy, participation, noise, present):
 
 @pytest.mark.parametrize(
     "strategy",
-    [SquareRoot(STEPS), BandedToeplitz.optimal(STEPS, 6), BLT.optimal(STEPS, 2)],
+    [SquareRoot(STEPS), BandedToeplitz.optimal(STEPS, 6), BLT(STEPS, [0.9, 0.35], [0.36, 0.14])],
     ids=lambda s: type(s).__name__,
 )
 @pytest.mark.parametrize("participation", [SinglePass(), FixedEpochs(6)], ids=repr)

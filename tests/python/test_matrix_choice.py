@@ -8,6 +8,7 @@ from renyi import MatrixMechanism, PLDAccountant
 from renyi.cli import main
 from renyi.matrix import (
     BandedToeplitz,
+    CyclicPoisson,
     FixedEpochs,
     SquareRoot,
     best_of,
@@ -61,6 +62,15 @@ def test_a_figure():
     axes = plot_bands(choose_bands(2.0, 1e-5, bands=[1, 4], **SETTING))
     assert axes.get_xscale() == "log"
     assert len(axes.lines) == 2
+    axes.figure.canvas.draw()
+    ticks = [tick.get_text() for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_ticklabels()]
+    assert len(ticks) > 4
+    assert all(float(tick) > 0.0 for tick in ticks if tick)  # 12, not 1.2 x 10^1
+
+
+def test_words_for_cycles():
+    assert str(CyclicPoisson(0.5, 1)) == "by chance 0.5 in every step"
+    assert str(CyclicPoisson(0.5, 32)) == "by chance 0.5 in one step of every 32"
 
 
 def test_bad_arguments():
@@ -95,9 +105,15 @@ def test_the_command_compares(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 6
     assert "4 buffers, fixed order" in "\n".join(lines)
-    file = tmp_path / "bands.png"
-    assert main([*words, "--plot", str(file)]) == 0
-    assert file.stat().st_size > 5000
+    file = tmp_path / "bands.svg"
+    plt = pytest.importorskip("matplotlib")
+    with plt.rc_context({"svg.fonttype": "none"}):
+        assert main([*words, "--plot", str(file)]) == 0
+    drawn = file.read_text()
+    for line in lines[1:-2]:  # the figure shows the strategies of the table, and their errors
+        name, _, error = line.rsplit(maxsplit=2)
+        assert f">{name.strip()}</text>" in drawn
+        assert f">{error}</text>" in drawn
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,8 @@ def test_the_tree_is_one_of_them():
 
 
 def test_json_and_words():
-    run = MatrixMechanism(BLT.optimal(100, 2), 2.5, MinSeparation(10, 3))
+    scheme = MinSeparation(10, 3)
+    run = MatrixMechanism(BLT.optimal(100, 2, participation=scheme), 2.5, scheme)
     assert Mechanism.from_json(run.to_json()) == run
     assert "BLT, 100 steps" in run.describe()
     assert "at least 10 apart, at most 3 times" in run.describe()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matrix_reference import loss
 
+from renyi import MatrixMechanism
 from renyi.matrix import (
     BLT,
     BandedToeplitz,
@@ -15,6 +16,7 @@ from renyi.matrix import (
     MinSeparation,
     Momentum,
     PrefixSums,
+    SinglePass,
     SquareRoot,
     Strategy,
     Tree,
@@ -137,6 +139,22 @@ def test_several_epochs():
         11.57267, abs=1e-5
     )
     assert SquareRoot(1000).loss("mean", scheme) == pytest.approx(15.71616, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("optimal", "losses"),
+    [(lambda **how: BLT.optimal(160, 3, **how), 1.04), (lambda **how: Dense.optimal(24, **how), 1)],
+    ids=["BLT", "Dense"],
+)
+def test_the_optimum_for_one_pass_warns_in_several(optimal, losses):
+    scheme = FixedEpochs(6)
+    once, fitted = optimal(), optimal(participation=scheme)
+    with pytest.warns(UserWarning, match=r"pass participation=FixedEpochs\(period=6\)"):
+        MatrixMechanism(once, 1.0, scheme)
+    assert once.loss("mean", scheme) > losses * fitted.loss("mean", scheme)
+    for strategy, used in (once, SinglePass()), (fitted, scheme), (once, FixedEpochs(160)):
+        MatrixMechanism(strategy, 1.0, used)  # a warning is an error here
+    assert type(once).from_json(once.to_json()) == once
 
 
 @pytest.mark.parametrize("strategy", EVERY, ids=repr)

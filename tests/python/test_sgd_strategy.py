@@ -43,7 +43,7 @@ def train(plan, *, generator=None, after=None):
 
 @pytest.mark.parametrize(
     "strategy",
-    [BandedToeplitz.optimal(60, 20), BLT.optimal(60, 2), Tree(60), SquareRoot(60)],
+    [BandedToeplitz.optimal(60, 20), BLT(60, [0.9, 0.35], [0.36, 0.14]), Tree(60), SquareRoot(60)],
     ids=lambda s: type(s).__name__,
 )
 def test_a_run_in_fixed_order(strategy):
@@ -108,7 +108,7 @@ def test_calibration_finds_the_noise_of_z():
 
 
 def test_a_state_goes_on_where_it_was():
-    plan = plan_of(BLT.optimal(40, 2))
+    plan = plan_of(BLT.optimal(40, 2, participation=FixedEpochs(20)))
     states = []
 
     def save(optimizer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import figure, output
@@ -90,7 +91,7 @@ def _strategy(
 
 def compare(options: argparse.Namespace) -> int:
     """Print or draw the errors of strategies at one guarantee."""
-    from renyi.matrix import choose_bands, compare_strategies, plot_bands
+    from renyi.matrix import compare_strategies
 
     require(options, "target", "delta")
     figure.check(options, 1)
@@ -98,12 +99,8 @@ def compare(options: argparse.Namespace) -> int:
     epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
     with output.waiting("comparing"):
         rows = compare_strategies(epsilon, delta, **setting)
-        if options.plot or options.show:
-            bands = choose_bands(epsilon, delta, **setting)
-            with figure.sheet(options) as axes:
-                plot_bands(bands, ax=axes)
-                given = f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}"
-                axes.set_title(f"{given}, cyclic Poisson samples")
+    if options.plot or options.show:
+        _draw(options, rows, f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
     if emit_data(options, records, FACTS):
         return 0
@@ -118,6 +115,17 @@ def compare(options: argparse.Namespace) -> int:
         output.print_table(columns, records)
         output.print_paragraph(f"error: {FACTS['error']}; adjacency: zero-out")
     return 0
+
+
+def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> None:
+    """Draw the table: a bar for the error of each strategy."""
+    with figure.sheet(options) as axes:
+        bars = axes.barh([row.name for row in rows], [row.error for row in rows], color="#0072B2")
+        axes.bar_label(bars, [f"{row.error:.{options.digits}g}" for row in rows], padding=3)
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.set(xlabel="noise of prefix sums, root mean square / clipping norm")
+        axes.set_title(title, fontsize="medium")
 
 
 def _record(row: Priced) -> Record:

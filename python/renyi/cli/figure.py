@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from renyi._figure import FORMATS
 from renyi.cli import output, words
 from renyi.cli.values import OutputError, UsageError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-FORMATS = (".png", ".svg", ".pdf")
 FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
 MOST_RUNS = 7  # that a legend and the eye can hold apart
 INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}

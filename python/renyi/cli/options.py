@@ -180,6 +180,20 @@ def join_negative_values(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
+def refuse_repeated(arguments: Sequence[str], parser: argparse.ArgumentParser) -> None:
+    """Refuse an option that is given twice, of which argparse would keep the last alone."""
+    given: set[str] = set()
+    for argument in arguments:
+        flag = argument.partition("=")[0]
+        action = parser._option_string_actions.get(flag)
+        if action is None or isinstance(action, argparse._AppendAction):
+            continue
+        if flag in given:
+            listed = "; a list is written 1,2" if action.dest in OPTIONS else ""
+            parser.error(f"{flag} is given twice{listed}")
+        given.add(flag)
+
+
 def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     """Rewrite a message of argparse: the option first, then what it permits or what was meant."""
     message = message.removeprefix("argument ")
@@ -354,6 +368,8 @@ def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
             raise argparse.ArgumentTypeError(
                 f"must be a list of {', '.join(known)}, separated by commas, got {text!r}"
             )
+        if len(set(names)) < len(names):
+            raise argparse.ArgumentTypeError(f"must hold a name once, got {text!r}")
         return names
 
     return parse_names

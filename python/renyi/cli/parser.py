@@ -23,6 +23,7 @@ from renyi.cli.options import (
     add_strategies,
     add_strategy,
     join_negative_values,
+    refuse_repeated,
     usage,
 )
 from renyi.cli.samplings import add_sampling
@@ -31,7 +32,9 @@ from renyi.cli.values import MAX_VALUES, UsageError
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; ``run`` is the chosen command's function and ``parser`` its parser."""
-    options, unknown = build_parser().parse_known_args(join_negative_values(arguments))
+    words = join_negative_values(arguments)
+    options, unknown = build_parser().parse_known_args(words)
+    refuse_repeated(words, options.parser)
     if unknown:  # reported by the command, which knows what may have been meant
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     rows = math.prod(len(value) for value in vars(options).values() if isinstance(value, list))

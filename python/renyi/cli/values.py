@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -72,7 +73,15 @@ def as_options(message: str) -> str:
     line = " ".join(message.split())
     match = re.match(r"([a-z_]+) must ", line)
     option = _OPTION_OF_ARGUMENT.get(match.group(1)) if match else None
-    return line if match is None or option is None else option + line[match.end(1) :]
+    return line if match is None or option is None else option + _words_typed(line[match.end(1) :])
+
+
+def _words_typed(line: str) -> str:
+    """Write names of neighbours and samplings as they are typed, without quotes."""
+    line = re.sub(r"'(add_remove|replace_one|zero_out)'", r"\1", line)
+    return re.sub(
+        r"with sampling '([a-z_]+)'", lambda m: f"with --sampling {m[1].replace('_', '-')}", line
+    )
 
 
 def number(text: str, domain: Domain) -> Fraction:
@@ -92,9 +101,9 @@ def number(text: str, domain: Domain) -> Fraction:
 
 
 def numbers(text: str, domain: Domain) -> list[Fraction]:
-    """Parse a comma list of numbers and of ``start:stop:step`` ranges.
+    """Parse a comma list of numbers and of ``start:stop:step`` ranges, all of them different.
 
-    The stop is included when a step lands on it.
+    The stop is included when a step lands on it. Two decimals of one double would be equal rows.
 
     Examples
     --------
@@ -128,6 +137,12 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
                 f"must give at most {MAX_VALUES:,} values, got {part!r}"
             )
         values.extend(start + k * step for k in range(count))
+    doubles = Counter(map(float, values))
+    if len(doubles) < len(values):
+        (twice, _), *_ = doubles.most_common(1)
+        raise argparse.ArgumentTypeError(
+            f"must hold a number once, got {twice!r} twice in {text!r}"
+        )
     return values
 
 

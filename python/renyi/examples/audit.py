@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from renyi._figure import figure_for
 from renyi._validation import integer_of
 from renyi.accountants import PLDAccountant
 from renyi.audit import (
@@ -33,7 +34,6 @@ from renyi.audit import (
     one_run_epsilon_lower_bound,
     plot_attack,
 )
-from renyi.examples._figure import figure_for
 from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan
 
 __all__ = ["Audit", "audit", "main", "one_run", "scores"]

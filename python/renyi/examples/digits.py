@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from renyi._figure import figure_for
 from renyi.accountants import PLDAccountant
 from renyi.examples._classifiers import CLASSIFIERS, Classifier
 from renyi.examples._data import Split, digits
-from renyi.examples._figure import figure_for
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 __all__ = ["Run", "main", "train"]

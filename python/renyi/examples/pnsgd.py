@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from renyi._figure import figure_for
 from renyi.examples._data import bundled
-from renyi.examples._figure import figure_for
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
 from renyi.theory.iteration import DecayingNoise, online_epsilon

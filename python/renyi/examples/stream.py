@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from renyi._figure import figure_for, plain_ticks
 from renyi.examples._data import bundled
-from renyi.examples._figure import figure_for
 from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
 
@@ -181,6 +181,7 @@ def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
             title=f"{name}, ε = {points[0].epsilon:.3g}",
         )
         axes.legend(loc="best", fontsize="small")
+        plain_ticks(axes.xaxis, axes.yaxis)
 
 
 def _parser() -> argparse.ArgumentParser:

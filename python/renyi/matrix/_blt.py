@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ class BLT(ToeplitzStrategy):
     steps: int
     decays: tuple[float, ...]
     weights: tuple[float, ...]
+    _optimal_for: Participation | None = field(init=False, repr=False, compare=False, hash=False)
     streams = "buffers"
 
     def __init__(self, steps: int, decays: Iterable[float], weights: Iterable[float]) -> None:
@@ -66,6 +67,7 @@ class BLT(ToeplitzStrategy):
             )
         for name, value in (("steps", length), ("decays", theta), ("weights", omega)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "_optimal_for", None)
 
     @classmethod
     def optimal(
@@ -88,7 +90,8 @@ class BLT(ToeplitzStrategy):
         loss : {"mean", "max"}
             Which loss, as of `Strategy.loss`.
         participation : Participation
-            What the sensitivity is of.
+            What the sensitivity is of; by default a single pass. A run of several epochs with
+            coefficients for a single pass needs more noise, and warns.
         workload : PrefixSums
             The queries.
         """
@@ -98,7 +101,9 @@ class BLT(ToeplitzStrategy):
         if count > MOST_BUFFERS:
             raise ValueError(f"buffers must be an integer in [1, {MOST_BUFFERS}], got {buffers!r}")
         length = uses_of(steps, "steps", 1)
-        return cls(length, *fit_blt(length, count, loss, participation, workload))
+        fitted = cls(length, *fit_blt(length, count, loss, participation, workload))
+        object.__setattr__(fitted, "_optimal_for", participation)
+        return fitted
 
     def first_column(self) -> Vector:
         """Return the first column of C."""

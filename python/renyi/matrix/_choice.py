@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from renyi._figure import plain_ticks
 from renyi._validation import integer_of
 from renyi.matrix._blt import BLT
 from renyi.matrix._strategy import Loss, Strategy, loss_of
@@ -236,4 +237,5 @@ def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
     axes.set(
         xscale="log", yscale="log", xlabel="bands", ylabel="noise of the queries / clipping norm"
     )
+    plain_ticks(axes.xaxis, axes.yaxis)
     return axes

@@ -43,6 +43,7 @@ class Dense(Strategy):
 
     rows: tuple[tuple[float, ...], ...]
     _matrix: Matrix = field(init=False, repr=False, compare=False, hash=False)
+    _optimal_for: Participation | None = field(init=False, repr=False, compare=False, hash=False)
     streams = "bands"
 
     def __init__(self, rows: Any) -> None:
@@ -51,6 +52,7 @@ class Dense(Strategy):
         lines = tuple(tuple(row[: t + 1].tolist()) for t, row in enumerate(matrix))
         object.__setattr__(self, "rows", lines)
         object.__setattr__(self, "_matrix", matrix)
+        object.__setattr__(self, "_optimal_for", None)
 
     @classmethod
     def optimal(
@@ -72,7 +74,8 @@ class Dense(Strategy):
         steps : int
             In [1, 8192]; some thousand take minutes.
         participation : Participation
-            What the sensitivity is of.
+            What the sensitivity is of; by default a single pass. A run of several epochs with the
+            matrix for a single pass needs more noise, and warns.
         bands : int, optional
             Diagonals that may be other than zero.
         workload : Workload
@@ -88,7 +91,9 @@ class Dense(Strategy):
         length = integer_of(steps, "steps", 1)
         if length > MOST_DENSE:
             raise ValueError(f"steps must be an integer in [1, {MOST_DENSE}], got {steps!r}")
-        return cls(fit_dense(length, participation, bands, workload))
+        fitted = cls(fit_dense(length, participation, bands, workload))
+        object.__setattr__(fitted, "_optimal_for", participation)
+        return fitted
 
     @property
     def steps(self) -> int:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
@@ -18,7 +19,9 @@ from renyi.matrix.participation import (
     CyclicPoisson,
     Participation,
     SinglePass,
+    most_participations,
     participation_of,
+    separation_of,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ class Strategy(ABC):
     __slots__ = ()
     steps: int
     streams: ClassVar[str]  # how a `NoiseStream` goes about it
+    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
 
     @property
     @abstractmethod
@@ -79,6 +83,23 @@ class Strategy(ABC):
         """
         known = participation_of(participation)
         return self._sensitivity(SinglePass() if isinstance(known, CyclicPoisson) else known)
+
+    def warn_of(self, participation: Participation) -> None:
+        """Warn where this is the optimum for records that take part otherwise, and less often."""
+        fitted = self._optimal_for
+        if fitted is None or isinstance(participation, CyclicPoisson):
+            return
+        used, meant = (
+            (most_participations(scheme, self.steps), separation_of(scheme, self.steps))
+            for scheme in (participation, fitted)
+        )
+        if used[0] > 1 and used != meant:
+            warnings.warn(
+                f"{type(self).__name__}.optimal was told that records take part {fitted}, but they "
+                f"take part {participation}: other coefficients need less noise; pass "
+                f"participation={participation!r} to it",
+                stacklevel=4,
+            )
 
     @property
     def column_norm(self) -> Sensitivity:

@@ -96,7 +96,9 @@ class CyclicPoisson:
         object.__setattr__(self, "cycle_length", integer_of(self.cycle_length, "cycle_length", 1))
 
     def __str__(self) -> str:
-        return f"by chance {self.sample_rate:g} in every {self.cycle_length}th step"
+        length = self.cycle_length
+        where = "every step" if length == 1 else f"one step of every {length}"
+        return f"by chance {self.sample_rate:g} in {where}"
 
 
 ONCE = SinglePass()

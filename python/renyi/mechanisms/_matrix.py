@@ -78,6 +78,7 @@ class MatrixMechanism(Mechanism):
                 "share rows, and no bound is known of what sampling then hides"
             )
         set_fields(self, sensitivity=self.strategy.sensitivity(scheme))
+        self.strategy.warn_of(scheme)
 
     @property
     def effective_noise_multiplier(self) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from renyi._figure import plain_ticks
 from renyi._validation import integer_of, uses_of
 from renyi.theory.comparison._methods import METHODS, Row
 
@@ -75,6 +76,7 @@ def plot_comparison(
     axes.set_xlabel("steps")
     if not by_delta:
         axes.set_ylabel("privacy parameter ε (nats)")
+    plain_ticks(axes.xaxis, axes.yaxis)
     return axes
 
 
@@ -120,6 +122,7 @@ def plot_noise(
     axes.set_xscale("log")
     axes.set_xlim(steps[0], steps[-1])
     axes.set(xlabel="steps", ylabel="noise multiplier σ")
+    plain_ticks(axes.xaxis, axes.yaxis)
     return axes
 
 

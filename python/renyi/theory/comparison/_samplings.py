@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from renyi._figure import plain_ticks
 from renyi._validation import integer_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant
 from renyi.mechanisms import (
@@ -177,4 +178,5 @@ def plot_samplings(
         ax.plot(epochs, upper, style, color=f"C{i}", label=name)
     ax.set(xscale="log", yscale="log", xlabel="epochs", ylabel="ε")
     ax.legend(fontsize="small")
+    plain_ticks(ax.xaxis, ax.yaxis)
     return ax
