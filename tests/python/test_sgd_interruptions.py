@@ -170,7 +170,7 @@ def test_interrupted_twice_a_step_mixes_nothing(monkeypatch):
     optimizer = Run(sampled=False).optimizer
     optimizer.accumulate(rows(3))
     with monkeypatch.context() as patch:
-        patch.setattr(optimizer._ledger, "check", interrupts)
+        patch.setattr(optimizer._ledger, "record", interrupts)
         patch.setattr(optimizer._sum.parts, "discard", interrupts)
         with pytest.raises(KeyboardInterrupt):
             optimizer.step(rows(2))

@@ -1,5 +1,6 @@
 """Attacks on a training loop: two steps on a draw, two draws in a step, two branches of a run."""
 
+import contextlib
 import copy
 import ctypes
 import gc
@@ -13,6 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -111,7 +113,7 @@ def test_nobody_chooses_among_draws(before):
 
 def test_an_interrupted_step_lets_its_draw_go(monkeypatch):
     optimizer, sampler = made()
-    for name in ("check", "record", "begin"):
+    for name in ("record", "begin"):
         count = len(sampler.sample())
         with monkeypatch.context() as patch:
             patch.setattr(optimizer._ledger, name, interrupts)
@@ -132,7 +134,7 @@ def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
 
 def test_an_interruption_before_the_record_mixes_nothing(monkeypatch):
     optimizer = plain()
-    for name in ("check", "record", "rows"):
+    for name in ("record", "rows"):
         optimizer.accumulate(rows(3))
         with monkeypatch.context() as patch:
             patch.setattr(optimizer._ledger, name, interrupts)
@@ -438,3 +440,116 @@ def test_groups_have_rules_of_their_own_and_one_guarantee():
         DPSGD([body, head], plan, [SGD(0.5)])
     with pytest.raises(ValueError, match="rule must be"):
         other.rule = [Adam(0.1), SGD(0.1)]
+
+
+# --- a budget that threads share
+
+
+THREADS = 8
+BUDGET = (0.6, 1e-5)
+
+
+def all_at_once(work):
+    """Run work(k) in so many threads that begin together, and return what was raised."""
+    errors, gate = [], threading.Barrier(THREADS)
+
+    def run(k):
+        gate.wait()
+        try:
+            work(k)
+        except Exception as error:
+            errors.append(error)
+
+    workers = [threading.Thread(target=run, args=(k,)) for k in range(THREADS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return errors
+
+
+def waits_for_the_others(accountant, monkeypatch):
+    """Let threads check at the same time, if they can: each waits for the others to do so."""
+    copied, together = accountant._copy, threading.Barrier(THREADS)
+
+    def waiting():
+        with contextlib.suppress(threading.BrokenBarrierError):
+            together.wait(0.2)
+        return copied()
+
+    monkeypatch.setattr(accountant, "_copy", waiting)
+
+
+def noisier(noise_multiplier):
+    return TrainingPlan(100, 10, steps=100, noise_multiplier=noise_multiplier)
+
+
+def most_steps(kind, step):
+    count = 0
+    while kind().compose(step, count + 1).get_epsilon(BUDGET[1]) <= BUDGET[0]:
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+@pytest.mark.parametrize("charged", [False, True])
+def test_optimisers_that_check_at_the_same_time_do_not_overspend(kind, charged, monkeypatch):
+    accountant, plan, charges = kind(), noisier(2.0), []
+    waits_for_the_others(accountant, monkeypatch)
+    charge = (lambda mechanism, count, **where: charges.append(count)) if charged else None
+    optimizers = [
+        DPSGD(np.zeros(2), plan, SGD(0.1), accountant=accountant, budget=BUDGET, charge=charge)
+        for _ in range(THREADS)
+    ]
+    errors = all_at_once(lambda k: optimizers[k].step(rows(2)))
+    fits = min(most_steps(kind, plan.step_mechanism), THREADS)
+    assert 0 < fits < THREADS
+    assert [type(error) for error in errors] == [BudgetExceededError] * (THREADS - fits)
+    assert accountant.get_epsilon(BUDGET[1]) <= BUDGET[0]
+    assert sum(optimizer.steps for optimizer in optimizers) == fits
+    assert len(charges) == (fits if charged else 0)
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_threads_spend_a_budget_exactly(kind):
+    plan = noisier(4.0)
+    fits = most_steps(kind, plan.step_mechanism)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(6):
+            accountant = kind()
+            optimizers = [
+                DPSGD(np.zeros(2), plan, SGD(0.1), accountant=accountant, budget=BUDGET)
+                for _ in range(THREADS)
+            ]
+
+            def run(k, optimizers=optimizers):
+                while True:
+                    optimizers[k].step(rows(2))
+
+            errors = all_at_once(run)
+            assert [type(error) for error in errors] == [BudgetExceededError] * THREADS
+            assert sum(optimizer.steps for optimizer in optimizers) == fits
+            assert accountant.mechanisms == ((plan.step_mechanism, fits),)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_accountants_check_and_record_in_one(kind, monkeypatch):
+    accountant, step, taken = kind(), noisier(2.0).step_mechanism, []
+    waits_for_the_others(accountant, monkeypatch)
+    epsilon, delta = BUDGET
+    errors = all_at_once(
+        lambda k: taken.append(accountant.spend_if_fits(step, epsilon=epsilon, delta=delta))
+    )
+    assert errors == []
+    assert sum(taken) == most_steps(kind, step) < THREADS == len(taken)
+    assert accountant.get_epsilon(delta) <= epsilon
+    before = accountant.mechanisms
+    for wrong in ({"count": -1}, {"epsilon": -1.0}, {"delta": 2.0}, {"mechanism": "noise"}):
+        arguments = {"mechanism": step, "epsilon": epsilon, "delta": delta} | wrong
+        with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} must be"):
+            accountant.spend_if_fits(**arguments)
+    assert accountant.mechanisms == before

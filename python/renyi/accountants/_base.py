@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import numbers_of, uses_of
+from renyi._validation import delta_of, epsilon_of, numbers_of, uses_of
 from renyi.accountants._bounds import Bounds, rtol_of
 from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
 from renyi.accountants._group import GroupCurve, group_size_of
@@ -153,6 +153,54 @@ class Accountant(Bounds[Part], Risks[Part]):
         array([0.382925, 0.126937])
         """
         return self._delta_ends(epsilon, direction, rtol, group_size)[1]
+
+    def spend_if_fits(
+        self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float
+    ) -> bool:
+        """Record uses of a mechanism if all that is composed stays within (epsilon, delta).
+
+        Check and record are one: threads that share an accountant never exceed a budget together.
+        The mechanisms must have been fixed beforehand, and only when to stop follow from what is
+        left; whoever chooses them by what was released takes a `PrivacyFilter`.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What is to be released if the answer is True, and not before.
+        count : int
+            How often, as for `compose`: all uses are recorded or none.
+        epsilon : float
+            In [0, inf].
+        delta : float
+            In [0, 1].
+
+        Returns
+        -------
+        bool
+            Whether the uses were recorded.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `compose`, or for an ``epsilon`` or ``delta`` outside its range. Nothing is recorded
+            then.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> accountant = PLDAccountant()
+        >>> while accountant.spend_if_fits(Gaussian(20.0), epsilon=1.0, delta=1e-5):
+        ...     pass  # draw the noise and release
+        >>> accountant.mechanisms
+        ((Gaussian(noise_multiplier=20.0), 28),)
+        """
+        most, allowed = epsilon_of(epsilon), delta_of(delta)
+
+        with self._lock:
+            if self._copy().compose(mechanism, count).get_epsilon(allowed) > most:
+                return False
+            self.compose(mechanism, count)
+            return True
 
     def get_epsilon_after(
         self,

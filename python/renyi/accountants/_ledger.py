@@ -44,7 +44,8 @@ class Ledger(ABC, Generic[Part]):
     @property
     def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
         """The mechanisms composed so far with their counts, equal ones merged."""
-        return tuple(self._ledger.items())
+        with self._lock:
+            return tuple(self._ledger.items())
 
     def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
         """Record ``count`` uses of a mechanism and return the accountant.

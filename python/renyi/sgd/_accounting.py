@@ -44,35 +44,62 @@ class Budget:
         self._left = 0
         self._known: Any = None
 
-    def check(self, ahead: Ahead, position: int, needed: int, planned: int) -> None:
-        """Raise `BudgetExceededError` if releases do not fit.
+    def spend(
+        self,
+        ahead: Ahead,
+        count: int,
+        planned: int,
+        position: int,
+        after: int,
+        before: Callable[[], object] | None,
+    ) -> None:
+        """Record releases, or raise `BudgetExceededError` if they do not fit.
+
+        Nobody else who has the accountant records anything between the check and the end.
 
         Parameters
         ----------
         ahead : callable
             What the next so many releases are, each with how often.
-        position : int
-            Where the run is, as far as what is ahead depends on it.
-        needed : int
-            How many releases are about to be recorded.
+        count : int
+            How many are to be recorded.
         planned : int
-            How many more are expected: a single query settles all, if they fit.
+            How many are expected: a single query settles all, if they fit.
+        position, after : int
+            Where the run is and will be, as far as what is ahead depends on it.
+        before : callable, optional
+            Called between check and record; an error of it leaves everything as it was.
         """
-        known = (self._accountant.mechanisms, position)
-        if self._left < needed or self._known != known:
-            self._left = self._affordable(ahead, max(planned, needed))
-            self._known = known
-        if self._left < needed:
-            raise BudgetExceededError(
-                f"the step must fit in the budget, epsilon {self.epsilon!r} at delta "
-                f"{self.delta!r}, got {self._spent(ahead(needed)):.6g} with it"
-            )
+        with self._accountant._lock:
+            known = (self._accountant.mechanisms, position)
+            if self._left < count or self._known != known:
+                self._known = None  # an interruption must not leave a number for another state
+                self._left = self._affordable(ahead, max(planned, count))
+                self._known = known
+            if self._left < count:
+                raise self._exceeded(ahead, count)
+            if before is not None:
+                before()
+            self._known = None
+            for mechanism, times in ahead(count):
+                self._accountant.compose(mechanism, times)
+            self._left -= count
+            self._known = (self._accountant.mechanisms, after)
 
-    def charge(self, mechanism: Mechanism, count: int, position: int) -> None:
-        """Record releases that were checked; the next ones are known from a position."""
-        self._accountant.compose(mechanism, count)
-        self._left -= count
-        self._known = (self._accountant.mechanisms, position)
+    def _exceeded(self, ahead: Ahead, count: int) -> BudgetExceededError:
+        """Return an error that says what is spent, what was asked for and what would fit."""
+        spent, asked = self._composed(ahead(0)), self._composed(ahead(count))
+        return BudgetExceededError(
+            f"the step must fit in the budget, epsilon {self.epsilon!r} at delta {self.delta!r}, "
+            f"got {self._words(asked)} with it; spent so far are {self._words(spent)}, and "
+            f"{self._left} of the {count} releases to be recorded would fit",
+            fits=self._left,
+        )
+
+    def _words(self, accountant: PLDAccountant | RDPAccountant) -> str:
+        """Say what is spent both ways; the numbers are upper bounds, in full."""
+        epsilon, delta = accountant.get_epsilon(self.delta), accountant.get_delta(self.epsilon)
+        return f"epsilon {epsilon!r} at this delta (delta {delta!r} at this epsilon)"
 
     def _affordable(self, ahead: Ahead, most: int) -> int:
         if self._spent(ahead(most)) <= self.epsilon:
@@ -87,10 +114,14 @@ class Budget:
         return fits
 
     def _spent(self, releases: list[tuple[Mechanism, int]]) -> float:
+        return self._composed(releases).get_epsilon(self.delta)
+
+    def _composed(self, releases: list[tuple[Mechanism, int]]) -> PLDAccountant | RDPAccountant:
+        """Return an accountant of all that is recorded and of these releases."""
         accountant = self._accountant._copy()
         for mechanism, count in releases:
             accountant.compose(mechanism, count)
-        return accountant.get_epsilon(self.delta)
+        return accountant
 
 
 # The accounting of one run: recorded beforehand, within a budget, never taken back.
@@ -210,25 +241,33 @@ class Ledger:
         """Permit that the last batch drawn is not used, nor those before it, nor one cut short."""
         self._passed = 0 if self._sampler is None else self._sampler.drawn
 
-    def check(self, steps: int) -> None:
-        """Raise if another step after ``steps`` does not fit."""
-        if self._budget is not None and (needed := self._due(steps)):
-            planned = self._plan.releases - self.releases
-            ahead = partial(self._plan.releases_after, steps)
-            self._budget.check(ahead, self._position(steps), needed, planned)
-
     def record(self, steps: int) -> None:
-        """Record what another step after ``steps`` releases, as far as it has not been yet."""
+        """Record what another step after ``steps`` releases, as far as it has not been yet.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it does not fit. Nothing is recorded then, nor if it may not be charged.
+        """
         count = self._due(steps)
         if not count:
             return
         piece = self._piece(steps)
-        if self._charge is not None:
-            self._charge(self._mechanisms[piece], count)
+        mechanism = self._mechanisms[piece]
+        charge = None if self._charge is None else partial(self._charge, mechanism, count)
         if self._budget is None:
-            self.accountant.compose(self._mechanisms[piece], count)
+            if charge is not None:
+                charge()
+            self.accountant.compose(mechanism, count)
         else:
-            self._budget.charge(self._mechanisms[piece], count, self._position(steps + 1))
+
+            def ahead(most: int) -> list[tuple[Mechanism, int]]:
+                later = self._plan.releases_after(steps + 1, max(most - count, 0))
+                return [(mechanism, min(most, count)), *later]
+
+            planned = self._plan.releases - self.releases
+            positions = self._position(steps), self._position(steps + 1)
+            self._budget.spend(ahead, count, planned, *positions, charge)
         self._recorded[piece] += count
 
     def begin(self, steps: int) -> None:

@@ -296,7 +296,6 @@ class DPSGD:
 
     def _step(self, grads: Any, mask: Any) -> Arrays:
         part = self._checked(grads, mask, last=True)
-        self._ledger.check(self.steps)
         self._ledger.record(self.steps)
         self._ledger.begin(self.steps)
         if part is not None:
