@@ -37,6 +37,7 @@ __all__ = [
     "real_of",
     "shortest",
     "uses_of",
+    "visible",
 ]
 
 
@@ -97,6 +98,22 @@ def shortest(number: float) -> str:
     if mantissa == 0.5 and abs(exponent - 1) >= 20:
         return f"{'-' * (number < 0.0)}2^{exponent - 1}"
     return repr(number).removesuffix(".0").replace("e+", "e")
+
+
+def visible(text: str) -> str:
+    r"""Return text of others as one line that does nothing to a terminal.
+
+    Escapes stand for control characters, ends of lines, marks that turn the direction of writing
+    or have no width, and half pairs of UTF-16. For HTML or Markdown their own characters are still
+    to be escaped.
+
+    >>> print(visible("ages\x1b[2J\nhead \u202eé"))
+    ages\x1b[2J\nhead \u202eé
+    """
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 NON_NEGATIVE = Range(0.0, math.inf)

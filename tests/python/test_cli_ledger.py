@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from renyi import Gaussian
+from renyi import Gaussian, Ledger
 from renyi.cli import main
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000", "--delta", "1e-5"]
@@ -34,6 +34,19 @@ def test_a_budget_is_spent_and_told(shell):
         0,
         "2 entries, every hash and every balance as it should be\n",
     )
+
+
+def test_what_others_wrote_does_nothing_to_a_terminal(shell):
+    note = "\x1b]0;title\x07\u202e\nhead\r"
+    with Ledger("privacy.db") as ledger:
+        ledger.charge("census", Gaussian(90.0), note=note, run="model 7", step=0)
+    code, out, _ = shell("history privacy.db census")
+    assert (code, out.count("\n")) == (0, 3)
+    assert out.replace("\n", "").isprintable()
+    assert r"\x1b]0;title\x07\u202e\nhead\r" in out
+    assert "run model 7 after 0 steps: 1 x Gaussian(noise_multiplier=90.0)" in out
+    found = json.loads(shell("history privacy.db census --json")[1])["entries"][1]
+    assert (found["note"], found["run"], found["step"]) == (note, "model 7", 0)
 
 
 def test_a_refusal_has_its_own_code(shell):

@@ -21,6 +21,7 @@ from renyi import (
     pairs,
 )
 from renyi.ledger import _records
+from renyi.ledger._store import SCRIPTS
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 
@@ -115,7 +116,38 @@ class TestCharging:
             (lambda x: x.charge("rho", Gaussian(9.0), -1), ValueError, "count must be"),
             (lambda x: x.charge("rho", Gaussian(9.0), note=1), TypeError, "note must be a string"),
             (lambda x: x.create("rho", rho=1.0), ValueError, "dataset must be a new name"),
-            (lambda x: x.create("", rho=1.0), ValueError, "dataset must be a name"),
+            *(
+                (lambda x, name=name: x.create(name, rho=1.0), ValueError, "dataset must be a name")
+                for name in (
+                    "",
+                    "rho ",
+                    "\trho",
+                    "r\u200bho",
+                    "rh\uff4f",
+                    "rho\n2",
+                    "a  b",
+                )
+            ),
+            (
+                lambda x: x.charge("rho", Gaussian(9.0), run="model 7"),
+                ValueError,
+                "run and step must be given together, got 'model 7' and None",
+            ),
+            (
+                lambda x: x.charge("rho", Gaussian(9.0), run="model 7 ", step=0),
+                ValueError,
+                "run must be a name.*; 'model 7' would be one",
+            ),
+            (
+                lambda x: x.charge("rho", Gaussian(9.0), run="model 7", step=-1),
+                ValueError,
+                r"step must be an integer in \[0, 10\^9\]",
+            ),
+            (
+                lambda x: x.charge("rho", Gaussian(9.0), run="model 7", step=1),
+                ValueError,
+                "step must be 0, for so many steps of the run 'model 7' were charged, got 1",
+            ),
             (
                 lambda x: x.create("a", rho=1.0, epsilon=1.0),
                 ValueError,
@@ -146,6 +178,74 @@ class TestCharging:
         with pickle.loads(pickle.dumps(ledger)) as other:
             other.charge("rho", Gaussian(9.0))
         assert ledger.status("rho").charges == 1
+
+
+class TestRuns:
+    def test_each_step_of_a_run_is_charged_once(self, ledger, tmp_path):
+        for step in range(20):
+            ledger.charge("gauss", Gaussian(400.0), run="model", step=step)
+        for step in 0, 19, 21:
+            with pytest.raises(ValueError, match=f"step must be 20, .* got {step}: the state is"):
+                ledger.charge("gauss", Gaussian(400.0), run="model", step=step)
+        ledger.charge("gauss", Gaussian(400.0), run="other", step=0)
+        ledger.charge("rho", Gaussian(400.0), run="model", step=0)  # another data set
+        ledger.charge("gauss", Gaussian(400.0), 0, run="model", step=20)
+        ledger.charge("gauss", Gaussian(400.0), 5, run="model", step=20)
+        ledger.charge("gauss", Gaussian(300.0), 5, run="model", step=25)
+        assert [(e.run, e.step, e.count, e.repeats) for e in ledger.history("gauss")[1:]] == [
+            ("model", 0, 1, 20),
+            ("other", 0, 1, 1),
+            ("model", 20, 0, 1),
+            ("model", 20, 5, 1),
+            ("model", 25, 5, 1),
+        ]
+        assert ledger.verify() == []
+        with Ledger(tmp_path / "other.db") as other:
+            other.import_lines(ledger.export_lines())
+            assert other.history("gauss") == ledger.history("gauss")
+            with pytest.raises(ValueError, match="step must be 30, "):
+                other.charge("gauss", Gaussian(400.0), run="model", step=20)
+            other.charge("gauss", Gaussian(400.0), run="model", step=30)
+
+    def test_a_refused_step_is_not_counted(self, ledger):
+        with pytest.raises(BudgetExceededError):
+            ledger.charge("rho", Gaussian(0.5), run="model", step=0)
+        ledger.charge("rho", Gaussian(9.0), run="model", step=0)
+        assert ledger.history("rho")[-1].step == 0
+
+    def test_a_step_left_out_of_a_history_is_found(self, ledger):
+        ledger.charge("rho", Gaussian(400.0), run="model", step=0)
+        rows = ledger.history("rho")
+        body = json.loads(json.dumps(json.loads(list(ledger.export_lines())[-1])["entry"]))
+        body["step"] = 7
+        text = _records.canonical(body)
+        tampered(
+            ledger,
+            "UPDATE entries SET body = ?, hash = ? WHERE number = 2 AND hash = ?",
+            text,
+            _records.link(rows[0].hash, text),
+            rows[1].hash,
+        )
+        assert ledger.verify() == ["rho: entry 2 is out of the order of its run"]
+
+    def test_an_old_state_in_several_processes_is_charged_once(self, ledger):
+        program = (
+            "import sys\n"
+            "from renyi import Gaussian, Ledger\n"
+            "with Ledger(sys.argv[1]) as ledger:\n"
+            "    for step in range(50, 60):\n"
+            "        ledger.charge('gauss', Gaussian(900.0), run='model', step=step)\n"
+        )
+        for step in range(50):
+            ledger.charge("gauss", Gaussian(900.0), run="model", step=step)
+        command = [sys.executable, "-c", program, str(ledger._store.path)]
+        replays = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        errors = [replay.communicate()[1] for replay in replays]
+        refused = [replay for replay in replays if replay.returncode]
+        assert len(refused) == 2
+        assert all("step must be" in error for error in errors if error)
+        assert ledger.status("gauss").charges == 60
+        assert ledger.verify() == []
 
 
 class TestVerification:
@@ -240,7 +340,7 @@ class TestFiles:
         with sqlite3.connect(ledger._store.path) as connection:
             connection.execute("PRAGMA user_version = 9")
         connection.close()
-        with pytest.raises(LedgerError, match=r"at most 1, got 9.*newer renyi"):
+        with pytest.raises(LedgerError, match=rf"at most {len(SCRIPTS)}, got 9.*newer renyi"):
             ledger.status("rho")
 
     def test_a_damaged_file(self, ledger):

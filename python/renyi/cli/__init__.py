@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 
+from renyi._validation import visible
 from renyi.cli.parser import parse
 from renyi.cli.values import OutputError, UsageError, as_options
 
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, ValueError, TypeError) as error:
         if not isinstance(error, UsageError) and os.environ.get("RENYI_TRACEBACK"):
             raise
-        print(f"{name}: error: {as_options(str(error))}", file=sys.stderr)
+        print(f"{name}: error: {visible(as_options(str(error)))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, "head" for example, has seen enough
         _discard_output()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from renyi._validation import visible
 from renyi.cli import output
 from renyi.cli.files import read_mechanism, read_text
 from renyi.cli.output import EXCEEDED, Column, plain, round_down
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         with Ledger(options.path) as ledger:
             return ACTIONS[options.action](ledger, options)
     except BudgetExceededError as error:
-        print(f"{options.parser.prog}: refused: {error}", file=sys.stderr)
+        print(f"{options.parser.prog}: refused: {visible(str(error))}", file=sys.stderr)
         return EXCEEDED
     except LedgerError as error:
         raise UsageError(str(error)) from None
@@ -78,10 +79,11 @@ def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
     output.print_table(STATUS, records)
     for status in found:
         for held in status.reservations:
-            print(
-                f"\n{status.dataset}: reservation {held.number} of {held.count} x "
+            line = (
+                f"{status.dataset}: reservation {held.number} of {held.count} x "
                 f"{held.mechanism!r} counts as spent until it is settled"
             )
+            print(f"\n{visible(line)}")
     if options.dataset is not None and found:
         print(f"\nhead {found[0].head}")
     return 0
@@ -103,7 +105,7 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     else:
         entries = sum(ledger.status(name).entries for name in ledger.datasets)
         whole = f"{entries} entries, every hash and every balance as it should be"
-        print("\n".join(problems) or whole)
+        print("\n".join(map(visible, problems)) or whole)
     return 1 if problems else 0
 
 
@@ -160,7 +162,8 @@ def _what(entry: Entry) -> str:
     if entry.type == "settle":
         return f"reservation {entry.reservation}: {count} used"
     held = f"reservation {entry.reservation}: " if entry.type == "reserve" else ""
-    return f"{held}{count} x {entry.mechanism!r}"
+    run = "" if entry.run is None else f"run {entry.run} after {entry.step} steps: "
+    return f"{held}{run}{count} x {entry.mechanism!r}"
 
 
 STATUS = (

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from renyi import _progress
 from renyi._progress import Line
+from renyi._validation import visible
 
 __all__ = ["EXCEEDED", "within_limit"]
 
@@ -124,9 +125,11 @@ def waiting(text: str) -> Iterator[None]:
 
 
 def print_table(columns: Sequence[Column], records: Sequence[Record]) -> None:
-    """Print aligned columns under their headings."""
+    """Print aligned columns under their headings, each record on one line."""
     cells = [[column.heading for column in columns]]
-    cells += [[column.show(record[column.key]) for column in columns] for record in records]
+    cells += [
+        [visible(column.show(record[column.key])) for column in columns] for record in records
+    ]
     widths = [max(len(row[k]) for row in cells) for k in range(len(columns))]
     for row in cells:
         padded = (

@@ -13,8 +13,8 @@ from renyi.filters import Reservation
 from renyi.ledger._budgets import Budget, new_budget
 from renyi.ledger._lines import imported
 from renyi.ledger._reading import Readable
-from renyi.ledger._records import body_of
-from renyi.ledger._rows import add_dataset, append, replace_budget, stored
+from renyi.ledger._records import body_of, name_of, text_of
+from renyi.ledger._rows import add_dataset, append, replace_budget, steps_of, stored
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Ledger"]
@@ -93,15 +93,32 @@ class Ledger(Readable):
             If the name is taken or empty, or the budget is not as above.
         """
         budget = new_budget(epsilon, delta, rho, accountant, adjacency)
-        fields = {"dataset": _text(dataset, "dataset"), "note": _text(note, "note")}
-        if not dataset:
-            raise ValueError("dataset must be a name, got an empty one")
+        fields = {"dataset": name_of(dataset, "dataset"), "note": text_of(note, "note")}
         with self._store.changing(create=True) as connection:
             identity = add_dataset(connection, dataset, budget)
             append(connection, identity, body_of("create", budget=budget.to_json(), **fields))
 
-    def charge(self, dataset: str, mechanism: Mechanism, count: int = 1, note: str = "") -> None:
+    def charge(
+        self,
+        dataset: str,
+        mechanism: Mechanism,
+        count: int = 1,
+        note: str = "",
+        *,
+        run: str | None = None,
+        step: int | None = None,
+    ) -> None:
         """Record uses of a mechanism, before they are run, or refuse all of them.
+
+        Parameters
+        ----------
+        dataset, note : str
+            What is charged, and a word for the history.
+        mechanism, count : Mechanism, int
+            What will be released, and how often.
+        run, step : str, int, optional
+            The name of a run, and how many uses were charged to the data set in its name before.
+            Any other step is refused, so that nobody goes on twice from one saved state of the run.
 
         Raises
         ------
@@ -111,10 +128,36 @@ class Ledger(Readable):
             If the file cannot be read or written. Nothing is recorded then, nor after the others.
         UnsupportedMechanismError, TypeError, ValueError
             If the filter cannot account for the mechanism, or an argument is not as above.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from renyi import Gaussian
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> with Ledger(f"{folder.name}/privacy.db") as ledger:
+        ...     ledger.create("scans", rho=0.5)
+        ...     for step in range(3):
+        ...         ledger.charge("scans", Gaussian(20.0), run="model 7", step=step)
+        ...     try:
+        ...         ledger.charge("scans", Gaussian(20.0), run="model 7", step=1)
+        ...     except ValueError as error:
+        ...         print(str(error).partition(":")[0])
+        step must be 3, for so many steps of the run 'model 7' were charged, got 1
+        >>> folder.cleanup()
         """
         fields = _use(mechanism, count, note)
+        if (run is None) != (step is None):
+            raise ValueError(f"run and step must be given together, got {run!r} and {step!r}")
+        if run is not None:
+            fields |= {"run": name_of(run, "run"), "step": uses_of(step, "step")}
         self._price(dataset, mechanism, count)
         with self._changing(dataset) as (connection, identity, budget):
+            if run is not None and step != (before := steps_of(connection, identity, run)):
+                raise ValueError(
+                    f"step must be {before}, for so many steps of the run {run!r} were charged, "
+                    f"got {step!r}: the state is an old one, or another process went on from it; "
+                    "to go on from it anyway, give the run a new name, which charges anew"
+                )
             budget.spend(mechanism, count)
             append(connection, identity, body_of("charge", **fields))
 
@@ -151,7 +194,7 @@ class Ledger(Readable):
         fields = {
             "reservation": number,
             "count": uses_of(used, "used"),
-            "note": _text(note, "note"),
+            "note": text_of(note, "note"),
         }
         with self._changing(dataset) as (connection, identity, budget):
             budget.settle(number, used)
@@ -190,11 +233,5 @@ def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:
     """Return what an entry says of uses of a mechanism; functions cannot be written: TypeError."""
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
-    words = {"note": _text(note, "note")}
+    words = {"note": text_of(note, "note")}
     return {"mechanism": mechanism.to_dict(), "count": uses_of(count), **words}
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {value!r}")
-    return value

@@ -10,7 +10,7 @@ from itertools import groupby
 from renyi import _strict_json
 from renyi._strict_json import check_names
 from renyi._validation import integer_of
-from renyi.ledger._records import canonical
+from renyi.ledger._records import canonical, name_of
 from renyi.ledger._rows import Row, add_dataset, insert, names, rows_of
 from renyi.ledger._verification import budget_after
 
@@ -41,7 +41,9 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str]) -> None:
 def _read(line: str) -> tuple[str, Row]:
     data = _strict_json.check_version(_strict_json.loads(line))
     check_names("line", data, FIELDS)
-    if not isinstance(data["dataset"], str) or not isinstance(data["entry"], dict):
-        raise ValueError(f"line must name its dataset and hold its entry, got {line!r}")
+    if not isinstance(data["entry"], dict):
+        raise ValueError(f"line must hold its entry, got {line!r}")
     number, repeats = (integer_of(data[name], name, 1) for name in ("number", "repeats"))
-    return data["dataset"], Row(number, canonical(data["entry"]), repeats, str(data["hash"]))
+    return name_of(data["dataset"], "dataset"), Row(
+        number, canonical(data["entry"]), repeats, str(data["hash"])
+    )

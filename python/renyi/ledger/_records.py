@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,19 @@ from renyi.accountants import Adjacency
 from renyi.filters import Reservation
 from renyi.mechanisms import Mechanism
 
-__all__ = ["NOTHING", "Entry", "Status", "body_of", "entry_of", "link", "repeated", "same_hour"]
+__all__ = [
+    "NOTHING",
+    "Entry",
+    "Status",
+    "body_of",
+    "entry_of",
+    "follows",
+    "link",
+    "name_of",
+    "repeated",
+    "steps_after",
+    "text_of",
+]
 
 NOTHING = "0" * 64
 """What the first entry of a data set follows."""
@@ -35,8 +48,10 @@ class Entry:
         What was charged or set aside, each time; of "settle" what was used.
     reservation : int or None
         Of "reserve" and "settle".
+    run, step : str or None, int or None
+        Whose steps were charged, and how many of that run had been before the first of them.
     repeats : int
-        How many equal charges came one after the other.
+        How many equal charges came one after the other; of a run, of the steps that follow.
     note, time : str
         What whoever did it wrote, and when the first was, in UTC.
     hash : str
@@ -49,6 +64,8 @@ class Entry:
     mechanism: Mechanism | None
     count: int | None
     reservation: int | None
+    run: str | None
+    step: int | None
     repeats: int
     note: str
     time: str
@@ -113,11 +130,21 @@ def repeated(before: str, times: int = 1) -> str:
     return before
 
 
-def same_hour(old: str, new: str) -> bool:
-    """Return whether two entries say the same, at most an hour apart."""
+def follows(old: str, repeats: int, new: str) -> bool:
+    """Return whether an entry is one more of those before it, at most an hour after the first.
+
+    Of a run, one more begins where they end.
+    """
     first, second = json.loads(old), json.loads(new)
     times = [datetime.fromisoformat(fields.pop("time")) for fields in (first, second)]
+    if "run" in first:
+        first["step"] = steps_after(first, repeats)
     return first == second and abs((times[1] - times[0]).total_seconds()) < 3600.0
+
+
+def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
+    """Return how many steps of a run there are after an entry of it and its repeats."""
+    return int(fields["step"]) + int(fields["count"]) * repeats
 
 
 def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> Entry:
@@ -131,8 +158,41 @@ def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> 
         None if mechanism is None else Mechanism.from_dict(mechanism),
         fields.get("count"),
         fields.get("reservation"),
+        fields.get("run"),
+        fields.get("step"),
         repeats,
         fields.get("note", ""),
         fields["time"],
         hash_,
     )
+
+
+def name_of(value: Any, name: str) -> str:
+    """Return a name, of which there is one way to write it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none, or can hardly be told from another one.
+    """
+    text = text_of(value, name)
+    usual = " ".join(unicodedata.normalize("NFKC", text).split())
+    usual = "".join(filter(str.isprintable, usual))
+    if not text or text != usual:
+        but = f"; {usual!r} would be one" if usual else ""
+        raise ValueError(
+            f"{name} must be a name of printable characters in the form NFKC, with single spaces "
+            f"between words, got {value!r}{but}"
+        )
+    return text
+
+
+def text_of(value: Any, name: str) -> str:
+    """Return a string that can be written."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be a string of Unicode, got {value!r}") from None
+    return value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import NamedTuple
 
 from renyi.ledger._budgets import Budget, budget_from
-from renyi.ledger._records import NOTHING, link, repeated, same_hour
+from renyi.ledger._records import NOTHING, follows, link, repeated, steps_after
 from renyi.ledger._store import LedgerError
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "names",
     "replace_budget",
     "rows_of",
+    "steps_of",
     "stored",
 ]
 
@@ -85,10 +87,21 @@ def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:
     return [Row(*row) for row in found]
 
 
+def steps_of(connection: sqlite3.Connection, identity: int, run: str) -> int:
+    """Return how many steps of a run were charged; the last entry of it tells."""
+    row = connection.execute(
+        "SELECT body, repeats FROM entries INDEXED BY entries_of_runs WHERE dataset = ? "
+        "AND json_extract(body, '$.run') = ? AND json_extract(body, '$.run') IS NOT NULL "
+        "ORDER BY number DESC LIMIT 1",
+        (identity, run),
+    ).fetchone()
+    return 0 if row is None else steps_after(json.loads(row[0]), row[1])
+
+
 def append(connection: sqlite3.Connection, identity: int, body: str) -> None:
     """Add an entry, or repeat the last one if that says the same."""
     head = head_of(connection, identity)
-    if head is not None and same_hour(head.body, body):
+    if head is not None and follows(head.body, head.repeats, body):
         connection.execute(
             "UPDATE entries SET repeats = repeats + 1, hash = ? WHERE dataset = ? AND number = ?",
             (repeated(head.hash), identity, head.number),

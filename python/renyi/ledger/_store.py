@@ -37,6 +37,10 @@ SCRIPTS = (
         OR NEW.repeats <> OLD.repeats + 1
     BEGIN SELECT RAISE (ABORT, 'the history is only added to'); END;
     """,
+    """
+    CREATE INDEX entries_of_runs ON entries (dataset, json_extract(body, '$.run'), number)
+    WHERE json_extract(body, '$.run') IS NOT NULL;
+    """,
 )
 """The n-th leads from schema n to n + 1; an empty file has schema 0."""
 

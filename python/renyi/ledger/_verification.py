@@ -9,7 +9,7 @@ from typing import Any
 
 from renyi.filters import BudgetExceededError
 from renyi.ledger._budgets import Budget, budget_from
-from renyi.ledger._records import NOTHING, link, repeated
+from renyi.ledger._records import NOTHING, link, repeated, steps_after
 from renyi.ledger._rows import Row, names, rows_of, stored
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
@@ -56,8 +56,13 @@ def budget_after(rows: Sequence[Row]) -> Budget:
     if first["type"] != "create":
         raise BrokenHistoryError(f"entry 1 must create the data set, got {first['type']!r}")
     budget = budget_from(first["budget"])
+    steps: dict[str, int] = {}
     for row in rows[1:]:
         fields = json.loads(row.body)
+        if "run" in fields:
+            if fields["step"] != steps.get(fields["run"], 0):
+                raise BrokenHistoryError(f"entry {row.number} is out of the order of its run")
+            steps[fields["run"]] = steps_after(fields, row.repeats)
         try:
             for _ in range(row.repeats):
                 _replay(budget, fields)
