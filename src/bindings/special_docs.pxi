@@ -138,9 +138,9 @@ positive, so that small values keep their relative accuracy.
     **_family(
         "log_a_series", "`log_a` at fractional orders, by the two series of error functions.",
         _LOG_A, ("q", "sigma", "series alpha"),
-        """The second, independent route to the same number, for checks. The terms alternate: NaN where the sum
-is ill conditioned (condition number above 16), as it is for ``sigma`` above about 2 and for orders
-next to 1.
+        """The second, independent route to the same number, for checks. The terms cancel, so that the sum is in
+double-double; the ends are at most 1e-12 apart, relatively. NaN where cancellation
+leaves more: mostly from ``sigma`` 100 on, and for orders next to 1 there.
 """ + _ENCLOSED.format("log_a_series"),
         _SOURCE + " Section 3.3 for the series.", _HALF, _VALUE_AT_HALF),
     **_family(

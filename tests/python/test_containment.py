@@ -52,6 +52,18 @@ def test_log_a_is_enclosed(name, domain):
     assert width.max() <= 1e-12
 
 
+def test_two_series_at_the_parameters_of_the_paper():
+    """Section 3.3 of Mironov, Talwar, Zhang 2019: noise 4 and 10, where the terms cancel a lot."""
+    for q, sigma, alpha in [(0.01, 1.5, 2.5), (0.01, 4, 1.5), (1e-4, 4, 1.5), (0.01, 10, 8.5)]:
+        truth = reference.log_a(q, sigma, alpha, 40)
+        lower, upper = (
+            special.log_a_series_lower(q, sigma, alpha),
+            special.log_a_series_upper(q, sigma, alpha),
+        )
+        assert lower <= truth <= upper
+        assert upper - lower <= 1e-12 * truth
+
+
 def test_renyi_divergence_is_enclosed():
     chosen = ALPHA > 1
     point = Q[chosen], SIGMA[chosen], ALPHA[chosen]

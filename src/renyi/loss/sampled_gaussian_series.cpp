@@ -6,145 +6,172 @@
 // the first two terms by
 //     ((1-q)^alpha - 1 + alpha q) Phi(z0 c)   and   alpha q ((1-q)^(alpha-1) - 1) Phi((z0-1) c).
 // C(alpha,k) alternates beyond k = alpha and keeps its sign. Where the argument of Phi is negative,
-//     e^{k(k-1) c^2/2} Phi((z0-k) c) ((q/(1-q))^k = e^{-z0^2 c^2/2} erfcx((k-z0) c/sqrt 2)/2,
-// and likewise on the right: common factor (1-q)^alpha e^{-z0^2 c^2/2}, no exponents left to cancel, and a tail that
-// falls only algebraically. From the first k beyond alpha and z0 on, that tail alternates with completely monotone
-// magnitudes and is summed by the Cohen-Rodriguez Villegas-Zagier method, error (3 + sqrt 8)^-23 < 2^-58 of its first
-// term.
+//     e^{k(k-1) c^2/2} Phi((z0-k) c) (q/(1-q))^k = phi(z0 c) R((k-z0) c),   R = (1 - Phi)/phi, the Mills ratio,
+// and likewise on the right: common factor (1-q)^alpha phi(z0 c), no exponents left to cancel, and a tail that falls
+// only algebraically. From the first k beyond alpha and z0 on, that tail alternates with completely monotone magnitudes
+// and is summed by the method of Cohen, Rodriguez Villegas and Zagier 2000.
 //
-// Terms carry 30u each. The sum of their magnitudes over the result, the condition number, is tracked; it is what
-// decides the documented domain: 1 < alpha <= 16384 and condition <= 6 (sigma up to about 1, alpha not close to 1). NaN
-// elsewhere.
+// The terms cancel: at sigma 10 the sum of their magnitudes is 1e7 times the result. All of it is summed in
+// double-double, and the condition number, magnitudes over result, is tracked. It decides the domain, beside 1 <= alpha
+// <= 16384 and 2^18 terms: condition times error of a term is at most 4e-13. NaN elsewhere.
 #include <algorithm>
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/special/erfcx.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
 namespace {
 
-constexpr double kMostTerms = 16384.0;
-constexpr double kSmallestSigma = 1e-3;  // exponents stay below 2^60
-constexpr double kWorstCondition = 6.0;
-constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
-constexpr double kNegligible = 0x1p-64;
+constexpr double kLargestOrder = 16384.0, kMostTerms = 0x1p18, kSmallestSigma = 1e-3;
+constexpr double kLargestError = 4e-13;
+constexpr double kNegligible = 0x1p-96;
+constexpr DoubleDouble kZero{0.0, 0.0}, kOne{1.0, 0.0};
 
-Scaled scaled(double x) noexcept { return {{x, 0.0}, 0.0}; }
-
-// Phi(x) e^{x^2/2} for x <= 0.
-double scaled_tail(double x) noexcept { return 0.5 * erfcx(-x * kSqrtHalf); }
-
-double normal_cdf(double x) noexcept {
-    const double tail = lane_exp(-0.5 * x * x) * scaled_tail(-std::fabs(x));
-    return x < 0.0 ? tail : 1.0 - tail;
-}
+Scaled scaled(DoubleDouble x) noexcept { return {x, 0.0}; }
 
 struct SignedSum {
     Scaled value = kScaledZero, magnitude = kScaledZero;
-    void add(const Scaled& t) noexcept {
+    void add(const Scaled& t) noexcept { add(t, absolute(t)); }
+    void add(const Scaled& t, const Scaled& size) noexcept {
         value = value + t;
-        magnitude = magnitude + absolute(t);
+        magnitude = magnitude + size;
     }
     bool ignores(const Scaled& t) const noexcept {
         return magnitude.mantissa.hi > 0.0 && std::fabs(ratio(t, magnitude)) < kNegligible;
     }
 };
 
-struct Series {
-    double alpha;
-    DoubleDouble half_c_squared, c, split;  // c^2/2, c, z0 c
-    Scaled common;                          // (1-q)^alpha e^{-z0^2 c^2/2}
-
-    // One term given its coefficient C(alpha,k) and the weight that goes with it; `order` is k on the left and alpha -
-    // k on the right, `sign` the side: +1 for Phi(split - order c).
-    Scaled term(const Scaled& coefficient, const Scaled& weight, DoubleDouble order, double sign) const noexcept {
-        const double x = sign * (split - c * order).hi;
-        if (x <= 0.0) return coefficient * common * DoubleDouble{scaled_tail(x), 0.0};
-        const Scaled growth = exp_dd(half_c_squared * order * (order + -1.0));
-        return coefficient * weight * growth * DoubleDouble{normal_cdf(x), 0.0};
+// sum over k >= first of C(order, k) (-q)^k, and of its magnitudes; q (1 + |order|) < 1/2, so that the terms halve.
+SignedSum binomial_rest(DoubleDouble order, double q, int first) noexcept {
+    SignedSum sum;
+    DoubleDouble term = kOne;
+    for (int k = 0; k < first || !sum.ignores(scaled(term)); ++k) {
+        if (k >= first) sum.add(scaled(term));
+        term = term * (order + -1.0 * k) * -q / DoubleDouble{k + 1.0, 0.0};
+        if (term.hi == 0.0) break;
     }
-};
-
-// Alternating tail sum_{i>=0} (-1)^i a_i with a_0 = first and a_i = |C(alpha, k+i)| decreasing; f(i) is the rest of the
-// term.
-template <class Function>
-double alternating_tail(double alpha, double k, Function f) noexcept {
-    constexpr int kTerms = 23;
-    const double d0 = std::pow(3.0 + std::sqrt(8.0), kTerms);
-    const double d = 0.5 * (d0 + 1.0 / d0);
-    double b = -1.0, c = -d, sum = 0.0, coefficient = 1.0;
-    for (int i = 0; i < kTerms; ++i) {
-        c = b - c;
-        sum += c * coefficient * f(k + i);
-        coefficient *= (k + i - alpha) / (k + i + 1.0);
-        b *= (i + kTerms) * (i - kTerms) / ((i + 0.5) * (i + 1.0));
-    }
-    return sum / d;
+    return sum;
 }
 
-}  // namespace
+class TwoSeries {
+public:
+    TwoSeries(double q, double sigma, double alpha) noexcept : q_(q), sigma_(sigma), alpha_(alpha) {
+        rest_ = two_sum(1.0, -q);
+        log_rest_ = log_dd(rest_);
+        log_q_ = log_dd({q, 0.0});
+        c_ = kOne / DoubleDouble{sigma, 0.0};
+        half_c_squared_ = c_ * c_ * 0.5;
+        split_ = c_ * 0.5 + (log_rest_ - log_q_) * sigma;
+        common_ = exp_dd(log_rest_ * alpha) * normal_density(split_);
+        z0_ = (split_ * sigma).hi;
+    }
 
-Certified log_a_series(double q, double sigma, double alpha) noexcept {
-    if (!(alpha >= 1.0 && alpha <= kMostTerms) || !(sigma >= kSmallestSigma)) return kOutsideDomain;
-    if (!(q >= 1e-100 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0) return log_a_quadrature(q, sigma, alpha);
-    const DoubleDouble rest = two_sum(1.0, -q);
-    const DoubleDouble log_rest = log_dd(rest), log_q = log_dd({q, 0.0});
-    const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0};
-    const DoubleDouble half_c_squared = c * c * 0.5;
-    const DoubleDouble split = c * 0.5 + (log_rest - log_q) * sigma;
-    const Series series{alpha, half_c_squared, c, split, exp_dd(log_rest * alpha - split * split * 0.5)};
-    const DoubleDouble odds = DoubleDouble{q, 0.0} / rest;
-    const DoubleDouble inverse_odds = rest / DoubleDouble{q, 0.0};
-    const double z0 = (split * sigma).hi;
-    const double beta = alpha - 1.0;
+    Certified sum() noexcept {
+        subtract_line();
+        const DoubleDouble odds = DoubleDouble{q_, 0.0} / rest_, inverse_odds = rest_ / DoubleDouble{q_, 0.0};
+        march(exp_dd(log_rest_ * alpha_), odds, 2.0, true);
+        march(exp_dd(log_q_ * alpha_), inverse_odds, 0.0, false);
+        const double condition = ratio(sum_.magnitude, sum_.value);
+        const double error = condition * term_error();
+        if (!(condition > 0.0 && error <= kLargestError)) return kOutsideDomain;
+        return {log1p_of(sum_.value), error + 8.0 * kUnitRoundoff};
+    }
 
-    SignedSum sum;
-    const double t = beta * log_rest.hi;
-    const LogReduction log_left = reduce_log(1.0 - q, -q);
-    const double h = -q * log_of(log_left) + log1pmx_of(log_left, -q);
-    const double flat = beta * h + (1.0 - q) * (t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t);
-    sum.add(scaled(flat) * DoubleDouble{normal_cdf(split.hi), 0.0});
-    sum.add(scaled(alpha * q * lane_expm1(t)) * DoubleDouble{normal_cdf((split - c).hi), 0.0});
-    // The right side of 1 + alpha x.
-    const auto right_mass = [&](double x) {
-        return x <= 0.0 ? exp_dd(DoubleDouble{-0.5 * x * x, 0.0}) * DoubleDouble{scaled_tail(x), 0.0}
-                        : scaled(normal_cdf(x));
-    };
-    sum.add(scaled(-(1.0 - alpha * q)) * right_mass(-split.hi));
-    sum.add(scaled(-alpha * q) * right_mass((c - split).hi));
+private:
+    // A term: 2^-75 by exp_dd, normal_tail or mills, and the sums; 2^-97 for each factor of coefficient and weight, and for the size
+    // of exponents; logarithms wrong by 2^-78 in exponents (alpha, split sigma) and in the argument of Phi (sigma).
+    double term_error() const noexcept {
+        const double split = std::fabs(split_.hi), logs = alpha_ + (split + 1.0) * sigma_;
+        const double orders = std::max(alpha_, std::min(z0_, most_));
+        const double exponents = alpha_ * (std::fabs(log_q_.hi) + std::fabs(log_rest_.hi)) + split * split +
+                                 half_c_squared_.hi * orders * orders;
+        return 0x1p-75 + 0x1p-97 * (most_ + exponents) + 0x1p-77 * logs * (1.0 + 0x1p-20 * std::fabs(log_q_.hi));
+    }
 
-    const auto march = [&](Scaled weight, DoubleDouble weight_step, double first, bool left) {
+    // The first two terms of the left without the line 1 + alpha x, and that line on the right.
+    void subtract_line() noexcept {
+        const DoubleDouble beta = two_sum(alpha_, -1.0), mean = DoubleDouble{q_, 0.0} * alpha_;
+        const Scaled zero = normal_tail(-split_), one = normal_tail(c_ - split_);
+        if (mean.hi < 0.25) {
+            const SignedSum flat = binomial_rest({alpha_, 0.0}, q_, 2), slope = binomial_rest(beta, q_, 1);
+            sum_.add(flat.value * zero, flat.magnitude * zero);
+            sum_.add(slope.value * mean * one, slope.magnitude * mean * one);
+        } else {
+            const Scaled power = exp_dd(log_rest_ * alpha_);
+            sum_.add(power * zero);
+            sum_.add(zero * (mean + -1.0), zero * (mean + 1.0));
+            sum_.add(power * (mean / rest_) * one);
+            sum_.add(one * -mean);
+        }
+        sum_.add(normal_tail(split_) * (mean + -1.0), normal_tail(split_) * (mean + 1.0));
+        sum_.add(normal_tail(split_ - c_) * -mean);
+    }
+
+    // Terms of one side, the weight of the first given and the factor from one to the next: the left with Phi(split - k
+    // c), the right with Phi(j c - split), j = alpha - k.
+    void march(Scaled weight, DoubleDouble weight_step, double first, bool left) noexcept {
         Scaled coefficient = kScaledOne;
-        const auto order = [&](double k) { return left ? DoubleDouble{k, 0.0} : two_sum(alpha, -k); };
-        for (double k = 0.0;; ++k) {
+        for (double k = 0.0; k <= kMostTerms; ++k) {
+            most_ = std::max(most_, k);
             // Beyond alpha and beyond the split point every term has the common form: hand over to the accelerated sum.
-            const bool common_form = left ? k > z0 : alpha - k < z0;
-            if (k > alpha && common_form) {
-                const double tail = alternating_tail(
-                    alpha, k, [&](double i) { return scaled_tail((left ? 1.0 : -1.0) * (split - c * order(i)).hi); });
-                sum.add(coefficient * series.common * DoubleDouble{tail, 0.0});
-                return;
-            }
+            if (k > alpha_ && (left ? k > z0_ : alpha_ - k < z0_)) return add_alternating(coefficient, k, left);
             if (k >= first) {
-                const Scaled term = series.term(coefficient, weight, order(k), left ? 1.0 : -1.0);
-                sum.add(term);
-                if (k > alpha && sum.ignores(term)) return;
+                const DoubleDouble order = left ? DoubleDouble{k, 0.0} : two_sum(alpha_, -k), x = argument(k, left);
+                const Scaled term = x.hi <= 0.0 ? coefficient * common_ * mills(-x)
+                                                : coefficient * weight * normal_tail(-x) *
+                                                      exp_dd(half_c_squared_ * order * (order + -1.0));
+                sum_.add(term);
+                if (k > alpha_ && sum_.ignores(term)) return;
             }
-            const DoubleDouble factor = two_sum(alpha, -k) / DoubleDouble{k + 1.0, 0.0};
+            const DoubleDouble factor = two_sum(alpha_, -k) / DoubleDouble{k + 1.0, 0.0};
             if (factor.hi == 0.0) return;  // integer alpha: the expansion ends
             coefficient = coefficient * factor;
             weight = weight * weight_step;
         }
-    };
-    march(exp_dd(log_rest * alpha), odds, 2.0, true);
-    march(exp_dd(log_q * alpha), inverse_odds, 0.0, false);
+        sum_.magnitude = scaled({kInfinity, 0.0});  // too many terms
+    }
 
-    const double condition = ratio(sum.magnitude, sum.value);
-    if (!(condition > 0.0 && condition <= kWorstCondition)) return kOutsideDomain;
-    return {log1p_of(sum.value), 34.0 * condition * kUnitRoundoff};
+    DoubleDouble argument(double k, bool left) const noexcept {
+        return left ? split_ - c_ * k : c_ * two_sum(alpha_, -k) - split_;
+    }
+
+    // sum_{i>=0} of the terms from k on, which alternate; 36 of them leave (3 + sqrt 8)^-36 < 2^-91 of the first. The
+    // weights are those of Chebyshev's polynomial T_36(1 - 2x), with T_36(3) = d.
+    void add_alternating(const Scaled& coefficient, double k, bool left) noexcept {
+        constexpr int kTerms = 36;
+        DoubleDouble before = kOne, d{3.0, 0.0};
+        for (int n = 1; n < kTerms; ++n) {
+            const DoubleDouble next = d * 6.0 - before;
+            before = d;
+            d = next;
+        }
+        DoubleDouble b{-1.0, 0.0}, c = -d, sum = kZero, size = kZero, product = kOne;
+        for (int i = 0; i < kTerms; ++i) {
+            c = b - c;
+            const DoubleDouble term = c * product * mills(-argument(k + i, left)) / d;
+            sum = sum + term;
+            size = size + (term.hi < 0.0 ? -term : term);
+            product = product * (-two_sum(alpha_, -(k + i))) / DoubleDouble{k + i + 1.0, 0.0};
+            b = b * (static_cast<double>(i + kTerms) * (i - kTerms)) / DoubleDouble{(i + 0.5) * (i + 1.0), 0.0};
+        }
+        sum_.add(coefficient * common_ * sum, absolute(coefficient) * common_ * size);
+    }
+
+    double q_, sigma_, alpha_, z0_, most_ = 0.0;
+    DoubleDouble rest_, log_rest_, log_q_, half_c_squared_, c_, split_;  // c^2/2, c, z0 c
+    Scaled common_;                                                      // (1-q)^alpha phi(z0 c)
+    SignedSum sum_;
+};
+
+}  // namespace
+
+Certified log_a_series(double q, double sigma, double alpha) noexcept {
+    if (!(alpha >= 1.0 && alpha <= kLargestOrder) || !(sigma >= kSmallestSigma)) return kOutsideDomain;
+    if (!(q >= 1e-100 && q < 1.0) || !(sigma <= 1e40) || alpha == 1.0) return log_a_quadrature(q, sigma, alpha);
+    return TwoSeries(q, sigma, alpha).sum();
 }
 
 }  // namespace renyi
