@@ -161,8 +161,8 @@ cdef extern from * nogil:
     CurvePointer make_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
     CurvePointer make_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
     CurvePointer make_larger "make_curve<renyi::LargerCurve>"(CurvePointer, CurvePointer) except +
-    CurvePointer make_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind) except +
-    CurvePointer make_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight) except +
+    CurvePointer make_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind, cbool cut) except +
+    CurvePointer make_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight, cbool cut) except +
     CurvePointer make_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
     CurvePointer make_selection "make_curve<renyi::RepeatAndSelectCurve>"(
         CurvePointer, double mean, double shape, vector[ProfilePoint]) except +

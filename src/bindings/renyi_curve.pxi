@@ -103,17 +103,17 @@ cdef class RenyiCurve:
         cdef CurvePointer result = sampled_pair(self.curve, q)
         return wrapped(move(result)) if result.get() != NULL else None
 
-    def poisson_bound(self, double q, str kind):
-        """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"."""
+    def poisson_bound(self, double q, str kind, bint cut=True):
+        """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""
         if self.is_unbounded and q > 0.0:
             return self
-        return wrapped(make_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind]))
+        return wrapped(make_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
 
-    def fixed_size_bound(self, double gamma, bint tight):
-        """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan."""
+    def fixed_size_bound(self, double gamma, bint tight, bint cut=True):
+        """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan; cut as above."""
         if self.is_unbounded and gamma > 0.0:
             return self
-        return wrapped(make_fixed_size(self.curve, gamma, tight))
+        return wrapped(make_fixed_size(self.curve, gamma, tight, cut))
 
     def mixture_bound(self, double r):
         """Any sampling that lets the record in with probability r, by convexity."""

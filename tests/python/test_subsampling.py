@@ -1,6 +1,7 @@
 """The bounds of samples beside each other and beside exact divergences."""
 
 import math
+from functools import partial
 
 import mpmath as mp
 import numpy as np
@@ -108,7 +109,7 @@ def test_the_accountant_has_no_factor_either():
 @pytest.mark.parametrize(("sigma", "q"), [(1.0, 0.01), (4.0, 0.001), (10.0, 0.3), (2.0, 0.9)])
 def test_the_accountants_bound_of_fixed_size_samples_is_the_smallest(sigma, q):
     best = fixed_size_rdp(Gaussian(sigma), q, ORDERS)
-    for bound in "tight", "general", "mixture":
+    for bound in "tight", "general", "mixture", "pure":
         other = fixed_size_rdp(Gaussian(sigma), q, ORDERS, bound=bound)
         assert (best <= other * (1 + 1e-9)).all(), bound
 
@@ -133,6 +134,34 @@ def test_the_accountants_bound_holds_for_the_spliced_pair(sigma, q, alpha):
         exact = float(exact / (alpha - 1))
     found = fixed_size_rdp(Gaussian(sigma), q, float(alpha))
     assert exact <= found <= 2.0 * exact
+
+
+@pytest.mark.parametrize(("q", "alpha"), [(0.5, 5), (0.5, 8), (0.2, 12), (0.9, 3), (1e-3, 40)])
+@pytest.mark.parametrize("scale", [0.7, 2.0])
+def test_theorems_stand_by_themselves(scale, q, alpha):
+    """The largest loss cuts neither: what it allows is a bound of its own, "pure"."""
+    laplace = Laplace(scale)
+    for kind in "general", "tight":
+        expected = float(
+            reference.rdp_poisson(partial(reference.rdp_laplace, scale), q, alpha, kind)
+        )
+        assert poisson_rdp(laplace, q, alpha, bound=kind) == pytest.approx(expected, rel=1e-11)
+    with mp.workdps(
+        50
+    ):  # Wang, Balle, Kasiviswanathan 2019, Theorem 9; a replaced record moves by 2
+        spread, total = mp.expm1(2 / mp.mpf(scale)), mp.mpf(1)
+        for j in range(2, alpha + 1):
+            moment = (j - 1) * reference.rdp_laplace(scale / 2, j)
+            term = mp.exp(moment) * min(2, spread**j)
+            term = min(term, 4 * mp.expm1(moment)) if j == 2 else term
+            total += mp.binomial(alpha, j) * mp.mpf(q) ** j * term
+        expected = float(mp.log(total) / (alpha - 1))
+    assert fixed_size_rdp(laplace, q, alpha, bound="general") == pytest.approx(expected, rel=1e-11)
+    for function, moved in (poisson_rdp, 1), (fixed_size_rdp, 2):
+        pure = float(mp.log1p(q * mp.expm1(moved / mp.mpf(scale))))
+        assert function(laplace, q, alpha, bound="pure") == pytest.approx(pure, rel=1e-14)
+        assert function(laplace, q, alpha) <= pure * (1 + 1e-14)
+        assert function(Gaussian(1.0), q, alpha, bound="pure") == np.inf
 
 
 def test_general_bound_of_fixed_size_samples_has_published_values():

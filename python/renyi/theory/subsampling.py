@@ -29,8 +29,8 @@ def __dir__() -> list[str]:
 
 
 Array = npt.NDArray[np.float64]
-PoissonBound = Literal["best", "tight", "general", "mixture", "lower"]
-FixedSizeBound = Literal["best", "tight", "general", "mixture"]
+PoissonBound = Literal["best", "tight", "general", "mixture", "pure", "lower"]
+FixedSizeBound = Literal["best", "tight", "general", "mixture", "pure"]
 
 ORDERS = "a number in [1, 1e6] or an array of these"
 
@@ -64,11 +64,13 @@ def poisson_rdp(
     orders : float or array_like of float
         Orders in [1, 1e6]. Between whole numbers straight lines bound (order - 1) times the
         divergence.
-    bound : {"best", "tight", "general", "mixture", "lower"}
+    bound : {"best", "tight", "general", "mixture", "pure", "lower"}
         "best" is what `RDPAccountant` uses: exact where the pair of distributions is known.
         "tight" is without the factor, "general" with it. "mixture" is the logarithm of
-        1 + q (e^K - 1) over order - 1, by convexity alone. "lower" is what no bound for all
-        mechanisms with these divergences can be below.
+        1 + q (e^K - 1) over order - 1, by convexity alone. "pure" is the logarithm of
+        1 + q (e^M - 1) at every order, with M the largest loss (Balle, Barthe and Gaboardi 2018,
+        Theorem 9). "lower" is what no bound for all mechanisms with these divergences can be below.
+        Each is the theorem by itself; only "best" takes the smallest.
 
     Returns
     -------
@@ -108,14 +110,15 @@ def poisson_rdp(
     general 1.6415e-05
     """
     q = probability_of(sample_rate, "sample_rate")
-    known = ("best", "tight", "general", "mixture", "lower")
-    one_of(bound, "bound", known)
+    one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
     if bound == "best":
         return _divergences(curve_of(PoissonSampled(mechanism, q), "add_remove"), orders)
     curve = curve_of(mechanism, "add_remove")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(q), orders)
-    return _divergences(curve.poisson_bound(q, bound), orders, down=bound == "lower")
+    if bound == "pure":
+        return _divergences(_pure(curve.poisson_bound(q, "tight")), orders)
+    return _divergences(curve.poisson_bound(q, bound, cut=False), orders, down=bound == "lower")
 
 
 def fixed_size_rdp(
@@ -137,11 +140,12 @@ def fixed_size_rdp(
         The size of the sample over that of the data, in [0, 1].
     orders : float or array_like of float
         Orders in [1, 1e6], as in `poisson_rdp`.
-    bound : {"best", "tight", "general", "mixture"}
+    bound : {"best", "tight", "general", "mixture", "pure"}
         "general" is Theorem 9 of Wang, Balle and Kasiviswanathan, "tight" their Theorem 27, for
-        mechanisms of which one pair of distributions reaches all orders. "mixture" is as in
-        `poisson_rdp`. "best" is what `RDPAccountant` uses: for mechanisms whose pair an involution
-        swaps, log(1 + 2 (A - 1)) with log A that of a Poisson sample, see Notes, or "mixture".
+        mechanisms of which one pair of distributions reaches all orders. "mixture" and "pure" are
+        as in `poisson_rdp`. "best" is what `RDPAccountant` uses: for mechanisms whose pair an
+        involution swaps, log(1 + 2 (A - 1)) with log A that of a Poisson sample, see Notes, or
+        "mixture".
 
     Returns
     -------
@@ -178,7 +182,7 @@ def fixed_size_rdp(
     general 4.8839e-04
     """
     rate = probability_of(sample_rate, "sample_rate")
-    one_of(bound, "bound", ("best", "tight", "general", "mixture"))
+    one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure"))
     curve = curve_of(mechanism, "replace_one")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(rate), orders)
@@ -188,7 +192,14 @@ def fixed_size_rdp(
         raise UnsupportedMechanismError(
             mechanism, "Theorem 27 needs one pair of distributions that reaches all orders"
         )
-    return _divergences(curve.fixed_size_bound(rate, bound == "tight"), orders)
+    if bound == "pure":
+        return _divergences(_pure(curve.fixed_size_bound(rate, False)), orders)
+    return _divergences(curve.fixed_size_bound(rate, bound == "tight", cut=False), orders)
+
+
+def _pure(sampled: RenyiCurve) -> RenyiCurve:
+    loss = sampled.largest_loss
+    return RenyiCurve.linear(0.0, loss) if loss < np.inf else RenyiCurve.unbounded()
 
 
 def _divergences(curve: RenyiCurve, orders: npt.ArrayLike, down: bool = False) -> float | Array:

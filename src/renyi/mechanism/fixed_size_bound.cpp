@@ -74,13 +74,13 @@ struct FixedSizeTerms {
 
 }  // namespace
 
-FixedSizeBound::FixedSizeBound(CurvePointer base, double gamma, bool tight)
+FixedSizeBound::FixedSizeBound(CurvePointer base, double gamma, bool tight, bool cut)
     : base_(std::move(base)),
       gamma_(gamma),
       log_m_hi_(kInfinity),
       log_m_lo_(0.0),
       largest_order_(gamma == 0.0 ? kInfinity : std::floor(base_->largest_order())),
-      largest_loss_(upper(log_mixture(gamma, {base_->largest_loss(), 0.0}))) {
+      largest_loss_(cut ? upper(log_mixture(gamma, {base_->largest_loss(), 0.0})) : kInfinity) {
     const double largest = base_->largest_loss();
     if (largest < kAlwaysTwo && largest > 0x1p-900) {
         const DoubleDouble log_m = log_dd(expm1_dd(largest));

@@ -9,9 +9,9 @@
 // - 1)^l], if one pair reaches the base at every order, as the Gaussian does. B_l is known to l = 256 for the Gaussian,
 // for others as far as the digits of K_j let it (central_moments.hpp, some 40); above, the term of Theorem 9 stands.
 //
-// Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. It is cut at (alpha-1)
-// log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9), at gamma = 1 at the base itself. Every value is a bound;
-// K need not be convex where a minimum changes sides. gamma = 0 is nothing.
+// Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. Unless told otherwise it is
+// cut at (alpha-1) log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9); at gamma = 1 at the base itself. Every
+// value is a bound; K need not be convex where a minimum changes sides. gamma = 0 is nothing.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ namespace renyi {
 
 class FixedSizeBound final : public RenyiCurve {
 public:
-    FixedSizeBound(CurvePointer base, double gamma, bool tight);
+    FixedSizeBound(CurvePointer base, double gamma, bool tight, bool cut = true);
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;

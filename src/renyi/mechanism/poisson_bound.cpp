@@ -37,12 +37,12 @@ struct PoissonTerms {
 
 }  // namespace
 
-PoissonBound::PoissonBound(CurvePointer base, double q, PoissonBoundKind kind)
+PoissonBound::PoissonBound(CurvePointer base, double q, PoissonBoundKind kind, bool cut)
     : base_(std::move(base)),
       q_(q),
       kind_(kind),
       largest_order_(q == 0.0 ? kInfinity : base_->largest_order()),
-      largest_loss_(upper(log_mixture(q, {base_->largest_loss(), 0.0}))) {
+      largest_loss_(cut ? upper(log_mixture(q, {base_->largest_loss(), 0.0})) : kInfinity) {
     if (q < 1.0 && kind != PoissonBoundKind::lower) largest_order_ = std::floor(largest_order_);
 }
 

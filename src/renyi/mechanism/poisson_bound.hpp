@@ -19,8 +19,8 @@
 //
 // Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
-// Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. They are
-// cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where the cut
+// Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. Unless told
+// otherwise they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where the cut
 // sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex there. The lower
 // kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every convex K through these
 // points.
@@ -36,7 +36,7 @@ enum class PoissonBoundKind { general, tight, lower };
 
 class PoissonBound final : public RenyiCurve {
 public:
-    PoissonBound(CurvePointer base, double q, PoissonBoundKind kind);
+    PoissonBound(CurvePointer base, double q, PoissonBoundKind kind, bool cut = true);
 
     LogMoment log_moment(double alpha) const noexcept override;
     Certified divergence(double alpha) const noexcept override;
