@@ -182,10 +182,12 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
         cases.append(("tree", Tree(4096), None))
         for name, chosen, count in cases:
             stream = chosen.noise(size, dtype=dtype, threads=1)
-            state = stream.state_dict()  # pages that nothing was written to are not in memory
-            ones = {key: np.ones_like(kept) for key, kept in state["buffers"].items()}
-            stream.restore({**state, "buffers": ones})
-            del state, ones
+            next(stream)
+            state = stream.state_dict(secrets=True)
+            for kept in state["secrets"]["buffers"].values():
+                kept[...] = 1.0  # pages that nothing was written to are not in memory
+            stream.restore(state)
+            del state
             seconds = fastest(partial(stream.add, array), rounds)
             memory, ratio = "", ""
             if count is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Run", "check_same", "entries_of"]
+__all__ = ["Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -31,6 +31,40 @@ def entries_of(state: Any, *names: str) -> list[Any]:
     if missing := [name for name in names if state.get(name) is None]:
         raise ValueError(f"state must hold {wanted}, got one without {', '.join(missing)}")
     return [state[name] for name in names]
+
+
+def with_secrets(state: Any, secrets: Any, name: str) -> Any:
+    """Return a part of a state with the part of its secrets that has a name.
+
+    Secrets are what must not be published with a state. They are an entry of their own, which may
+    be missing: who needs them refuses the state then.
+
+    Examples
+    --------
+    >>> with_secrets({"drawn": 3}, {"bins": [0, 1]}, "bins")
+    {'drawn': 3, 'secrets': [0, 1]}
+    """
+    if not isinstance(state, Mapping):
+        return state
+    public = {key: value for key, value in state.items() if key != "secrets"}
+    own = secrets.get(name) if isinstance(secrets, Mapping) else None
+    return public if own is None else {**public, "secrets": own}
+
+
+def secrets_of(state: Mapping[str, Any], what: str, *names: str) -> list[Any]:
+    """Return secrets of a state.
+
+    Raises
+    ------
+    ValueError
+        If it was saved without.
+    """
+    if state.get("secrets") is None:
+        raise ValueError(
+            f"state must hold the secrets of {what}, which state_dict(secrets=True) saves, got one "
+            "without"
+        )
+    return entries_of(state["secrets"], *names)
 
 
 def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
@@ -87,8 +121,8 @@ class Run:
         known = _RUNS[self.name]
         if known.process != os.getpid():
             raise RuntimeError(
-                f"{self._what} must be used in the process that made it, got a fork of it, of which "
-                f"neither would know what the other spends: {self._instead}"
+                f"{self._what} must be used in the process that made it, got a fork of it, of "
+                f"which neither would know what the other spends: {self._instead}"
             )
         if known.holder is not self._own:
             raise RuntimeError(
@@ -113,8 +147,8 @@ class Run:
         if known.process != os.getpid() or number < known.begun or again:
             raise ValueError(
                 f"state must be loaded once and be the last of its run, got number {number} after "
-                f"{known.begun} were begun and {max(known.loaded, 0)} loaded, for two branches spend "
-                f"more together than either reports: {self._instead}"
+                f"{known.begun} were begun and {max(known.loaded, 0)} loaded, for two branches "
+                f"spend more together than either reports: {self._instead}"
             )
 
     def take_over(self, name: str, number: int, *, branch: bool) -> None:

@@ -10,26 +10,27 @@ import time
 __all__ = ["at_line", "by_signals", "in_a_thread"]
 
 
-def at_line(work, number):
+def at_line(work, number, *, error=KeyboardInterrupt, event="line"):
     """Call it, interrupted before its line with this number: true if there was one.
 
     That may be the end of a with statement, where no signal is ever taken: what was held is held
-    by this thread then.
+    by this thread then. With ``event="opcode"`` each instruction of the interpreter counts.
     """
-    lines = 0
+    places = 0
 
-    def trace(frame, event, argument):
-        nonlocal lines
-        if event == "line":
-            lines += 1
-            if lines == number:
-                raise KeyboardInterrupt
+    def trace(frame, kind, argument):
+        nonlocal places
+        frame.f_trace_opcodes = event == "opcode"
+        if kind == event:
+            places += 1
+            if places == number:
+                raise error
         return trace
 
     sys.settrace(trace)
     try:
         work()
-    except KeyboardInterrupt:
+    except error:
         return True
     finally:
         sys.settrace(None)

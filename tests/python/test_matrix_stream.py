@@ -71,7 +71,7 @@ def test_a_state_goes_on_where_it_was(strategy, done):
     stream = strategy.noise(100, seeded())
     for _ in range(done):
         next(stream)
-    state = stream.state_dict()
+    state = stream.state_dict(secrets=True)
     expected = np.array(list(stream))
     again = strategy.noise(100, seeded(5))
     again.load_state_dict(state)
@@ -104,7 +104,9 @@ def test_interrupted_rounding_is_known_exactly():
     stream = SquareRoot(3).noise(1000, seeded())
     total = np.random.default_rng(1).normal(size=1000)
     released = stream.add(total.copy())
-    assert np.array_equal(stream.state_dict()["buffers"]["noise"][0], released - total)
+    assert np.array_equal(
+        stream.state_dict(secrets=True)["secrets"]["buffers"]["noise"][0], released - total
+    )
 
 
 @pytest.mark.parametrize("strategy", EVERY, ids=repr)
@@ -142,15 +144,22 @@ def test_memory_is_that_of_the_buffers():
 
 
 def test_other_states_are_refused():
-    state = SquareRoot(12).noise(5).state_dict()
+    stream = SquareRoot(12).noise(5, seeded())
+    next(stream)
+    state = stream.state_dict(secrets=True)
     with pytest.raises(ValueError, match="stream with shape"):
         SquareRoot(12).noise(6).load_state_dict(state)
     with pytest.raises(ValueError, match="stream with strategy"):
         Dense.optimal(12).noise(5).load_state_dict(state)
     with pytest.raises(ValueError, match="stream with scale"):
         SquareRoot(12).noise(5, scale=2.0).load_state_dict(state)
-    with pytest.raises(ValueError, match="state must hold buffers"):
-        SquareRoot(12).noise(5).load_state_dict({**state, "buffers": {}})
+    for name, value, message in (
+        ("buffers", {}, "state must hold buffers"),
+        ("step", 2, "state must hold the secrets of 1 steps, got those of 2"),
+    ):
+        others = {**state["secrets"], name: value}
+        with pytest.raises(ValueError, match=message):
+            SquareRoot(12).noise(5, seeded()).load_state_dict({**state, "secrets": others})
     with pytest.raises(ValueError, match="state must have"):
         SquareRoot(12).noise(5).load_state_dict({})
 

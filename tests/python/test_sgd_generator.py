@@ -26,7 +26,7 @@ def seeded(seed=1):
 
 
 def test_stream_is_chacha20_of_the_seeded_key():
-    state = seeded().state_dict()
+    state = seeded().state_dict(secrets=True)["secrets"]
     words = np.frombuffer(seeded().bytes(1024), "<u4").reshape(16, 16)  # word, block
     key = np.frombuffer(bytes.fromhex(state["key"]), "<u4")
     for counter in (0, 1, 15):
@@ -91,7 +91,7 @@ def test_a_reproducible_generator_goes_on_where_it_was(words):
     numbers = generator.numpy_generator()
     numbers.integers(1 << 32, size=words, dtype=np.uint32)
     other = seeded(2)
-    other.load_state_dict(generator.state_dict())
+    other.load_state_dict(generator.state_dict(secrets=True))
     copied = pickle.loads(pickle.dumps(generator))
     following = numbers.random(300)
     assert np.array_equal(other.numpy_generator().random(300), following)
@@ -102,34 +102,38 @@ def test_a_reproducible_generator_goes_on_where_it_was(words):
 def test_loading_a_secure_state_takes_a_new_key():
     generator = SecureGenerator()
     before = generator._core.state()[0]
-    state = generator.state_dict()
+    state = generator.state_dict(secrets=True)
     assert "key" not in state
     generator.load_state_dict(state)
     assert generator._core.state()[0] != before
     with pytest.raises(ValueError, match="secure generator"):
-        generator.load_state_dict(seeded().state_dict())
+        generator.load_state_dict(seeded().state_dict(secrets=True))
     with pytest.raises(ValueError, match="reproducible generator"):
         seeded().load_state_dict(state)
     with pytest.raises(ValueError, match="state must be a state_dict"):
         seeded().load_state_dict({"generator": "PCG64", "insecure_reproducible": True})
 
 
-@pytest.mark.parametrize("name", list(seeded().state_dict()))
+ENTRIES = seeded().state_dict(secrets=True)
+
+
+@pytest.mark.parametrize("name", [*ENTRIES, *ENTRIES["secrets"]])
 @pytest.mark.parametrize("value", [None, "missing", -1, "xyz"])
 def test_an_incomplete_state_is_refused_and_changes_nothing(name, value):
-    state = seeded(3).state_dict()
+    state = seeded(3).state_dict(secrets=True)
+    within = state if name in state else state["secrets"]
     if value == "missing":
-        del state[name]
+        del within[name]
     else:
-        state[name] = value
+        within[name] = value
     generator = seeded()
-    before = generator.state_dict()
+    before = generator.state_dict(secrets=True)
     with pytest.raises(
         ValueError, match=rf"state must .*{name if value is None else ''}"
     ) as caught:
         generator.load_state_dict(state)
-    assert generator.state_dict() == before
-    assert seeded(3).state_dict()["key"] not in str(caught.value)
+    assert generator.state_dict(secrets=True) == before
+    assert seeded(3).state_dict(secrets=True)["secrets"]["key"] not in str(caught.value)
 
 
 @pytest.mark.parametrize("generator", [seeded(), SecureGenerator()])
@@ -216,7 +220,7 @@ for _ in range(5):
     if child == 0:
         signal.alarm(10)  # ends the child if it waits
         numbers.random()
-        generator.state_dict()
+        generator.state_dict(secrets=True)
         with generator.lock:
             sampler.sample()
         os._exit(0)

@@ -59,10 +59,13 @@ def run(optimizer, steps):
 
 def untouched(optimizer, weights, act, error, message):
     """Check that an error changes nothing at all."""
-    before, spent = copy.deepcopy(optimizer.state_dict()), optimizer.accountant.mechanisms
+    before, spent = (
+        copy.deepcopy(optimizer.state_dict(secrets=True)),
+        optimizer.accountant.mechanisms,
+    )
     with pytest.raises(error, match=message):
         act()
-    assert same(optimizer.state_dict(), before)
+    assert same(optimizer.state_dict(secrets=True), before)
     assert optimizer.accountant.mechanisms == spent
     assert same(weights, before["parameters"])
 
@@ -219,7 +222,7 @@ def test_recorded_before_there_is_noise(monkeypatch):
         optimizer.step(rows(1))
     assert np.all(weights[0] == 0.0)
     assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 1),)
-    assert optimizer.state_dict()["releases"] == 1
+    assert optimizer.state_dict(secrets=True)["releases"] == 1
     monkeypatch.undo()
     optimizer.step()
     assert optimizer.accountant.mechanisms == ((plan().step_mechanism, 2),)
@@ -329,7 +332,7 @@ def test_parts_survive_a_refused_step():
     with pytest.raises(BudgetExceededError):
         optimizer.step(rows(2))
     with pytest.raises(RuntimeError, match="got one that has begun"):
-        optimizer.state_dict()
+        optimizer.state_dict(secrets=True)
 
 
 # --- updates
@@ -393,14 +396,15 @@ def test_resumes_bit_for_bit(rule, scheme, stop):
         straight.step(rows(k))
         if k < stop:
             before.step(rows(k))
-    state = before.state_dict()
+    state = before.state_dict(secrets=True)
     frozen = copy.deepcopy(state)
     after.load_state_dict(state)
     for k in range(stop, 8):
         after.step(rows(k))
     assert same(a, b)
-    ends = [straight.state_dict(), after.state_dict()]
+    ends = [optimizer.state_dict(secrets=True) for optimizer in (straight, after)]
     assert [end.pop("run") for end in ends][1] == state["run"]
+    assert [end["secrets"].pop("run") for end in ends][1] == state["run"]
     assert same(*ends)
     assert straight.accountant.mechanisms == after.accountant.mechanisms
     assert same(state, frozen)  # is not tied to the optimiser that took it over
@@ -409,8 +413,12 @@ def test_resumes_bit_for_bit(rule, scheme, stop):
 def test_only_what_was_not_recorded_is_recorded():
     (one, _), (two, _) = made(), made()
     run(one, 2)
-    two.load_state_dict(one.state_dict())
-    two.load_state_dict({**one.state_dict(), "steps": 5, "releases": 5})  # of another process
+    two.load_state_dict(one.state_dict(secrets=True))
+    state = one.state_dict(secrets=True)
+    later = {**state["secrets"], "begun": 5}
+    two.load_state_dict(
+        {**state, "steps": 5, "releases": 5, "secrets": later}
+    )  # of another process
     assert two.accountant.mechanisms == ((plan().step_mechanism, 5),)
 
 
@@ -418,7 +426,7 @@ def test_another_run_is_no_continuation_of_ones_own():
     (one, _), (two, weights) = made(), made()
     run(one, 3)
     run(two, 2)
-    state = one.state_dict()
+    state = one.state_dict(secrets=True)
     untouched(two, weights, lambda: two.load_state_dict(state), ValueError, "must be of this run")
 
 
@@ -435,7 +443,7 @@ def test_the_sampler_resumes_with_the_rest(scheme):
         straight.step(rows(k, len(samplers[0].sample())))
         if k < 6:
             before.step(rows(k, len(samplers[1].sample())))
-    after.load_state_dict(before.state_dict())
+    after.load_state_dict(before.state_dict(secrets=True))
     for k, batch in enumerate(samplers[2], 6):
         after.step(rows(k, len(batch)))
     assert same(a, b)
@@ -449,22 +457,22 @@ def test_a_state_of_another_plan_is_refused_by_the_fields_that_differ():
         r"^state must hold the plan with noise_multiplier=1.0, steps=20, "
         r"got noise_multiplier=2.0, steps=30$"
     )
-    act = lambda: two.load_state_dict(one.state_dict())  # noqa: E731
+    act = lambda: two.load_state_dict(one.state_dict(secrets=True))  # noqa: E731
     untouched(two, weights, act, ValueError, message)
 
 
 def test_states_say_whether_there_was_a_sampler():
     (one, a), (two, b) = made(sampler=plan().sampler(generator=seeded())), made()
-    give = lambda: two.load_state_dict(one.state_dict())  # noqa: E731
+    give = lambda: two.load_state_dict(one.state_dict(secrets=True))  # noqa: E731
     untouched(two, b, give, ValueError, r"saved with a sampler: give DPSGD sampler=plan.sampler()")
-    leave = lambda: one.load_state_dict(two.state_dict())  # noqa: E731
+    leave = lambda: one.load_state_dict(two.state_dict(secrets=True))  # noqa: E731
     untouched(one, a, leave, ValueError, "got one that was saved without: make DPSGD without it")
 
 
 def test_a_state_survives_json():
     optimizer, weights = made(rule=Adam(0.01))
     optimizer.step(rows(1))
-    text = json.dumps(optimizer.state_dict(), default=lambda array: array.tolist())
+    text = json.dumps(optimizer.state_dict(secrets=True), default=lambda array: array.tolist())
     other, loaded = made(rule=Adam(0.5))
     other.load_state_dict(json.loads(text))
     assert same(weights, loaded)
@@ -473,14 +481,14 @@ def test_a_state_survives_json():
 
 def test_a_secure_generator_never_repeats_itself():
     (one, _), (two, _) = made(generator=SecureGenerator()), made(generator=SecureGenerator())
-    state = one.state_dict()
+    state = one.state_dict(secrets=True)
     two.load_state_dict(state, branch=True)
     assert not np.intersect1d(one.step()[0], two.step()[0]).size
 
 
 def test_releases_cannot_be_taken_back():
     optimizer, weights = made()
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     optimizer.step()
     untouched(
         optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "at least 1"
@@ -489,10 +497,10 @@ def test_releases_cannot_be_taken_back():
 
 def test_no_state_in_the_middle_of_a_batch():
     optimizer, _ = made()
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     optimizer.accumulate(rows(1))
     with pytest.raises(RuntimeError, match="state_dict must be called between batches"):
-        optimizer.state_dict()
+        optimizer.state_dict(secrets=True)
     with pytest.raises(RuntimeError, match="load_state_dict must be called between batches"):
         optimizer.load_state_dict(state)
 
@@ -516,20 +524,28 @@ def test_no_state_in_the_middle_of_a_batch():
         ("sampler", None, "state must hold a sampler"),
         ("sampler", {}, "state must hold sampler"),
         ("generator", {}, "state must hold generator"),
-        ("generator", SecureGenerator().state_dict(), "state must be that of a reproducible"),
+        (
+            "generator",
+            SecureGenerator().state_dict(secrets=True),
+            "state must be that of a reproducible",
+        ),
     ],
 )
 def test_bad_states(name, value, message):
     sampler = plan().sampler(generator=seeded())
     optimizer, weights = made(sampler=sampler)
     optimizer.step(rows(1, len(sampler.sample())))
-    state = {**optimizer.state_dict(), name: value}
+    state = {**optimizer.state_dict(secrets=True), name: value}
     untouched(optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, message)
 
 
 def test_a_state_with_a_bad_sampler_leaves_the_generator_alone():
     optimizer, weights = made(sampler=plan().sampler())
-    state = {**optimizer.state_dict(), "sampler": {}, "generator": seeded(9).state_dict()}
+    state = {
+        **optimizer.state_dict(secrets=True),
+        "sampler": {},
+        "generator": seeded(9).state_dict(),
+    }
     untouched(
         optimizer, weights, lambda: optimizer.load_state_dict(state), ValueError, "state must hold"
     )
@@ -772,7 +788,9 @@ def test_the_ledger_catches_up():
     """With a state by hand in which interrupted steps are not yet recorded."""
     (one, _), (two, _) = made(), made(budget=(50.0, DELTA))
     run(one, 2)
-    two.load_state_dict({**one.state_dict(), "interrupted": 3})
+    state = one.state_dict(secrets=True)
+    state["secrets"]["begun"] += 3
+    two.load_state_dict({**state, "interrupted": 3})
     two.step()
     assert two.accountant.mechanisms == ((plan().step_mechanism, 6),)
 

@@ -180,7 +180,7 @@ def test_settings_of_a_sampler_in_use_are_fixed(name, value):
 
 def test_a_sampler_in_use_is_not_wound_back():
     optimizer, sampler = made()
-    state = sampler.state_dict()
+    state = sampler.state_dict(secrets=True)
     optimizer.step(rows(len(sampler.sample())))
     with pytest.raises(RuntimeError, match="load_state_dict must be that of the DPSGD"):
         sampler.load_state_dict(state)
@@ -214,7 +214,7 @@ def test_a_fork_is_no_second_optimiser(raw):
     optimizer = plain()
     for _ in range(10):
         optimizer.step(rows(4))
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     child = ctypes.CDLL(None)._Fork() if raw else os.fork()
     if child == 0:
         answers = 0
@@ -238,7 +238,7 @@ def test_a_fork_is_no_second_optimiser(raw):
 def test_a_state_is_loaded_once():
     optimizer = plain()
     optimizer.step(rows(4))
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     first, second = plain(), plain()
     first.load_state_dict(state)
     with pytest.raises(ValueError, match="state must be loaded once and be the last of its run"):
@@ -259,7 +259,7 @@ def test_a_state_from_which_the_run_has_gone_on_is_a_branch():
     )
     optimizer, sampler = made(plan)
     optimizer.step(rows(len(sampler.sample())))
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     optimizer.step(rows(len(sampler.sample())))  # of the same epoch: no release more
     other, _ = made(plan)
     for loads in (optimizer, other):
@@ -275,7 +275,7 @@ def test_an_optimiser_is_not_sent_to_another_process():
     optimizer = plain(sampler=sampler)
     for thing in (optimizer, sampler):
         for copied in (copy.deepcopy, pickle.dumps):
-            with pytest.raises(TypeError, match="SecureGenerator cannot be copied or pickled"):
+            with pytest.raises(TypeError, match=r"(can|must )not be copied or pickled"):
                 copied(thing)
 
 
@@ -306,7 +306,7 @@ def test_each_branch_in_processes_apart_reports_its_own_and_the_sum_is_composed_
     optimizer = plain()
     for _ in range(3):
         optimizer.step(rows(4))
-    state = pickle.dumps(optimizer.state_dict()).hex()
+    state = pickle.dumps(optimizer.state_dict(secrets=True)).hex()
     run = partial(subprocess.run, input=state, capture_output=True, text=True, check=True)
     reports = [int(run([sys.executable, "-c", GOES_ON]).stdout) for _ in range(2)]
     assert reports == [4, 4]
@@ -432,7 +432,7 @@ def test_groups_have_rules_of_their_own_and_one_guarantee():
     mean = optimizer.step([np.full((4, 2), 0.01), np.full((4, 3), -0.01)])
     assert np.allclose(body, -0.5 * mean[0])
     assert np.allclose(head, 0.01, rtol=1e-4)
-    state = optimizer.state_dict()
+    state = optimizer.state_dict(secrets=True)
     other = DPSGD([np.zeros(2), np.zeros(3)], plan, [SGD(0.1), Adam(0.1)])
     other.load_state_dict(state)
     assert list(other.rule) == [SGD(0.5), Adam(0.01)]

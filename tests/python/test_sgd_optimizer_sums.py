@@ -153,7 +153,7 @@ def test_a_run_with_a_moving_norm_resumes_bit_for_bit():
         one.step(batch)
     for batch in grads[:3]:
         two.step(batch)
-    three.load_state_dict(copy.deepcopy(two.state_dict()))
+    three.load_state_dict(copy.deepcopy(two.state_dict(secrets=True)))
     for batch in grads[3:]:
         three.step(batch)
     assert np.array_equal(whole, resumed)
@@ -165,7 +165,7 @@ def test_states_without_a_norm_are_refused_and_change_nothing(bad):
     planned = plan()
     weight, norm = np.zeros(3), norm_for(planned)
     optimizer = made(weight, planned, clip_norm=norm)
-    state = {**made(np.ones(3), planned, clip_norm=norm_for(planned)).state_dict()}
+    state = {**made(np.ones(3), planned, clip_norm=norm_for(planned)).state_dict(secrets=True)}
     state["clip_norm"] = bad
     with pytest.raises(ValueError, match=r"clip_norm|settings|mapping"):
         optimizer.load_state_dict(state)

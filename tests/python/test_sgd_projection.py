@@ -50,7 +50,7 @@ def test_resumes_on_the_domain():
     optimizer, _ = list(trained(w, Interval(-0.1, 0.1)))[-1]
     generator = SecureGenerator(insecure_reproducible=4)
     other = DPSGD(again, PLAN, SGD(0.5), domain=Interval(-0.1, 0.1), generator=generator)
-    other.load_state_dict(optimizer.state_dict())
+    other.load_state_dict(optimizer.state_dict(secrets=True))
     assert_array_equal(w, again)
     other.step(np.full((10, 1), 100.0))
     assert abs(again[0]) <= 0.1

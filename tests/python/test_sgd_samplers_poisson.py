@@ -199,13 +199,13 @@ def test_groups_outlive_a_state(secure):
 
     one, two = make(), make()
     first = [set(one.sample().tolist()) for _ in range(4)]
-    two.load_state_dict(pickle.loads(pickle.dumps(one.state_dict())))
+    two.load_state_dict(pickle.loads(pickle.dumps(one.state_dict(secrets=True))))
     assert [set(two.sample().tolist()) for _ in range(4)] == first
-    fresh = make().state_dict()
+    fresh = make().state_dict(secrets=True)
     make().load_state_dict(fresh)
     for groups in (np.zeros(49, int), np.full(50, 4), np.zeros(50), np.empty(0, int)):
         with pytest.raises(ValueError, match="state must hold groups of 50 records"):
-            two.load_state_dict({**one.state_dict(), "groups": groups})
+            two.load_state_dict({**one.state_dict(secrets=True), "groups": groups})
 
 
 def test_a_run_of_cycles_resumes():
@@ -214,14 +214,14 @@ def test_a_run_of_cycles_resumes():
     one = DPSGD(w, made, SGD(0.1), sampler=sampler, generator=seeded(3))
     for _ in range(7):
         one.step(np.ones((len(sampler.sample()), 2)))
-    state = pickle.loads(pickle.dumps(one.state_dict()))
+    state = pickle.loads(pickle.dumps(one.state_dict(secrets=True)))
     made, v = TrainingPlan(**state["plan"]), np.zeros(2)
     other = made.sampler(generator=seeded(9))
     two = DPSGD(v, made, SGD(0.1), sampler=other, generator=seeded(9))
     two.load_state_dict(state)
     two.step(np.ones((len(other.sample()), 2)))
     assert two.accountant.mechanisms[0][1] == 2
-    assert np.array_equal(other._groups.of_record, sampler._groups.of_record)
+    assert np.array_equal(other._place.layout.of_record, sampler._place.layout.of_record)
 
 
 # --- plans

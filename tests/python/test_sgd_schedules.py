@@ -170,7 +170,7 @@ def test_a_state_brings_what_was_recorded(monkeypatch):
             optimizer.step(rows())
     for _ in range(4):
         optimizer.step(rows())
-    state = pickle.loads(pickle.dumps(optimizer.state_dict()))
+    state = pickle.loads(pickle.dumps(optimizer.state_dict(secrets=True)))
     other = made(TrainingPlan(**state["plan"]))
     for recorded in ([0, 1, 4], [4, 1], [4, 0, 1], [5, 1, 0]):
         with pytest.raises(ValueError, match="state must hold recorded releases of at least"):
@@ -298,7 +298,7 @@ def test_rates_follow_their_schedule_and_are_saved(rule):
     optimizer = DPSGD(np.zeros(2), plan(), scheduled)
     optimizer.step(rows())
     other = DPSGD(np.zeros(2), plan(), rule(0.5))
-    other.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    other.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict(secrets=True))))
     assert other.rule == scheduled
     with pytest.raises(ValueError, match="learning_rate must be a number"):
         rule(-0.1)

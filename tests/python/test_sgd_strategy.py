@@ -113,7 +113,7 @@ def test_a_state_goes_on_where_it_was():
 
     def save(optimizer):
         if optimizer.steps in (7, 25):
-            states.append(optimizer.state_dict())
+            states.append(optimizer.state_dict(secrets=True))
 
     expected, _ = train(plan, generator=SecureGenerator(insecure_reproducible=1), after=save)
     for state in states:
@@ -148,7 +148,7 @@ def test_batches_left_out_keep_the_separation():
             optimizer.discard()
             continue
         optimizer.step(w - DATA[batch])
-    streams = optimizer.state_dict()["correlated"]
+    streams = optimizer.state_dict(secrets=True)["correlated"]
     assert [stream["step"] for stream in streams] == [40]
     assert optimizer.steps == 38
     assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
@@ -215,7 +215,7 @@ def test_the_same_batches_every_epoch():
     assert sorted(batches[0] + batches[1] + batches[2]) == list(range(10))
     assert batches[6] == batches[0]
     again = FixedOrderSampler(10, 3, steps=7)
-    again.load_state_dict(sampler.state_dict())
+    again.load_state_dict(sampler.state_dict(secrets=True))
     assert again.sample().tolist() == batches[1]
     with pytest.raises(ValueError, match="batches must be an integer"):
         FixedOrderSampler(3, 4)

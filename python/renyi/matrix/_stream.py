@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._states import Run, entries_of, secrets_of, with_secrets
 from renyi._validation import count_of
 from renyi.matrix._kernels import Kernel, kernel_of_strategy
 
@@ -48,11 +49,6 @@ class NoiseStream:
     threads : int, optional
         By default one for each processor. The result does not depend on it.
 
-    Attributes
-    ----------
-    step : int
-        Steps so far.
-
     Raises
     ------
     TypeError, ValueError
@@ -88,7 +84,14 @@ class NoiseStream:
         self.generator = generator_of(generator)
         self._threads = threads_of(threads)
         self._kernel: Kernel = kernel_of_strategy(strategy, math.prod(self._shape), self._dtype)
-        self.step = 0
+        self._step = 0
+        self._run: Run | None = None  # of the steps taken, but with a reproducible generator
+        self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
+
+    @property
+    def step(self) -> int:
+        """Steps so far: it is not set, for noise goes on from one step to the next."""
+        return self._step
 
     @property
     def scale(self) -> float:
@@ -117,12 +120,20 @@ class NoiseStream:
                 f"array must be C-contiguous, writeable and of shape {self._shape}, got "
                 f"shape {array.shape}"
             )
+        most = float(np.finfo(self._dtype).max) / 2.0
+        if array.size and not float(np.abs(array).max()) <= most:  # what is kept would be none
+            raise ValueError(f"array must have finite entries of at most {most!r}, got others")
         if self.step >= self.strategy.steps:
             raise RuntimeError(
                 f"the noise must end after the {self.strategy.steps} steps of the strategy: more "
                 "are not covered by its guarantee"
             )
-        self.step += 1  # first: what is interrupted is not begun again with the same buffers
+        if self._run is None and self.generator.secure:
+            self._run = self._new_run()
+        if self._run is not None:
+            self._run.check()
+            self._run.begin(self.step + 1)
+        self._step += 1  # first: what is interrupted is not begun again with the same buffers
         self._kernel.add(
             self.step - 1, array.reshape(-1), self._scale, self.generator._core, self._threads
         )
@@ -156,35 +167,59 @@ class NoiseStream:
         error = self._kernel.error(sums, kept)
         return 2.0 * math.sqrt(self.strategy.steps) * error
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on. The buffers are private: they are noise."""
-        return {
+    def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on.
+
+        Parameters
+        ----------
+        secrets : bool
+            With them the state has an entry "secrets", never to be published: the noise of steps
+            before, which with what was released tells their sums, and what a reproducible generator
+            draws next. Without them it cannot be loaded once a step has been taken. The entry may
+            be stored apart and put back before the state is loaded.
+        """
+        state = {
             "strategy": self.strategy.to_dict(),
             "shape": list(self._shape),
             "dtype": str(self._dtype),
             "scale": self._scale,
             "step": self.step,
-            "buffers": {name: array.copy() for name, array in self._kernel.arrays.items()},
             "generator": self.generator.state_dict(),
+        }
+        return {**state, "secrets": self._secrets()} if secrets else state
+
+    def _secrets(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "run": "" if self._run is None else self._run.name,
+            "buffers": {name: array.copy() for name, array in self._kernel.arrays.items()},
+            "generator": self.generator.state_dict(secrets=True)["secrets"],
         }
 
     def checked(self, state: Mapping[str, Any]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
         """Return the step and the buffers of a state, or raise if it is not that of this stream."""
         own = self.state_dict()
-        if set(state) != set(own):
-            raise ValueError(f"state must have {', '.join(own)}, got {', '.join(map(str, state))}")
+        if missing := [name for name in own if name not in state]:
+            raise ValueError(f"state must have {', '.join(own)}, got none of {', '.join(missing)}")
         for name in ("strategy", "shape", "dtype", "scale"):
             if state[name] != own[name]:
                 raise ValueError(
                     f"state must be that of a stream with {name} {own[name]!r}, got {state[name]!r}"
                 )
         step = count_of(state["step"], "step")
-        buffers = {name: np.asarray(array) for name, array in dict(state["buffers"]).items()}
+        if step > self.strategy.steps:
+            raise ValueError(f"state must be of at most {self.strategy.steps} steps, got {step}")
+        if step == 0:
+            return 0, {name: np.zeros_like(a) for name, a in self._kernel.arrays.items()}
+        of_buffers, held = secrets_of(state, "the noise of steps before", "step", "buffers")
+        if of_buffers != step:
+            raise ValueError(
+                f"state must hold the secrets of {step} steps, got those of {of_buffers}"
+            )
+        buffers = {name: np.array(array) for name, array in dict(held).items()}
         wanted = {name: (a.shape, a.dtype) for name, a in self._kernel.arrays.items()}
         if {name: (a.shape, a.dtype) for name, a in buffers.items()} != wanted:
             raise ValueError(f"state must hold buffers {wanted}, got others")
-        if step > self.strategy.steps:
-            raise ValueError(f"state must be of at most {self.strategy.steps} steps, got {step}")
         return step, buffers
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -192,19 +227,41 @@ class NoiseStream:
         step, buffers = self.checked(state)
         for name, array in buffers.items():
             self._kernel.arrays[name][...] = array
-        self.step = step
+        self._step, self._run = step, None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called; a secure generator takes a new key.
 
+        Whoever saved the state does not go on then: what two streams release that go on from one
+        is covered by the guarantee of neither.
+
         Raises
         ------
         ValueError
-            If the state is not that of such a stream. Nothing is changed then.
+            If the state is not that of such a stream, or an older one than what has been released
+            in this process, or lacks the secrets it takes. Nothing is changed then.
         """
-        self.checked(state)
-        self.generator.load_state_dict(state["generator"])
+        step, _ = self.checked(state)
+        secrets = state.get("secrets")
+        run = None
+        if step and self.generator.secure:
+            name = str(entries_of(secrets, "run")[0])
+            run = self._loading = self._loading or self._new_run()
+            run.check_load(name, step)
+        self.generator.load_state_dict(with_secrets(state["generator"], secrets, "generator"))
+        if run is not None:
+            run.take_over(name, step, branch=False)
         self.restore(state)
+        self._run = run
+
+    def _new_run(self) -> Run:
+        return Run("NoiseStream", "make a stream of its own, whose release is one more")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "NoiseStream must not be copied or pickled, for both would go on from the same noise: "
+            "make another, or load its state_dict"
+        )
 
     def __repr__(self) -> str:
         return f"<NoiseStream: {self.step} of {self.strategy.steps} steps, {self._shape}>"

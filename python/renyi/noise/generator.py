@@ -14,7 +14,7 @@ import numpy as np
 
 from renyi._locks import lock_freed_by_fork
 from renyi._noise import ChaCha20
-from renyi._states import entries_of
+from renyi._states import entries_of, secrets_of
 from renyi._validation import count_of
 
 __all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
@@ -102,24 +102,28 @@ class SecureGenerator:
         count = count_of(n_children, "n_children")
         return [_with_key(None if self.secure else self._core.derived_key()) for _ in range(count)]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return what `load_state_dict` needs to go on.
 
-        Of a secure generator that is nothing but the fact: its key is never written down.
+        Of a secure generator that is nothing but the fact: its key is never written down. What a
+        reproducible one draws next is in the entry "secrets", if ``secrets`` is true: whoever knows
+        it can subtract the noise, so that it must not be published with a state.
         """
+        state = {"generator": "ChaCha20", "insecure_reproducible": not self.secure}
+        if not secrets:
+            return state
         if self.secure:
-            return {"generator": "ChaCha20", "insecure_reproducible": False}
+            return {**state, "secrets": {}}
         with self.lock:
             key, nonce, next_group, buffer_group, buffer_used = self._core.state()
-        return {
-            "generator": "ChaCha20",
-            "insecure_reproducible": True,
+        own = {
             "key": key.hex(),
             "nonce": nonce,
             "next_group": next_group,
             "buffer_group": buffer_group,
             "buffer_used": buffer_used,
         }
+        return {**state, "secrets": own}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called; a secure generator takes a new key instead.
@@ -128,7 +132,8 @@ class SecureGenerator:
         ------
         ValueError
             If the state is not one of a ChaCha20 generator, or one of a reproducible generator is
-            given to a secure one or the reverse. Nothing is changed then.
+            given to a secure one or the reverse, or it lacks the secrets of a reproducible one.
+            Nothing is changed then.
         """
         name, reproducible = entries_of(state, "generator", "insecure_reproducible")
         if name != "ChaCha20" or not isinstance(reproducible, bool):
@@ -140,7 +145,7 @@ class SecureGenerator:
             self._core.rekey()
             return
         names = ("key", "nonce", "next_group", "buffer_group", "buffer_used")
-        key, *numbers = entries_of(state, *names)
+        key, *numbers = secrets_of(state, "a reproducible generator", *names)
         try:
             with self.lock:
                 self._core.restore(bytes.fromhex(key), *numbers)
@@ -155,7 +160,7 @@ class SecureGenerator:
                 "a SecureGenerator cannot be copied or pickled: both copies would draw the same "
                 "noise; make a new one instead"
             )
-        return _from_state, (self.state_dict(),)
+        return _from_state, (self.state_dict(secrets=True),)
 
     def __repr__(self) -> str:
         return f"<SecureGenerator: ChaCha20, {'secure' if self.secure else 'reproducible'}>"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._noise import LARGEST_POPULATION
-from renyi._states import entries_of
+from renyi._states import entries_of, with_secrets
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.noise.generator import generator_of
@@ -20,6 +20,7 @@ __all__ = [
     "BatchSampler",
     "FixedSizeSampler",
     "Indices",
+    "Place",
     "PoissonSampler",
     "ShuffledSampler",
     "times",
@@ -32,12 +33,22 @@ __all__ = [
 Indices = npt.NDArray[np.int64]
 
 
+class Place(NamedTuple):
+    """How far a sampler is: of one assignment, so that an interruption finds all of it or none."""
+
+    drawn: int = 0
+    size: int = 0  # of the last batch
+    layout: Any = None  # where records are, of samplers that keep that for several batches
+
+
 class BatchSampler(ABC):
     """Draws batches of indices, and says what a release on such a batch is to an accountant.
 
     Iterating yields batches until ``steps`` have been drawn in all, without end if ``steps`` is
     None; iterating again goes on from there. Threads may share a sampler. Once an optimiser has it,
-    its settings are fixed, and no other optimiser takes it.
+    its settings are fixed, and no other optimiser takes it. A draw that is interrupted counts as a
+    whole or not at all. A sampler is neither copied nor pickled, for both would draw the same
+    batches: it is resumed by `state_dict`.
     """
 
     _bound = False
@@ -48,8 +59,7 @@ class BatchSampler(ABC):
             raise ValueError(f"population must be at most 2^53, got {population!r}")
         self.steps = None if steps is None else count_of(steps, "steps")
         self.generator = generator_of(generator)
-        self._drawn = 0
-        self._last = (0, 0)  # number and size of the last batch
+        self._place = Place()
         self._lock = reentrant_lock_freed_by_fork()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -62,7 +72,12 @@ class BatchSampler(ABC):
     @property
     def drawn(self) -> int:
         """Batches drawn so far."""
-        return self._drawn
+        return self._place.drawn
+
+    @property
+    def _last(self) -> tuple[int, int]:
+        """Number and size of the last batch."""
+        return self._place[:2]
 
     def _bind(self) -> None:
         """Become the sampler of one optimiser for good."""
@@ -82,15 +97,19 @@ class BatchSampler(ABC):
     def __iter__(self) -> Iterator[Indices]:
         while True:
             with self._lock:
-                if self.steps is not None and self._drawn >= self.steps:
+                if self.steps is not None and self.drawn >= self.steps:
                     return
                 batch = self._next()
             yield batch
 
     def _next(self) -> Indices:
-        self._drawn += 1
-        batch = self._draw()
-        self._last = (self._drawn, len(batch))
+        place = self._place
+        number = place.drawn + 1
+        batch, layout = self._draw(number, place.layout)
+        following = Place(number, len(batch), layout)
+        if self._place is not place:  # the lock lets in who holds it: a handler of signals
+            raise RuntimeError("a batch must be drawn after the one before, got a draw within one")
+        self.__dict__["_place"] = following  # at once, where a handler would come before a call
         return batch
 
     def __len__(self) -> int:
@@ -98,26 +117,44 @@ class BatchSampler(ABC):
             raise TypeError("a sampler without steps has no length")
         return self.steps
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on after the last batch."""
+    def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
+        """Return what `load_state_dict` needs to go on after the last batch.
+
+        Parameters
+        ----------
+        secrets : bool
+            With them the state has an entry "secrets", never to be published: the bin of every
+            record in the middle of an epoch of `BallsInBinsSampler`, and what a reproducible
+            generator draws next. Without them it holds neither, and cannot be loaded where there
+            are any. The entry may be stored apart and put back before the state is loaded.
+        """
         with self._lock:
-            return {
+            place = self._place
+            state = {
                 "sampler": self._settings(),
-                "drawn": self._drawn,
+                "drawn": place.drawn,
                 "generator": self.generator.state_dict(),
-                **self._progress(),
+                **self._progress(place.layout),
             }
+            return {**state, "secrets": self._secrets()} if secrets else state
+
+    def _secrets(self) -> dict[str, Any]:
+        place = self._place
+        generator = self.generator.state_dict(secrets=True)["secrets"]
+        return {"drawn": place.drawn, "generator": generator, **self._secret_progress(place)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called.
 
         With a reproducible generator the batches are those that would have come; a secure one takes
-        a new key, so that no batch is drawn a second time.
+        a new key, so that no batch is drawn a second time. Whoever saved a state in the middle of
+        an epoch of `BallsInBinsSampler`, whose bins are used once, does not go on then.
 
         Raises
         ------
         ValueError
-            If the state is that of another sampler, or incomplete. Nothing is changed then.
+            If the state is that of another sampler, or incomplete, or lacks the secrets it takes.
+            Nothing is changed then.
         RuntimeError
             If an optimiser has the sampler, whose own `load_state_dict` restores both.
         """
@@ -132,28 +169,48 @@ class BatchSampler(ABC):
         if settings != self._settings():
             raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
         drawn = count_of(drawn, "drawn")
-        progress = self._checked_progress(state, drawn)
+        layout = self._checked_progress(state, drawn)
+        secrets = state.get("secrets")
+        if secrets is not None and entries_of(secrets, "drawn")[0] != drawn:
+            raise ValueError(
+                f"state must hold the secrets of {drawn} batches drawn, got those of another state"
+            )
         with self._lock:
-            self.generator.load_state_dict(generator)
-            self._restore(drawn, progress)
+            self.generator.load_state_dict(with_secrets(generator, secrets, "generator"))
+            self._restore(Place(drawn, 0, layout), state)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} must not be copied or pickled, for both would draw the same "
+            "batches: make another, or load its state_dict"
+        )
 
     @abstractmethod
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return what ``steps`` releases of ``base``, each on a new batch, are to an accountant."""
 
-    def _progress(self) -> dict[str, Any]:
+    def _progress(self, layout: Any) -> dict[str, Any]:
+        """Return what may be known of where records are."""
+        return {}
+
+    def _secret_progress(self, place: Place) -> dict[str, Any]:
+        """Return what must not be."""
         return {}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Any:
+        """Return the layout of a state."""
         return None
 
-    def _restore(self, drawn: int, progress: Any) -> None:
+    def _restore(self, place: Place, state: Mapping[str, Any]) -> None:
         """Take over what was checked; the lock is held."""
-        self._drawn = drawn
-        self._last = (drawn, 0)
+        self._place = place
 
     @abstractmethod
-    def _draw(self) -> Indices: ...
+    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
+        """Return the batch of this number, from 1 on, and the layout after it.
+
+        Nothing is changed: whoever calls it stores both.
+        """
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]: ...
@@ -225,8 +282,8 @@ class PoissonSampler(BatchSampler):
         """Return a `PoissonSampled` release, ``steps`` times."""
         return times(PoissonSampled(base, self.sample_rate), steps)
 
-    def _draw(self) -> Indices:
-        return self.generator._core.poisson_sample(self.population, self.sample_rate)
+    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
+        return self.generator._core.poisson_sample(self.population, self.sample_rate), None
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "Poisson", "population": self.population, "sample_rate": self.sample_rate}
@@ -286,10 +343,10 @@ class FixedSizeSampler(BatchSampler):
         sampled = FixedSizeSampled(base, self.batch_size, self.population, self.replacement)
         return times(sampled, steps)
 
-    def _draw(self) -> Indices:
+    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         core = self.generator._core
         draw = core.choose_repeated if self.replacement else core.choose
-        return draw(self.population, self.batch_size)
+        return draw(self.population, self.batch_size), None
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -343,20 +400,20 @@ class ShuffledSampler(BatchSampler):
                 f"got {batches!r}"
             )
         self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
-        self._order: Indices = np.empty(0, np.int64)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return `ShuffledBatches`, once for every epoch that ``steps`` batches begin."""
         epochs = -(-count_of(steps, "steps") // self.batches)
         return times(ShuffledBatches(base, self.batches), epochs)
 
-    def _progress(self) -> dict[str, Any]:
-        return {"order": self._order.copy()}  # an epoch under way; the accounting takes it as known
+    def _progress(self, layout: Indices | None) -> dict[str, Any]:
+        # Of an epoch under way; the accounting takes it as known.
+        return {"order": np.empty(0, np.int64) if layout is None else layout.copy()}
 
-    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices | None:
         order = np.asarray(entries_of(state, "order")[0])
         if order.size == 0 and drawn % self.batches == 0:
-            return np.empty(0, np.int64)
+            return None
         if not _is_permutation(order, self.population):
             raise ValueError(
                 f"state must hold an order with each of {self.population} records once, or none "
@@ -364,16 +421,12 @@ class ShuffledSampler(BatchSampler):
             )
         return order.astype(np.int64)
 
-    def _restore(self, drawn: int, progress: Indices) -> None:
-        super()._restore(drawn, progress)
-        self._order = progress
-
-    def _draw(self) -> Indices:
-        batch = (self._drawn - 1) % self.batches
-        if batch == 0:
-            self._order = self.generator._core.permutation(self.population)
+    def _draw(self, number: int, layout: Indices | None) -> tuple[Indices, Indices]:
+        batch = (number - 1) % self.batches
+        if layout is None or batch == 0:
+            layout = self.generator._core.permutation(self.population)
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
-        return self._order[first:last].copy()
+        return layout[first:last].copy(), layout
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "shuffled", "population": self.population, "batches": self.batches}

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from renyi._states import Run, secrets_of
 from renyi._validation import count_of, integer_of
 from renyi.matrix import BandedToeplitz, FixedEpochs
 from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, RandomAllocation
-from renyi.samplers.basic import BatchSampler, Indices, times
+from renyi.samplers.basic import BatchSampler, Indices, Place, times
 from renyi.samplers.schemes import Groups, checked_groups
 
 __all__ = ["BallsInBinsSampler", "FixedOrderSampler"]
+
+
+class _Bins(NamedTuple):
+    """The bins of one epoch, and who goes on with it."""
+
+    epoch: int
+    groups: Groups
+    run: Run | None  # none with a reproducible generator, which repeats what it likes
 
 
 class BallsInBinsSampler(BatchSampler):
     """Every record in one batch of each epoch, drawn uniformly and independently of the others.
 
     Records are dealt anew for every epoch. Sizes of batches are random; they and the batches are
-    secret, the number of batches is public.
+    secret, the number of batches is public. The bins of an epoch are used once: in the middle of
+    one no fork of the process goes on with them, and no second sampler from a state.
 
     Parameters
     ----------
@@ -58,30 +68,59 @@ class BallsInBinsSampler(BatchSampler):
         super().__init__(population, None, generator)
         self.batches = integer_of(batches, "batches", 1)
         self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
-        self._bins = Groups(np.empty(0, np.int64), self.batches)
+        self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return `RandomAllocation`, for every epoch that ``steps`` begin."""
         epochs = -(-count_of(steps, "steps") // self.batches)
         return times(RandomAllocation(base, self.batches), epochs)
 
-    def _draw(self) -> Indices:
-        turn = (self._drawn - 1) % self.batches
-        if turn == 0:
+    def _draw(self, number: int, layout: _Bins | None) -> tuple[Indices, _Bins]:
+        epoch, turn = divmod(number - 1, self.batches)
+        if layout is None or layout.epoch != epoch:
             drawn = self.generator._core.choose_repeated(self.batches, self.population)
-            self._bins = Groups(drawn, self.batches)
-        return self._bins.members(turn).copy()
+            layout = _Bins(epoch, Groups(drawn, self.batches), self._new_run())
+        elif layout.run is not None:
+            layout.run.check()
+        return layout.groups.members(turn).copy(), layout
 
-    def _progress(self) -> dict[str, Any]:
-        return {"bins": self._bins.of_record.copy()}
+    def _next(self) -> Indices:
+        batch = super()._next()
+        bins: _Bins = self._place.layout
+        if bins.run is not None:
+            bins.run.begin(self.drawn)
+        return batch
 
-    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
-        between = drawn % self.batches == 0
-        return checked_groups(state, "bins", self.population, self.batches, may_lack=between)
+    def _new_run(self) -> Run | None:
+        made = "make a sampler of its own, or load a state between epochs"
+        return Run("BallsInBinsSampler", made) if self.generator.secure else None
 
-    def _restore(self, drawn: int, progress: Indices) -> None:
-        super()._restore(drawn, progress)
-        self._bins = Groups(progress, self.batches)
+    def _secret_progress(self, place: Place) -> dict[str, Any]:
+        if place.drawn % self.batches == 0:
+            return {}
+        bins: _Bins = place.layout
+        run = "" if bins.run is None else bins.run.name
+        return {"epoch": bins.epoch, "bins": bins.groups.of_record.copy(), "run": run}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> _Bins | None:
+        epoch, turn = divmod(drawn, self.batches)
+        if turn == 0:
+            return None
+        of_state, _, name = secrets_of(state, "the present epoch's bins", "epoch", "bins", "run")
+        if of_state != epoch:
+            raise ValueError(f"state must hold the bins of epoch {epoch}, got those of {of_state}")
+        secrets, most = state["secrets"], (self.population, self.batches)
+        groups = Groups(checked_groups(secrets, "bins", *most, may_lack=False), self.batches)
+        self._loading = self._loading or self._new_run()
+        if self._loading is not None:
+            self._loading.check_load(str(name), drawn)
+        return _Bins(epoch, groups, self._loading)
+
+    def _restore(self, place: Place, state: Mapping[str, Any]) -> None:
+        bins: _Bins | None = place.layout
+        if bins is not None and bins.run is not None:
+            bins.run.take_over(str(state["secrets"]["run"]), place.drawn, branch=False)
+        super()._restore(place, state)
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "balls in bins", "population": self.population, "batches": self.batches}
@@ -130,10 +169,10 @@ class FixedOrderSampler(BatchSampler):
         independent = BandedToeplitz(length, [1.0])
         return MatrixMechanism(independent, base.noise_multiplier, FixedEpochs(self.batches))
 
-    def _draw(self) -> Indices:
-        batch = (self._drawn - 1) % self.batches
+    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
+        batch = (number - 1) % self.batches
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
-        return np.arange(first, last)
+        return np.arange(first, last), None
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "fixed order", "population": self.population, "batches": self.batches}

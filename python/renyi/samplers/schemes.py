@@ -110,35 +110,30 @@ class CyclicPoissonSampler(BatchSampler):
         super().__init__(population, steps, generator)
         self.sample_rate = probability_of(sample_rate, "sample_rate")
         self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
-        self._groups = Groups(np.empty(0, np.int64), self.cycle_length)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return a `PoissonSampled` release, once for every cycle that ``steps`` batches begin."""
         cycles = -(-count_of(steps, "steps") // self.cycle_length)
         return times(PoissonSampled(base, self.sample_rate), cycles)
 
-    def _draw(self) -> Indices:
+    def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
         core = self.generator._core
-        if not self._groups.of_record.size:
+        if layout is None:
             drawn = core.choose_repeated(self.cycle_length, self.population)
-            self._groups = Groups(drawn, self.cycle_length)
-        members = self._groups.members((self._drawn - 1) % self.cycle_length)
+            layout = Groups(drawn, self.cycle_length)
+        members = layout.members((number - 1) % self.cycle_length)
         if not members.size:
-            return members
-        taken: Indices = members[core.poisson_sample(members.size, self.sample_rate)]
-        return taken
+            return members, layout
+        return members[core.poisson_sample(members.size, self.sample_rate)], layout
 
-    def _progress(self) -> dict[str, Any]:
-        return {"groups": self._groups.of_record.copy()}
+    def _progress(self, layout: Groups | None) -> dict[str, Any]:
+        return {"groups": np.empty(0, np.int64) if layout is None else layout.of_record.copy()}
 
-    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices:
-        return checked_groups(
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Groups | None:
+        groups = checked_groups(
             state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
         )
-
-    def _restore(self, drawn: int, progress: Indices) -> None:
-        super()._restore(drawn, progress)
-        self._groups = Groups(progress, self.cycle_length)
+        return Groups(groups, self.cycle_length) if groups.size else None
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -245,13 +240,13 @@ class TruncatedPoissonSampler(BatchSampler):
         limit, records = self.batch_limit, self.population
         return times(TruncatedPoissonSampled(base, self.sample_rate, limit, records), steps)  # type: ignore[arg-type]
 
-    def _draw(self) -> Indices:
+    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         core = self.generator._core
         batch: Indices = core.poisson_sample(self.population, self.sample_rate)
         if len(batch) <= self.batch_limit:
-            return batch
+            return batch, None
         kept: Indices = batch[core.choose(len(batch), self.batch_limit)]
-        return kept
+        return kept, None
 
     def _settings(self) -> dict[str, Any]:
         return {

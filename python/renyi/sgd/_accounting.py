@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from renyi._states import Run, entries_of
+from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
@@ -280,6 +280,15 @@ class Ledger:
         """Count the step as finished."""
         self.interrupted -= 1
 
+    def secrets(self, steps: int) -> dict[str, Any]:
+        """Return what must not be published, and of which state after so many steps it is."""
+        sampler = self._sampler
+        return {
+            "run": self._run.name,
+            "begun": steps + self.interrupted,
+            "sampler": None if sampler is None else sampler.state_dict(secrets=True)["secrets"],
+        }
+
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, the name of the run, and the state of the sampler."""
         return {
@@ -310,11 +319,12 @@ class Ledger:
             self._run.check_load(run, number)
         elif self.releases:
             raise ValueError("branch must be False where DPSGD has released something, got True")
-        last = generator.state_dict()
-        generator.load_state_dict(state["generator"])
+        secrets = state.get("secrets")
+        last = generator.state_dict(secrets=True)
+        generator.load_state_dict(with_secrets(state["generator"], secrets, "generator"))
         if self._sampler is not None:
             try:
-                self._sampler._load(state["sampler"])
+                self._sampler._load(with_secrets(state["sampler"], secrets, "sampler"))
             except BaseException:
                 generator.load_state_dict(last)
                 raise
@@ -341,6 +351,10 @@ class Ledger:
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
         recorded = self._checked_pieces(state, releases, steps)
+        secrets = state.get("secrets")
+        of_this = [state["run"], steps + interrupted]
+        if secrets is not None and entries_of(secrets, "run", "begun") != of_this:
+            raise ValueError("state must hold its own secrets, got those of another state")
         if self._sampler is None and state["sampler"] is not None:
             raise ValueError(
                 "state must hold no sampler where DPSGD has none; the state was saved with a "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from renyi._arrays import Array
+from renyi._states import with_secrets
 from renyi.matrix import NoiseStream
 from renyi.noise.generator import SecureGenerator
 from renyi.sgd._planning import participation_in
@@ -88,17 +90,29 @@ class CorrelatedNoise:
         return arrays
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """Return the states of the streams."""
+        """Return the states of the streams, without what must not be published."""
         return [stream.state_dict() for stream in self._streams]
 
-    def check(self, state: Any) -> None:
+    def secrets(self) -> list[dict[str, Any]]:
+        """Return what must not be: the noise of steps before tells their sums."""
+        return [stream.state_dict(secrets=True)["secrets"] for stream in self._streams]
+
+    def check(self, state: Any, secrets: Any) -> None:
         """Raise if a state is not one of such streams."""
-        if not isinstance(state, list) or len(state) != len(self._streams):
-            raise ValueError(f"state must hold noise of {len(self._streams)} arrays, got another")
-        for stream, own in zip(self._streams, state, strict=True):
+        for stream, own in self._each(state, secrets):
             stream.checked(own)
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: Any, secrets: Any) -> None:
         """Go on with the buffers of a state that was checked."""
-        for stream, own in zip(self._streams, state, strict=True):
+        for stream, own in self._each(state, secrets):
             stream.restore(own)
+
+    def _each(self, state: Any, secrets: Any) -> Iterator[tuple[NoiseStream, Any]]:
+        count = len(self._streams)
+        if not isinstance(state, list) or len(state) != count:
+            raise ValueError(f"state must hold noise of {count} arrays, got another")
+        hidden = secrets if isinstance(secrets, list) else [None] * count
+        if len(hidden) != count:
+            raise ValueError(f"state must hold secrets of the noise of {count} arrays, got others")
+        for stream, own, kept in zip(self._streams, state, hidden, strict=True):
+            yield stream, with_secrets(own, {"noise": kept}, "noise")

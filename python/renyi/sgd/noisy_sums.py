@@ -142,11 +142,18 @@ class NoisySum:
         return arrays
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what is carried from one batch to the next."""
+        """Return what is carried from one batch to the next, without `secrets`."""
         return {
             "clip_norm": None if self.clip_norm is None else self.clip_norm.state_dict(),
             "generator": self.generator.state_dict(),
             "correlated": None if self._correlated is None else self._correlated.state_dict(),
+        }
+
+    def secrets(self) -> dict[str, Any]:
+        """Return what of it must not be published."""
+        return {
+            "generator": self.generator.state_dict(secrets=True)["secrets"],
+            "correlated": None if self._correlated is None else self._correlated.secrets(),
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
@@ -159,14 +166,14 @@ class NoisySum:
         if self.clip_norm is not None:
             self.clip_norm.checked(found)
         if self._correlated is not None:
-            self._correlated.check(state.get("correlated"))
+            self._correlated.check(state.get("correlated"), _secret(state, "correlated"))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with the clipping norm of a state that was checked."""
         if self.clip_norm is not None:
             self.clip_norm.load_state_dict(state["clip_norm"])
         if self._correlated is not None:
-            self._correlated.restore(state["correlated"])
+            self._correlated.restore(state["correlated"], _secret(state, "correlated"))
 
     def _scale(self, step: int) -> float:
         """Return the standard deviation of the noise of the next sum, rounded up."""
@@ -178,6 +185,10 @@ class NoisySum:
         count_noise = share * self.clip_norm.count_noise
         multiplier = sum_noise_multiplier(settings.noise_multiplier, count_noise)
         return math.nextafter(multiplier * self.clip_norm.value, math.inf)
+
+
+def _secret(state: Mapping[str, Any], name: str) -> Any:
+    return (state.get("secrets") or {}).get(name)
 
 
 def _times_above(scale: float, factor: float) -> float:

@@ -307,10 +307,19 @@ class DPSGD:
         self._ledger.finish()
         return released if isinstance(clipped.sum, list) else released[0]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return what `load_state_dict` needs to go on after the last step.
 
-        It holds no gradients and no other secrets, unless the generator is a reproducible one.
+        It holds no gradients. What must not be published with a checkpoint is in one entry.
+
+        Parameters
+        ----------
+        secrets : bool
+            With them the state has an entry "secrets". It holds with a strategy the noise of steps
+            before, which with what was released tells their sums; in the middle of an epoch of
+            balls in bins the bin of every record; and what reproducible generators draw next.
+            Without them the state may be published, and cannot be loaded where there are any. The
+            entry may be stored apart, and put back before the state is loaded.
 
         Raises
         ------
@@ -319,13 +328,16 @@ class DPSGD:
         """
         with self._alone:
             self._refuse_parts("state_dict")
-            return {
+            state = {
                 "plan": asdict(self._plan),
                 "clipping": dict(self._clipping),
                 **self._ledger.state_dict(),
                 **self._trained.state_dict(),
                 **self._sum.state_dict(),
             }
+            if secrets:
+                state["secrets"] = {**self._ledger.secrets(self.steps), **self._sum.secrets()}
+            return state
 
     def load_state_dict(self, state: Mapping[str, Any], *, branch: bool = False) -> None:
         """Go on where `state_dict` was called, and record with the accountant what led there.
@@ -352,7 +364,8 @@ class DPSGD:
         RuntimeError
             In the middle of a batch.
         TypeError, ValueError
-            If the state or ``branch`` is not as above. Nothing is changed then.
+            If the state or ``branch`` is not as above, or the state lacks the secrets it takes.
+            Nothing is changed then.
         """
         with self._alone:
             self._refuse_parts("load_state_dict")
