@@ -45,6 +45,9 @@ if TYPE_CHECKING:
         reference as reference,
     )
     from renyi import (
+        release as release,
+    )
+    from renyi import (
         report as report,
     )
     from renyi import (
@@ -125,6 +128,7 @@ _MODULES = frozenset(
         "pairs",
         "plot",
         "reference",
+        "release",
         "report",
         "samplers",
         "sgd",
@@ -249,6 +253,7 @@ __all__ = [
     "noise",
     "pairs",
     "plot",
+    "release",
     "report",
     "samplers",
     "sgd",

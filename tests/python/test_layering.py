@@ -49,7 +49,7 @@ FLOORS = (
     {"accountants", "samplers"},
     {"calibration", "filters", "plot"},
     {"ledger", "theory"},
-    {"sgd", "report"},
+    {"sgd", "release", "report"},
     {"audit", "reference"},
     {"_benchmark", "examples", "verify", "compat"},
     {"cli"},

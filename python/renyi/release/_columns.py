@@ -1,0 +1,180 @@
+"""Columns of records: what is taken from each is an integer or a cell, whatever the others are.
+
+The sensitivity of a floating-point sum is not that of the exact one: it depends on the order, on
+how often is rounded, and on who overflows (Casacuberta and others 2022, arXiv 2207.10635). So the
+numbers of records are rounded to multiples of a power of two, one by one, then clipped to integer
+bounds, and the integers are added exactly. The power of two depends on the bounds alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._arrays import outline, refuse_masked
+from renyi._validation import Range, check_on_host, number_in, real_of
+
+__all__ = ["Grid", "bounds_of", "cells_of", "column_of", "counts_between", "numbers_of_column"]
+
+Array = npt.NDArray[Any]
+
+RECORDS = 1 << 20  # at a time: memory for some millions of bytes beside the column
+DIGITS = 36
+LEAST_WIDTH = 2.0**-900
+LARGEST = Range(-(2.0**900), 2.0**900)
+NUMBERS = "a column of numbers"
+
+
+def column_of(values: Any, name: str, allowed: str) -> Array:
+    """Return a column as an array of one dimension, without a copy where it has one."""
+    refuse_masked(values, name)
+    check_on_host(values, name)
+    if isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}")
+    try:
+        column = np.asarray(values)
+    except ValueError as error:  # rows of several lengths
+        raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}") from error
+    refuse_masked(column, name)
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be {allowed}, one for each record, got {outline(column)}")
+    return column
+
+
+def numbers_of_column(values: Any, missing: float | None) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield the numbers of a column as doubles, piece by piece; infinities stay.
+
+    Each is rounded by itself to the nearest double. ``missing`` stands for NaN and None, which are
+    refused without it.
+    """
+    column = column_of(values, "values", NUMBERS)
+    if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
+        raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
+    filler = None if missing is None else real_of(missing, "missing", "a number or None")
+    for start in range(0, len(column), RECORDS):
+        yield _filled(_doubles(column[start : start + RECORDS]), filler)
+
+
+def _doubles(piece: Array) -> npt.NDArray[np.float64]:
+    if piece.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in piece):
+        raise TypeError(f"values must be {NUMBERS}, got strings")
+    try:
+        with np.errstate(over="ignore"):  # an extended number beyond doubles is an infinity
+            return piece.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"values must be {NUMBERS}, with None or NaN where there is none, got other objects"
+        ) from None
+
+
+def _filled(numbers: npt.NDArray[np.float64], filler: float | None) -> npt.NDArray[np.float64]:
+    absent = np.isnan(numbers)
+    if absent.any():
+        if filler is None:
+            raise ValueError(
+                "values must have a number for each record, got NaN or None among them: give "
+                "missing=, a number to stand for those, or leave these records out"
+            )
+        numbers[absent] = filler
+    return numbers
+
+
+def bounds_of(lower: Any, upper: Any) -> tuple[float, float]:
+    """Return bounds of what a record adds, the first below the second."""
+    low, high = number_in(lower, "lower", LARGEST), number_in(upper, "upper", LARGEST)
+    if high - low < LEAST_WIDTH:
+        raise ValueError(f"lower must be below upper, {high!r}, by 2^-900 or more, got {low!r}")
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The integers k for multiples k 2^exponent that a number of a record is clipped to."""
+
+    low: int
+    high: int
+    exponent: int
+
+    @classmethod
+    def between(cls, lower: float, upper: float, reach: float) -> Grid:
+        """Return a grid with 2^35 to 2^36 steps in ``reach``, by which neighbours differ.
+
+        Whole numbers are on it where that is at most 2^36. Steps are larger where the bounds are so
+        far from 0 that doubles are.
+        """
+        exponent = max(math.frexp(reach)[1] - DIGITS, math.frexp(max(-lower, upper))[1] - 52)
+        ends = [round(Fraction(bound) / Fraction(2) ** exponent) for bound in (lower, upper)]
+        if math.ldexp(reach, -exponent) < 2**16:
+            raise ValueError(
+                "lower and upper must differ by at least 2^-36 of the larger of them, "
+                f"got {lower!r} and {upper!r}"
+            )
+        return cls(ends[0], ends[1], exponent)
+
+    @property
+    def step(self) -> Fraction:
+        """What 1 stands for."""
+        return Fraction(2) ** self.exponent
+
+    def total(self, pieces: Iterator[npt.NDArray[np.float64]]) -> tuple[int, int]:
+        """Return the exact sum of the integers of all records, and how many records there are."""
+        total = count = 0
+        for piece in pieces:
+            with np.errstate(over="ignore"):
+                np.ldexp(piece, -self.exponent, out=piece)  # exact, or out of bounds, or next to 0
+            np.rint(piece, out=piece)
+            whole = np.clip(piece, self.low, self.high, out=piece).astype(np.int64)
+            # Below 2^52 each, 2^20 of them: halves of 26 bits do not overflow.
+            total += (int((whole >> 26).sum()) << 26) + int((whole & (2**26 - 1)).sum())
+            count += len(whole)
+        return total, count
+
+
+def cells_of(values: Any, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return how many records are equal to each category; others are not counted."""
+    column = column_of(values, "values", "a column of numbers, booleans or strings")
+    if column.dtype.kind not in "biufUOT":
+        raise TypeError(
+            f"values must be a column of numbers, booleans or strings, got {outline(column)}"
+        )
+    places = {category: place for place, category in enumerate(categories)}
+    cells = np.zeros(len(places), np.int64)
+    for start in range(0, len(column), RECORDS):
+        for value, count in _counted(column[start : start + RECORDS]):
+            place = places.get(value)
+            if place is not None:
+                cells[place] += count
+    return cells
+
+
+def _counted(piece: Array) -> Iterator[tuple[Any, int]]:
+    if piece.dtype.kind in "OT":
+        try:
+            yield from Counter(piece.tolist()).items()
+        except TypeError:
+            raise TypeError("values must be numbers, booleans or strings, got others") from None
+    else:
+        found, counts = np.unique(piece, return_counts=True)
+        yield from zip(found.tolist(), counts.tolist(), strict=True)
+
+
+def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return how many records are in [e_k, e_(k+1)), the last closed; NaN is in none."""
+    column = column_of(values, "values", NUMBERS)
+    if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
+        raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
+    cells = np.zeros(len(edges) - 1, np.int64)
+    for start in range(0, len(column), RECORDS):
+        numbers = _doubles(column[start : start + RECORDS])
+        numbers = numbers[(numbers >= edges[0]) & (numbers <= edges[-1])]
+        places = np.searchsorted(edges, numbers, side="right") - 1
+        places[places == len(cells)] -= 1
+        cells += np.bincount(places, minlength=len(cells))
+    return cells

@@ -1,0 +1,246 @@
+"""What was released: the value, what it cost, and how far the noise may have moved it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from renyi import _strict_json
+from renyi._adjacency import Adjacency
+from renyi._rounding import above
+from renyi._strict_json import read_number, written
+from renyi._validation import Range, adjacency_of, number_in
+from renyi.mechanisms import Mechanism
+from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
+
+__all__ = ["Release"]
+
+CONFIDENCE = Range(0.0, 1.0, "()")
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A released statistic. All of it may be published.
+
+    Attributes
+    ----------
+    query : str
+        "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
+    value : int, float, str or tuple
+        What was released; of a histogram a number for each cell. Numbers may be below 0: whoever
+        rounds them up has a bias.
+    mechanism : Mechanism
+        What was charged, from which the noise was drawn.
+    adjacency : {"add_remove", "replace_one"}
+        Which data sets are neighbours.
+    note : str
+        What the caller wrote.
+    labels : tuple or None
+        Of a histogram: the category of each cell, or its two edges.
+    noise : {"discrete_laplace", "laplace", "gaussian"} or None
+        The law of the noise, None where a candidate was chosen.
+    scale, spacing : float or None
+        Scale of the noise in units of the value, and the spacing of the lattice that values are
+        rounded to.
+    bounds : tuple of float or None
+        What records were clipped to.
+    ends : tuple of float or None
+        Of a mean where the number of records is not public: the noisy sums of the distances of
+        records to the lower and to the upper bound, of which it is made. Their sum over
+        upper - lower is a noisy number of records.
+    """
+
+    query: str
+    value: Any
+    mechanism: Mechanism
+    adjacency: Adjacency
+    note: str = ""
+    labels: tuple[Any, ...] | None = None
+    noise: str | None = None
+    scale: float | None = None
+    spacing: float | None = None
+    bounds: tuple[float, float] | None = None
+    ends: tuple[float, float] | None = None
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """Standard deviation of the noise in each number, None where a candidate was chosen.
+
+        Of a mean made of two noisy sums it is an estimate, and infinite if hardly any records are
+        seen. What clipping changes is not in it.
+        """
+        if self.noise is None:
+            return None
+        assert self.scale is not None
+        assert self.spacing is not None
+        if self.noise == DISCRETE:
+            ratio = math.exp(-1.0 / self.scale)
+            return math.sqrt(2.0 * ratio) / -math.expm1(-1.0 / self.scale)
+        ideal = self.scale * (1.0 if self.noise == GAUSSIAN else math.sqrt(2.0))
+        step = max(self.spacing, 1.0) if self._whole else self.spacing
+        one = math.hypot(ideal, step / math.sqrt(12.0))
+        if self.ends is None:
+            return one
+        near, far = self.ends
+        if near + far <= self._width:
+            return math.inf
+        return one * self._width * math.hypot(near, far) / (near + far) ** 2
+
+    @property
+    def _whole(self) -> bool:
+        return self.query in {"count", "histogram"}
+
+    @property
+    def _width(self) -> float:
+        assert self.bounds is not None
+        return self.bounds[1] - self.bounds[0]
+
+    def interval(self, confidence: float = 0.95) -> Any:
+        """Return an interval that holds the statistic without noise, for each number of the value.
+
+        Parameters
+        ----------
+        confidence : float
+            The probability that it does, at least, in (0, 1): for each cell of a histogram by
+            itself.
+
+        Returns
+        -------
+        tuple of float, or tuple of such
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``confidence`` is not such a number, or a candidate was chosen, for which there is
+            no such interval.
+
+        Notes
+        -----
+        From the exact tails of the noise, rounding included; a mean of two noisy sums by Fieller's
+        method: means p are kept for which near (1 - p) - far p is within the tails of its noise.
+        """
+        outside = 1.0 - number_in(confidence, "confidence", CONFIDENCE)
+        if self.noise is None or self.scale is None or self.spacing is None:
+            raise ValueError(f"interval must be of numbers with noise, got that of {self.query!r}")
+        if self.ends is not None:
+            return self._mean_interval(max(outside, 2.0**-53))
+        reach = tail_point(self.noise, self.scale, max(outside, 2.0**-53))
+        if self.noise != DISCRETE:
+            reach = above(reach + 0.5 * self.spacing)
+        if not self._whole:
+            return math.nextafter(self.value - reach, -math.inf), above(self.value + reach)
+        # Noise that was rounded once more is beyond the next whole number only if half beyond this.
+        steps = int(reach) if self.noise == DISCRETE else math.ceil(reach - 0.5)
+        if isinstance(self.value, tuple):
+            return tuple((value - steps, value + steps) for value in self.value)
+        return self.value - steps, self.value + steps
+
+    def _mean_interval(self, outside: float) -> Interval:
+        assert self.bounds is not None
+        assert self.ends is not None
+        low, high = self.bounds
+        near, far = self.ends
+        left = _crossing(lambda p: near * (1.0 - p) - far * p - self._reach(p, outside))
+        right = 1.0 - _crossing(lambda p: far * (1.0 - p) - near * p - self._reach(p, outside))
+        if left > right:  # hardly any records: no mean is refuted
+            return low, high
+        return max(low, low + left * self._width), min(high, low + right * self._width)
+
+    def _reach(self, p: float, outside: float) -> float:
+        """Return what |(1-p) X - p Y| exceeds so seldom, X and Y the noise of the two sums."""
+        assert self.noise is not None
+        assert self.scale is not None
+        assert self.spacing is not None
+        rounding = 0.5 * self.spacing
+        if self.noise == LAPLACE:
+            return above(_laplace_mixture(1.0 - p, p, outside) * self.scale + rounding)
+        return above(tail_point(GAUSSIAN, self.scale, outside) * math.hypot(1.0 - p, p) + rounding)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold."""
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {**data, "mechanism": self.mechanism.to_dict()}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return all there is to know as strict JSON, for `from_json`.
+
+        Raises
+        ------
+        TypeError
+            If a candidate or a category is neither a string nor a number nor a boolean.
+        """
+        return _strict_json.dumps({"type": "Release", **self.to_dict()}, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Release:
+        """Return what `to_json` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the text is not strict JSON, of another version or another form.
+        """
+        data = _strict_json.read(text, "Release", [field.name for field in fields(cls)])
+        return cls._checked(data)
+
+    @classmethod
+    def _checked(cls, data: Mapping[str, Any]) -> Release:
+        found = {name: _restored(value) for name, value in data.items()}
+        found["mechanism"] = Mechanism.from_dict(data["mechanism"])
+        found["adjacency"] = adjacency_of(data["adjacency"])
+        if found["noise"] not in {None, DISCRETE, LAPLACE, GAUSSIAN}:
+            raise ValueError(f"noise must be the law of a release, got {found['noise']!r}")
+        return cls(**found)
+
+    def __str__(self) -> str:
+        value = f"{len(self.value)} cells" if isinstance(self.value, tuple) else f"{self.value}"
+        deviation = self.standard_deviation
+        spread = "" if deviation is None else f", noise of standard deviation {deviation:.4g}"
+        return f"{self.note or self.query}: {value}{spread}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return written(value) if isinstance(value, float) else value
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):  # pairs are edges of cells, which may be infinite
+        return tuple(tuple(map(read_number, v)) if isinstance(v, list) else v for v in value)
+    return value
+
+
+def _crossing(excess: Any) -> float:
+    """Return a number in [0, 1] below which a function is above 0, from below; 0 without one."""
+    if excess(0.0) <= 0.0:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return low
+
+
+def _laplace_mixture(first: float, second: float, outside: float) -> float:
+    """Return what |a X + b Y| exceeds with probability ``outside``; X, Y Laplace of scale 1.
+
+    P(|a X + b Y| > t) = (a^2 e^(-t/a) - b^2 e^(-t/b)) / (a^2 - b^2), a > b > 0.
+    """
+    large, small = max(first, second), min(first, second)
+    # Kept from 0 and from each other. Larger weights have larger tails (Anderson's inequality).
+    small = max(small, 1e-3 * large)
+    large = max(large, 1.001 * small)
+
+    def tail(t: float) -> float:
+        a, b = large * large, small * small
+        return (a * math.exp(-t / large) - b * math.exp(-t / small)) / (a - b)
+
+    low, high = 0.0, large * (4.0 - 2.0 * math.log(outside))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if tail(middle) > outside else (low, middle)
+    return high

@@ -1,0 +1,485 @@
+"""Releases: what is charged is what is drawn, the statistics are exact, budgets hold."""
+
+from __future__ import annotations
+
+import math
+import threading
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renyi import (
+    BudgetExceededError,
+    DiscreteLaplace,
+    Gaussian,
+    GDPFilter,
+    Laplace,
+    Ledger,
+    PLDAccountant,
+    PrivacyFilter,
+    RenyiFilter,
+    ZCDPFilter,
+)
+from renyi.noise import InsecureGeneratorWarning, SecureGenerator
+from renyi.release import Release, Releases
+from renyi.release._laws import Noise
+
+ADJACENCIES = ("add_remove", "replace_one")
+GAMBLES = 1e-9  # how often a right sampler fails a test
+
+
+def ample(adjacency="add_remove", seed=None):
+    """Return releases under a budget that is never used up."""
+    generator = None if seed is None else SecureGenerator(insecure_reproducible=seed)
+    return Releases(ZCDPFilter(1e9, adjacency), generator=generator)
+
+
+@pytest.fixture
+def noiseless(monkeypatch):
+    """Release what the noise would have been added to."""
+    monkeypatch.setattr(Noise, "add_to_sum", lambda self, total, step, generator: total * step)
+    monkeypatch.setattr(Noise, "add_to_counts", lambda self, counts, generator: counts)
+
+
+# The law of what is released, by formulas of its own.
+
+
+def below(law, scale, x):
+    """Return P(noise < x) of ideal noise."""
+    x = mp.mpf(x) / mp.mpf(scale)
+    if law == "gaussian":
+        return mp.ncdf(x)
+    return mp.exp(x) / 2 if x < 0 else 1 - mp.exp(-x) / 2
+
+
+def mass(release, k, at=0):
+    """Return P(count + noise = k) where the exact count is ``at``."""
+    k -= at
+    if release.noise == "discrete_laplace":
+        ratio = mp.exp(-1 / mp.mpf(release.scale))
+        return (1 - ratio) / (1 + ratio) * ratio ** abs(k)
+    return below(release.noise, release.scale, k + mp.mpf(0.5)) - below(
+        release.noise, release.scale, k - mp.mpf(0.5)
+    )
+
+
+def chi_square(observed, expected):
+    """Return the probability of a statistic as large, classes of few merged."""
+    order = np.argsort(expected)[::-1]
+    observed, expected = np.asarray(observed)[order], np.asarray(expected, float)[order]
+    large = expected >= 20
+    observed = np.append(observed[large], observed[~large].sum())
+    expected = np.append(expected[large], expected[~large].sum())
+    kept = expected > 0
+    statistic = float((((observed - expected) ** 2)[kept] / expected[kept]).sum())
+    return float(mp.gammainc((kept.sum() - 1) / 2, statistic / 2, regularized=True))
+
+
+NOISES = [
+    {"epsilon": 0.7},
+    {"rho": 0.2},
+    {"noise": Laplace(1.3)},
+    {"noise": Gaussian(2.5)},
+    {"noise": DiscreteLaplace(1.7)},
+]
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("how", NOISES, ids=str)
+def test_counts_are_drawn_by_their_law(how, adjacency):
+    cells = 100_000
+    release = ample(adjacency).histogram([], categories=range(cells), **how)
+    reach = 60
+    drawn = np.bincount(np.clip(np.array(release.value), -reach, reach) + reach)
+    law = [cells * mass(release, k) for k in range(-reach, reach + 1)]
+    drawn = np.pad(drawn, (0, 2 * reach + 1 - len(drawn)))
+    assert chi_square(drawn, law) > GAMBLES
+    deviation = math.sqrt(sum(k * k * mass(release, k) for k in range(-400, 401)))
+    assert release.standard_deviation == pytest.approx(deviation, rel=0.02)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("how", NOISES, ids=str)
+def test_the_law_of_a_count_costs_no_more_than_was_charged(how, adjacency):
+    release = ample(adjacency).count([True], **how)
+    account = PLDAccountant(adjacency=adjacency).compose(release.mechanism)
+    for epsilon in (0.0, 0.1, 0.3, 0.69, 1.0, 2.0):
+        delta = sum(
+            max(mp.mpf(0), mass(release, k) - mp.exp(epsilon) * mass(release, k, at=1))
+            for k in range(-200, 201)
+        )
+        charged = account.get_delta(epsilon)
+        assert delta <= charged * (1 + 1e-9) + 1e-15
+        if release.noise == "discrete_laplace":  # there is no more noise than that
+            assert delta >= charged * (1 - 1e-9) - 1e-15
+
+
+@pytest.mark.parametrize("how", NOISES, ids=str)
+def test_a_replaced_record_in_a_histogram_costs_no_more_than_was_charged(how):
+    release = ample("replace_one").histogram(["a"], categories=["a", "b"], **how)
+    account = PLDAccountant(adjacency="replace_one").compose(release.mechanism)
+    ks = range(-40, 41)
+    one = [(mass(release, k), mass(release, k, at=1)) for k in ks]
+    for epsilon in (0.0, 0.2, 0.7):
+        factor = mp.exp(epsilon)
+        delta = sum(max(mp.mpf(0), p * q - factor * q2 * p2) for p, q2 in one for q, p2 in one)
+        charged = account.get_delta(epsilon)
+        assert delta <= charged * (1 + 1e-9) + 1e-15
+        if release.noise == "discrete_laplace":
+            assert delta >= charged * (1 - 1e-5)
+
+
+@pytest.mark.parametrize("how", [{"epsilon": 1.0}, {"rho": 0.5}, {"noise": Laplace(3.0)}], ids=str)
+def test_sums_are_drawn_by_their_law(how):
+    releases, records = ample(), [0.3, 2.5, -1.0]
+    drawn = [releases.sum(records, lower=-1, upper=2, **how) for _ in range(8000)]
+    release = drawn[0]
+    exact = Fraction(round(0.3 * 2**34), 2**34) + 1  # 3 = 2^34 2^-34 .. clipped: 0.3 + 2 - 1
+    values = np.array([found.value for found in drawn])
+    assert (values % release.spacing == 0).all()
+    edges = float(exact) + release.scale * np.linspace(-6, 6, 61) + release.spacing / 2
+    edges -= np.fmod(edges, release.spacing)
+    edges += release.spacing / 2  # in the middle between two multiples
+    law = [below(release.noise, release.scale, float(e) - float(exact)) for e in edges]
+    law = np.diff([0, *law, 1]) * len(values)
+    observed = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
+    assert chi_square(observed, law.astype(float)) > GAMBLES
+
+
+# Sensitivities in exact arithmetic.
+
+
+def multiplier_of(release, adjacency):
+    """Return how far the charge lets neighbours be apart, over the scale of the noise."""
+    mechanism = release.mechanism
+    half = 2 if adjacency == "replace_one" else 1
+    if hasattr(mechanism, "epsilon"):
+        return Fraction(mechanism.epsilon)
+    return half / Fraction(mechanism.noise_multiplier)
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False),
+    st.sampled_from([1e308, -1e308, 5e-324, 2.0**53, 0.1, math.inf, -math.inf, 2**62, -(2**63)]),
+)
+BOUNDS = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)).map(lambda b: (b[0], b[0] + b[1]))
+
+
+@given(
+    st.lists(NUMBERS, max_size=8),
+    NUMBERS,
+    NUMBERS,
+    BOUNDS,
+    st.sampled_from([{"epsilon": 0.3}, {"rho": 0.7}, {"noise": Laplace(7.1)}]),
+    st.sampled_from(ADJACENCIES),
+)
+def test_neighbouring_sums_are_no_further_apart_than_charged(
+    records, one, other, bounds, how, adjacency
+):
+    lower, upper = bounds
+    releases, exact = ample(adjacency), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noise, "add_to_sum", lambda self, k, step, _: exact.append(k * step) or k)
+        first = [*records, one]
+        second = [*records, other][::-1] if adjacency == "replace_one" else records[::-1]
+        sums = [releases.sum(column, lower=lower, upper=upper, **how) for column in (first, second)]
+    distance = abs(exact[0] - exact[1])
+    assert distance <= multiplier_of(sums[0], adjacency) * Fraction(sums[0].scale)
+    clipped = sum(Fraction(min(max(float(x), lower), upper)) for x in first)
+    step = Fraction(max(-lower, upper)) / 2**35
+    assert abs(exact[0] - clipped) <= len(first) * step
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_whole_numbers_are_added_exactly_in_any_order_and_type():
+    records = np.arange(-1000, 3000)
+    for dtype in ("int16", "int64", "float32", "float64", "object"):
+        for column in (records, records[::-1], records[::2]):
+            found = ample().sum(column.astype(dtype), lower=-500, upper=2500, rho=1.0)
+            assert found.value == np.clip(column, -500, 2500).sum()
+    small = np.arange(256).astype(np.uint8)
+    assert ample().sum(small, lower=0, upper=300, rho=1.0).value == small.astype(int).sum()
+    signed = np.full(300, -128, np.int8)
+    assert ample().sum(signed, lower=-200, upper=0, rho=1.0).value == -128 * 300
+    large = np.array([2**63 - 1, -(2**63)])
+    assert ample().sum(large, lower=-5, upper=4, rho=1.0).value == -1
+    assert ample().sum(np.array([2**64 - 1], np.uint64), lower=0, upper=4, rho=1.0).value == 4
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_a_column_in_several_pieces_is_one_column():
+    records = np.full(5 * 2**19 + 3, 0.1, np.float32)
+    total = ample().sum(records, lower=0, upper=1, rho=1.0).value
+    assert total == pytest.approx(len(records) * float(np.float32(0.1)), rel=1e-9)
+    found = ample().histogram(records, bins=[0, 0.05, 0.2], rho=1.0).value
+    assert found == (0, len(records))
+    assert ample().histogram(records > 1, categories=[False], rho=1.0).value == (len(records),)
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_statistics_without_noise_are_right():
+    values = [1.0, 2.0, 4.0, 100.0, -math.inf]
+    assert ample().mean(values, lower=0, upper=8, epsilon=1.0).value == 3.0
+    assert ample("replace_one").mean(values, lower=0, upper=8, epsilon=1.0).value == 3.0
+    filled = ample().sum([1.0, math.nan, None], lower=0, upper=8, epsilon=1.0, missing=2.5)
+    assert filled.value == 6.0
+    bins = ample().histogram([0, 1, 1.5, 2, 3, math.nan, -1, math.inf], bins=[0, 1, 2, 3], rho=1.0)
+    assert bins.value == (1, 2, 2)
+    assert bins.labels == ((0.0, 1.0), (1.0, 2.0), (2.0, 3.0))
+    open_ = ample().histogram([-5, 0, 7, math.inf], bins=[-math.inf, 0, math.inf], rho=1.0)
+    assert open_.value == (1, 3)
+    words = ["b", "a", None, "b", "other"]
+    assert ample().histogram(words, categories=["a", "b", "c"], rho=1.0).value == (1, 2, 0)
+    assert ample().histogram(np.array(["x", "y"]), categories=["y"], rho=1.0).value == (1,)
+    assert ample().count(np.array([True, False, True]), rho=1.0).value == 2
+
+
+class Column:
+    """A column of another library."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype)
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_columns_of_other_libraries_are_taken():
+    assert ample().sum(Column([1, 2]), lower=0, upper=9, rho=1.0).value == 3
+    assert ample().count(Column([True, False]), rho=1.0).value == 1
+
+
+# Noise beside what was stated of it.
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("how", [{"epsilon": 0.5}, {"rho": 0.1}], ids=str)
+def test_intervals_hold_as_often_as_they_say(how, adjacency):
+    releases = ample(adjacency, seed=5)
+    records = np.array([0.0, 1.0, 3.0, 10.0] * 20)
+    times, confidence = 2000, 0.8
+    held = {"sum": 0, "mean": 0, "count": 0}
+    for _ in range(times):
+        for query, truth in (("sum", 280.0), ("mean", 3.5)):
+            found = getattr(releases, query)(records, lower=0, upper=10, **how)
+            low, high = found.interval(confidence)
+            assert low <= found.value <= high
+            held[query] += low <= truth <= high
+        low, high = releases.count(records > 2, **how).interval(confidence)
+        held["count"] += low <= 40 <= high
+    for query, count in held.items():
+        assert count >= confidence * times - 6 * math.sqrt(0.16 * times), query
+        if query != "count":  # whole numbers hold a little more often
+            assert count <= confidence * times + 6 * math.sqrt(0.16 * times), query
+
+
+def test_intervals_of_counts_are_the_least_that_hold():
+    for how in NOISES:
+        release = ample().count([], **how)
+        for confidence in (0.5, 0.95, 0.999):
+            low, high = release.interval(confidence)
+            reach = (high - low) // 2
+
+            def within(reach, release=release):
+                return sum(mass(release, k) for k in range(-reach, reach + 1))
+
+            assert within(reach) >= confidence
+            assert reach == 0 or within(reach - 1) < confidence + 2e-3
+
+
+def test_a_mean_of_hardly_any_records_says_that_nothing_is_known():
+    for seed in range(50):
+        empty = ample(seed=seed).mean([], lower=2, upper=5, epsilon=1.0)
+        assert 2 <= empty.value <= 5
+        low, high = empty.interval(0.99)
+        assert low <= empty.value <= high
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_releases_are_json(adjacency):
+    releases = ample(adjacency)
+    made = [
+        releases.count([True], epsilon=1.0, note="people"),
+        releases.sum([1.0], lower=0, upper=1, rho=0.1),
+        releases.mean([1.0], lower=0, upper=1, epsilon=0.1),
+        releases.histogram(["a"], categories=["a", "inf", "é"], epsilon=0.1),
+        releases.histogram([1], bins=[-math.inf, 0, math.inf], rho=0.1),
+    ]
+    for release in made:
+        again = Release.from_json(release.to_json())
+        assert again == release
+        assert again.interval(0.9) == release.interval(0.9)
+        assert str(again).startswith(release.note or release.query)
+    text = made[0].to_json()
+    for wrong in (
+        text.replace("discrete_laplace", "cauchy"),
+        text.replace("add_remove", "x"),
+        "{}",
+    ):
+        if wrong != text:
+            with pytest.raises(ValueError, match="must"):
+                Release.from_json(wrong)
+
+
+# Budgets.
+
+
+@pytest.mark.parametrize(
+    ("budget", "how", "times"),
+    [
+        (lambda a: ZCDPFilter(0.1, a), {"rho": 0.01}, 10),
+        (lambda a: PrivacyFilter(1.0, 1e-6, adjacency=a), {"epsilon": 0.1}, 10),
+        (lambda a: RenyiFilter(4.0, 1.0, a), {"rho": 0.025}, 10),
+    ],
+)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_shares_of_a_budget_fit_in_it(budget, how, times, adjacency):
+    for query in ("count", "sum", "mean", "histogram"):
+        releases = Releases(budget(adjacency))
+        for _ in range(times):
+            ask(releases, query, **how)
+        assert releases.remaining < 0.5
+
+
+def ask(releases, query, **how):
+    data = np.array([1.0, 2.0, 3.0])
+    if query == "count":
+        return releases.count(data > 1, **how)
+    if query == "histogram":
+        return releases.histogram(data, categories=[1, 2], **how)
+    return getattr(releases, query)(data, lower=0, upper=4, **how)
+
+
+class Refusing(SecureGenerator):
+    """A generator that must not be asked."""
+
+    @property
+    def _core(self):
+        raise AssertionError("something was drawn")
+
+    @_core.setter
+    def _core(self, value):
+        pass
+
+
+QUERIES = ["count", "sum", "mean", "histogram"]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_what_exceeds_the_budget_is_refused_and_nothing_is_drawn(query):
+    budget = ZCDPFilter(0.01)
+    before = budget.to_json()
+    with pytest.raises(BudgetExceededError):
+        ask(Releases(budget, generator=Refusing()), query, rho=0.02)
+    assert budget.to_json() == before
+
+
+WRONG = [
+    (lambda r: r.count([1, 0], epsilon=1.0), TypeError),
+    (lambda r: r.count([[True]], epsilon=1.0), ValueError),
+    (lambda r: r.count(np.ma.masked_array([True]), epsilon=1.0), TypeError),
+    (lambda r: r.count([True]), ValueError),
+    (lambda r: r.count([True], epsilon=1.0, rho=1.0), ValueError),
+    (lambda r: r.count([True], epsilon=0.0), ValueError),
+    (lambda r: r.count([True], epsilon=math.inf), ValueError),
+    (lambda r: r.count([True], rho=-1.0), ValueError),
+    (lambda r: r.count([True], noise=Gaussian(0.0)), ValueError),
+    (lambda r: r.count([True], noise=Gaussian(math.inf)), ValueError),
+    (lambda r: r.count([True], noise=DiscreteLaplace(1.0, 2)), TypeError),
+    (lambda r: r.count([True], epsilon=1.0, note=3), TypeError),
+    (lambda r: r.sum([1.0, math.nan], lower=0, upper=1, rho=1.0), ValueError),
+    (lambda r: r.sum([None], lower=0, upper=1, rho=1.0), ValueError),
+    (lambda r: r.sum(["1"], lower=0, upper=1, rho=1.0), TypeError),
+    (lambda r: r.sum(["1", None], lower=0, upper=1, rho=1.0), TypeError),
+    (lambda r: r.sum([1j], lower=0, upper=1, rho=1.0), TypeError),
+    (lambda r: r.sum([object()], lower=0, upper=1, rho=1.0), TypeError),
+    (lambda r: r.sum("12", lower=0, upper=1, rho=1.0), TypeError),
+    (lambda r: r.sum([1.0], lower=1, upper=1, rho=1.0), ValueError),
+    (lambda r: r.sum([1.0], lower=2, upper=1, rho=1.0), ValueError),
+    (lambda r: r.sum([1.0], lower=-math.inf, upper=1, rho=1.0), ValueError),
+    (lambda r: r.mean([1.0], lower=1e9, upper=1e9 + 1e-5, rho=1.0), ValueError),
+    (lambda r: r.sum([1.0], lower=0, upper=1, noise=DiscreteLaplace(1.0)), TypeError),
+    (lambda r: r.sum([1.0], lower=0, upper=1, rho=1.0, missing=math.nan), ValueError),
+    (lambda r: r.histogram([1], rho=1.0), ValueError),
+    (lambda r: r.histogram([1], bins=10, rho=1.0), TypeError),
+    (lambda r: r.histogram([1], bins=[1], rho=1.0), ValueError),
+    (lambda r: r.histogram([1], bins=[1, 1], rho=1.0), ValueError),
+    (lambda r: r.histogram([1], bins=[0, math.nan], rho=1.0), ValueError),
+    (lambda r: r.histogram(["a"], bins=[0, 1], rho=1.0), TypeError),
+    (lambda r: r.histogram([1], categories=[], rho=1.0), ValueError),
+    (lambda r: r.histogram([1], categories="ab", rho=1.0), TypeError),
+    (lambda r: r.histogram([1], categories=[1, 1], rho=1.0), ValueError),
+    (lambda r: r.histogram([1], categories=[1, None], rho=1.0), TypeError),
+    (lambda r: r.histogram([[1]], categories=[1], rho=1.0), ValueError),
+    (lambda r: r.histogram([{}], categories=[1], rho=1.0), TypeError),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_bad_input_is_refused_and_nothing_is_charged(number):
+    wrong, error = WRONG[number]
+    budget = ZCDPFilter(5.0)
+    with pytest.raises(error, match="must"):
+        wrong(Releases(budget, generator=Refusing()))
+    assert budget.remaining == 1.0
+
+
+def test_errors_do_not_show_the_records():
+    secret = "1234567.25"
+    for column in ([float(secret), None], [float(secret), "x"], [[float(secret)]]):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            ample().sum(column, lower=0, upper=1, rho=1.0)
+        assert secret not in str(caught.value)
+
+
+def test_what_binds_is_checked():
+    with pytest.raises(TypeError, match="budget must be"):
+        Releases(PLDAccountant())
+    with pytest.raises(ValueError, match="zero_out"):
+        Releases(ZCDPFilter(1.0, "zero_out"))
+    with pytest.raises(ValueError, match="dataset must"):
+        Releases(ZCDPFilter(1.0), "census")
+    with pytest.warns(InsecureGeneratorWarning):
+        Releases(ZCDPFilter(1.0), generator=np.random.default_rng(1))
+
+
+def test_a_ledger_is_charged_with_what_was_drawn(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("census", epsilon=1.0, delta=1e-6, adjacency="replace_one")
+        with pytest.raises(ValueError, match="dataset must"):
+            Releases(ledger)
+        releases = Releases(ledger, "census")
+        assert releases.adjacency == "replace_one"
+        made = [ask(releases, query, epsilon=0.1, note=query) for query in QUERIES]
+        entries = ledger.history("census")[1:]
+        assert [(e.mechanism, e.note) for e in entries] == [(m.mechanism, m.note) for m in made]
+        assert 0 < releases.remaining == ledger.status("census").remaining < 1
+        with pytest.raises(BudgetExceededError):
+            ask(releases, "mean", epsilon=2.0)
+        assert len(ledger.history("census")) == 5
+
+
+def test_threads_share_a_budget_and_never_overspend():
+    budget = GDPFilter(epsilon=1.0, delta=1e-6)
+    releases, released = Releases(budget), []
+    most = budget.count_that_fits(Gaussian(30.0), 10**6)
+
+    def work():
+        try:
+            while True:
+                released.append(releases.count([True], noise=Gaussian(30.0)).value)
+        except BudgetExceededError:
+            pass
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most - 1 <= len(released) <= most
+    assert len(set(released)) > most // 10  # and no noise twice in a row
