@@ -1,4 +1,4 @@
-"""The table of the documents names functions, tests and pages that are there."""
+"""Every item of the documents names public functions, and tests that use them."""
 
 import importlib
 import re
@@ -25,10 +25,29 @@ def test_functions(name):
     assert found(name)
 
 
+ITEMS = [
+    line.strip("| ").split(" | ")
+    for line in TEXT.splitlines()
+    if line.startswith("| ") and not line.startswith("| item")
+]
+
+
+def test_there_are_items():
+    assert len(ITEMS) > 55
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item[0][:40])
+def test_items(item):
+    what, here, tests = item
+    names = re.findall(r"`renyi\.(?:\w+\.)*(\w+)`", here)
+    assert not any(name.startswith("_") for name in names), what
+    files = re.findall(r"`(test_\w+\.py)`", tests)
+    assert files, what
+    text = "".join((ROOT / "tests" / "python" / name).read_text("utf-8") for name in files)
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
 def test_files():
-    tests = set(re.findall(r"`(test_\w+\.py)`", TEXT))
-    assert len(tests) > 20
-    assert [name for name in tests if not (ROOT / "tests" / "python" / name).is_file()] == []
     assert all((ROOT / path).is_file() for path in re.findall(r"`(examples/\w+\.py)`", TEXT))
     pages = list((ROOT / "docs").glob("*.md"))
     links = {
