@@ -1,37 +1,46 @@
-"""A line on stderr while something takes long: on a terminal only, and gone when it ends."""
+"""A line on stderr while something takes long: gone when it ends, or on a log now and then."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Self, TypeVar
 
-__all__ = ["Line", "progress"]
+__all__ = ["LOGGED", "Line", "progress"]
 
 REFRESH = 0.1  # seconds between two texts
+LOGGED = 10.0  # seconds between two lines where there is no terminal
 
 T = TypeVar("T")
 
 
 class Line:
-    """A line that is written over; silent for the first ``patience`` seconds."""
+    """A line that is written over, after ``patience`` seconds; or one every ``logged`` seconds.
 
-    def __init__(self, patience: float = 0.0) -> None:
+    Off a terminal nothing is written without ``logged``.
+    """
+
+    def __init__(self, patience: float = 0.0, logged: float | None = None) -> None:
         self._live = sys.stderr is not None and sys.stderr.isatty()
-        self._due = time.monotonic() + patience
+        self._logged = logged if sys.stderr is not None else None
+        self._due = time.monotonic() + (patience if self._live or logged is None else logged)
         self._written = False
 
     def show(self, text: str) -> None:
-        """Write a text over the last one, unless that is too young to be read."""
-        if not self._live or time.monotonic() < self._due:
+        """Write a text over the last one, or below it, unless that is too young to be read."""
+        if not (self._live or self._logged is not None) or time.monotonic() < self._due:
             return
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r\x1b[K" + text[:width])
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write("\r\x1b[K" + text[:width])
+            self._due, self._written = time.monotonic() + REFRESH, True
+        else:
+            sys.stderr.write(text + "\n")
+            self._due = time.monotonic() + (self._logged or 0.0)
         sys.stderr.flush()
-        self._due, self._written = time.monotonic() + REFRESH, True
 
     def __enter__(self) -> Self:
         return self
@@ -47,14 +56,28 @@ class Line:
             sys.stderr.flush()
 
 
-def progress(items: Sequence[T], unit: str, patience: float) -> Iterator[T]:
-    """Yield the items, and show how many are done and about how long the others take."""
-    start = time.monotonic()
-    with Line(patience) as line:
+def progress(
+    items: Iterable[T],
+    unit: str,
+    patience: float = 0.0,
+    *,
+    total: int | None = None,
+    title: str = "",
+    note: Callable[[], str] | None = None,
+    logged: float | None = None,
+) -> Iterator[T]:
+    """Yield the items, and show how many are done and about how long the others take.
+
+    ``total`` says how many there are where they have no length, ``note`` what else is to be said.
+    """
+    count = total if total is not None else len(items) if isinstance(items, Sized) else 0
+    start, head = time.monotonic(), f"{title}: " if title else ""
+    with Line(patience, logged) as line:
         for done, item in enumerate(items):
             taken = time.monotonic() - start
-            left = f", about {_duration(taken * (len(items) / done - 1.0))} left" if done else ""
-            line.show(f"{done} of {len(items)} {unit}s, {_duration(taken)}{left}")
+            left = f", about {_duration(taken * (count / done - 1.0))} left" if done else ""
+            tail = f", {said}" if note is not None and (said := note()) else ""
+            line.show(f"{head}{done} of {count} {unit}s, {_duration(taken)}{left}{tail}")
             yield item
 
 

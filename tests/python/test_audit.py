@@ -10,7 +10,8 @@ from scipy.stats import beta, binom
 
 from renyi import Gaussian, PLDAccountant, special
 from renyi._binomial import largest_mean_upper, tail_bounds
-from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound
+from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound, plot_attack
+from renyi.audit._figure import attack_band, attack_errors
 from renyi.examples import audit as program
 from renyi.sgd import SecureGenerator, TrainingPlan
 
@@ -251,3 +252,35 @@ def test_the_program(capsys):
     for bad in (["--sample-rate", "0"], ["--delta", "2"], ["--runs", "3"], ["--steps", "0"]):
         assert program.main(bad) == 2
         assert "must be" in capsys.readouterr().err
+
+
+def test_the_band_of_a_figure_holds_every_error_of_the_attack_as_often_as_it_says():
+    at = np.linspace(0.0, 1.0, 1001)
+    truth = special.gaussian_tradeoff(1.0, at)
+    outside, tries, confidence = 0, 400, 0.8
+    for seed in range(tries):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(1.0, 1.0, 150), rng.normal(0.0, 1.0, 200)
+        alpha, low, high = attack_band(*scores, confidence)
+        assert np.array_equal(alpha, at)
+        measured, missed = attack_errors(*scores)
+        assert np.all(np.interp(measured, at, high) + 1e-2 >= missed / 150)
+        outside += bool(np.any((truth < low - 1e-12) | (truth > high + 1e-12)))
+    assert outside <= (1.0 - confidence) * tries
+    rng = np.random.default_rng(0)
+    widths = []
+    for runs in (1000, 100_000):
+        _, low, high = attack_band(rng.normal(1.0, 1.0, runs), rng.normal(0.0, 1.0, runs), 0.95)
+        widths.append(float(np.mean(high - low)))
+    assert widths[1] < 0.03
+    assert 8.0 < widths[0] / widths[1] < 12.0  # as the root of the number of runs
+
+
+def test_a_figure_of_an_attack_shows_how_sure_it_is():
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(1)
+    scores = rng.normal(1.0, 1.0, 999), rng.normal(0.0, 1.0, 999)
+    axes = plot_attack(*scores, PLDAccountant().compose(Gaussian(1.0)), confidence=0.9)
+    assert "attack, 90 % confidence" in [t.get_text() for t in axes.get_legend().get_texts()]
+    (band,) = axes.collections
+    assert band.get_paths()[0].vertices.shape[0] > 1000

@@ -40,6 +40,24 @@ def test_many_runs(capsys, file, scores):
     assert "confidence  0.95" in out
 
 
+@pytest.mark.parametrize(
+    "header", ["score,present", '"Score", "member"', "\ufeffscore,present", ""]
+)
+def test_a_line_of_names_may_be_there_or_not(capsys, file, scores, tmp_path, header):
+    named = tmp_path / "named.csv"
+    lines = file.read_text().splitlines()[1:]
+    named.write_text("\n".join(["", "# of the attack", header, *lines]) + "\n", encoding="utf-8")
+    assert run(capsys, named, "--delta", "0.1") == run(capsys, file, "--delta", "0.1")
+
+
+def test_columns_in_the_other_order_are_refused(capsys, tmp_path):
+    file = tmp_path / "swapped.csv"
+    file.write_text("present,score\n" + "1,0\n0,1\n" * 9)
+    code, _, err = run(capsys, file, "--delta", "0.1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the score must come first" in err
+
+
 def test_one_run_of_full_doubles(capsys, file, scores, tmp_path):
     options = ["--delta", "1e-5", "--one-run", "--confidence", "0.9", "--json"]
     code, out, _ = run(capsys, file, *options)

@@ -1,6 +1,7 @@
 """The C-level functions: their signatures are frozen, and another Cython module can call them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,33 +53,57 @@ def test_signatures_do_not_change():
         assert found[name].split(b" noexcept")[0] == expected
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
-def test_another_module_can_cimport(tmp_path):
-    source = tmp_path / "consumer.pyx"
-    source.write_text(CONSUMER)
+def built(folder, text, *options):
+    """Compile a module of Cython and return what its code prints."""
+    (folder / "consumer.pyx").write_text(text)
     subprocess.run(
-        [sys.executable, "-m", "cython", "--cplus", "-3", source.name], cwd=tmp_path, check=True
+        [sys.executable, "-m", "cython", "-3", *options, "consumer.pyx"], cwd=folder, check=True
     )
-    target = tmp_path / ("consumer" + sysconfig.get_config_var("EXT_SUFFIX"))
+    (source,) = (path for path in folder.glob("consumer.c*"))
+    target = folder / ("consumer" + sysconfig.get_config_var("EXT_SUFFIX"))
+    compiler = ["c++", "-std=c++20"] if source.suffix == ".cpp" else ["cc"]
     include = sysconfig.get_path("include")
     subprocess.run(
-        ["c++", "-std=c++20", "-shared", "-fPIC", f"-I{include}", "consumer.cpp", "-o", target],
-        cwd=tmp_path,
+        [*compiler, "-shared", "-fPIC", f"-I{include}", source.name, "-o", target],
+        cwd=folder,
         check=True,
     )
-    code = "import consumer; print(*consumer.results())"
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    result = subprocess.run(
+    assert target.is_file()
+
+
+def printed(folder, code):
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=True,
-    )
-    real, complex_value, gaussian, epsilon = result.stdout.split()
+    ).stdout
+
+
+EPSILON = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 0.01), 1000).get_epsilon(1e-5)
+compilers = pytest.mark.skipif(
+    None in (shutil.which("c++"), shutil.which("cc")), reason="needs a compiler"
+)
+
+
+@compilers
+def test_another_module_can_cimport(tmp_path):
+    built(tmp_path, CONSUMER, "--cplus")
+    found = printed(tmp_path, "import consumer; print(*consumer.results())").split()
+    real, complex_value, gaussian, epsilon = found
     assert float(real) == special.log_a(0.01, 1.0, 2.0)
     assert complex(complex_value) == special.log_a(0.01, 1.0, 2.0 + 1.0j)
     assert float(gaussian) == 0.375
-    run = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 0.01), 1000)
-    assert float(epsilon) == run.get_epsilon(1e-5)
-    assert Path(target).is_file()
+    assert float(epsilon) == EPSILON
+
+
+@compilers
+@pytest.mark.parametrize("options", [(), ("--cplus",)], ids=["C", "C++"])
+def test_the_text_of_the_page_compiles(tmp_path, options):
+    page = Path(__file__).parents[2] / "docs" / "embedding.md"
+    (text,) = re.findall(r"```cython\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    built(tmp_path, text, *options)
+    found = printed(tmp_path, "import consumer; print(repr(consumer.spent(1.0, 1000.0)))")
+    assert float(found) == EPSILON

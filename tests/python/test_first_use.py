@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+import renyi.examples
+from renyi._progress import progress
 from renyi.cli import main
 
 RUN = ["--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "10", "--delta", "1e-5"]
@@ -39,6 +45,20 @@ def test_nothing_is_given_twice(
     assert words in refused(capsys, *arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["audti"], "unknown command 'audti'; did you mean audit?"),
+        (["xyz"], "unknown command 'xyz'; choose from epsilon, "),
+        (["ledger", "chrage"], "unknown action 'chrage'; did you mean charge?"),
+    ],
+)
+def test_every_command_is_suggested(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert words in refused(capsys, *arguments)
+
+
 @pytest.mark.parametrize("command", ["epsilon", "delta", "noise", "steps", "curve"])
 def test_shuffled_batches_name_the_option_to_type(
     capsys: pytest.CaptureFixture[str], command: str
@@ -52,3 +72,31 @@ def test_shuffled_batches_name_the_option_to_type(
     }[command]
     message = refused(capsys, command, *numbers, "--sampling", "shuffled")
     assert "--adjacency must be replace_one or zero_out with --sampling shuffled" in message
+
+
+def test_programs_tell_how_far_they_are_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 4))
+    monkeypatch.setattr("renyi._progress.time.monotonic", lambda: float(next(clock)))
+    assert list(progress(range(5), "step", title="training", logged=10.0)) == [0, 1, 2, 3, 4]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert all(line.startswith("training: ") and " of 5 steps, " in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+    list(progress(range(5), "step"))  # commands stay silent
+    assert capsys.readouterr().err == ""
+
+
+PROGRAMS = sorted(path.stem for path in Path(renyi.examples.__file__).parent.glob("[a-z]*.py"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_need_no_progress_bar_of_a_library(program: str) -> None:
+    code = (
+        "import sys; sys.modules['tqdm'] = None; "
+        f"from renyi.examples.{program} import main; main(['--help'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: python -m renyi.examples.{program}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import doctest
 import re
 import shlex
@@ -11,6 +12,7 @@ import pytest
 
 from renyi import Gaussian
 from renyi.cli import main
+from renyi.cli.parser import build_parser
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,6 +38,12 @@ def _rounded(text: str) -> str:
 
 def test_there_are_commands():
     assert len(CONSOLE) >= 2
+
+
+def test_the_table_names_every_command():
+    listed = re.findall(r"^\| `renyi (\w+)` \|", README, re.MULTILINE)
+    (chosen,) = (a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert sorted(listed) == sorted(chosen.choices)
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -338,6 +338,7 @@ def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "FILE has a line for each run, with a score and, after a comma, 1 if the record was there\n"
         "and 0 if it was not; with --one-run a line for each canary of a single run, included by\n"
         "a fair coin. Lines are in the order of the runs: the first half chooses a threshold.\n"
+        "A first line of names (score,present) may be there or not.\n"
         "Also an array of two columns in a .npy file; - is the standard input.",
         "  renyi audit scores.csv --delta 1e-2",
         usage("audit", "FILE --delta DELTA", "[--one-run] [option ...]"),

@@ -278,17 +278,37 @@ def _bound(
 
 
 def _read(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the columns of a file: scores, and 0 or 1."""
+    """Return the columns of a file: scores, and 0 or 1; a first line of names is left out."""
     import numpy as np
 
     try:
-        source: Any = sys.stdin if name == "-" else name
         if name.endswith(".npy"):
             table = np.load(name, allow_pickle=False)
         else:
-            table = np.loadtxt(source, delimiter=",", comments="#", ndmin=2)
+            text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+            lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
+            skipped = 1 if lines and _is_header(lines[0]) else 0
+            table = np.loadtxt(lines[skipped:], delimiter=",", comments="#", ndmin=2)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"FILE must be a readable CSV or NPY, got {name!r}: {error}") from None
     if table.ndim != 2 or table.shape[1] != 2 or not np.isin(table[:, 1], (0, 1)).all():
         raise UsageError(f"FILE must have two columns, a score and 0 or 1, got {name!r}")
     return table[:, 0].astype(np.float64), table[:, 1] == 1
+
+
+def _is_header(line: str) -> bool:
+    """Return whether a line holds two names, of which neither can be read as a number."""
+    names = [name.strip().strip('"').lower() for name in line.split(",")]
+    if len(names) != 2 or any(map(_is_number, names)):
+        return False
+    if names[1] == "score":
+        raise ValueError(f"the score must come first, then 0 or 1, got the names {line!r}")
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text
+    return True

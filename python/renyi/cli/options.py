@@ -116,25 +116,6 @@ COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
 
 
-NAMES = (
-    "account",
-    "ledger",
-    "report",
-    "epsilon",
-    "delta",
-    "curve",
-    "compare",
-    "noise",
-    "steps",
-    "rate",
-    "rdp",
-    "verify",
-    "bench",
-    "info",
-    "completion",
-)
-
-
 # What the options are called elsewhere.
 _CLOSE = 0.75  # likeness from which a word is suggested
 _ALIASES = {
@@ -209,11 +190,12 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
         hint = f"; did you mean {close[0]}?" if close else f"; see {parser.prog} --help"
         kind = "unknown option" if unknown.startswith("-") else "unexpected argument"
         return f"{kind} {unknown}{hint}"
-    if message.startswith("COMMAND: invalid choice"):
+    if message.startswith(("COMMAND: invalid choice", "ACTION: invalid choice")):
         tried = message.split("'")[1]
-        close = difflib.get_close_matches(tried, NAMES, 1)
-        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(NAMES)}"
-        return f"unknown command {tried!r}{hint}"
+        (names,) = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+        close = difflib.get_close_matches(tried, names, 1)
+        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(names)}"
+        return f"unknown {flag.lower()} {tried!r}{hint}"
     for plainer in ("must ", "invalid choice", "not allowed"):
         message = message.replace(f": {plainer}", f" {plainer}", 1)
     return message.replace("with argument", "with").replace(" invalid choice: ", " has no choice ")

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
+from renyi._progress import LOGGED, progress
 from renyi.examples._text import Tokens, docstrings, reference
 from renyi.examples._transformer import Array, Transformer
 from renyi.sgd import DPSGD, Adam, TrainingPlan, ghost_clip_and_sum
@@ -43,7 +43,7 @@ def pretrain(model: Transformer, text: Tokens, steps: int, seed: int) -> None:
     """Learn all weights from pieces of a public text, by Adam."""
     rng = np.random.default_rng(seed)
     rule, moments = Adam(3e-3), {k: np.zeros((2, *w.shape)) for k, w in model.weights.items()}
-    for step in tqdm(range(1, steps + 1), desc="public text", disable=None, leave=False):
+    for step in progress(range(1, steps + 1), "step", title="public text", logged=LOGGED):
         first = rng.integers(0, len(text) - LENGTH, (PUBLIC_BATCH, 1))
         tokens = text[first + np.arange(LENGTH + 1)]
         for name, gradient in _gradients(model, tokens).items():
@@ -83,7 +83,7 @@ def train(
     sampler = plan.sampler()
     optimizer = DPSGD(adapted, plan, Adam(learning_rate), sampler=sampler)
     seen, start = 0, time.process_time()
-    for batch in tqdm(sampler, total=plan.steps, desc="private", disable=None, leave=False):
+    for batch in progress(sampler, "step", total=plan.steps, title="private", logged=LOGGED):
         optimizer.step(ghost_clip_and_sum(model.layers(records[batch]), plan.max_grad_norm))
         seen += len(batch)
     speed = seen / (time.process_time() - start)

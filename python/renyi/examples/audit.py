@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from renyi._figure import figure_for
+from renyi._progress import LOGGED, progress
 from renyi._validation import integer_of
 from renyi.accountants import PLDAccountant
 from renyi.audit import (
@@ -125,7 +125,7 @@ def scores(
     """Return the log-likelihood ratio of each of many runs with, or without, record 0."""
     result = np.empty(runs)
     title = "with" if present else "without"
-    for k in tqdm(range(runs), desc=title, unit="run", disable=None, leave=False, file=sys.stderr):
+    for k in progress(range(runs), "run", title=title, logged=LOGGED):
         result[k] = _score(plan, present, count_noise, generator)
     return result
 

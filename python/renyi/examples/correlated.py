@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from renyi._progress import LOGGED, progress
 from renyi.examples._classifiers import LogisticRegression
 from renyi.examples._data import Split, digits
 from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, Strategy, Tree
@@ -77,7 +77,7 @@ def compare(
             max_grad_norm=max_grad_norm,
             strategy=strategy,
         )
-        rates = tqdm(learning_rates, desc=name, disable=None, leave=False, file=sys.stderr)
+        rates = progress(learning_rates, "learning rate", title=name, logged=LOGGED)
         found = [[_accuracy(data, plan, rate) for _ in range(repeats)] for rate in rates]
         best = max(found, key=lambda runs: float(np.mean(runs)))
         reported = plan.get_epsilon(delta)

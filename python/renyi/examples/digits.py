@@ -15,9 +15,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from renyi._figure import figure_for
+from renyi._progress import LOGGED, progress
 from renyi.accountants import PLDAccountant
 from renyi.examples._classifiers import CLASSIFIERS, Classifier
 from renyi.examples._data import Split, digits
@@ -43,7 +42,7 @@ class Run(NamedTuple):
 def train(
     classifier: Classifier, data: Split, plan: TrainingPlan, learning_rate: float, delta: float
 ) -> Run:
-    """Train privately, with a progress bar on a terminal.
+    """Train privately, and say on stderr how far it is.
 
     Parameters
     ----------
@@ -63,21 +62,24 @@ def train(
     run = Run(classifier, optimizer, 0.0, [], [], [])
     images, seconds = 0, 0.0
     every = max(1, plan.steps // POINTS)
-    with tqdm(total=plan.steps, unit="step", disable=None, leave=False, file=sys.stderr) as bar:
-        for batch in sampler:
-            start = time.perf_counter()
-            clipped = classifier.clipped_sum(
-                data.train[batch], data.train_labels[batch], plan.max_grad_norm
-            )
-            optimizer.step(clipped)
-            seconds += time.perf_counter() - start
-            images += len(batch)
-            if optimizer.steps % every == 0 or optimizer.steps == plan.steps:
-                run.steps.append(optimizer.steps)
-                run.accuracies.append(classifier.accuracy(data.test, data.test_labels))
-                run.epsilons.append(optimizer.get_epsilon(delta))
-                bar.set_postfix_str(f"accuracy {run.accuracies[-1]:.3f}, ε {run.epsilons[-1]:.3f}")
-            bar.update()
+
+    def reached() -> str:
+        if not run.accuracies:
+            return ""
+        return f"accuracy {run.accuracies[-1]:.3f}, epsilon {run.epsilons[-1]:.3f}"
+
+    for batch in progress(sampler, "step", total=plan.steps, note=reached, logged=LOGGED):
+        start = time.perf_counter()
+        clipped = classifier.clipped_sum(
+            data.train[batch], data.train_labels[batch], plan.max_grad_norm
+        )
+        optimizer.step(clipped)
+        seconds += time.perf_counter() - start
+        images += len(batch)
+        if optimizer.steps % every == 0 or optimizer.steps == plan.steps:
+            run.steps.append(optimizer.steps)
+            run.accuracies.append(classifier.accuracy(data.test, data.test_labels))
+            run.epsilons.append(optimizer.get_epsilon(delta))
     return run._replace(images_per_second=images / seconds)
 
 

@@ -27,8 +27,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from renyi._progress import LOGGED, progress
 from renyi._validation import integer_of
 from renyi.examples._classifiers import LogisticRegression
 from renyi.examples._data import Split, digits
@@ -90,7 +90,7 @@ def train(
     ]
     classifier = LogisticRegression(data.train.shape[1], CLASSES, seed=0)
     optimizer = DPSGD(classifier.parameters, plan, SGD(learning_rate))
-    for _ in tqdm(range(plan.steps), unit="step", disable=None, leave=False, file=sys.stderr):
+    for _ in progress(range(plan.steps), "step", logged=LOGGED):
         parts = [s.clipped_sum(classifier.parameters, plan.max_grad_norm) for s in shards]
         optimizer.step(reduce(operator.add, [part.result() for part in parts]))
     return classifier, optimizer

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from renyi._figure import figure_for
+from renyi._progress import LOGGED, progress
 from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
@@ -67,7 +67,7 @@ def tumours(seed: int) -> Tumours:
 def simulate(
     learner: PNSGD, data: Tumours, scales: Sequence[float], order: Any, delta: float, runs: int
 ) -> list[Point]:
-    """Run passes for every scale, with a progress bar on a terminal.
+    """Run passes for every scale, and say on stderr how far they are.
 
     Parameters
     ----------
@@ -85,18 +85,16 @@ def simulate(
         Passes a scale.
     """
     points = []
-    with tqdm(total=runs * len(scales), unit="pass", disable=None, leave=False) as bar:
-        for scale in scales:
-            noise: Any = scale
-            if order == "online":
-                decaying = DecayingNoise(learner.descent, c1=100.0, c2=10.0)
-                noise = decaying.scaled(scale / decaying.scale(1))
-            accuracies = np.empty(runs)
-            for k in range(runs):
-                run = learner.run(data.train, data.train_labels, noise, order=order)
-                accuracies[k] = np.mean((data.test @ run.weights > 0.0) == (data.test_labels > 0.0))
-                bar.update()
-            points.append(_point(run, scale, delta, accuracies))
+    for scale in progress(scales, "scale", logged=LOGGED):
+        noise: Any = scale
+        if order == "online":
+            decaying = DecayingNoise(learner.descent, c1=100.0, c2=10.0)
+            noise = decaying.scaled(scale / decaying.scale(1))
+        accuracies = np.empty(runs)
+        for k in range(runs):
+            run = learner.run(data.train, data.train_labels, noise, order=order)
+            accuracies[k] = np.mean((data.test @ run.weights > 0.0) == (data.test_labels > 0.0))
+        points.append(_point(run, scale, delta, accuracies))
     return points
 
 

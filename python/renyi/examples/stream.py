@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from renyi._figure import figure_for, plain_ticks
+from renyi._progress import LOGGED, progress
 from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
@@ -93,7 +93,7 @@ def simulate(
     if passes < 1:
         raise ValueError(f"--passes must be at least 1, got {passes}")
     points = []
-    for n in tqdm(lengths, unit="pass", disable=None, leave=False):
+    for n in progress(lengths, "length", logged=LOGGED):
         generator = np.random.default_rng(seed)
         judge = STREAMS[name](20_000, generator)
         stream = STREAMS[name](n, generator)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._progress import LOGGED
 from renyi._validation import integer_of
 
 __all__ = ["main", "sweep"]
@@ -75,6 +76,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         future = client.compute(mean)
         if sys.stderr.isatty():
             distributed.progress(future, notebook=False)
+        while not future.done():
+            with contextlib.suppress(TimeoutError):
+                distributed.wait(future, timeout=LOGGED)
+                break
+            taken = time.perf_counter() - start
+            print(f"{points:,} settings, {taken:.0f} s so far", file=sys.stderr, flush=True)
         value = float(future.result())
         seconds = time.perf_counter() - start
     print(f"{points:,} settings in {seconds:.1f} s: mean divergence {value:.6g}")
