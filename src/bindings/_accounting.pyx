@@ -8,6 +8,7 @@ engine could not represent.
 
 cimport cython
 from cpython.float cimport PyFloat_CheckExact
+from libc.float cimport DBL_MIN
 from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport is_sorted, sort

@@ -73,8 +73,11 @@ cdef class SampledSteps(CountedSteps):
         """Renyi-DP of each order, rounded up."""
         cdef Snapshot copy = Snapshot(self.steps, self.curves)
         cdef Py_ssize_t i
+        cdef double least
         with nogil:
+            least = DBL_MIN if largest_loss(copy.view()) > 0.0 else 0.0  # below, digits are lost
             for i in range(orders.shape[0]):
                 out[i] = upper(rdp(copy.view(), orders[i]))
                 if out[i] != out[i]:  # out of the engine's reach
                     out[i] = INFINITY
+                out[i] = fmax(out[i], least)

@@ -5,7 +5,14 @@ import warnings
 
 import pytest
 
-from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled
+from renyi import (
+    ZCDP,
+    Gaussian,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    RDPAccountant,
+)
 
 REVEALING = Gaussian(0.0)
 
@@ -71,3 +78,33 @@ def test_losses_next_to_none():
     accountant = PLDAccountant().compose(PoissonSampled(Gaussian(1e-5), 1e-300), 1000)
     assert accountant.get_epsilon(1e-300) == math.inf  # a record shows with probability 1e-97
     assert accountant.get_delta(1.0) >= 1e-97
+
+
+@pytest.mark.parametrize("noise", [1e30, 1e77, 1e100, 1e150, 1e155, 1e200, 1e300, 1.7e308])
+@pytest.mark.parametrize("count", [1, 10**9])
+@pytest.mark.parametrize("accountant", [PLDAccountant, RDPAccountant])
+def test_noise_whose_square_doubles_do_not_hold(accountant, noise, count):
+    """Next to mu = 0, delta is mu/sqrt(2 pi) at 0, and mu (phi(1) - Q(1)) at epsilon = mu."""
+    known = accountant().compose(Gaussian(noise), count)
+    mu = math.sqrt(count) / noise
+    assert known.get_delta(0.0) >= mu / math.sqrt(2.0 * math.pi) * (1 - 1e-9)
+    assert known.get_advantage() >= mu / math.sqrt(2.0 * math.pi) * (1 - 1e-9)
+    assert known.get_delta(mu) >= mu * 0.0833154705876862 * (1 - 1e-9)
+    assert known.get_delta(0.0, group_size=3) >= 3.0 * mu / math.sqrt(2.0 * math.pi) * (1 - 1e-9)
+    assert known.get_epsilon(0.05 * mu) >= mu
+    if accountant is PLDAccountant:
+        low, high = known.get_delta_bounds(0.0)
+        assert low <= mu / math.sqrt(2.0 * math.pi) * (1 + 1e-9) <= high * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("exponent", [*range(-320, -10, 10), -305, -308])
+def test_divergences_next_to_none(exponent):
+    """What holds of rho-zCDP is no less than what Gaussian noise of that rho reveals."""
+    rho = 10.0**exponent
+    known, mu = RDPAccountant().compose(ZCDP(rho)), math.sqrt(2.0) * math.sqrt(rho)
+    assert known.get_delta(0.0) >= mu / math.sqrt(2.0 * math.pi)
+    assert known.get_delta(mu) >= mu * 0.0833154705876862 * (1 - 1e-9)
+    assert known.get_epsilon(0.05 * mu) >= mu
+    assert known.get_rdp([2.0])[0] >= 2.0 * rho
+    if exponent > -280:  # and not much more, by the pairs of least divergence
+        assert known.get_delta(mu) <= 2.5 * mu * 0.0833154705876862

@@ -153,3 +153,13 @@ def test_bad_arguments():
         MatrixMechanism(SquareRoot(3), 1.0, 4)
     with pytest.raises(ValueError, match="noise_multiplier must be a number"):
         MatrixMechanism(SquareRoot(3), -1.0)
+
+
+@pytest.mark.parametrize("size", [1e-308, 1e-200, 1e200, 1e300])
+def test_noise_and_entries_of_any_size_hide_as_much(size):
+    run = MatrixMechanism(Dense([[size], [size, size]]), size * math.sqrt(2.0))
+    for accountant in (PLDAccountant, RDPAccountant):
+        small = accountant(adjacency="zero_out").compose(run)
+        plain = accountant(adjacency="zero_out").compose(Gaussian(1.0))
+        assert small.get_epsilon(1e-5) == pytest.approx(plain.get_epsilon(1e-5), rel=1e-12)
+    assert MatrixMechanism(Dense([[1e-10]]), 1e308).effective_noise_multiplier < math.inf

@@ -164,3 +164,28 @@ def test_weights_that_cancel():
         assert strategy.sensitivity(scheme) >= sensitivity(strategy.matrix(), scheme)
     assert strategy.sensitivity().exact
     assert not strategy.sensitivity(MinSeparation(2)).exact
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-308, 1e-200, 1e-160, 1e160, 1e200, 1e300])
+def test_squares_of_entries_that_doubles_do_not_hold(size):
+    """A sensitivity is as many times as large as the entries are."""
+    for entries, participation in [
+        ([[1.0]], SinglePass()),
+        ([[1.0], [1.0, 1.0]], FixedEpochs(1)),
+        ([[1.0], [-1.0, 1.0]], MinSeparation(1)),
+        ([[1.0], [1.0, 1.0], [0.0, 1.0, 1.0]], MinSeparation(2)),
+    ]:
+        rows = [[size * entry for entry in row] for row in entries]
+        found, one = (
+            Dense(rows).sensitivity(participation),
+            Dense(entries).sensitivity(participation),
+        )
+        assert found >= size * one * (1 - 1e-14)
+        assert found <= size * one * (1 + 1e-14) + 1e-323
+    toeplitz = BandedToeplitz(3, [1.0, size])
+    assert 1.0 <= toeplitz.sensitivity() / math.hypot(1.0, size) <= 1.0 + 1e-14
+    twice = toeplitz.sensitivity(FixedEpochs(1))
+    assert 1.0 <= twice / math.hypot(1.0, 1.0 + size, 1.0 + size) <= 1.0 + 1e-14
+    assert BLT(3, [0.0], [size]).sensitivity() >= math.hypot(1.0, size)
+    norms = np.linalg.norm(BandedToeplitz(3, [1.0, size], normalised=True).matrix(), axis=0)
+    assert norms == pytest.approx(1.0, rel=1e-14)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from renyi._rounding import above
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import Filter
@@ -90,12 +91,12 @@ def _rho_of(mechanism: Mechanism, adjacency: Adjacency) -> float:
             total = (total + count * _rho_of(part, adjacency) * ROUNDED_UP) * ROUNDED_UP
         return total
     pure = _pure(mechanism, adjacency)
-    known = [0.5 * pure * pure * ROUNDED_UP] if pure < math.inf else []
+    known = [above(0.5 * pure * pure) if pure else 0.0] if pure < math.inf else []
     if isinstance(mechanism, ZCDP) and mechanism.xi == 0.0:
         known.append(mechanism.rho)
     if isinstance(mechanism, DiscreteGaussian):
         distance = mechanism.sensitivity * (2.0 if adjacency == "replace_one" else 1.0)
-        known.append(0.5 * (distance / mechanism.sigma) ** 2 * ROUNDED_UP)
+        known.append(above(0.5 * (distance / mechanism.sigma) ** 2))
     try:
         known.append(0.5 * mu_squared(mechanism, adjacency))
     except UnsupportedMechanismError as error:

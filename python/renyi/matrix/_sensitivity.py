@@ -22,7 +22,7 @@ from renyi.matrix.participation import (
     separation_of,
 )
 
-__all__ = ["Sensitivity", "of_columns", "of_matrix", "of_toeplitz", "of_tree"]
+__all__ = ["Sensitivity", "of_matrix", "of_toeplitz", "of_tree"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -51,14 +51,29 @@ class Sensitivity(float):
         return float(self), self.exact
 
 
-def rounded_up(square: float, roundings: float, exact: bool, relative: float = 0.0) -> Sensitivity:
-    """Return the root of a sum of products of numbers that are not negative.
+def rounded_up(
+    square: float, roundings: float, exact: bool, relative: float = 0.0, scale: float = 1.0
+) -> Sensitivity:
+    """Return ``scale`` times the root of a sum of products of numbers that are not negative.
 
     ``roundings`` on the way to the square make it low by a factor (1 - 2^-53)^roundings at most,
     ``relative`` is the error of the numbers themselves. 1/(1 - x) <= 1 + 2 x for x <= 1/2.
     """
     error = (roundings + 8.0) * _UNIT + relative
-    return Sensitivity(math.nextafter(math.sqrt(square) * (1.0 + 2.0 * error), math.inf), exact)
+    root = math.nextafter(math.sqrt(square) * (1.0 + 2.0 * error), math.inf)
+    return Sensitivity(math.nextafter(root * scale, math.inf) if scale != 1.0 else root, exact)
+
+
+def _scaled(c: Matrix) -> tuple[Matrix, float]:
+    """Return numbers of which the largest is about 1, and the power of 2 that they are to be times.
+
+    Squares of others may underflow, which the margin of `rounded_up` covers; none overflows.
+    """
+    largest = float(np.abs(c).max())
+    if 2.0**-300 < largest < 2.0**300 or not math.isfinite(largest):
+        return c, 1.0
+    exponent = max(math.frexp(largest)[1] - 1, -1022)
+    return np.ldexp(c, -exponent), math.ldexp(1.0, exponent)
 
 
 def of_toeplitz(
@@ -67,6 +82,7 @@ def of_toeplitz(
     """Return that of a Toeplitz matrix with this first column, each entry within ``relative``."""
     if isinstance(participation, SinglePass) or len(c) <= separation_of(participation, steps):
         return _apart(c, steps, participation, relative)
+    c, scale = _scaled(c)
     size = np.abs(c)
     exact = bool((c >= 0.0).all())
     if isinstance(participation, MinSeparation):
@@ -76,15 +92,16 @@ def of_toeplitz(
         size = np.maximum.accumulate(size[::-1])[::-1]
     count = most_participations(participation, steps)
     total = _sum_of_shifts(size, steps, separation_of(participation, steps), count)
-    return rounded_up(float(total @ total), steps + 4.0 * count, exact, relative)
+    return rounded_up(float(total @ total), steps + 4.0 * count, exact, relative, scale)
 
 
 def _apart(c: Vector, steps: int, participation: Participation, relative: float) -> Sensitivity:
     """Return that of columns that share no row: the longest ones, as early as may be."""
+    c, scale = _scaled(c)
     separation, square = separation_of(participation, steps), np.cumsum(c * c)
     lengths = steps - separation * np.arange(most_participations(participation, steps))
     total = float(square[np.minimum(lengths, len(c)) - 1].sum())
-    return rounded_up(total, len(c) + len(lengths), True, relative)
+    return rounded_up(total, len(c) + len(lengths), True, relative, scale)
 
 
 def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector:
@@ -102,7 +119,7 @@ def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector
     return np.ravel(total)[:steps]
 
 
-def of_columns(square: Vector, participation: Participation) -> Sensitivity:
+def _of_columns(square: Vector, participation: Participation, scale: float) -> Sensitivity:
     """Return that of columns of these squared norms, which share no row if of one record."""
     steps = len(square)
     separation = separation_of(participation, steps)
@@ -114,15 +131,17 @@ def of_columns(square: Vector, participation: Participation) -> Sensitivity:
     else:
         most = most_participations(participation, steps)
         best = float(best_selection(square[None, :], separation, most)[0])
-    return rounded_up(best, 2.0 * steps, True)
+    return rounded_up(best, 2.0 * steps, True, 0.0, scale)
 
 
 def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
     """Return that of any matrix, a column for each step."""
     steps = c.shape[1]
     separation = separation_of(participation, steps)
-    if isinstance(participation, SinglePass) or _reach(c) <= separation:
-        return of_columns(np.einsum("ij,ij->j", c, c), participation)
+    apart = isinstance(participation, SinglePass) or _reach(c) <= separation
+    c, scale = _scaled(c)
+    if apart:
+        return _of_columns(np.einsum("ij,ij->j", c, c), participation, scale)
     size = np.abs(c)
     exact = bool((c >= 0.0).all())
     # Entries of C^T C are sums of len(c) products: off by so many 2^-53 of the sum of their sizes.
@@ -137,7 +156,7 @@ def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
         most = most_participations(participation, steps)
         rows = best_selection(np.ascontiguousarray(gram), separation, most)
         best = float(best_selection(rows[None, :], separation, most)[0])
-    return rounded_up(best, 4.0 * steps + 2.0 * len(c), exact)
+    return rounded_up(best, 4.0 * steps + 2.0 * len(c), exact, 0.0, scale)
 
 
 def _reach(c: Matrix) -> int:

@@ -216,7 +216,7 @@ class BandedToeplitz(ToeplitzStrategy):
 
     def column_norms(self) -> Vector:
         """Return the norms of the last columns, as many as there are bands, before they are cut."""
-        norms: Vector = np.sqrt(np.cumsum(np.square(self.coefficients)))[::-1]
+        norms: Vector = np.hypot.accumulate(np.abs(self.coefficients))[::-1]
         return norms
 
     def _sensitivity(self, participation: Participation) -> Sensitivity:
@@ -258,5 +258,6 @@ class BandedToeplitz(ToeplitzStrategy):
         if not self.normalised:
             return ToeplitzStrategy.matrix(self)
         plain = BandedToeplitz(self.steps, self.coefficients).matrix()
-        c: Matrix = plain / np.linalg.norm(plain, axis=0)
+        norms = self.column_norms()
+        c: Matrix = plain / np.pad(norms, (self.steps - len(norms), 0), mode="edge")
         return c

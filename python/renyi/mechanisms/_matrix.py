@@ -110,7 +110,7 @@ class MatrixMechanism(Mechanism):
 def over(noise: float, sensitivity: float) -> float:
     """Return a quotient rounded down."""
     ratio = noise / sensitivity
-    return math.nextafter(ratio, 0.0) if 0.0 < ratio < math.inf else ratio
+    return math.nextafter(ratio, 0.0) if ratio > 0.0 and noise < math.inf else ratio
 
 
 @dataclass(frozen=True, slots=True)

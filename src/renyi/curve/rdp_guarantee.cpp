@@ -33,7 +33,7 @@ double log_total_variation(const RdpQuery& query, std::span<const double> orders
     double jensen = 0.0;  // log A >= alpha (alpha-1) q^2/(2 sigma^2)
     for (const SampledStep& s : query.composition.steps) jensen += 0.5 * s.count * (s.q / s.sigma) * (s.q / s.sigma);
     if (log_delta_at_zero(jensen) > log_delta + 1e-6) return kInfinity;
-    return log_delta_at_zero(upper(rdp(query.composition, orders.empty() ? 1.0 : orders[0])));
+    return log_delta_at_zero(std::max(upper(rdp(query.composition, orders.empty() ? 1.0 : orders[0])), query.least));
 }
 
 // What is known at alpha = infinity: losses of at most `loss` in both orders. Mironov's conversion becomes that bound;

@@ -82,12 +82,15 @@ Touch touch_given_delta(double alpha, double s, double log_delta) noexcept {
 // s + offset(s) = epsilon + y, by Newton.
 Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
     const double beta = alpha - 1.0;
-    double s = epsilon + y + (beta < 1.0 ? lane_log1p(beta) - lane_log(beta) : -lane_log1p(-1.0 / alpha));
+    const double most = beta < 1.0 ? lane_log1p(beta) - lane_log(beta) : -lane_log1p(-1.0 / alpha);
+    double s = epsilon + y + std::min(most, epsilon + y);  // the slope is between 1/2 and 1
     Share share{};
     for (int i = 0; i < 100; ++i) {
         share = share_at(alpha, s);
-        const double slope =
-            1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) - beta / lane_expm1(std::min(beta * s, 700.0));
+        // The two quotients are 1/s - alpha/2 + alpha^2 s/12 and the same of beta: next to 0 they cancel.
+        const double slope = alpha * s < 1e-3 ? 0.5 + (alpha + beta) * s / 12.0
+                                              : 1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) -
+                                                    beta / lane_expm1(std::min(beta * s, 700.0));
         const double step = (epsilon + y - s - share.offset) / slope;
         s = std::max(s + step, 0.1 * s);
         if (std::fabs(step) <= 4.0 * kUnitRoundoff * s) break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "renyi/fp/certified.hpp"
@@ -27,13 +28,20 @@ SortedSteps sorted_steps(std::span<const SampledStep> steps) {
         return n;
     }();
     c.steps.resize(kept);
+    double least = kInfinity, squares = 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q == 1.0) least = std::min(least, s.sigma);
     for (const SampledStep& s : c.steps) {
-        if (s.q == 1.0) {
-            c.gaussian += s.count / (s.sigma * s.sigma);
+        if (s.q == 1.0) {  // relative to the least, for squares may underflow
+            squares += s.count * (least / s.sigma) * (least / s.sigma);
         } else {
             c.only_gaussian = false;
             c.largest_loss -= s.count * std::log1p(-s.q);
         }
+    }
+    if (squares > 0.0) {
+        c.gaussian_mu = std::sqrt(squares) / least;
+        c.gaussian = std::max(c.gaussian_mu * c.gaussian_mu, std::numeric_limits<double>::min());
     }
     c.largest_loss = c.gaussian > 0.0 ? kInfinity : c.largest_loss * (1.0 + 8.0 * kUnitRoundoff);
     return c;

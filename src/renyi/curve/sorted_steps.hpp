@@ -11,7 +11,8 @@ namespace renyi {
 
 struct SortedSteps {
     std::vector<SampledStep> steps{};  // sorted and merged, those that release nothing left out
-    double gaussian = 0.0;             // mu^2 of the Gaussian steps among them
+    double gaussian_mu = 0.0;          // of the Gaussian steps among them, all together
+    double gaussian = 0.0;             // its square, at least the smallest normal number if there are any
     double largest_loss = 0.0;         // of Direction::add, rounded up; inf if there are Gaussian steps
     bool only_gaussian = true;
 

@@ -11,6 +11,7 @@ import dp_accounting
 from dp_accounting import NeighboringRelation, dp_event
 
 from renyi import pairs
+from renyi._rounding import above
 from renyi.compat._rounding import at_least, at_most
 from renyi.mechanisms import (
     ZCDP,
@@ -155,7 +156,7 @@ def _discrete_gaussian(event: Any, relation: Any) -> Mechanism:
     if relation == NeighboringRelation.REPLACE_ONE:
         move *= 2.0
     # Canonne, Kamath and Steinke 2020, Theorem 14: rho = move^2 / (2 sigma^2), rounded up.
-    return ZCDP(0.5 * (move / sigma) ** 2 * (1.0 + 2.0**-50))
+    return ZCDP(above(0.5 * (move / sigma) ** 2) if sigma else math.inf)
 
 
 def _randomized_response(event: Any, relation: Any) -> Mechanism:
