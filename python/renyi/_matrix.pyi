@@ -21,30 +21,36 @@ def buffered_loss(
 ) -> float: ...
 def buffered_nodes(p: Vector) -> tuple[Vector, Vector]: ...
 def add_banded_noise(
-    key: bytes,
+    source: Any,
     scale: float,
     taps: Vector,
     newest: int,
     buffers: npt.NDArray[Any],
     numbers: npt.NDArray[Any],
     threads: int,
+    taken: npt.NDArray[np.int64],
 ) -> None: ...
 def add_buffered_noise(
-    key: bytes,
+    source: Any,
     scale: float,
     weights: Vector,
     decays: Vector,
     buffers: Vector,
     numbers: npt.NDArray[Any],
     threads: int,
+    taken: npt.NDArray[np.int64],
 ) -> None: ...
 def add_tree_noise(
-    key: bytes,
+    source: Any,
     scale: float,
     own: Vector,
     siblings: list[bool],
-    newest: int,
-    buffers: npt.NDArray[Any],
+    closing: Vector,
+    closing_siblings: list[bool],
+    last: bool,
+    nodes: npt.NDArray[Any],
+    pending: npt.NDArray[Any],
     numbers: npt.NDArray[Any],
     threads: int,
+    taken: npt.NDArray[np.int64],
 ) -> None: ...

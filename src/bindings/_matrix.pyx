@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Correlated noise: Toeplitz recurrences, selections of steps, and streams. Arguments are checked by the callers."""
 
-from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcpy
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
@@ -14,6 +14,10 @@ cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
     cdef cppclass ChaChaStream:
         ChaChaKey key
         uint64_t nonce
+
+cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
+    cdef cppclass NoiseGenerator:
+        ChaChaStream derive()
 
 cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
     cdef struct Bands:
@@ -120,13 +124,14 @@ def buffered_nodes(const double[::1] p):
     return theta, omega
 
 
-cdef NoiseStep step_of(bytes key, double scale, size_t size, int threads) except *:
-    """A step whose random words are those of a key of its own."""
-    if len(key) != 32:
-        raise ValueError(f"key must be 32 bytes, got {len(key)}")
+# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal comes
+# between, so that an interruption finds a step taken or not.
+
+
+cdef NoiseStep step_of(source, double scale, size_t size, int threads) except *:
+    """A step whose random words are those of a key of its own, from a generator."""
     cdef NoiseStep step
-    memcpy(step.stream.key.data(), <const char*> key, 32)
-    step.stream.nonce = 0
+    step.stream = (<NoiseGenerator*> PyCapsule_GetPointer(source, "renyi::NoiseGenerator")).derive()
     step.first = 0
     step.scale = scale
     step.size = size
@@ -134,10 +139,10 @@ cdef NoiseStep step_of(bytes key, double scale, size_t size, int threads) except
     return step
 
 
-def add_banded_noise(bytes key, double scale, const double[::1] taps, Py_ssize_t newest, real[:, ::1] buffers,
-                     real[::1] numbers, int threads):
+def add_banded_noise(source, double scale, const double[::1] taps, Py_ssize_t newest, real[:, ::1] buffers,
+                     real[::1] numbers, int threads, int64_t[::1] taken):
     """Slot `newest`, if not negative, takes the noise of this step."""
-    cdef NoiseStep step = step_of(key, scale, numbers.shape[0], threads)
+    cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     cdef size_t slots = buffers.shape[0]
     cdef size_t place = slots if newest < 0 else <size_t> newest
     cdef const double* first = &taps[0] if slots else NULL
@@ -145,21 +150,41 @@ def add_banded_noise(bytes key, double scale, const double[::1] taps, Py_ssize_t
     if numbers.shape[0]:
         with nogil:
             _banded(step, first, slots, place, kept, &numbers[0])
+    taken[0] += 1
 
 
-def add_buffered_noise(bytes key, double scale, const double[::1] weights, const double[::1] decays,
-                       double[:, ::1] buffers, real[::1] numbers, int threads):
-    cdef NoiseStep step = step_of(key, scale, numbers.shape[0], threads)
+def add_buffered_noise(source, double scale, const double[::1] weights, const double[::1] decays,
+                       double[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
+    cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     if numbers.shape[0]:
         with nogil:
             _buffered(step, &weights[0], &decays[0], weights.shape[0], &buffers[0, 0], &numbers[0])
+    taken[0] += 1
 
 
-def add_tree_noise(bytes key, double scale, const double[::1] own, list siblings, Py_ssize_t newest,
-                   real[:, ::1] buffers, real[::1] numbers, int threads):
-    cdef NoiseStep step = step_of(key, scale, numbers.shape[0], threads)
-    cdef vector[char] sibling = [bool(s) for s in siblings]
-    cdef size_t place = kNone if newest < 0 else <size_t> newest
-    if numbers.shape[0]:
+def add_tree_noise(source, double scale, const double[::1] own, list siblings, const double[::1] closing,
+                   list closing_siblings, bint last, real[:, ::1] nodes, real[:, ::1] pending, real[::1] numbers,
+                   int threads, int64_t[::1] taken):
+    """With `pending` trees follow each other: after the last step of one, its nodes go to it by the chain `closing`,
+    which is empty where none is open, and are added to the next step."""
+    cdef size_t size = numbers.shape[0], i
+    cdef NoiseStep step = step_of(source, scale, size, threads), completion
+    cdef vector[char] sibling = [bool(s) for s in siblings], beside = [bool(s) for s in closing_siblings]
+    cdef bint follows = pending.shape[0] > 0, closes = last and closing.shape[0] > 0
+    if closes:
+        completion = step_of(source, scale, size, threads)
+    if size:
         with nogil:
-            _tree(step, &own[0], <const cbool*> sibling.data(), own.shape[0], place, &buffers[0, 0], &numbers[0])
+            _tree(step, &own[0], <const cbool*> sibling.data(), own.shape[0], own.shape[0] - 1, &nodes[0, 0],
+                  &numbers[0])
+            if follows:
+                for i in range(size):
+                    numbers[i] += pending[0, i]
+                    pending[0, i] = 0
+            if closes:
+                _tree(completion, &closing[0], <const cbool*> beside.data(), closing.shape[0], kNone, &nodes[0, 0],
+                      &pending[0, 0])
+            if last:
+                for i in range(nodes.shape[0] * size):
+                    (&nodes[0, 0])[i] = 0
+    taken[0] += 1

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """The ChaCha20 generator, its noise and its samples. Arguments are checked by the callers.
 
-Every call reserves its part of the key stream first and computes it without the GIL: threads may share a generator.
+Every call takes a key of its own first and computes its words without the GIL: threads may share a generator.
 """
 
 from cpython.pycapsule cimport PyCapsule_New
@@ -30,23 +30,19 @@ cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
         ChaChaKey key
         uint64_t nonce
     void chacha20_groups(const ChaChaStream&, uint64_t first, size_t count, uint32_t* out)
+    void wipe_stack "renyi::wipe_stack<renyi::kDrawStack>"()
     size_t kGroupWords
 
 cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     cdef cppclass GeneratorState:
         ChaChaStream stream
-        uint64_t next_group
-        uint64_t buffer_group
         uint32_t buffer_used
-    cdef cppclass Reservation "renyi::NoiseGenerator::Reservation":
-        ChaChaStream stream
-        uint64_t first
+        uint32_t* buffer
     cdef cppclass NoiseGenerator:
         NoiseGenerator()
         NoiseGenerator(const ChaChaKey&)
         cbool secure()
         void rekey()
-        Reservation reserve(uint64_t groups)
         ChaChaStream derive()
         uint32_t next32()
         uint64_t next64()
@@ -70,7 +66,6 @@ cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
         uint64_t by_first_words
         uint64_t by_double_precision
     int kResolution
-    uint64_t noise_groups(size_t count)
     Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, float* numbers, size_t count,
                         int threads)
     Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, double* numbers, size_t count,
@@ -141,12 +136,14 @@ cdef from_vector(const vector[int64_t]& members):
 cdef class ChaCha20:
     """A stream keyed by the operating system, or by 32 bytes.
 
-    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it.
+    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it; ``handle`` is
+    the generator for other extension modules. Both live as long as this object.
     """
 
     cdef NoiseGenerator* generator
     cdef bitgen_t bitgen
     cdef readonly object capsule
+    cdef readonly object handle
 
     def __cinit__(self, bytes key=None):
         if key is None:
@@ -159,6 +156,7 @@ cdef class ChaCha20:
         self.bitgen.next_double = next_double
         self.bitgen.next_raw = next_uint64
         self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
+        self.handle = PyCapsule_New(self.generator, "renyi::NoiseGenerator", NULL)
 
     def __dealloc__(self):
         del self.generator
@@ -174,39 +172,43 @@ cdef class ChaCha20:
         return (<char*> stream.key.data())[:32]
 
     def state(self):
-        """Key, nonce, next group, group of the buffer, words used of it."""
+        """Key, nonce, and the words that are left of the buffer."""
         cdef GeneratorState s = self.generator.state()
-        return (<char*> s.stream.key.data())[:32], s.stream.nonce, s.next_group, s.buffer_group, s.buffer_used
+        left = (<char*> s.buffer)[4 * s.buffer_used:4 * kGroupWords]
+        return (<char*> s.stream.key.data())[:32], s.stream.nonce, left
 
-    def restore(self, bytes key, uint64_t nonce, uint64_t next_group, uint64_t buffer_group, uint32_t buffer_used):
+    def restore(self, bytes key, uint64_t nonce, bytes buffer):
         cdef GeneratorState s
+        cdef size_t left = len(buffer)
         s.stream.key = key_of(key)
         s.stream.nonce = nonce
-        s.next_group = next_group
-        s.buffer_group = buffer_group
-        s.buffer_used = min(buffer_used, kGroupWords)
+        if left % 4 or left > 4 * kGroupWords:
+            raise ValueError(f"buffer must be at most {kGroupWords} words of 4 bytes, got {left} bytes")
+        s.buffer_used = kGroupWords - left // 4
+        memcpy(<char*> s.buffer + 4 * s.buffer_used, <char*> buffer, left)
         self.generator.restore(s)
 
     def words(self, size_t groups):
         """Whole groups of the stream, 256 words each."""
         out = np.empty(groups * kGroupWords, np.uint32)
         cdef uint32_t[::1] view = out
-        cdef Reservation r = self.generator.reserve(groups)
+        cdef ChaChaStream stream = self.generator.derive()
         if groups:
             with nogil:
-                chacha20_groups(r.stream, r.first, groups, &view[0])
+                chacha20_groups(stream, 0, groups, &view[0])
+        wipe_stack()
         return out
 
     def add_noise(self, bint gaussian, real[::1] numbers, double scale, int threads, int resolution=kResolution):
         """How many of the numbers the first random words, and how many more double precision left undecided."""
         cdef size_t count = numbers.shape[0]
         cdef NoiseLaw law = NoiseLaw.gaussian if gaussian else NoiseLaw.laplace
-        cdef Reservation r = self.generator.reserve(noise_groups(count))
+        cdef ChaChaStream stream = self.generator.derive()
         cdef Undecided undecided
         if count and scale:
             with nogil:
-                undecided = add_noise(law, r.stream, r.first, NoiseLattice(scale, resolution), &numbers[0], count,
-                                      threads)
+                undecided = add_noise(law, stream, 0, NoiseLattice(scale, resolution), &numbers[0], count, threads)
+        wipe_stack()
         return undecided.by_first_words, undecided.by_double_precision
 
     def add_integers(self, bint gaussian, int64_t[::1] out, double scale, int threads):
@@ -218,12 +220,14 @@ cdef class ChaCha20:
                     add_integer_noise(stream, DiscreteGaussian(scale), &out[0], count, threads)
                 else:
                     add_integer_noise(stream, DiscreteLaplace(scale), &out[0], count, threads)
+        wipe_stack()
 
     def poisson_sample(self, int64_t population, double rate):
         cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
         cdef vector[int64_t] members
         with nogil:
             members = poisson_sample(words.get()[0], population, rate)
+        wipe_stack()
         return from_vector(members)
 
     def choose(self, int64_t population, int64_t size):
@@ -231,6 +235,7 @@ cdef class ChaCha20:
         cdef vector[int64_t] members
         with nogil:
             members = choose(words.get()[0], population, size)
+        wipe_stack()
         return from_vector(members)
 
     def choose_repeated(self, int64_t population, int64_t size):
@@ -240,6 +245,7 @@ cdef class ChaCha20:
         if size:
             with nogil:
                 choose_repeated(words.get()[0], population, &view[0], size)
+        wipe_stack()
         return out
 
     def permutation(self, int64_t size):
@@ -249,6 +255,7 @@ cdef class ChaCha20:
         if size:
             with nogil:
                 shuffle(words.get()[0], &view[0], size)
+        wipe_stack()
         return out
 
 

@@ -1,5 +1,5 @@
-// The key stream: known answers of RFC 8439, a second implementation, carries of the counter; reservations that do not
-// overlap, and forks.
+// The key stream: known answers of RFC 8439, a second implementation, carries of the counter; keys that follow each
+// other, and forks.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -85,36 +85,56 @@ void second_implementation() {
     CHECK(std::equal(again.begin(), again.end(), &words[3 * kGroupWords]));
 }
 
-void reservations() {
+// Which key comes after which, by the second implementation: first half of the block of counter 0.
+Block ratchet(const ChaChaKey& key) { return reference::chacha20_block(key, 0, {0, 0, 0}); }
+
+void keys() {
     NoiseGenerator generator(ChaChaKey{1});
-    std::vector<std::vector<std::uint64_t>> taken(4);
+    ChaChaKey key{1};
+    for (int i = 0; i < 20; ++i) {
+        const Block block = ratchet(key);
+        const ChaChaStream stream = generator.derive();
+        CHECK(std::equal(stream.key.begin(), stream.key.end(), block.begin() + 8) && stream.nonce == 0);
+        std::copy_n(block.begin(), key.size(), key.begin());
+        CHECK(generator.state().stream.key == key);
+    }
+    // A buffer begins with the next key, and words that were handed out are gone.
+    std::uint32_t words[kGroupWords];
+    chacha20_groups({key, 0}, 0, 1, words);
+    bool same = true;
+    for (std::size_t i = 8; i < 100; ++i) same &= generator.next32() == words[i];
+    CHECK(same);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&generator);
+    const auto held = [&](const std::uint32_t* two) {
+        for (std::size_t at = 0; at + 8 <= sizeof generator; at += 4)
+            if (std::memcmp(bytes + at, two, 8) == 0) return true;
+        return false;
+    };
+    CHECK(held(words) && held(words + 2) && held(words + 4) && held(words + 6));  // the present key
+    CHECK(held(words + 100));                                                     // what comes next
+    bool kept = held(key.data()) || held(key.data() + 6);
+    for (std::size_t i = 8; i + 2 <= 100; ++i) kept |= held(words + i);
+    CHECK(!kept);
+
+    // No two threads have the same key.
+    std::vector<std::vector<ChaChaKey>> taken(4);
     std::vector<std::thread> threads;
     for (auto& mine : taken)
         threads.emplace_back([&] {
-            for (std::uint64_t i = 0; i < 1000; ++i) {
-                const auto r = generator.reserve(i % 3);
-                for (std::uint64_t g = 0; g < i % 3; ++g) mine.push_back(r.first + g);
-            }
+            for (int i = 0; i < 1000; ++i) mine.push_back(generator.derive().key);
         });
     for (auto& thread : threads) thread.join();
-    std::vector<std::uint64_t> all;
-    for (auto& mine : taken) all.insert(all.end(), mine.begin(), mine.end());
-    std::sort(all.begin(), all.end());
-    bool consecutive = true;
-    for (std::size_t i = 0; i < all.size(); ++i) consecutive &= all[i] == i;
-    CHECK(consecutive && all.size() == 4 * 999);
+    std::set<ChaChaKey> all;
+    for (auto& mine : taken) all.insert(mine.begin(), mine.end());
+    CHECK(all.size() == 4000);
 
-    // Another derived stream every time, none with the parent's key.
-    CHECK(generator.derive().key != generator.derive().key);
-    CHECK(generator.derive().key != (ChaChaKey{1}));
     // A resumed generator gives the same words, in the middle of its buffer too.
     for (int i = 0; i < 300; ++i) generator.next32();
     const GeneratorState state = generator.state();
     NoiseGenerator resumed(ChaChaKey{2});
     resumed.restore(state);
-    bool same = true;
     for (int i = 0; i < 600; ++i) same &= resumed.next64() == generator.next64();
-    CHECK(same && resumed.reserve(1).first == generator.reserve(1).first);
+    CHECK(same && resumed.derive().key == generator.derive().key);
 }
 
 // What a child process draws.
@@ -125,9 +145,9 @@ std::array<std::uint64_t, 3> drawn_by_child(const Fork& fork_, NoiseGenerator& g
     const auto child = fork_();
     if (child == 0) {
         const std::uint64_t word = generator.next64();
-        const auto reserved = generator.reserve(1);
+        const ChaChaStream stream = generator.derive();
         std::uint64_t key;
-        std::memcpy(&key, reserved.stream.key.data(), sizeof key);
+        std::memcpy(&key, stream.key.data(), sizeof key);
         const std::array<std::uint64_t, 3> out{word, key, generator.derive().key[0]};
         _exit(write(ends[1], out.data(), sizeof out) == sizeof out ? 0 : 1);
     }
@@ -148,7 +168,7 @@ void forks() {
         words.insert(out[0]), keys.insert(out[1]);
     }
     std::uint64_t key;
-    std::memcpy(&key, secure.reserve(1).stream.key.data(), sizeof key);
+    std::memcpy(&key, secure.derive().key.data(), sizeof key);
     words.insert(secure.next64()), keys.insert(key);
     CHECK(words.size() == 4 && keys.size() == 4);
 
@@ -186,7 +206,7 @@ void uniform_integers() {
 int main() {
     known_answers();
     second_implementation();
-    reservations();
+    keys();
     forks();
     uniform_integers();
     return check::finish();

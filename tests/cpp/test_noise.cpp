@@ -21,7 +21,7 @@ using namespace renyi;
 namespace {
 
 constexpr NoiseLaw kLaws[] = {NoiseLaw::gaussian, NoiseLaw::laplace};
-constexpr ChaChaStream kStream{{1, 2, 3, 4, 5, 6, 7, 8}, 0};
+const ChaChaStream kStream{{1, 2, 3, 4, 5, 6, 7, 8}, 0};
 
 // Words that a rounding may go wrong for: ends, powers of two, beside them; then random ones.
 std::vector<std::uint32_t> interesting_words(std::size_t random) {

@@ -1,5 +1,8 @@
 """Streams as pure functions, for NumPy, PyTorch and JAX."""
 
+import pickle
+import threading
+
 import numpy as np
 import pytest
 
@@ -55,3 +58,50 @@ def test_other_sums_are_refused():
         step(state, [np.zeros(5)])
     with pytest.raises(ValueError, match="library must be one of"):
         noise_functions(STRATEGIES[0], 1.0, library="keras")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
+def test_a_state_has_the_buffers_of_its_step(strategy):
+    init, step = noise_functions(strategy, 1.0, generator=seeded())
+    sums = [np.zeros(4), np.zeros((2, 3))]
+    _, first = step(init(sums), sums)
+    _, second = step(first, sums)
+    others = (
+        second._replace(step=0),
+        second._replace(step=1),
+        second._replace(buffers=first.buffers),
+        second._replace(buffers=second.buffers[::-1]),
+    )
+    for other in others:
+        with pytest.raises(ValueError, match="state must be one that was returned"):
+            step(other, sums)
+    _, third = step(pickle.loads(pickle.dumps(second)), sums)
+    assert third.step == 3
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_what_is_not_finite_is_refused(value):
+    init, step = noise_functions(STRATEGIES[0], 1.0, generator=seeded())
+    sums = [np.zeros(4), np.zeros(3)]
+    with pytest.raises(ValueError, match="sums must have finite entries"):
+        step(init(sums), [np.zeros(4), np.array([0.0, value, 0.0])])
+
+
+def test_threads_may_share_the_functions():
+    """Each goes on from a state of its own, of sums of one shape."""
+    init, step = noise_functions(STRATEGIES[0], 1.0, threads=1)
+    ends = []
+
+    def run():
+        state = init(np.zeros(1000))
+        for _ in range(9):
+            released, state = step(state, np.zeros(1000))
+            ends.append(np.array_equal(released, state.buffers[0]["noise"][(state.step - 1) % 2]))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ends) == 36
+    assert all(ends)

@@ -1,9 +1,12 @@
 """Streams of correlated noise: what is added, its state, its rounding and what is refused."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
+from interruptions import at_line
 
-from renyi._noise import ChaCha20
 from renyi.matrix import BLT, BandedToeplitz, Dense, SquareRoot, Tree
 from renyi.sgd import SecureGenerator, noise_lattice
 
@@ -30,7 +33,7 @@ def independent(scale, size, dtype):
     source = seeded()
     for deviation in scale:
         z = np.zeros(size, dtype)
-        ChaCha20(source._core.derived_key()).add_noise(True, z, deviation, 1)
+        source._core.add_noise(True, z, deviation, 1)
         yield z
 
 
@@ -179,3 +182,87 @@ def test_other_arrays_are_refused(array):
 def test_noise_of_scale_zero_is_none():
     for strategy in EVERY:
         assert not np.array(list(strategy.noise(5, scale=0.0))).any()
+
+
+# --- noise goes on from one step to the next, whatever happens
+
+
+def released(stream, sums):
+    return [stream.add(row.copy()) for row in sums[stream.step :]]
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+@pytest.mark.parametrize("event", ["line", "opcode"])
+def test_a_step_that_is_interrupted_was_taken_or_not(strategy, event):
+    """What follows is what would have followed: buffers are those of as many steps."""
+    sums = np.random.default_rng(1).normal(size=(STEPS, 4))
+    straight = strategy.noise(4, seeded(), scale=2.0)
+    straight_released = released(straight, sums)
+    place, alive, taken = 1, True, set()
+    while alive:
+        stream = strategy.noise(4, seeded(), scale=2.0)
+        for row in sums[:4]:
+            stream.add(row.copy())
+        array = sums[4].copy()
+        alive = at_line(lambda: stream.add(array), place, event=event)  # noqa: B023
+        taken.add(stream.step)
+        assert np.array_equal(array, sums[4]) == (stream.step == 4)
+        if stream.step == 5:
+            assert np.array_equal(array, straight_released[4])
+        wanted = straight_released[stream.step :]
+        assert np.array_equal(released(stream, sums), wanted)
+        place += 1 if event == "line" else 5
+    assert taken == {4, 5}
+
+
+def test_a_stream_is_not_rewound():
+    strategy = BandedToeplitz.optimal(STEPS, 4)
+    stream, other, third = (strategy.noise(4) for _ in range(3))
+    next(stream)
+    older = stream.state_dict(secrets=True)
+    with pytest.raises(AttributeError):
+        stream.step = 0
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="must not be copied or pickled"):
+            attempt(stream)
+    next(stream)
+    for one in (stream, other):
+        with pytest.raises(ValueError, match="state must be loaded once and be the last of its"):
+            one.load_state_dict(older)
+    assert (stream.step, other.step) == (2, 0)
+    state = stream.state_dict(secrets=True)
+    other.load_state_dict(state)
+    other.load_state_dict(state)  # again, after an interruption say
+    with pytest.raises(RuntimeError, match="another has taken over"):
+        next(stream)
+    with pytest.raises(ValueError, match="state must be loaded once"):
+        third.load_state_dict(state)
+    next(other)
+    assert other.step == 3
+
+
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_a_state_without_secrets_holds_no_noise(strategy):
+    stream = strategy.noise((2, 3), seeded())
+    fresh = stream.state_dict()
+    next(stream)
+    state, whole = stream.state_dict(), stream.state_dict(secrets=True)
+    assert not any(isinstance(value, np.ndarray) for value in state.values())
+    assert state == {name: value for name, value in whole.items() if name != "secrets"}
+    with pytest.raises(ValueError, match=r"the noise of steps before, which state_dict\(secrets=T"):
+        strategy.noise((2, 3), seeded()).load_state_dict(state)
+    with pytest.raises(ValueError, match="secrets of a reproducible generator"):
+        stream.load_state_dict(fresh)  # of step 0, where there is no noise yet
+    strategy.noise((2, 3)).load_state_dict(strategy.noise((2, 3)).state_dict())
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1.7e308])
+@pytest.mark.parametrize("strategy", EVERY, ids=repr)
+def test_what_is_not_finite_is_refused_and_leaves_no_trace(strategy, value):
+    stream, straight = (strategy.noise(3, seeded()) for _ in range(2))
+    next(stream), next(straight)
+    array = np.array([0.0, value, 0.0])
+    with pytest.raises(ValueError, match="array must have finite entries"):
+        stream.add(array)
+    assert np.array_equal(array, [0.0, value, 0.0], equal_nan=True)
+    assert np.array_equal(list(stream), list(straight))

@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 import pytest
+from chacha20_reference import group, ratchet
 
 from renyi import _locks, sgd
 from renyi.sgd import InsecureGeneratorWarning, SecureGenerator
@@ -25,38 +26,130 @@ def seeded(seed=1):
     return SecureGenerator(insecure_reproducible=seed)
 
 
-def test_stream_is_chacha20_of_the_seeded_key():
-    state = seeded().state_dict(secrets=True)["secrets"]
-    words = np.frombuffer(seeded().bytes(1024), "<u4").reshape(16, 16)  # word, block
-    key = np.frombuffer(bytes.fromhex(state["key"]), "<u4")
-    for counter in (0, 1, 15):
-        assert words[:, counter].tolist() == chacha20_block(key, counter)
+def key_in(generator):
+    return words_of(bytes.fromhex(generator.state_dict(secrets=True)["secrets"]["key"]))
 
 
-def chacha20_block(key, counter):
-    """RFC 8439, section 2.3, in Python."""
-    start = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *map(int, key), counter, 0, 0, 0]
-    s = list(start)
-
-    def mix(a, b, d, by):
-        s[a] = (s[a] + s[b]) & 0xFFFFFFFF
-        turned = s[d] ^ s[a]
-        s[d] = (turned << by | turned >> (32 - by)) & 0xFFFFFFFF
-
-    for _ in range(10):
-        for shift in (0, 1):
-            for i in range(4):
-                a, b, c, d = (4 * r + (i + r * shift) % 4 for r in range(4))
-                for to, with_, by in ((a, d, 16), (c, b, 12), (a, d, 8), (c, b, 7)):
-                    mix(to, b if to == a else d, with_, by)
-    return [(x + y) & 0xFFFFFFFF for x, y in zip(s, start, strict=True)]
+def words_of(text):
+    return np.frombuffer(text, "<u4").tolist()
 
 
-def test_calls_take_consecutive_parts_and_never_the_same():
+def test_every_draw_has_a_key_of_its_own_and_the_next_does_not_tell_it():
+    """Of a block of the key, the first half is the next key and the second that of the draw."""
+    generator = seeded()
+    key = key_in(generator)
+    for _ in range(5):
+        key, own = ratchet(key)
+        assert words_of(generator.bytes(1024)) == group(own)
+        assert key_in(generator) == key
+
+
+def test_noise_and_samples_are_draws_with_keys_of_their_own():
+    generator = seeded()
+    sgd.gaussian_noise(3000, 1.0, generator=generator)
+    sgd.discrete_gaussian_noise(10, 3.0, generator=generator)
+    sgd.PoissonSampler(100, 0.1, generator=generator).sample()
+    key = key_in(seeded())
+    for _ in range(3):
+        key, _ = ratchet(key)
+    assert key_in(generator) == key
+    noise = sgd.laplace_noise(256, 1.0, generator=generator)
+    words = group(ratchet(key)[1])  # whose leading bits are the signs
+    assert [number < 0.0 for number in noise] == [word >> 31 == 1 for word in words]
+
+
+def test_a_buffer_begins_with_the_next_key_and_forgets_what_it_has_handed_out():
+    generator = seeded()
+    words = group(key_in(generator))
+    numbers = generator.numpy_generator()
+    drawn = numbers.integers(1 << 32, size=100, dtype=np.uint32).tolist()
+    assert drawn == words[8:108]
+    state = generator.state_dict(secrets=True)["secrets"]
+    assert key_in(generator) == words[:8]
+    assert words_of(bytes.fromhex(state["buffer"])) == words[108:]
+
+
+SEEDED = """
+import sys
+
+import numpy as np
+
+from renyi import sgd
+from renyi.matrix import BandedToeplitz, Tree
+from renyi.samplers import PoissonSampler
+
+generator = sgd.SecureGenerator(insecure_reproducible=7)
+threads = int(sys.argv[1])
+for count in (10, 3000, 200_000):
+    sgd.gaussian_noise(count, 1.0, generator=generator, threads=threads)
+    sgd.laplace_noise(count, 1.0, dtype="f4", generator=generator, threads=threads)
+    sgd.discrete_gaussian_noise(count // 10, 3.0, generator=generator, threads=threads)
+    PoissonSampler(count, 0.1, generator=generator).sample()
+    sgd.FixedSizeSampler(count, 5, generator=generator).sample()
+    sgd.ShuffledSampler(count, 2, generator=generator).sample()
+    sgd.BallsInBinsSampler(count, 2, generator=generator).sample()
+    generator.bytes(100)
+    for strategy in (BandedToeplitz(2, [1.0, 0.5]), Tree(2)):
+        next(strategy.noise(count, generator, threads=threads))
+print("drawn", flush=True)
+sys.stdin.read()
+"""
+DRAWS = 3 * 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a child")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_tells_no_key_that_was_used(threads):
+    """Nothing but the present key is in the memory of a process that has drawn."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", SEEDED, str(threads)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout.readline() == "drawn\n"
+        memory = writable_memory(child.pid)
+    finally:
+        child.communicate("")
+    key, used = key_in(seeded(7)), []
+    for _ in range(DRAWS):
+        key, own = ratchet(key)
+        used += [own, key]
+    used.pop()
+    assert pairs_in(memory, key)  # it would be found
+    assert pairs_in(memory, [word for old in used for word in old]) == 0
+
+
+def pairs_in(memory, words):
+    """How often two neighbours are among words: as a key has them, or a vector register."""
+    found = 0
+    for region in memory:
+        among = np.isin(np.frombuffer(region, "<u4"), np.array(words, "<u4"), kind="sort")
+        found += np.count_nonzero(among[:-1] & among[1:])
+    return found
+
+
+def writable_memory(process):
+    regions = []
+    with open(f"/proc/{process}/maps") as maps, open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for line in maps:
+            place, rights = line.split()[:2]
+            if not rights.startswith("rw"):
+                continue
+            first, last = (int(end, 16) for end in place.split("-"))
+            try:
+                memory.seek(first)
+                regions.append(memory.read(last - first))
+            except OSError:  # pages of the kernel's own
+                continue
+    return regions
+
+
+def test_calls_never_take_the_same():
     once, twice = seeded(), seeded()
-    both = once.bytes(2048)
-    assert twice.bytes(1024) + twice.bytes(1024) == both
-    assert twice.bytes(1) != twice.bytes(1)
+    assert once.bytes(2048)[:1024] == twice.bytes(1024)
+    assert len({twice.bytes(8) for _ in range(100)}) == 100
     assert len(SecureGenerator().bytes(1025)) == 1025
     assert SecureGenerator().bytes(0) == b""
 
@@ -273,7 +366,7 @@ def test_threads_never_draw_the_same_numbers():
 
 
 def test_numpy_draws_from_the_stream():
-    words = np.frombuffer(seeded().bytes(1024), "<u4")
+    words = np.array(group(key_in(seeded()))[8:], "<u4")
     numbers = np.random.Generator(seeded())
     assert numbers.integers(1 << 32, size=6, dtype=np.uint32).tolist() == words[:6].tolist()
     doubles = np.random.Generator(seeded()).random(5)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from chacha20_reference import blocks, group, ratchet
 from flint import arb, ctx
 
 from renyi import sgd
@@ -18,19 +19,16 @@ KEY = bytes(range(32))
 class Words:
     """The random words of numbers, read from the streams that the documentation names."""
 
-    def __init__(self, gaussian, first_group, count):
-        core = ChaCha20(KEY)
-        core.restore(KEY, 0, first_group, 0, 256)
-        self.gaussian, self.first_group = gaussian, first_group
-        self.words = core.words(2 * -(-count // 512)).reshape(-1, 512)
+    def __init__(self, gaussian, count):
+        _, self.key = ratchet(np.frombuffer(KEY, "<u4"))  # of the first draw
+        self.gaussian = gaussian
+        groups = range(2 * -(-count // 512))
+        self.words = np.array([group(self.key, number) for number in groups]).reshape(-1, 512)
 
     def uniforms(self, i, more):
         """Numerators and bits of the radial and the angular number, and sign or coordinate."""
         chunk, place = self.words[i // 512], i % (256 if self.gaussian else 512)
-        core = ChaCha20(KEY)
-        core.restore(KEY, (self.first_group + i // 512 * 2) * 256 + place + 1, 0, 0, 256)
-        # Consecutive words of block 0, which a group has 16 apart.
-        extra = [int(w) for w in core.words(1)[::16]]
+        extra = blocks(self.key, [0], i // 512 * 2 * 256 + place + 1)[0].tolist()
         wide = [extra[2 * k] | extra[2 * k + 1] << 32 for k in range(8)]
         radial, angular = int(chunk[place]), int(chunk[256 + place]) if self.gaussian else 0
         bits = 32
@@ -68,12 +66,10 @@ def test_the_rounding_is_that_of_mpmath_from_the_same_words(gaussian, dtype):
     count, scale = 3000, 1.3
     numbers = np.resize([0.0, 1.0 / 3.0, -1e-5, 777.77, 1e-30, -12345.6], count).astype(dtype)
     noisy = numbers.copy()
-    core = ChaCha20(KEY)
-    core.restore(KEY, 0, 7, 0, 256)
-    undecided, exact = core.add_noise(gaussian, noisy, scale, 2)
+    undecided, exact = ChaCha20(KEY).add_noise(gaussian, noisy, scale, 2)
     assert 0 < undecided < 0.01 * count
     assert exact == 0
-    words, spacing = Words(gaussian, 7, count), Fraction(noise_lattice(scale))
+    words, spacing = Words(gaussian, count), Fraction(noise_lattice(scale))
     with mpmath.workprec(240):
         for i in range(count):
             x = mpmath.mpf(float(numbers[i])) + mpmath.mpf(scale) * ideal(words, i)
@@ -84,15 +80,13 @@ def test_the_rounding_is_that_of_mpmath_from_the_same_words(gaussian, dtype):
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_a_small_grid_of_numbers_by_mpmath(gaussian):
     """All numbers of a grid finer than the lattice, each with the same 512 variables."""
-    words, scale = Words(gaussian, 0, 512), 1.0
+    words, scale = Words(gaussian, 512), 1.0
     spacing = noise_lattice(scale)
     with mpmath.workprec(240):
         noise = [ideal(words, i) / mpmath.mpf(spacing) for i in range(0, 512, 5)]
         for sixteenth in range(-16, 17):
             numbers = np.full(512, sixteenth / 16 * spacing)
-            core = ChaCha20(KEY)
-            core.restore(KEY, 0, 0, 0, 256)
-            core.add_noise(gaussian, numbers, scale, 1)
+            ChaCha20(KEY).add_noise(gaussian, numbers, scale, 1)
             wanted = [int(mpmath.nint(z + mpmath.mpf(sixteenth) / 16)) * spacing for z in noise]
             assert numbers[::5].tolist() == wanted
 

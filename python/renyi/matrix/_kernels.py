@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from renyi.matrix._strategy import Strategy
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
 from renyi.matrix._tree import Tree
 
-__all__ = ["Kernel", "kernel_of_strategy"]
+__all__ = ["Held", "Kernel", "check_finite", "kernel_of_strategy"]
 
 Buffer = npt.NDArray[Any]
 
@@ -24,23 +25,52 @@ _UNIT = 2.0**-53  # of double precision, in which everything is computed
 _LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one size
 
 
+class Held(NamedTuple):
+    """What is kept of a stream: one step changes all of it within one call, or nothing.
+
+    Attributes
+    ----------
+    taken : ndarray of int64
+        One number: the steps so far.
+    arrays : dict
+        The buffers, by name.
+    """
+
+    taken: npt.NDArray[np.int64]
+    arrays: dict[str, Buffer]
+
+    @classmethod
+    def of(cls, step: int, arrays: Mapping[str, Any]) -> Held:
+        """Return copies, after so many steps."""
+        return cls(np.array([step], np.int64), {k: np.array(a) for k, a in arrays.items()})
+
+
 class Kernel(ABC):
     """Buffers, one step on them, and two norms.
 
     Attributes
     ----------
-    arrays : dict
-        The buffers, by name.
+    held : Held
+        Steps so far and buffers. Another may take its place.
     row_norm : float
         The largest norm of a row of C^-1, about.
     """
 
-    arrays: dict[str, Buffer]
+    held: Held
     row_norm: float
 
+    @property
+    def step(self) -> int:
+        """Steps so far."""
+        return int(self.held.taken[0])
+
+    def shapes(self) -> dict[str, Any]:
+        """Return shape and type of each buffer."""
+        return {name: (a.shape, a.dtype) for name, a in self.held.arrays.items()}
+
     @abstractmethod
-    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
-        """Add the noise of a step, counted from 0, to flat numbers in place."""
+    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of the next step to flat finite numbers in place, and count it."""
 
     @abstractmethod
     def error(self, sums: float, kept: float) -> float:
@@ -56,7 +86,7 @@ class Bands(Kernel):
     def __init__(self, strategy: Strategy, size: int, dtype: np.dtype[Any]) -> None:
         self._strategy = strategy
         slots = min(strategy.bands, strategy.steps) - 1
-        self.arrays = {"noise": np.zeros((slots, size), dtype)}
+        self.held = Held.of(0, {"noise": np.zeros((slots, size), dtype)})
         self._stored = float(np.finfo(dtype).eps) / 2.0
         self._plain = np.zeros(0)
         self._norms = np.ones(1)  # of the last columns, where they are divided by them
@@ -81,7 +111,7 @@ class Bands(Kernel):
 
     def _row(self, step: int) -> tuple[npt.NDArray[np.float64], float]:
         """Return C[step, step - lag] / C[step, step] for lags from 1 on, and 1 / C[step, step]."""
-        past = min(step, len(self.arrays["noise"]))
+        past = min(step, len(self.held.arrays["noise"]))
         if isinstance(self._strategy, Dense):
             row = np.array(self._strategy.rows[step])
             return row[:-1][::-1][:past] / row[-1], 1.0 / row[-1]
@@ -92,9 +122,9 @@ class Bands(Kernel):
             return taps, own
         return taps, 1.0
 
-    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
         """Add the noise of a step."""
-        kept = self.arrays["noise"]
+        taken, step, kept = self.held.taken, self.step, self.held.arrays["noise"]
         slots = len(kept)
         by_lag, inverse = self._row(step)
         taps = np.zeros(slots)
@@ -102,7 +132,7 @@ class Bands(Kernel):
             taps[(step - 1 - np.arange(len(by_lag))) % slots] = by_lag
         own = math.nextafter(scale * inverse, math.inf) if inverse != 1.0 else scale
         newest = step % slots if slots else -1
-        add_banded_noise(core.derived_key(), own, taps, newest, kept, numbers, threads)
+        add_banded_noise(core.handle, own, taps, newest, kept, numbers, threads, taken)
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
@@ -110,7 +140,7 @@ class Bands(Kernel):
         Products and sums round 2 slots times, each by 2^-53 of the sum of sizes; what is stored and
         what the noise is added to is rounded once more.
         """
-        slots = len(self.arrays["noise"])
+        slots = len(self.held.arrays["noise"])
         if not slots:
             return 0.0
         roundings = (2.0 * slots + 2.0) * _UNIT + 2.0 * self._stored
@@ -122,21 +152,22 @@ class Buffers(Kernel):
 
     def __init__(self, strategy: BLT, size: int, dtype: np.dtype[Any]) -> None:
         self._weights, self._decays = np.array(strategy.weights), np.array(strategy.decays)
-        self.arrays = {"sums": np.zeros((len(self._decays), size))}
+        self.held = Held.of(0, {"sums": np.zeros((len(self._decays), size))})
         self._stored = float(np.finfo(dtype).eps) / 2.0
         self._length = np.minimum(1.0 / (1.0 - self._decays), strategy.steps)
         self.row_norm = _inverse_norm(strategy)
 
-    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
         """Add the noise of a step."""
         add_buffered_noise(
-            core.derived_key(),
+            core.handle,
             scale,
             self._weights,
             self._decays,
-            self.arrays["sums"],
+            self.held.arrays["sums"],
             numbers,
             threads,
+            self.held.taken,
         )
 
     def error(self, sums: float, kept: float) -> float:
@@ -156,37 +187,51 @@ class Nodes(Kernel):
 
     def __init__(self, strategy: Tree, size: int, dtype: np.dtype[Any]) -> None:
         self._tree = strategy
-        self.arrays = {"nodes": np.zeros((strategy.heights, size), dtype)}
-        if strategy.steps > strategy.period:
-            self.arrays["completion"] = np.zeros((1, size), dtype)
+        follow = int(strategy.steps > strategy.period)
+        completion = np.zeros((follow, size), dtype)
+        nodes = np.zeros((strategy.heights, size), dtype)
+        self.held = Held.of(0, {"nodes": nodes, "completion": completion})
         self._stored = float(np.finfo(dtype).eps) / 2.0
         # A step's noise is the difference of two prefixes.
         self.row_norm = 2.0 * math.sqrt(strategy.heights * (1 + strategy.steps // strategy.period))
 
-    def add(self, step: int, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
         """Add the noise of a step, and complete the tree after its last."""
-        done, nodes = step % self._tree.period, self.arrays["nodes"]
+        done, pending = self.step % self._tree.period, self.held.arrays["completion"]
         own, siblings = self._tree.chain(done)
-        key, newest = core.derived_key(), len(own) - 1
-        add_tree_noise(key, scale, np.array(own), siblings, newest, nodes, numbers, threads)
-        if "completion" not in self.arrays:
-            return
-        pending = self.arrays["completion"][0]
-        numbers += pending
-        pending[...] = 0.0
-        if done + 1 == self._tree.period:
-            if self._tree.period & done:  # not a power of 2: nodes are open
-                own, siblings, _ = self._tree.completion()
-                key = core.derived_key()
-                add_tree_noise(key, scale, np.array(own), siblings, -1, nodes, pending, threads)
-            nodes[...] = 0.0
+        last = len(pending) > 0 and done + 1 == self._tree.period
+        closing: list[float] = []
+        beside: list[bool] = []
+        if last and self._tree.period & done:  # not a power of 2: nodes are open
+            closing, beside, _ = self._tree.completion()
+        add_tree_noise(
+            core.handle,
+            scale,
+            np.array(own),
+            siblings,
+            np.array(closing),
+            beside,
+            last,
+            self.held.arrays["nodes"],
+            pending,
+            numbers,
+            threads,
+            self.held.taken,
+        )
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`: a node sums the noise of all steps of a tree."""
-        heights, steps = len(self.arrays["nodes"]), min(self._tree.period, self._tree.steps)
+        heights, steps = len(self.held.arrays["nodes"]), min(self._tree.period, self._tree.steps)
         roundings = (2.0 * heights + 2.0) * _UNIT + 2.0 * self._stored
         # Each of the nodes that end with a step is released with the same sum.
         return math.sqrt(heights) * heights * roundings * (sums + steps * kept)
+
+
+def check_finite(array: Buffer, name: str) -> None:
+    """Refuse sums that would leave no number for later steps to go by, or might overflow."""
+    most = float(np.finfo(array.dtype).max) / 2.0
+    if array.size and not float(np.abs(array).max()) <= most:  # nor where it is NaN
+        raise ValueError(f"{name} must have finite entries of at most {most!r}, got others")
 
 
 def kernel_of_strategy(strategy: Strategy, size: int, dtype: np.dtype[Any]) -> Kernel:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._sgd import fingerprint
 from renyi._validation import one_of
-from renyi.matrix._kernels import Kernel, kernel_of_strategy
+from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 from renyi.matrix._strategy import Strategy
 
 __all__ = ["NoiseFunctions", "NoiseState", "noise_functions"]
@@ -19,10 +21,28 @@ Library = Literal["numpy", "jax", "torch"]
 
 
 class NoiseState(NamedTuple):
-    """Steps so far, and the buffers of each array: NumPy arrays, whatever the library."""
+    """Steps so far, and the buffers of each array: NumPy arrays, whatever the library.
+
+    They belong together: ``mark`` tells, so that the buffers of one step are not taken for those
+    of another. What is in them is as secret as that of a `NoiseStream`.
+    """
 
     step: int
     buffers: tuple[dict[str, npt.NDArray[Any]], ...]
+    mark: int
+
+    @classmethod
+    def of(cls, step: int, buffers: tuple[dict[str, npt.NDArray[Any]], ...]) -> NoiseState:
+        """Return buffers after so many steps, with their mark."""
+        return cls(step, buffers, _mark_of(step, buffers))
+
+
+def _mark_of(step: int, buffers: Any) -> int:
+    mark = int(step)
+    for held in buffers:
+        for name in sorted(held):
+            mark = fingerprint(np.ascontiguousarray(held[name]), mark)
+    return mark
 
 
 class NoiseFunctions(NamedTuple):
@@ -43,8 +63,9 @@ def noise_functions(
     """Return ``init(sums) -> state`` and ``next(state, sums) -> (released, state)``.
 
     They change nothing they are given: a state may be kept, saved, and gone on from. Noise comes
-    from the generator, not from the state: who goes on twice from one state releases two steps,
-    and pays for both. Otherwise as `NoiseStream`.
+    from the generator, not from the state: who goes on twice from one state makes two releases of
+    the strategy, and pays for both. A state with another step or other buffers than it was returned
+    with is refused. Otherwise as `NoiseStream`.
 
     Parameters
     ----------
@@ -90,8 +111,8 @@ def noise_functions(
 
     def init(sums: Any) -> NoiseState:
         arrays = _arrays(sums)
-        fresh = [kernel_of_strategy(strategy, a.size, float_dtype(a.dtype)).arrays for a in arrays]
-        return NoiseState(0, tuple(fresh))
+        kinds = [kernel_of_strategy(strategy, a.size, float_dtype(a.dtype)) for a in arrays]
+        return NoiseState.of(0, tuple(kind.held.arrays for kind in kinds))
 
     def step(state: NoiseState, sums: Any) -> tuple[Any, NoiseState]:
         arrays = _arrays(sums)
@@ -102,18 +123,22 @@ def noise_functions(
             )
         if len(arrays) != len(state.buffers):
             raise ValueError(f"sums must be {len(state.buffers)} arrays, got {len(arrays)}")
-        moved = []
-        for array, held in zip(arrays, state.buffers, strict=True):
-            worker = kernel(array)
-            wanted = {name: (a.shape, a.dtype) for name, a in worker.arrays.items()}
-            if {name: (a.shape, a.dtype) for name, a in held.items()} != wanted:
+        if state.mark != _mark_of(state.step, state.buffers):
+            raise ValueError("state must be one that was returned, got buffers of another step")
+        workers = []
+        for array, buffers in zip(arrays, state.buffers, strict=True):
+            worker = copy(kernel(array))  # with buffers of its own, whoever else is at work
+            if {name: (a.shape, a.dtype) for name, a in buffers.items()} != worker.shapes():
                 raise ValueError("sums must have the shapes and dtypes that init was given")
-            worker.arrays = {name: np.array(a) for name, a in held.items()}
-            worker.add(int(state.step), array.reshape(-1), scale, source._core, count)
-            moved.append(worker.arrays)
+            check_finite(array, "sums")
+            worker.held = Held.of(state.step, buffers)
+            workers.append(worker)
+        for worker, array in zip(workers, arrays, strict=True):
+            worker.add(array.reshape(-1), scale, source._core, count)
         released = [make(array) for array in arrays]
         several = isinstance(sums, list | tuple)
-        return released if several else released[0], NoiseState(state.step + 1, tuple(moved))
+        following = NoiseState.of(state.step + 1, tuple(w.held.arrays for w in workers))
+        return released if several else released[0], following
 
     return NoiseFunctions(init, step)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._states import Run, entries_of, secrets_of, with_secrets
 from renyi._validation import count_of
-from renyi.matrix._kernels import Kernel, kernel_of_strategy
+from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 
 if TYPE_CHECKING:
     from renyi.matrix._strategy import Strategy
@@ -84,14 +84,13 @@ class NoiseStream:
         self.generator = generator_of(generator)
         self._threads = threads_of(threads)
         self._kernel: Kernel = kernel_of_strategy(strategy, math.prod(self._shape), self._dtype)
-        self._step = 0
         self._run: Run | None = None  # of the steps taken, but with a reproducible generator
         self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
 
     @property
     def step(self) -> int:
         """Steps so far: it is not set, for noise goes on from one step to the next."""
-        return self._step
+        return self._kernel.step
 
     @property
     def scale(self) -> float:
@@ -101,7 +100,7 @@ class NoiseStream:
     @property
     def nbytes(self) -> int:
         """Memory of the buffers."""
-        return sum(array.nbytes for array in self._kernel.arrays.values())
+        return sum(array.nbytes for array in self._kernel.held.arrays.values())
 
     def add(self, array: Array) -> Array:
         """Add the noise of the next step to an array in place, and return it.
@@ -109,7 +108,8 @@ class NoiseStream:
         Raises
         ------
         TypeError, ValueError
-            If the array has another shape or dtype, or is not C-contiguous and writeable.
+            If the array has another shape or dtype, is not C-contiguous and writeable, or has an
+            entry that is not finite or beyond half the largest number.
         RuntimeError
             Past the last step: the guarantee is that of the steps of the strategy.
         """
@@ -120,9 +120,7 @@ class NoiseStream:
                 f"array must be C-contiguous, writeable and of shape {self._shape}, got "
                 f"shape {array.shape}"
             )
-        most = float(np.finfo(self._dtype).max) / 2.0
-        if array.size and not float(np.abs(array).max()) <= most:  # what is kept would be none
-            raise ValueError(f"array must have finite entries of at most {most!r}, got others")
+        check_finite(array, "array")
         if self.step >= self.strategy.steps:
             raise RuntimeError(
                 f"the noise must end after the {self.strategy.steps} steps of the strategy: more "
@@ -133,10 +131,7 @@ class NoiseStream:
         if self._run is not None:
             self._run.check()
             self._run.begin(self.step + 1)
-        self._step += 1  # first: what is interrupted is not begun again with the same buffers
-        self._kernel.add(
-            self.step - 1, array.reshape(-1), self._scale, self.generator._core, self._threads
-        )
+        self._kernel.add(array.reshape(-1), self._scale, self.generator._core, self._threads)
         return array
 
     def __iter__(self) -> NoiseStream:
@@ -192,11 +187,11 @@ class NoiseStream:
         return {
             "step": self.step,
             "run": "" if self._run is None else self._run.name,
-            "buffers": {name: array.copy() for name, array in self._kernel.arrays.items()},
+            "buffers": Held.of(0, self._kernel.held.arrays).arrays,
             "generator": self.generator.state_dict(secrets=True)["secrets"],
         }
 
-    def checked(self, state: Mapping[str, Any]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+    def checked(self, state: Mapping[str, Any]) -> Held:
         """Return the step and the buffers of a state, or raise if it is not that of this stream."""
         own = self.state_dict()
         if missing := [name for name in own if name not in state]:
@@ -210,24 +205,21 @@ class NoiseStream:
         if step > self.strategy.steps:
             raise ValueError(f"state must be of at most {self.strategy.steps} steps, got {step}")
         if step == 0:
-            return 0, {name: np.zeros_like(a) for name, a in self._kernel.arrays.items()}
+            fresh = self._kernel.held.arrays.items()
+            return Held.of(0, {name: np.zeros_like(array) for name, array in fresh})
         of_buffers, held = secrets_of(state, "the noise of steps before", "step", "buffers")
         if of_buffers != step:
             raise ValueError(
                 f"state must hold the secrets of {step} steps, got those of {of_buffers}"
             )
-        buffers = {name: np.array(array) for name, array in dict(held).items()}
-        wanted = {name: (a.shape, a.dtype) for name, a in self._kernel.arrays.items()}
-        if {name: (a.shape, a.dtype) for name, a in buffers.items()} != wanted:
+        found, wanted = Held.of(step, held), self._kernel.shapes()
+        if {name: (a.shape, a.dtype) for name, a in found.arrays.items()} != wanted:
             raise ValueError(f"state must hold buffers {wanted}, got others")
-        return step, buffers
+        return found
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with the buffers of a state, and with this stream's own generator."""
-        step, buffers = self.checked(state)
-        for name, array in buffers.items():
-            self._kernel.arrays[name][...] = array
-        self._step, self._run = step, None
+        self._kernel.held, self._run = self.checked(state), None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called; a secure generator takes a new key.
@@ -241,7 +233,7 @@ class NoiseStream:
             If the state is not that of such a stream, or an older one than what has been released
             in this process, or lacks the secrets it takes. Nothing is changed then.
         """
-        step, _ = self.checked(state)
+        step = int(self.checked(state).taken[0])
         secrets = state.get("secrets")
         run = None
         if step and self.generator.secure:

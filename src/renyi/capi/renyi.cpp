@@ -148,10 +148,11 @@ int add(renyi_generator* generator, int law, double scale, Real* numbers, std::s
     const bool in_range = scale == 0.0 || (scale >= kLeastNoise<Real> && scale <= kLargestNoise<Real>);
     if (!pointers || !known || !in_range) return RENYI_INVALID_ARGUMENT;
     return guarded([&] {
-        const auto reserved = generator->generator.reserve(noise_groups(count));
+        const ChaChaStream stream = generator->generator.derive();
         if (count != 0 && scale != 0.0)
-            add_noise(law == RENYI_GAUSSIAN ? NoiseLaw::gaussian : NoiseLaw::laplace, reserved.stream, reserved.first,
-                      NoiseLattice(scale), numbers, count, threads);
+            add_noise(law == RENYI_GAUSSIAN ? NoiseLaw::gaussian : NoiseLaw::laplace, stream, 0, NoiseLattice(scale),
+                      numbers, count, threads);
+        wipe_stack<kDrawStack>();
         return static_cast<int>(RENYI_OK);
     });
 }

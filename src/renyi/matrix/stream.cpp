@@ -67,6 +67,13 @@ public:
 
     void release(const Real* values) noexcept { std::copy_n(values, size, numbers_); }
 
+    // What is left of this block, and of those before it in its place.
+    void forget(std::size_t entries) noexcept {
+        wipe(sum, entries * sizeof *sum);
+        wipe(given, entries * sizeof *given);
+        wipe(drawn, entries * sizeof *drawn);
+    }
+
 private:
     const NoiseStep& step_;
 
@@ -89,7 +96,9 @@ void for_blocks(const NoiseStep& step, Real* numbers, const Body& body) {
         for (std::size_t index = from; index < to; ++index) {
             Block<Real> block(step, index, numbers);
             body(block);
+            if (index + 1 == to) block.forget(index == from ? block.size : kBlock);
         }
+        wipe_stack<kDrawStack>();
     });
 }
 

@@ -67,6 +67,7 @@ RENYI_INLINE void groups(const ChaChaStream& stream, std::uint64_t first, std::s
         for (std::size_t l = 0; l < kBlocksInGroup; l += Lanes)
             some_blocks<Lanes>(start, static_cast<std::uint32_t>(block + l), kBlocksInGroup, out + l);
     }
+    wipe(start, sizeof start);
 }
 
 // One body for each width of registers, so not by target_clones, which compiles one body three times.
@@ -96,6 +97,7 @@ void chacha20_block(const ChaChaStream& stream, std::uint64_t block, std::uint32
     begin(stream, start);
     start[13] = static_cast<std::uint32_t>(block >> 32);
     some_blocks<1>(start, static_cast<std::uint32_t>(block), 1, out);
+    wipe(start, sizeof start);
 }
 
 }  // namespace renyi

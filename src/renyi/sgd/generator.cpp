@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -63,6 +64,8 @@ NoiseGenerator::NoiseGenerator() noexcept : secure_(true) { rekey(); }
 
 NoiseGenerator::NoiseGenerator(const ChaChaKey& key) noexcept : stream_{key, 0}, secure_(false) {}
 
+NoiseGenerator::~NoiseGenerator() { wipe(buffer_, sizeof buffer_); }
+
 void NoiseGenerator::rekey() noexcept {
     const std::lock_guard lock(fork_watch().mutex);
     take_new_key();
@@ -76,59 +79,65 @@ void NoiseGenerator::take_new_key() noexcept {
         std::fputs("renyi: the operating system gave no random bytes\n", stderr);
         std::abort();
     }
-    next_group_ = 0;
     mark_ = fork_watch().mark();
 }
 
-bool NoiseGenerator::moved() const noexcept { return mark_ != fork_watch().mark(); }
-
-NoiseGenerator::Reservation NoiseGenerator::reserve(std::uint64_t groups) noexcept {
-    const std::lock_guard lock(fork_watch().mutex);
-    if (secure_ && moved()) take_new_key();
-    const Reservation taken{stream_, next_group_};
-    next_group_ += groups;
-    return taken;
+void NoiseGenerator::take_new_key_if_moved() noexcept {
+    if (secure_ && mark_ != fork_watch().mark()) take_new_key();
 }
 
 ChaChaStream NoiseGenerator::derive() noexcept {
-    const Reservation taken = reserve(1);
-    std::uint32_t words[kGroupWords];
-    chacha20_groups(taken.stream, taken.first, 1, words);
+    const std::lock_guard lock(fork_watch().mutex);
+    take_new_key_if_moved();
+    std::uint32_t words[kBlockWords];
+    chacha20_block(stream_, 0, words);
     ChaChaStream derived{};
-    std::copy_n(words, derived.key.size(), derived.key.begin());
+    std::copy_n(words, stream_.key.size(), stream_.key.begin());
+    std::copy_n(words + stream_.key.size(), derived.key.size(), derived.key.begin());
+    wipe(words, sizeof words);
     return derived;
 }
 
 void NoiseGenerator::refill() noexcept {
-    const Reservation taken = reserve(1);
-    chacha20_groups(taken.stream, taken.first, 1, buffer_);
-    buffer_group_ = taken.first;
+    const std::lock_guard lock(fork_watch().mutex);
+    take_new_key_if_moved();
+    chacha20_groups(stream_, 0, 1, buffer_);
+    std::copy_n(buffer_, stream_.key.size(), stream_.key.begin());
+    buffer_used_ = static_cast<std::uint32_t>(stream_.key.size());
+    wipe(buffer_, sizeof stream_.key);
+    wipe_stack<kDrawStack / 8>();
     buffer_mark_ = mark_;
-    buffer_used_ = 0;
 }
 
 std::uint32_t NoiseGenerator::next32() noexcept {
     if (buffer_used_ == kGroupWords || (secure_ && buffer_mark_ != fork_watch().mark())) refill();
-    return buffer_[buffer_used_++];
+    return std::exchange(buffer_[buffer_used_++], 0);  // a word that was handed out is not kept
 }
 
 std::uint64_t NoiseGenerator::next64() noexcept {
-    const std::uint64_t low = next32();
-    return low | static_cast<std::uint64_t>(next32()) << 32;
+    if (buffer_used_ + 2 > kGroupWords || (secure_ && buffer_mark_ != fork_watch().mark())) {
+        const std::uint64_t low = next32();
+        return low | static_cast<std::uint64_t>(next32()) << 32;
+    }
+    std::uint32_t* const words = buffer_ + buffer_used_;
+    buffer_used_ += 2;
+    const std::uint64_t word = words[0] | static_cast<std::uint64_t>(words[1]) << 32;
+    words[0] = words[1] = 0;
+    return word;
 }
 
 GeneratorState NoiseGenerator::state() const noexcept {
     const std::lock_guard lock(fork_watch().mutex);
-    return {stream_, next_group_, buffer_group_, buffer_used_};
+    GeneratorState state{stream_, buffer_used_, {}};
+    std::copy(buffer_ + buffer_used_, buffer_ + kGroupWords, state.buffer + buffer_used_);
+    return state;
 }
 
 void NoiseGenerator::restore(const GeneratorState& state) noexcept {
     const std::lock_guard lock(fork_watch().mutex);
     stream_ = state.stream;
-    next_group_ = state.next_group;
-    buffer_group_ = state.buffer_group;
     buffer_used_ = state.buffer_used;
-    if (buffer_used_ != kGroupWords) chacha20_groups(stream_, buffer_group_, 1, buffer_);
+    std::copy_n(state.buffer, kGroupWords, buffer_);
 }
 
 }  // namespace renyi

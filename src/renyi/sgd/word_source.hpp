@@ -10,6 +10,7 @@ namespace renyi {
 class WordSource {
 public:
     explicit WordSource(const ChaChaStream& stream) noexcept : stream_(stream) {}
+    ~WordSource() { wipe(words_, sizeof words_); }
 
     std::uint32_t next32() noexcept {
         if (used_ == kGroupWords) refill();
@@ -51,6 +52,7 @@ private:
 class FewWords {
 public:
     explicit FewWords(const ChaChaStream& stream) noexcept : stream_(stream) {}
+    ~FewWords() { wipe(words_, sizeof words_); }
 
     std::uint64_t next64() noexcept {
         if (used_ == kBlockWords) {
