@@ -15,6 +15,7 @@ from renyi.sgd import (
     DPSGD,
     SGD,
     ClipAccumulator,
+    Grid,
     QuantileClipNorm,
     TrainingPlan,
 )
@@ -157,6 +158,83 @@ def test_a_load_that_was_interrupted_is_no_branch():
     optimizer.step(rows(4))
     with pytest.raises(ValueError, match="state must hold at least 4 releases"):
         optimizer.load_state_dict(state)
+
+
+# --- time-outs: the error that whoever tries again has seen
+
+PARTS = {
+    "rows": lambda grid: np.full((3, 2), 0.5),
+    "a sum": lambda grid: ClipAccumulator((2,), 1.0, grid=grid).add(np.full((3, 2), 0.5)).take(),
+    "no rows": lambda grid: np.empty((0, 2)),
+}
+
+
+def once_or_not_at_all(act, total, size, event, step=1):
+    """Try again what a time-out ended, at each place of it: nothing is added a second time."""
+    place, alive, places = 1, True, 0
+    while alive:
+        holder, add, end = act()
+        alive = at_line(add, place, error=TimeoutError, event=event)
+        places += alive
+        try:
+            if alive:
+                add()
+            found = end()
+        except (RuntimeError, ValueError) as error:
+            said, refused = str(error), ("discard must be called first", "has been added before")
+            if not any(words in said for words in refused):
+                raise
+            holder.discard()
+        else:
+            assert found.private.batch_size == size
+            assert np.allclose(found.sum, total, rtol=1e-6)
+        place += step
+    return places
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("grid", [None, Grid(2.0**-20)], ids=["doubles", "grid"])
+@pytest.mark.parametrize("event", ["line", "opcode"])
+def test_a_part_is_added_once_whatever_times_out(kind, grid, event):
+    def act():
+        parts, given = ClipAccumulator((2,), 1.0, grid=grid), PARTS[kind](grid)
+        parts.add(np.full((1, 2), 0.25))
+        return parts, partial(parts.add, given), parts.take
+
+    size = 1 if kind == "no rows" else 4
+    total = (0.25 + 0.5 * (size - 1)) * (1 if grid is None else 2**20)
+    assert once_or_not_at_all(act, total, size, event) > 10
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("event", ["line", "opcode"])
+def test_accumulate_adds_once_whatever_times_out(kind, event):
+    plan = TrainingPlan(100, 50, steps=10, noise_multiplier=1.0)
+
+    def act():
+        optimizer = DPSGD(np.zeros(2), plan, SGD(0.1))
+        given = PARTS[kind](None)
+        optimizer.accumulate(np.full((1, 2), 0.25))
+        return optimizer, partial(optimizer.accumulate, given), optimizer._sum.parts.take
+
+    size = 1 if kind == "no rows" else 4
+    step = 1 if event == "line" else 3
+    assert once_or_not_at_all(act, 0.25 + 0.5 * (size - 1), size, event, step) > 30
+
+
+@pytest.mark.parametrize("event", ["line", "opcode"])
+def test_a_sum_is_taken_once_whatever_times_out(event):
+    """Whoever tries again is given all of it, or refused, and never an empty sum."""
+    place, alive = 1, True
+    while alive:
+        parts = ClipAccumulator((2,), 1.0).add(np.full((3, 2), 0.5))
+        alive = at_line(parts.take, place, error=TimeoutError, event=event)
+        if alive:
+            try:
+                assert parts.take().private.batch_size == 3
+            except RuntimeError:
+                parts.discard()
+        place += 1
 
 
 # --- twice

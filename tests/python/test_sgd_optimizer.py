@@ -682,7 +682,7 @@ def test_bad_parameters(weights, error, message):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"planned": 3}, TypeError, "plan must be a TrainingPlan, got 3"),
+        ({"planned": 3}, TypeError, "plan must be a TrainingPlan, of no class of its own, got 3"),
         ({"rule": 0.1}, TypeError, "rule must be an UpdateRule"),
         ({"accountant": "pld"}, TypeError, "accountant must be a PLDAccountant or"),
         ({"accountant": PLDAccountant(adjacency="zero_out")}, ValueError, "adjacency of the plan"),

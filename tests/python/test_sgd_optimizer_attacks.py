@@ -15,14 +15,18 @@ import numpy as np
 import pytest
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
+from renyi.matrix import BandedToeplitz
 from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
+    ClipAccumulator,
     PoissonSampler,
     QuantileClipNorm,
+    Schedule,
     SecureGenerator,
     TrainingPlan,
+    clip_and_sum,
 )
 from renyi.sgd import rules as threads
 
@@ -553,3 +557,98 @@ def test_accountants_check_and_record_in_one(kind, monkeypatch):
         with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} must be"):
             accountant.spend_if_fits(**arguments)
     assert accountant.mechanisms == before
+
+
+# --- the same sum twice, and classes of one's own
+
+
+def clipped_rows(count=3):
+    return clip_and_sum(rows(count), 1.0)
+
+
+def test_the_same_sum_is_not_added_twice():
+    one, two = clipped_rows(), clipped_rows()
+    again = (
+        one,
+        copy.copy(one),
+        pickle.loads(pickle.dumps(one)),
+        one.without_diagnostics(),
+        one + two,
+        two + one,
+    )
+    for other in again:
+        parts = ClipAccumulator((2,), 1.0).add(one)
+        with pytest.raises(ValueError, match="grads must be of records that are in one part only"):
+            parts.add(other)
+        assert parts.add(two).take().private.batch_size == 6
+        with pytest.raises(ValueError, match="sum must be of records that are in one part only"):
+            one + other
+    with pytest.raises(ValueError, match="sum must be of records"):
+        sum([one, two, one])
+    whole = ClipAccumulator((2,), 1.0).add(one).add(two).take()
+    with pytest.raises(ValueError, match="sum must be of records"):
+        whole + one
+
+
+def test_an_optimiser_takes_no_sum_twice_and_none_of_the_batch_before():
+    optimizer, clipped = plain(), clipped_rows(2)
+    optimizer.accumulate(clipped)
+    for act in (optimizer.accumulate, optimizer.step):
+        with pytest.raises(ValueError, match="per_sample_grads must be of records that are in one"):
+            act(clipped)
+    optimizer.step()
+    with pytest.raises(ValueError, match="per_sample_grads must be of records that are in one"):
+        optimizer.step(clipped)
+    assert optimizer.private.batch_size == 2
+    assert optimizer.accountant.mechanisms[0][1] == 1
+
+
+def test_a_sum_of_a_batch_that_was_discarded_may_be_used():
+    optimizer, clipped = plain(), clipped_rows(2)
+    optimizer.accumulate(clipped)
+    optimizer.discard()
+    optimizer.step(clipped)
+    assert optimizer.private.batch_size == 2
+
+
+def test_classes_of_ones_own_are_refused():
+    """They are accounted as what they are derived from, and may do something else."""
+
+    class Silent(TrainingPlan):
+        def at(self, step):
+            return super().at(step)._replace(noise_scale=0.0)
+
+    class Less(TrainingPlan):
+        def at(self, step):
+            return super().at(step)._replace(noise_scale=0.9 * super().at(step).noise_scale)
+
+    class Falling(Schedule):
+        def at(self, step):
+            return 0.5 * super().at(step)
+
+    class Still(QuantileClipNorm):
+        def private_count(self, clipped):
+            return 1e6
+
+    class Insensitive(BandedToeplitz):
+        def sensitivity(self, participation=None):
+            return 1e-6
+
+    settings = {"noise_multiplier": 1.0, "steps": 5}
+    for kind in (Silent, Less):
+        with pytest.raises(TypeError, match="plan must be a TrainingPlan, of no class of its own"):
+            DPSGD(np.zeros(2), kind(100, 4, **settings), SGD(0.1))
+    for name in ("noise_schedule", "clip_schedule"):
+        with pytest.raises(TypeError, match=f"{name} must be a Schedule, of no class of its own"):
+            TrainingPlan(100, 4, **settings, **{name: Falling((1,), (1.0,))})
+    with pytest.raises(TypeError, match="clip_norm must be a QuantileClipNorm, of no class"):
+        plain(clip_norm=Still(1.0, expected_batch_size=4, count_noise=5.0))
+    with pytest.raises(TypeError, match=r"strategy must be one of renyi\.matrix, of no class"):
+        TrainingPlan(
+            100,
+            20,
+            **settings,
+            sampling="fixed_order",
+            adjacency="replace_one",
+            strategy=Insensitive(5, [1.0]),
+        )

@@ -201,7 +201,7 @@ def test_what_an_optimiser_needs():
     plan = plan_of(BLT.optimal(20, 2))
     with pytest.raises(TypeError, match="sampler must be given"):
         DPSGD(np.zeros(2), plan, SGD(0.1))
-    with pytest.raises(TypeError, match=r"strategy must be a renyi\.matrix\.Strategy"):
+    with pytest.raises(TypeError, match=r"strategy must be one of renyi\.matrix"):
         TrainingPlan(9, 3, noise_multiplier=1.0, steps=2, strategy=3)
     norm = QuantileClipNorm(3.0, expected_batch_size=30.0, count_noise=20.0)
     with pytest.raises(ValueError, match="clip_norm must be None"):

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
-from renyi.matrix import CyclicPoisson, FixedEpochs, Participation, Strategy
+from renyi.matrix import (
+    BLT,
+    BandedToeplitz,
+    CyclicPoisson,
+    Dense,
+    FixedEpochs,
+    Participation,
+    SquareRoot,
+    Strategy,
+    Tree,
+)
 from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, MultivariateDiscreteGaussian
 from renyi.sgd.grid import Grid, check_spacing, spacing_of
 
@@ -216,11 +226,17 @@ def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
 # Correlated noise: which sampling it goes with, and what the run then is.
 
 
+_STRATEGIES = (BandedToeplitz, SquareRoot, BLT, Tree, Dense)
+
+
 def strategy_of(value: Any) -> Strategy | None:
     """Return a strategy or None."""
-    if value is not None and not isinstance(value, Strategy):
-        raise TypeError(f"strategy must be a renyi.matrix.Strategy, got {value!r}")
-    return value
+    if value is not None and type(value) not in _STRATEGIES:
+        raise TypeError(
+            f"strategy must be one of renyi.matrix, of no class of its own, got {value!r}"
+        )
+    known: Strategy | None = value
+    return known
 
 
 def check_strategy(plan: TrainingPlan) -> None:

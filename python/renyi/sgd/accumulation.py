@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ class ClipAccumulator:
         threads_of(threads)  # raises if it is none
         self._threads = threads
         self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
+        self._names_before: frozenset[int] = frozenset()  # of the sums in the batch before
         self._start()
         self.max_grad_norm = max_grad_norm
 
@@ -130,6 +132,7 @@ class ClipAccumulator:
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
         self._rounding = 0.0
+        self._names: frozenset[int] = frozenset()  # of the sums that were added
         self._torn = False
 
     def add(self, grads: Any) -> ClipAccumulator:
@@ -143,12 +146,18 @@ class ClipAccumulator:
         Raises
         ------
         TypeError, ValueError
-            If shapes or dtypes are not those of this sum, or a `ClippedSum` was clipped otherwise.
+            If shapes or dtypes are not those of this sum, or a `ClippedSum` was clipped otherwise
+            or has been added before, to this batch or the last one.
         RuntimeError
-            After an interruption while a part was added, until `discard`: how much of it is in the
-            sum is not known.
+            After an interruption while a part was added, a time-out say, until `discard`: how much
+            of it is in the sum is not known.
         """
-        return self.add_checked(self.checked(grads))
+        part = self.checked(grads)
+        try:
+            return self.add_checked(part)
+        except BaseException:  # also where all is done: who is told of an error tries again
+            self.spoil()
+            raise
 
     def checked(self, grads: Any, name: str = "grads") -> Rows | ClippedSum:
         """Return what `add_checked` takes, or raise what `add` would, with nothing added."""
@@ -175,6 +184,7 @@ class ClipAccumulator:
                 f"grid={self._grid!r}), got a sum with grid={clipped.grid!r}"
             )
         check_shapes(clipped, self._shapes, self._single, name)
+        clipped.parts_beside(self._names | self._names_before, name)
         clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
         refuse_rounding(self._rounding + clipped.rounding, name)
         for array in clipped.arrays:
@@ -192,6 +202,7 @@ class ClipAccumulator:
                 np.add(total, array, out=total, casting="same_kind")
             private = part.private
             self._rounding += part.rounding
+            self._names |= part.parts_beside(())
         else:
             norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
@@ -229,6 +240,16 @@ class ClipAccumulator:
             After an interruption, as `add`.
         """
         self.refuse_torn()
+        try:
+            result = self._taken()
+            self._names_before = self._names
+            self._start()
+            return result
+        except BaseException:  # whoever tries again must not be given an empty sum
+            self.spoil()
+            raise
+
+    def _taken(self) -> ClippedSum:
         result = ClippedSum(
             self._sums[0] if self._single else self._sums,
             self._sensitivity(),
@@ -239,8 +260,7 @@ class ClipAccumulator:
             self._grid,
             self._rounding,
         )
-        self._start()
-        return result
+        return replace(result, _parts=result.parts_beside(()) | self._names)
 
     def _of_no_rows(self) -> PrivateDiagnostics:
         shape = (0, len(self._rule.bounds)) if self._rule.by_group else (0,)

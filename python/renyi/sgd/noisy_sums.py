@@ -234,8 +234,10 @@ def _row_count(part: Rows | ClippedSum | None) -> int:
 def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClipNorm | None:
     if value is None:
         return None
-    if not isinstance(value, QuantileClipNorm):
-        raise TypeError(f"clip_norm must be a QuantileClipNorm, got {value!r}")
+    if type(value) is not QuantileClipNorm:
+        raise TypeError(
+            f"clip_norm must be a QuantileClipNorm, of no class of its own, got {value!r}"
+        )
     if plan.grid is not None:
         raise ValueError(
             f"clip_norm must be None on a grid, whose noise goes with no count, got {value!r}"

@@ -122,8 +122,8 @@ class DPSGD:
         generator: Any = None,
         threads: int | None = None,
     ) -> None:
-        if not isinstance(plan, TrainingPlan):
-            raise TypeError(f"plan must be a TrainingPlan, got {plan!r}")
+        if type(plan) is not TrainingPlan:  # a subclass may give less noise than it is charged for
+            raise TypeError(f"plan must be a TrainingPlan, of no class of its own, got {plan!r}")
         self._plan = plan
         self._trained = Parameters(parameters, rule, domain)
         self._sum = NoisySum(
@@ -211,13 +211,21 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        # Whoever goes on with the next batch after an interruption must not add it to this one.
-        self._attempt(partial(self._add, per_sample_grads, mask), self._sum.parts.spoil)
-        return self
+        # Whoever goes on with the next batch after an interruption must not add it to this one, nor
+        # this part a second time who is told of an error when it has been added.
+        begun: list[bool] = []
+        try:
+            self._attempt(partial(self._add, per_sample_grads, mask, begun), self._sum.parts.spoil)
+            return self
+        except BaseException:
+            if begun:
+                self._sum.parts.spoil()
+            raise
 
-    def _add(self, grads: Any, mask: Any) -> None:
+    def _add(self, grads: Any, mask: Any, begun: list[bool]) -> None:
         part = self._checked(grads, mask, last=False)
         if part is not None:
+            begun.append(True)
             self._sum.parts.add_checked(part)
 
     def _attempt(self, work: Callable[[], Any], undo: Callable[[], None]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,7 +99,8 @@ class ClippedSum:
     """The sum of clipped rows, before noise.
 
     Sums over disjoint sets of records, clipped in the same way, may be added with ``+`` and `sum`:
-    on one machine or on many, noise is added once to the total. A sum whose arrays have been
+    on one machine or on many, noise is added once to the total. The same sum, or a copy of it, is
+    refused where it would be added a second time. A sum whose arrays have been
     changed since it was clipped is refused wherever it would be used, for then nothing bounds what
     a record contributes: so is one whose ``out`` holds the next batch.
 
@@ -133,6 +136,7 @@ class ClippedSum:
     grid: Grid | None = None
     rounding: float = 0.0
     _mark: int | None = field(default=None, repr=False)
+    _parts: frozenset[int] | None = field(default=None, repr=False)  # names of what it is made of
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, PrivateDiagnostics):
@@ -143,6 +147,8 @@ class ClippedSum:
         refuse_rounding(self.rounding, "sum")
         if self._mark is None:
             object.__setattr__(self, "_mark", self._found_mark())
+        if self._parts is None:
+            object.__setattr__(self, "_parts", frozenset((secrets.randbits(64),)))
 
     def _found_mark(self) -> int:
         """Return a fingerprint of all that a release depends on."""
@@ -216,9 +222,26 @@ class ClippedSum:
                     f"{getattr(self, name)!r} and {value!r}"
                 )
 
+    def parts_beside(self, others: Iterable[int], name: str = "sum") -> frozenset[int]:
+        """Return the names of what it is made of.
+
+        Raises
+        ------
+        ValueError
+            If others have one of them: its records would be in the total twice.
+        """
+        parts = self._parts or frozenset()
+        if not parts.isdisjoint(others):
+            raise ValueError(
+                f"{name} must be of records that are in one part only, got a ClippedSum that has "
+                "been added before"
+            )
+        return parts
+
     def __add__(self, other: ClippedSum) -> ClippedSum:
         if not isinstance(other, ClippedSum):
             return NotImplemented
+        parts = self.parts_beside(other.parts_beside(())) | other.parts_beside(())
         self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")
@@ -236,6 +259,7 @@ class ClippedSum:
             private,
             self.grid,
             self.rounding + other.rounding,
+            _parts=parts,
         )
 
     def __radd__(self, other: object) -> ClippedSum:

@@ -122,8 +122,8 @@ def checked_schedule(value: Any, name: str, *, positive: bool = False) -> Schedu
     """Return a schedule, also one that was written as a mapping, or None."""
     if isinstance(value, Mapping):
         value = Schedule(**value)
-    if value is not None and not isinstance(value, Schedule):
-        raise TypeError(f"{name} must be a Schedule, got {value!r}")
+    if value is not None and type(value) is not Schedule:
+        raise TypeError(f"{name} must be a Schedule, of no class of its own, got {value!r}")
     if value is not None and positive and min(value.values) == 0.0:
         raise ValueError(f"{name} must be of positive numbers, got {value!r}")
     return value
