@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -58,19 +59,36 @@ def adjacency_of(value: Any) -> Adjacency:
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:
-    """``value`` as a float: any real number, NumPy scalars and 0-d arrays among them; not NaN."""
+    """``value`` as a float: any real number, NumPy scalars and 0-d arrays among them; not NaN.
+
+    Decimals, fractions and whatever else has ``__float__`` become the nearest double, as a literal
+    of theirs would: ``Decimal("1.1")`` is 1.1. A number that doubles have as 0 or infinity only is
+    refused: a sampling rate of 1e-400 is not 0.
+    """
     if type(value) is not float:
-        if isinstance(value, bool | str | bytes) or not (
-            isinstance(value, Real) or getattr(value, "shape", None) == ()
-        ):
+        if not _is_real(value):
             raise TypeError(f"{name} must be {allowed}, got {value!r}")
         try:
-            value = float(value)
-        except (TypeError, ValueError, OverflowError) as error:
+            number = float(value)
+        except OverflowError:
+            raise ValueError(f"{name} must be {allowed}, got a number beyond doubles") from None
+        except (TypeError, ValueError) as error:
             raise TypeError(f"{name} must be {allowed}, got {value!r}") from error
+        if (number == 0.0 or math.isinf(number)) and value != number:
+            raise ValueError(f"{name} must be {allowed}, got {value!r}, which no double is near")
+        value = number
     if math.isnan(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return float(value)
+
+
+def _is_real(value: Any) -> bool:
+    """Return whether a value means a real number: no truth value, text or complex number does."""
+    if isinstance(value, bool | str | bytes | bytearray) or getattr(value, "shape", ()) != ():
+        return False
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "iufO"
+    return isinstance(value, Real) or hasattr(value, "__float__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +188,19 @@ def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST
 
 
 def _whole(value: Any) -> int | None:
-    """Return an integer, or a float that is whole, as an int; None for anything else."""
+    """Return an integer, or another real number that is whole, as an int; None for others."""
     if isinstance(value, bool):
         return None
     try:
         return operator.index(value)
     except TypeError:
-        if isinstance(value, float | np.floating) and value.is_integer():
-            return int(value)
-        return None
+        if not isinstance(value, Real | Decimal):
+            return None
+        try:
+            whole = int(value)
+        except (ValueError, OverflowError):  # not a number, infinity
+            return None
+        return whole if whole == value else None
 
 
 def _shown(number: int) -> str:
@@ -207,12 +229,10 @@ def numbers_of(
     given = np.asarray(values)
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
         raise TypeError(f"{name} must be {allowed}, got {values!r}")
-    try:
+    if given.dtype.kind == "O" or given.dtype.itemsize > 8:  # what may lie beyond doubles
+        flat = np.array([real_of(value, name, allowed) for value in given.flat])
+    else:
         flat = np.ascontiguousarray(given, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be {allowed}, got {values!r}") from error
-    except OverflowError:
-        raise ValueError(f"{name} must be {allowed}, got an integer beyond doubles") from None
     outside = ~((flat >= low) & (flat <= high))
     if outside.any():
         raise ValueError(f"{name} must be {allowed}, got {float(flat[outside][0])!r}")
