@@ -197,7 +197,7 @@ def _whole(value: Any) -> int | None:
         if not isinstance(value, Real | Decimal):
             return None
         try:
-            whole = int(value)
+            whole = int(value)  # type: ignore[arg-type]  # Real has no __int__ of its own
         except (ValueError, OverflowError):  # not a number, infinity
             return None
         return whole if whole == value else None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -100,3 +104,73 @@ def test_programs_need_no_progress_bar_of_a_library(program: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: python -m renyi.examples.{program}")
+
+
+COMMANDS = [
+    ["epsilon", *RUN],
+    ["delta", *RUN[:6], "--epsilon", "1"],
+    ["curve", *RUN[:6], "--compare", "rdp,gdp"],
+    ["compare", *RUN],
+    ["noise", "--epsilon", "1", "--delta", "1e-5", *RUN[2:6]],
+    ["steps", "--epsilon", "3", "--delta", "1e-5", *RUN[:4]],
+    ["rate", "--epsilon", "1", "--delta", "1e-5", *RUN[:2], "--steps", "10"],
+    ["rdp", *RUN[:6], "--orders", "2,3"],
+    ["report", *RUN],
+    ["report", *RUN, "--html", "report.html"],
+    ["ledger", "create", "l.db", "census", "--rho", "1", "--note", "ünï → ε"],
+    ["ledger", "status", "l.db"],
+    ["ledger", "history", "l.db", "census"],
+    ["verify", "--random", "2"],
+    ["info"],
+    ["completion", "bash"],
+]
+ENVIRONMENTS = {
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "ASCII, narrow": {"PYTHONIOENCODING": "ascii", "COLUMNS": "1"},
+    "German": {"LC_ALL": "de_DE.UTF-8", "COLUMNS": "0"},
+    "Turkish": {"LC_ALL": "tr_TR.UTF-8"},
+}
+SHELL = """
+import io, json, locale, re, sys
+from renyi.cli import main
+try:
+    locale.setlocale(locale.LC_ALL, "")
+except locale.Error:
+    pass
+codes = [main(command) for command in json.loads(sys.argv[1])]
+assert set(codes) == {0}, codes
+"""
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_no_locale_stands_in_the_way(name: str, tmp_path: Path) -> None:
+    environment = {**os.environ, **ENVIRONMENTS[name]}
+    language, _, encoding = environment.get("LC_ALL", "").partition(".")
+    if encoding and shutil.which("localedef"):
+        made = [
+            "localedef",
+            "-i",
+            language,
+            "-f",
+            encoding,
+            str(tmp_path / f"{language}.{encoding}"),
+        ]
+        if subprocess.run(made, capture_output=True).returncode in (0, 1):  # 1: with warnings
+            environment["LOCPATH"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", SHELL, json.dumps(COMMANDS)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode("ascii" if name.startswith(("C", "A")) else "utf-8")
+    assert not re.findall(r"\d,\d(?!\d\d)", text.replace("1,2", ""))  # no decimal comma
+    assert "epsilon = " in text
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c[0] != "ledger"], ids=" ".join)
+def test_a_reader_may_stop_at_once(command: list[str], tmp_path: Path) -> None:
+    line = " ".join([sys.executable, "-m", "renyi", *command]) + " | true"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,6 +7,8 @@ budget or a limit is exceeded, 4 where the output cannot be written, 130 where i
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +22,22 @@ from renyi.cli.values import OutputError, UsageError, as_options
 __all__ = ["main"]
 
 UNWRITABLE = 4
+WORDS = {
+    "ε": "epsilon",
+    "δ": "delta",
+    "α": "alpha",
+    "β": "beta",
+    "ρ": "rho",
+    "σ": "sigma",
+    "μ": "mu",
+    "é": "e",
+    "≤": "<=",
+    "≥": ">=",
+    "×": "x",
+    "−": "-",
+    "–": "-",
+    "…": "...",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     name = "renyi"
+    _write_any_text()
     try:
         options = parse(sys.argv[1:] if argv is None else argv)
         name = options.parser.prog
@@ -62,6 +81,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _in_words(error: UnicodeError) -> tuple[str, int]:
+    """Spell what an encoding lacks: an error handler of codecs."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    escaped = (WORDS.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking)
+    return "".join(escaped), error.end
+
+
+def _write_any_text() -> None:
+    """Let no text fail for the encoding of a stream: a report has Greek letters, a note anything."""
+    codecs.register_error("renyi", _in_words)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="renyi")
 
 
 def _discard_output() -> None:
