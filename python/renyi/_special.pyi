@@ -20,6 +20,20 @@ class _Ternary(np.ufunc):  # type: ignore[misc]
         self, x1: npt.ArrayLike, x2: npt.ArrayLike, x3: npt.ArrayLike, /, **kwargs: Any
     ) -> Any: ...
 
+class _Quaternary(np.ufunc):  # type: ignore[misc]
+    @overload
+    def __call__(self, x1: float, x2: float, x3: float, x4: float, /) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x1: npt.ArrayLike,
+        x2: npt.ArrayLike,
+        x3: npt.ArrayLike,
+        x4: npt.ArrayLike,
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+
 class _ComplexTernary(np.ufunc):  # type: ignore[misc]
     @overload
     def __call__(self, q: float, sigma: float, alpha: float, /) -> np.float64: ...
@@ -30,6 +44,10 @@ class _ComplexTernary(np.ufunc):  # type: ignore[misc]
         self, q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike, /, **kwargs: Any
     ) -> Any: ...
 
+dp_sgd_delta_lower: Final[_Quaternary]
+dp_sgd_delta_upper: Final[_Quaternary]
+dp_sgd_epsilon_lower: Final[_Quaternary]
+dp_sgd_epsilon_upper: Final[_Quaternary]
 gaussian_delta: Final[_Binary]
 gaussian_delta_lower: Final[_Binary]
 gaussian_delta_upper: Final[_Binary]

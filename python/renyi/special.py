@@ -4,6 +4,7 @@ Arguments are positional: ``(q, sigma, alpha)`` are sampling rate, noise multipl
 ``mu`` is the ratio of sensitivity to noise of a Gaussian mechanism, or of a composition of them.
 Everything a ufunc can do works here: broadcasting, ``out=``, ``where=``, Dask and xarray arrays.
 Values outside the domain are NaN. ``_lower`` and ``_upper`` enclose the exact value.
+``dp_sgd_epsilon_upper(q, sigma, steps, delta)`` is the guarantee of a run, for arrays of runs.
 
 Examples
 --------
@@ -18,6 +19,10 @@ Examples
 from __future__ import annotations
 
 from renyi._special import (
+    dp_sgd_delta_lower,
+    dp_sgd_delta_upper,
+    dp_sgd_epsilon_lower,
+    dp_sgd_epsilon_upper,
     gaussian_delta,
     gaussian_delta_lower,
     gaussian_delta_upper,
@@ -69,6 +74,10 @@ from renyi._special import (
 )
 
 __all__ = [
+    "dp_sgd_delta_lower",
+    "dp_sgd_delta_upper",
+    "dp_sgd_epsilon_lower",
+    "dp_sgd_epsilon_upper",
     "gaussian_delta",
     "gaussian_delta_lower",
     "gaussian_delta_upper",

@@ -15,6 +15,7 @@
 #include <complex>
 #include <cstddef>
 
+#include "renyi/capi/renyi.h"
 #include "renyi/curve/gaussian_curve.hpp"
 #include "renyi/curve/single_step.hpp"
 #include "renyi/loss/closed_form_bound.hpp"
@@ -110,6 +111,19 @@ void array_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, 
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
+// out = Kernel(q, sigma, steps, delta or epsilon): a number of the exact curve of a composition.
+template <auto Kernel>
+void quaternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+    {
+        [[maybe_unused]] GilRelease gil;
+        for (npy_intp i = 0; i < dimensions[0]; ++i)
+            at<double>(args[4], i, steps[4]) =
+                Kernel(at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1]),
+                       at<double>(args[2], i, steps[2]), at<double>(args[3], i, steps[3]));
+    }
+    std::feclearexcept(FE_ALL_EXCEPT);
+}
+
 using Kernel = void(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out);
 constexpr Kernel* kLogA = log_a;
 constexpr Kernel* kRdp = rdp_sampled_gaussian;
@@ -150,6 +164,11 @@ constexpr Ufunc rdp_of_gaussian(const char* name) noexcept {
 template <auto Kernel, auto Project>
 constexpr Ufunc binary(const char* name) noexcept {
     return {name, 2, 1, {binary_loop<Kernel, Project, GilRelease>, nullptr}, {D, D, D}};
+}
+
+template <auto Kernel>
+constexpr Ufunc quaternary(const char* name) noexcept {
+    return {name, 4, 1, {quaternary_loop<Kernel>, nullptr}, {D, D, D, D, D}};
 }
 
 template <Direction direction>
@@ -221,6 +240,10 @@ inline Ufunc ufuncs[] = {
     ternary<step_epsilon<Direction::add>, middle>("sampled_gaussian_epsilon_add"),
     ternary<step_epsilon<Direction::add>, lower_end>("sampled_gaussian_epsilon_add_lower"),
     ternary<step_epsilon<Direction::add>, upper_end>("sampled_gaussian_epsilon_add_upper"),
+    quaternary<renyi_epsilon_lower>("dp_sgd_epsilon_lower"),
+    quaternary<renyi_epsilon_upper>("dp_sgd_epsilon_upper"),
+    quaternary<renyi_delta_lower>("dp_sgd_delta_lower"),
+    quaternary<renyi_delta_upper>("dp_sgd_delta_upper"),
 };
 
 }  // namespace renyi::bindings

@@ -30,6 +30,10 @@ _PARAMETERS = {
     Sampling rate, 0 or in [1e-100, 1].""",
     "step sigma": """sigma : array_like
     Noise multiplier (standard deviation over sensitivity), in [1e-100, inf].""",
+    "steps": """steps : array_like
+    How many, a whole number in [0, 1e9].""",
+    "curve epsilon": """epsilon : array_like
+    In [0, inf].""",
     "bound q": """q : array_like
     Sampling rate, in [0, 1/5].""",
     "bound sigma": """sigma : array_like
@@ -83,6 +87,22 @@ def _family(name, summary, about, parameters, notes, source, call, printed, **re
             f'>>> f"{{special.{name}{side}({call}):.10g}}"\n{printed!r}', **returned)
     return docs
 
+
+def _sided(name, what, about, parameters, call, printed, **returned):
+    """Documentation of two bounds of a number that has no nearest value of its own."""
+    lower = _render(
+        f"{name}_lower", f"Lower bound on {what}, never above the exact value.", about, parameters,
+        _CERTIFIED, _ZHU, f'>>> f"{{special.{name}_lower({call}):.7g}}"\n{printed["_lower"]!r}', **returned)
+    upper = _render(
+        f"{name}_upper", f"Upper bound on {what}, never below the exact value.", about, parameters,
+        _CERTIFIED, _ZHU, f'>>> f"{{special.{name}_upper({call}):.7g}}"\n{printed["_upper"]!r}', **returned)
+    return {f"{name}_lower": lower, f"{name}_upper": upper}
+
+
+_CERTIFIED = """A certified end of the exact privacy curve: both ends are usually within 1e-12 of each other."""
+
+_ZHU = """Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function", 2022,
+arXiv 2106.08567."""
 
 _BALLE = """Balle, Wang, "Improving the Gaussian Mechanism for Differential Privacy", 2018, arXiv 1805.06530,
 Theorem 8."""
@@ -231,4 +251,15 @@ NaN where a condition fails. `renyi.theory.closed_form` says which one, and give
         "At most 4 times the exact value.",
         _SOURCE.replace("Theorem 4", "Theorem 11"),
         '>>> f"{special.rdp_sampled_gaussian_bound(0.01, 4.0, 8.0):.10g}"\n\'0.0001\''),
+    **_sided(
+        "dp_sgd_epsilon", "epsilon at a given delta of steps of the Poisson-sampled Gaussian mechanism",
+        """The number that ``PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), steps)`` gives: the worse of the
+removal and the addition of one record. Some milliseconds an element, without the interpreter's lock.""",
+        ("q", "sigma", "steps", "delta"), "0.01, 1.0, 1000, 1e-5",
+        {"_lower": "1.828237", "_upper": "1.828237"}),
+    **_sided(
+        "dp_sgd_delta", "delta at a given epsilon of steps of the Poisson-sampled Gaussian mechanism",
+        "The inverse of `dp_sgd_epsilon_upper` and `dp_sgd_epsilon_lower` in ``epsilon``.",
+        ("q", "sigma", "steps", "curve epsilon"), "0.01, 1.0, 1000, 1.0",
+        {"_lower": "0.002612421", "_upper": "0.002612421"}, returned="A probability"),
 }

@@ -12,7 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from renyi import special
+from renyi import Gaussian, PLDAccountant, PoissonSampled, special
 
 ALL = [getattr(special, name) for name in special.__all__]
 BINARY = [f for f in ALL if f.nin == 2]
@@ -27,8 +27,11 @@ ALPHA = np.array([2.0, 3.0, 4.0, 3.0, 2.0])
 # Privacy curves: what their arguments are called, and some in their domain.
 MU = np.array([0.5, 1.0, 2.0, 3.0, 4.0])
 EPSILON = np.array([0.0, 1.0, 2.0, 0.5, 1.0])
+STEPS = np.array([1.0, 10.0, 100.0, 7.0, 40.0])
 DELTA = np.array([0.25, 0.5, 0.125, 0.75, 0.0625])
 CURVES = {
+    "dp_sgd_delta": {"q": Q, "sigma": SIGMA, "steps": STEPS, "epsilon": EPSILON},
+    "dp_sgd_epsilon": {"q": Q, "sigma": SIGMA, "steps": STEPS, "delta": DELTA},
     "gaussian_delta": {"mu": MU, "epsilon": EPSILON},
     "gaussian_epsilon": {"mu": MU, "delta": DELTA},
     "gaussian_mu": {"epsilon": EPSILON, "delta": DELTA},
@@ -110,7 +113,7 @@ def test_module_lists_every_ufunc():
 
 def test_loops():
     for f in ALL:
-        expected = ["dd->d"] if f.nin == 2 else ["ddd->d"]
+        expected = ["d" * f.nin + "->d"]
         if f is special.log_a:
             expected.append("ddD->D")
         assert f.types == expected
@@ -409,7 +412,7 @@ def test_no_warning_and_no_flag_left(f):
 def test_extreme_arguments_come_to_an_end():
     # In a process of its own: a loop without end must fail, not hang. Nothing is said about speed.
     code = """
-from renyi import special
+from renyi import Gaussian, PLDAccountant, PoissonSampled, special
 for sigma in (1e-300, 1e-20, 1e-6, 1e-3):
     for q in (5e-324, 1e-300, 1e-12, 0.2, 1.0):
         for alpha in (-1e6, -1.0, 0.0, 1.0, 1.0 + 2.0**-52, 1.5, 2.0, 1e6):
@@ -467,3 +470,46 @@ def test_keyword_names_are_not_part_of_the_interface():
     with pytest.raises(TypeError):
         special.log_a(q=0.1, sigma=4.0, alpha=2.0)
     assert "sigma" in inspect.getdoc(special.log_a)
+
+
+def test_the_guarantees_of_runs_are_those_of_accountants():
+    q, sigma, steps = np.array([0.01, 1.0, 0.2]), np.array([[0.8], [2.0]]), np.array([1, 50, 3000])
+    for delta in (1e-2, 1e-6):
+        low, high = (
+            f(q, sigma, steps, delta)
+            for f in (special.dp_sgd_epsilon_lower, special.dp_sgd_epsilon_upper)
+        )
+        assert low.shape == high.shape == (2, 3)
+        for (i, j), value in np.ndenumerate(high):
+            step = PoissonSampled(Gaussian(sigma[i, 0]), q[j])
+            run = PLDAccountant().compose(step, int(steps[j]))
+            assert run.get_epsilon(delta) == value
+            assert run.get_epsilon_bounds(delta)[0] == low[i, j]
+            back = special.dp_sgd_delta_lower(q[j], sigma[i, 0], steps[j], value)
+            assert (
+                back <= delta <= special.dp_sgd_delta_upper(q[j], sigma[i, 0], steps[j], low[i, j])
+            )
+
+
+def test_a_grid_of_runs_on_dask():
+    """Lazy, in chunks, without the lock: the grid of noise and length of a sweep."""
+    sigma = da.linspace(0.8, 2.0, 8, chunks=2)[:, None]
+    steps = da.from_array(np.array([10.0, 100.0, 1000.0]), chunks=2)
+    lazy = special.dp_sgd_epsilon_upper(0.01, sigma, steps, 1e-5)
+    assert isinstance(lazy, da.Array)
+    assert lazy.numblocks == (4, 2)
+    found = lazy.compute(scheduler="threads")
+    assert np.array_equal(
+        found, special.dp_sgd_epsilon_upper(0.01, sigma.compute(), steps.compute(), 1e-5)
+    )
+    assert (np.diff(found, axis=0) < 0.0).all()
+    assert (np.diff(found, axis=1) > 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "point", [(0.01, 1.0, 1.5, 0.1), (0.01, 1.0, 2e9, 0.1), (0.01, -1.0, 9, 0.1), (2, 1.0, 9, 0.1)]
+)
+def test_runs_that_are_none_are_nan(point):
+    for side in ("lower", "upper"):
+        assert math.isnan(getattr(special, f"dp_sgd_epsilon_{side}")(*point))
+        assert math.isnan(getattr(special, f"dp_sgd_delta_{side}")(*point))

@@ -92,7 +92,7 @@ def _in_words(error: UnicodeError) -> tuple[str, int]:
 
 
 def _write_any_text() -> None:
-    """Let no text fail for the encoding of a stream: a report has Greek letters, a note anything."""
+    """Let no text fail for the encoding of a stream: reports have Greek letters."""
     codecs.register_error("renyi", _in_words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
