@@ -1,0 +1,286 @@
+"""Estimators for scikit-learn that train by DP-SGD; needs scikit-learn.
+
+They fit in pipelines, searches and `cross_val_score`. Each call of ``fit`` is a training of its own
+on the data that it is given, and spends ``epsilon`` of it: whoever fits several times, as a search
+or a cross-validation does, spends each time, and ``charge`` records it in a ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import Adjacency
+from renyi._validation import integer_of, real_of
+from renyi.mechanisms import Mechanism
+from renyi.noise import SecureGenerator
+from renyi.sgd import DPSGD, SGD, LinearLayer, TrainingPlan, ghost_clip_and_sum
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "renyi.compat.sklearn needs scikit-learn: python -m pip install scikit-learn"
+    ) from error
+
+__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+Array = npt.NDArray[np.float64]
+Charge = Callable[[Mechanism, int], object]
+
+
+class _Linear(BaseEstimator):  # type: ignore[misc]
+    """A linear model by clipped and noised gradients of a loss."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        *,
+        epochs: float = 20,
+        batch_size: int = 256,
+        max_grad_norm: float = 1.0,
+        learning_rate: float = 0.5,
+        adjacency: Adjacency = "add_remove",
+        charge: Charge | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.max_grad_norm = max_grad_norm
+        self.learning_rate = learning_rate
+        self.adjacency = adjacency
+        self.charge = charge
+        self.random_state = random_state
+
+    def _train(
+        self, features: Array, outputs: int, errors: Callable[[Array, Any], Array]
+    ) -> tuple[Array, Array]:
+        """Return weights and intercepts; ``errors`` has the gradients by the scores of a batch."""
+        rate = real_of(self.learning_rate, "learning_rate", "a number")
+        plan = TrainingPlan.calibrated(
+            self.epsilon,
+            self.delta,
+            population=len(features),
+            batch_size=min(integer_of(self.batch_size, "batch_size", 1), len(features)),
+            epochs=self.epochs,
+            max_grad_norm=self.max_grad_norm,
+            adjacency=self.adjacency,
+        )
+        seed = self.random_state
+        generator = None if seed is None else SecureGenerator(insecure_reproducible=seed)
+        weights, intercept = np.zeros((features.shape[1], outputs)), np.zeros(outputs)
+        sampler = plan.sampler(generator=generator)
+        optimizer = DPSGD(
+            [weights, intercept],
+            plan,
+            SGD(rate),
+            sampler=sampler,
+            charge=self.charge,
+            generator=generator,
+        )
+        for batch in sampler:
+            rows = features[batch]
+            layer = LinearLayer(rows, errors(rows @ weights + intercept, batch))
+            optimizer.step(
+                ghost_clip_and_sum([layer], plan.max_grad_norm, adjacency=self.adjacency)
+            )
+        self.plan_ = plan
+        self.epsilon_ = optimizer.get_epsilon(self.delta)
+        self.delta_ = float(self.delta)
+        return weights, intercept
+
+
+class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
+    """A multinomial logistic regression, trained with differential privacy.
+
+    What is private are the rows of ``X`` with their labels. How many they are and which classes
+    there are counts as public: name the ``classes`` where the labels themselves are a secret.
+    Gradients are clipped, so that columns need no bound; columns of about unit size train best.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What each ``fit`` may spend at most.
+    epochs : float
+        Passes over the data.
+    batch_size : int
+        Expected size of the Poisson-sampled batches, at most that of the data.
+    max_grad_norm : float
+        L2 norm to which the gradient of each row is clipped.
+    learning_rate : float
+        Of plain gradient descent.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        The neighbouring relation.
+    charge : callable, optional
+        Called with a mechanism and a count before anything of it is released, as
+        ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
+    classes : array_like, optional
+        The labels there may be; by default those of ``y``.
+    random_state : int, optional
+        Makes a run reproducible, for tests: whoever knows it can take the noise off. By default
+        the noise is cryptographic.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array of shape (classes, features), (classes,)
+        The model; all that may be published.
+    classes_ : array
+        The labels.
+    epsilon_, delta_ : float
+        The guarantee of this fit, rounded up.
+    plan_ : renyi.sgd.TrainingPlan
+        What was run.
+    n_features_in_ : int
+        Columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or the data are not finite numbers.
+
+    References
+    ----------
+    Abadi and others 2016, arXiv 1607.00133.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> model = PrivateLogisticRegression(epsilon=1.0, random_state=1).fit(X, X[:, 0] > 0.0)
+    >>> model.score(X, X[:, 0] > 0.0) > 0.9, 0.99 < model.epsilon_ <= 1.0
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        *,
+        epochs: float = 20,
+        batch_size: int = 256,
+        max_grad_norm: float = 1.0,
+        learning_rate: float = 0.5,
+        adjacency: Adjacency = "add_remove",
+        charge: Charge | None = None,
+        classes: npt.ArrayLike | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            epochs=epochs,
+            batch_size=batch_size,
+            max_grad_norm=max_grad_norm,
+            learning_rate=learning_rate,
+            adjacency=adjacency,
+            charge=charge,
+            random_state=random_state,
+        )
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:
+        """Train on rows and their labels, and return the model."""
+        features, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
+        if not np.isin(y, self.classes_).all():
+            raise ValueError(f"y must hold only classes of {self.classes_.tolist()}, got others")
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must hold at least two classes, got {len(self.classes_)} class")
+        labels = np.searchsorted(self.classes_, y)
+
+        def errors(scores: Array, batch: Any) -> Array:
+            error = _softmax(scores)
+            error[np.arange(len(batch)), labels[batch]] -= 1.0
+            return error
+
+        weights, self.intercept_ = self._train(features, len(self.classes_), errors)
+        self.coef_ = weights.T
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores of the classes; of two, by how much that of the second is larger."""
+        check_is_fitted(self)
+        scores = validate_data(self, X, reset=False, dtype=np.float64) @ self.coef_.T
+        scores = scores + self.intercept_
+        found: Array = scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return found
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return _softmax(scores)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most likely class of each row."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+
+class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
+    """A linear regression by squared errors, trained with differential privacy.
+
+    What is private are the rows of ``X`` with their targets; how many they are counts as public.
+    Gradients are clipped, which makes the loss that of Huber where errors are large. Columns and
+    targets of about unit size train best.
+
+    Parameters
+    ----------
+    epsilon, delta, epochs, batch_size, max_grad_norm, learning_rate, adjacency, charge
+        As of `PrivateLogisticRegression`.
+    random_state : int, optional
+        As of `PrivateLogisticRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array of shape (features,), float
+        The model; all that may be published.
+    epsilon_, delta_, plan_, n_features_in_
+        As of `PrivateLogisticRegression`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(5000, 2))
+    >>> y = X @ [0.5, -0.25] + 0.1 * rng.normal(size=5000)
+    >>> model = PrivateLinearRegression(epsilon=1.0, random_state=1).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> PrivateLinearRegression:
+        """Train on rows and their targets, and return the model."""
+        features, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        targets = np.asarray(y, np.float64)[:, np.newaxis]
+        weights, intercept = self._train(features, 1, lambda s, batch: s - targets[batch])
+        self.coef_, self.intercept_ = weights[:, 0], float(intercept[0])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the expected target of each row."""
+        check_is_fitted(self)
+        rows: Array = validate_data(self, X, reset=False, dtype=np.float64)
+        found: Array = rows @ self.coef_ + self.intercept_
+        return found
+
+
+def _softmax(scores: Array) -> Array:
+    found = np.exp(scores - scores.max(axis=1, keepdims=True))
+    total: Array = found / found.sum(axis=1, keepdims=True)
+    return total
