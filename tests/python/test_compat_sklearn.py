@@ -76,8 +76,7 @@ def test_every_fit_is_charged(tmp_path):
         model.fit(X, y)
         assert len(ledger.history("rows")) > 1
         with pytest.raises(BudgetExceededError):
-            for _ in range(3):
-                model.fit(X, y)
+            [model.fit(X, y) for _ in range(3)]
 
 
 def test_classes_may_be_public():
