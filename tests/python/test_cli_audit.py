@@ -70,7 +70,9 @@ def test_one_run_of_full_doubles(capsys, file, scores, tmp_path):
     assert run(capsys, tmp_path / "scores.npy", *options)[1] == out
 
 
-@pytest.mark.parametrize("text", ["1,2\n", "1\n", "a,1\n", "1,1\n2,0\n", "nan,1\n" * 9])
+@pytest.mark.parametrize(
+    "text", ["", "# only\n", "1,2\n", "1\n", "a,1\n", "1,1\n2,0\n", "nan,1\n" * 9]
+)
 def test_files_that_hold_no_scores_are_refused(capsys, monkeypatch, text):
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     code, _, err = run(capsys, "-", "--delta", "0.1")

@@ -287,7 +287,9 @@ def _read(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         else:
             text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
             lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-            skipped = 1 if lines and _is_header(lines[0]) else 0
+            if not lines:
+                raise ValueError("it has no lines")
+            skipped = 1 if _is_header(lines[0]) else 0
             table = np.loadtxt(lines[skipped:], delimiter=",", comments="#", ndmin=2)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"FILE must be a readable CSV or NPY, got {name!r}: {error}") from None
