@@ -1,4 +1,4 @@
-"""Outward rounding of short formulas: margins that cover what a few operations can lose.
+"""Outward rounding of short formulas, by margins for what they lose, and of printed numbers.
 
 A margin of sixteen units of 2^-52 covers eight operations, each within two units: those of IEEE
 arithmetic, and exp, log, erfc and their like as C libraries give them.
@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from renyi._validation import float_above, integer_of
+from renyi._validation import decimal_of, float_above, integer_of
 
-__all__ = ["MARGIN", "above", "below", "count_above", "exp_above", "loss_deviations"]
+__all__ = [
+    "MARGIN",
+    "above",
+    "below",
+    "count_above",
+    "exp_above",
+    "loss_deviations",
+    "round_double",
+    "round_down",
+    "round_up",
+]
 
 
 MARGIN = 2.0**-48
+DIGITS = 4  # of printed numbers
 
 
 _LARGEST_COUNT = 10**300
@@ -76,3 +89,48 @@ def count_above(value: object, name: str) -> float:
             f"{name} must be an integer from 1 to 10^300, got one of {count.bit_length()} bits"
         )
     return float_above(count)
+
+
+# Printed numbers: the one place where digits of a guarantee are left out.
+
+
+def round_up(value: float, digits: int = DIGITS) -> str:
+    """Return the decimal of ``digits`` significant digits that is not below ``value``.
+
+    Examples
+    --------
+    >>> round_up(2.08501, 4), round_up(3.15e-7, 2), round_up(0.0, 4)
+    ('2.086', '3.2e-7', '0')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def round_down(value: float, digits: int = DIGITS) -> str:
+    """Return the decimal of ``digits`` significant digits that is not above ``value``."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    value = float(value)
+    if not math.isfinite(value) or value == 0.0:
+        return decimal_of(abs(value) if value == 0.0 else value)
+    exact = Decimal(value)
+    for _ in range(2):  # twice: 9.9996 becomes 10.000, which has a digit too many
+        exact = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding)
+    if not 1e-3 <= abs(value) < 1e7:
+        return f"{exact:e}".replace("e+", "e")
+    return f"{exact:f}"
+
+
+def round_double(value: float, digits: int, rounding: Callable[[float, int], str]) -> str:
+    """Round a number that is read back as a double, in the direction of ``rounding``.
+
+    Unlike ``round_up`` alone, this leaves 0.01 alone, whose double is a little above one hundredth.
+
+    Examples
+    --------
+    >>> round_up(0.01, 4), round_double(0.01, 4, round_up), round_double(0.123456, 4, round_up)
+    ('0.01001', '0.01000', '0.1235')
+    """
+    nearest = _rounded(value, digits, ROUND_HALF_EVEN)
+    return nearest if float(nearest) == value else rounding(value, digits)

@@ -26,6 +26,7 @@ __all__ = [
     "adjacency_of",
     "check_on_host",
     "count_of",
+    "decimal_of",
     "delta_of",
     "epsilon_of",
     "float_above",
@@ -115,7 +116,17 @@ def shortest(number: float) -> str:
     mantissa, exponent = math.frexp(abs(number))
     if mantissa == 0.5 and abs(exponent - 1) >= 20:
         return f"{'-' * (number < 0.0)}2^{exponent - 1}"
-    return repr(number).removesuffix(".0").replace("e+", "e")
+    return decimal_of(number)
+
+
+def decimal_of(number: float) -> str:
+    """Return the shortest decimal that reads back as the same number.
+
+    >>> decimal_of(2.0), decimal_of(1e-5), decimal_of(1e22), decimal_of(0.004)
+    ('2', '1e-5', '1e22', '0.004')
+    """
+    mantissa, mark, exponent = repr(float(number)).removesuffix(".0").partition("e")
+    return f"{mantissa}e{int(exponent)}" if mark else mantissa
 
 
 def visible(text: str) -> str:

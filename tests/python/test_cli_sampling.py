@@ -57,7 +57,7 @@ def test_words_say_how_batches_were_drawn(capsys):
     common = ["epsilon", "--delta", "1e-5", *SIZES, *NOISE, "--epochs", 1]
     _, out, _ = run(capsys, *common, *scheme("balls-in-bins"))
     assert "(exact curve" in out
-    assert "balls in bins: in each epoch every record is in one of 100 batches" in " ".join(
+    assert "(balls in bins): in each epoch each record is in one of 100 batches" in " ".join(
         out.split()
     )
     assert "Poisson" not in out.partition("Computed")[0]
@@ -146,7 +146,7 @@ def test_a_cut_sample_of_all_records_is_not_called_none(capsys):
     )
     assert "truncated-poisson sampling" in out
     assert "without sampling" not in out
-    assert "subset of 10" in " ".join(out.split())
+    assert "larger than 10 a uniform subset of that size is kept" in " ".join(out.split())
 
 
 def test_curve(capsys):

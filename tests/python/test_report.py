@@ -1,7 +1,12 @@
 """Reports: what they say is what the accountants do, and the page needs nothing else."""
 
+import datetime
+import html
 import json
 import re
+import shlex
+import subprocess
+import sys
 from decimal import Decimal
 from html.parser import HTMLParser
 
@@ -18,6 +23,7 @@ from renyi import (
     RDPAccountant,
     ShuffledBatches,
 )
+from renyi._validation import visible
 from renyi.cli import main
 from renyi.report import dataset_report, privacy_report
 
@@ -86,14 +92,14 @@ def test_tables_of_curves_are_bounds():
 )
 def test_the_page_needs_nothing_else(mechanism, count, adjacency):
     made = privacy_report(mechanism, count, delta=1e-6, adjacency=adjacency, title="A & B <i>")
-    html = made.to_html()
-    page = Page(html)
-    assert "http" not in html
+    text = made.to_html()
+    page = Page(text)
+    assert "http" not in text
     assert page.fetched == []
-    assert "nan" not in html
+    assert "nan" not in text
     assert made.headline in page.text
-    assert html.count("<svg") >= 2
-    assert "A &amp; B &lt;i&gt;" in html
+    assert text.count("<svg") >= 2
+    assert "A &amp; B &lt;i&gt;" in text
 
 
 @pytest.mark.parametrize(
@@ -102,7 +108,6 @@ def test_the_page_needs_nothing_else(mechanism, count, adjacency):
         ({"delta": 1e-4, "records": 60_000}, "not below 1/60000"),
         ({"delta": 5e-6, "records": 60_000}, "above a tenth of 1/60000"),
         ({"delta": 1e-3}, "is large unless there are few records"),
-        ({"delta": 1e-6, "shuffled": True}, "batches were shuffled and the accounting is for Pois"),
     ],
 )
 def test_warnings(arguments, words):
@@ -118,7 +123,7 @@ def test_a_data_set_with_all_that_was_recorded(tmp_path):
         ledger.reserve("census", Gaussian(50.0), 4)
         made = dataset_report(ledger, "census")
         spent = Gaussian(40.0) * 3 + Gaussian(30.0) * 2 + Gaussian(50.0) * 4
-        assert made.headline == "Within ε = 1, δ = 1e-06"
+        assert made.headline == "Within ε = 1, δ = 1e-6"
         assert (
             f"beforehand, {privacy_report(spent, delta=1e-6).headline}. It is no"
             in made.to_markdown()
@@ -128,17 +133,17 @@ def test_a_data_set_with_all_that_was_recorded(tmp_path):
 
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = ["report", *RUN, "--steps", "1500", "--delta", "1e-5", "--shuffled"]
+    run = ["report", *RUN, "--steps", "1500", "--delta", "1e-5"]
     assert main([*run, "--html", "r.html", "--markdown", "r.md"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith(": r.md")
     assert main(run) == 0
     assert capsys.readouterr().out == (tmp_path / "r.md").read_text(encoding="utf-8")
     (tmp_path / "m.json").write_text(json.dumps({"version": 1, **Gaussian(5.0).to_dict()}))
     assert main(["report", "--mechanism", "m.json", "--count", "10", "--delta", "1e-5"]) == 0
-    assert "**ε = 2.595 at δ = 1e-05**" in capsys.readouterr().out
+    assert "**ε = 2.595 at δ = 1e-5**" in capsys.readouterr().out
     for line, words in [
         (["report", "--delta", "1e-5"], "--noise-multiplier is required"),
-        ([*run[:-2], "1e-5,1e-6"], "--delta must be one number"),
+        ([*run[:-1], "1e-5,1e-6"], "--delta must be one number"),
         (["report", "--ledger", "none.db"], "--ledger needs --dataset"),
         (["report", "--ledger", "none.db", "--dataset", "a"], "ledger must exist"),
         (
@@ -150,3 +155,83 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         assert words in capsys.readouterr().err
     assert main([*run, "--html", "no/r.html"]) == 4
     assert "no/r.html" in capsys.readouterr().err
+
+
+HOSTILE = "a\x1b[2J|b\n# c <script>*d* [e](http://f) \u202eg"
+
+
+def test_text_of_others_does_nothing_to_terminals_pages_or_markdown(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("census", epsilon=1.0, delta=1e-6, note=HOSTILE)
+        ledger.charge("census", Gaussian(40.0), note=HOSTILE)
+        made = dataset_report(
+            ledger, "census", title=HOSTILE, author=HOSTILE, date="2026-01-02", queries=[HOSTILE]
+        )
+    markdown, page = made.to_markdown(), made.to_html()
+    for text in markdown, page:
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert "<script>" not in page
+    assert html.escape(visible(HOSTILE)) in page
+    assert Page(page).fetched == []
+    shown = re.findall(r"a\\\\x1b\\\[2J\\\|b.*", markdown)
+    assert len(shown) == 5  # title, author, query and two notes: none of them breaks its line
+    for line in shown:
+        assert not re.search(r"(?<!\\)[*\[\]<>#]", line.partition(" |")[0].removesuffix("|"))
+    cells = [line for line in markdown.splitlines() if re.match(r"\| [12] \|", line)]
+    assert [len(re.findall(r"(?<!\\)\|", line)) for line in cells] == [6, 6]
+
+
+def test_what_is_told_of_a_report_is_in_it_and_nothing_unasked():
+    told = {
+        "date": datetime.date(2026, 11, 24),
+        "author": "Jane Doe",
+        "dataset": "census",
+        "queries": ["median income", "households"],
+    }
+    made = privacy_report(Gaussian(5.0), delta=1e-6, **told)
+    page = Page(made.to_html())
+    for text in ("2026-11-24", "Jane Doe", "census", "median income", "households"):
+        assert text in page.text
+        assert f": {text}\n" in made.to_markdown()
+    assert privacy_report(Gaussian(5.0), delta=1e-6).facts == ()
+    with pytest.raises(TypeError, match="author must be text, got 3"):
+        privacy_report(Gaussian(5.0), delta=1e-6, author=3)
+
+
+def test_a_ledger_brings_its_entries_and_the_share_names_the_budget(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("census", epsilon=3.0, delta=1e-6)
+        ledger.charge("census", Gaussian(40.0), 3, note="weekly tables")
+        left = ledger.status("census").remaining
+        made = dataset_report(ledger, "census")
+    assert ("Data set", ("census",)) in made.facts
+    text = made.to_markdown()
+    assert "| 3 x Gaussian(noise\\_multiplier=40.0) | weekly tables |" in text
+    share = re.search(r"([\d.]+) % of the budget \(ε = 3, δ = 1e-6\) is left", text)[1]
+    assert 0 <= Decimal(100 * left) - Decimal(share) < Decimal("0.02")
+
+
+def test_a_headline_says_what_kind_of_number_it_has():
+    assert "a proven upper bound" in privacy_report(ZCDP(0.1), delta=1e-6).headline
+    epoch = ShuffledBatches(Gaussian(1.0), 100)
+    made = privacy_report(epoch, delta=1e-5, adjacency="replace_one")
+    low, high = PLDAccountant(adjacency="replace_one").compose(epoch).get_epsilon_bounds(1e-5)
+    said = re.search(r"is not known; it is at least ([\d.]+)\.", made.to_markdown())[1]
+    assert 0 <= Decimal(low) - Decimal(said) < Decimal("0.01")
+    assert Decimal(made.headline.split()[2]) >= Decimal(high)
+    assert "bound" not in privacy_report(STEP, 100, delta=1e-5).headline
+    assert privacy_report(Composed(), delta=1e-5).headline == "ε = 0 exactly, at δ = 1e-5"
+
+
+@pytest.mark.parametrize("command", ["account -", "audit - --delta 1e-5", "ledger import a.db -"])
+def test_a_closed_standard_input_is_an_error_of_one_line(tmp_path, command):
+    line = [sys.executable, "-m", "renyi", *command.split()]
+    line += ["--delta", "1e-5"] if command.startswith("account") else []
+    shell = f"exec {shlex.join(line)} <&-"
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2
+    assert "must be a file where the standard input is closed, got '-'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

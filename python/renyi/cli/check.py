@@ -260,7 +260,7 @@ BENCH_COLUMNS = (
     Column("ratio", "time / renyi", lambda value: f"{value:.3g}"),
     Column("ratio_low", "from", lambda value: f"{value:.3g}"),
     Column("ratio_high", "to", lambda value: f"{value:.3g}"),
-    Column("value", "epsilon", lambda value: "-" if value is None else f"{value:.8g}"),
+    Column("value", "epsilon", lambda value: "-" if value is None else output.round_up(value, 8)),
 )
 
 

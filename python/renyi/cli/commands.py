@@ -19,6 +19,7 @@ from renyi.cli.options import (
     one,
     usage,
 )
+from renyi.cli.samplings import add_sampling
 from renyi.cli.values import Domain, number_in
 
 # The commands that take numbers: what each takes, and examples that can be run as they stand.
@@ -324,7 +325,9 @@ def add_report_command(commands: argparse._SubParsersAction[Parser]) -> None:
     numbers = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
     add_numbers(command.add_argument_group("numbers"), (*numbers, "delta"))
     add_report(command.add_argument_group("report"))
-    add_adjacency(command.add_argument_group("method"))
+    method = command.add_argument_group("method")
+    add_adjacency(method)
+    add_sampling(method)
 
 
 def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:

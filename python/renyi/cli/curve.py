@@ -208,7 +208,7 @@ def _print_table(
     if "gdp" in options.compare:
         limits = [limit_of(options, run) for run in every]
         if any(limit.gamma for limit in limits):
-            mu = ", ".join(f"{limit.mu:.4g}" for limit in limits[:5])
+            mu = ", ".join(output.round_up(limit.mu, 4) for limit in limits[:5])
             gamma = max(limit.gamma for limit in limits)
             notes.append(
                 f"Gaussian DP (mu = {mu}{', ...' if len(limits) > 5 else ''}) is a limit for many "

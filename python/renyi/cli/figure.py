@@ -103,7 +103,9 @@ def _lines(
         label = NAMES[kind]
         if kind == "gaussian":
             limit = limit_of(options, every[i])
-            label += f", μ = {limit.mu:.3g}{' (limit, no bound)' if limit.gamma else ''}"
+            label += (
+                f", μ = {output.round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
+            )
         if name:
             label = f"{name}: {label}" if options.compare else name
         yield Line(at, np.array([row[key] for row in rows]), label, kind, i)

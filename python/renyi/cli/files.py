@@ -6,13 +6,14 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from renyi.cli import output, words
 from renyi.cli.guarantee import emit_data, runs
 from renyi.cli.options import ACCOUNTANTS
 from renyi.cli.output import Column
-from renyi.cli.runs import require, step_of
+from renyi.cli.runs import require, uses_of
+from renyi.cli.samplings import POISSON, scheme_of
 from renyi.cli.values import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
+    from renyi.mechanisms.assumptions import assumptions_of
+
     given, wanted = _given(options)
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
@@ -57,7 +60,7 @@ def account(options: argparse.Namespace) -> int:
     if len(cells) == len(ACCOUNTANTS):
         _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
     print("\nAssumes")
-    output.print_facts(words.released(options.adjacency))
+    output.print_facts(assumptions_of(mechanism, options.adjacency))
     print("\nComputed")
     output.print_facts(
         {
@@ -96,11 +99,18 @@ def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted
 def read_text(name: str, what: str) -> str:
     """Return the text of a file, or of the standard input."""
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return standard_input(what).read() if name == "-" else Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{what} must be a readable text file or -, got {name!r}: {error}"
         ) from None
+
+
+def standard_input(what: str) -> TextIO:
+    """Return the standard input, which is closed where a shell was told so."""
+    if sys.stdin is None:
+        raise UsageError(f"{what} must be a file where the standard input is closed, got '-'")
+    return sys.stdin
 
 
 def read_mechanism(name: str, what: str = "FILE") -> Mechanism:
@@ -146,7 +156,7 @@ def _words(accountant: str) -> str:
 # ``renyi report``: a privacy statement for a run, for described mechanisms or for a ledger.
 
 
-RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs")
+RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", "batch_limit")
 
 
 def report(options: argparse.Namespace) -> int:
@@ -175,7 +185,14 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     delta = None if options.delta is None else _single(options, "delta")
     try:
         with Ledger(options.ledger) as ledger:
-            return dataset_report(ledger, options.dataset, delta=delta, records=_records(options))
+            return dataset_report(
+                ledger,
+                options.dataset,
+                delta=delta,
+                records=_records(options),
+                title=options.title,
+                **_facts(options),
+            )
     except LedgerError as error:
         raise UsageError(str(error)) from None
 
@@ -193,20 +210,26 @@ def _of_run(options: argparse.Namespace) -> Report:
         run = runs(options)
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
-        mechanism, count = step_of(run[0]), run[0]["steps"]
+        mechanism, count = uses_of(options, run[0])
     return privacy_report(
         mechanism,
         count,
         delta=_single(options, "delta"),
         adjacency=options.adjacency,
         records=_records(options),
-        shuffled=options.shuffled,
-        title=options.title,
+        title=options.title or "Privacy statement",
+        dataset=options.dataset,
+        **_facts(options),
     )
+
+
+def _facts(options: argparse.Namespace) -> dict[str, Any]:
+    return {"date": options.date, "author": options.author, "queries": options.query or ()}
 
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
     given = [name for name in names if getattr(options, name) is not None]
+    given += ["sampling"] if scheme_of(options) != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
 

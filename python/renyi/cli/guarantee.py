@@ -61,7 +61,7 @@ def rdp(options: argparse.Namespace) -> int:
     print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
     print("\nAssumes")
-    output.print_facts(words.assumptions(options, records[0]))
+    output.print_facts(words.assumptions(options, *records))
     return 0
 
 
@@ -151,15 +151,8 @@ def print_sweep(
     """
     print_fixed(records, inputs)
     output.print_table(columns, records)
-    rates = {record["sample_rate"] for record in records}
-    facts = words.assumptions(options, {**records[0], "sample_rate": min(rates)})
-    if len(rates) > 1 and scheme_of(options) == POISSON:
-        facts["sampling"] = (
-            "Poisson: each record enters each step independently with the sampling rate; "
-            "shuffled or fixed-size batches are not covered"
-        )
     print("\nAssumes")
-    output.print_facts(facts)
+    output.print_facts(words.assumptions(options, *records))
     print("\nComputed")
     output.print_facts(words.method(options, {}, beside))
 

@@ -252,11 +252,13 @@ def add_report(group: argparse._ArgumentGroup) -> None:
         "--count", type=one(values.USES), default=1, metavar="N", help="uses of it (default 1)"
     )
     group.add_argument("--ledger", metavar="FILE", help="with --dataset: what was recorded of it")
-    group.add_argument("--dataset", metavar="NAME")
+    group.add_argument("--dataset", metavar="NAME", help="the data set, in the ledger or to name")
     group.add_argument(
-        "--shuffled", action="store_true", help="the batches were shuffled: warn if that matters"
+        "--query", action="append", metavar="NAME", help="what was asked; repeatable"
     )
-    group.add_argument("--title", default="Privacy statement", metavar="TEXT")
+    group.add_argument("--author", metavar="NAME", help="who answers for the statement")
+    group.add_argument("--date", metavar="DATE", help="of the statement (default: none)")
+    group.add_argument("--title", metavar="TEXT", help="default: Privacy statement")
     group.add_argument("--html", metavar="FILE", help="write one page that needs no network")
     group.add_argument("--markdown", metavar="FILE", help="write Markdown (default: print it)")
 

@@ -12,14 +12,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
 from renyi import _progress
 from renyi._progress import Line
-from renyi._validation import visible
+from renyi._rounding import round_double, round_down, round_up
+from renyi._validation import decimal_of, visible
 
-__all__ = ["EXCEEDED", "within_limit"]
+__all__ = ["EXCEEDED", "round_double", "round_down", "round_up", "within_limit"]
 
 
 # Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
@@ -45,47 +45,6 @@ class Column:
     left: bool = False  # text reads better from the left
 
 
-def round_up(value: float, digits: int) -> str:
-    """Return the decimal of ``digits`` significant digits that is not below ``value``.
-
-    Examples
-    --------
-    >>> round_up(2.08501, 4), round_up(3.15e-7, 2), round_up(0.0, 4)
-    ('2.086', '3.2e-7', '0')
-    """
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def round_down(value: float, digits: int) -> str:
-    """Return the decimal of ``digits`` significant digits that is not above ``value``."""
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    if not math.isfinite(value) or value == 0.0:
-        return plain(value)
-    exact = Decimal(value)
-    for _ in range(2):  # twice: 9.9996 becomes 10.000, which has a digit too many
-        exact = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding)
-    if not 1e-3 <= abs(value) < 1e7:
-        return f"{exact:e}".replace("e+", "e")
-    return f"{exact:f}"
-
-
-def round_double(value: float, digits: int, rounding: Callable[[float, int], str]) -> str:
-    """Round a number that is read back as a double, in the direction of ``rounding``.
-
-    Unlike ``round_up`` alone, this leaves 0.01 alone, whose double is a little above one hundredth.
-
-    Examples
-    --------
-    >>> round_up(0.01, 4), round_double(0.01, 4, round_up), round_double(0.123456, 4, round_up)
-    ('0.01001', '0.01000', '0.1235')
-    """
-    nearest = _rounded(value, digits, ROUND_HALF_EVEN)
-    return nearest if float(nearest) == value else rounding(value, digits)
-
-
 def plain(value: float | int | None) -> str:
     """Return the shortest text that reads back as the same number.
 
@@ -96,14 +55,7 @@ def plain(value: float | int | None) -> str:
     """
     if value is None:
         return "-"
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
-        return str(value)
-    if value == int(value) and abs(value) < 1e7:
-        return str(int(value))
-    mantissa, mark, exponent = repr(value).partition("e")
-    return f"{mantissa}e{int(exponent)}" if mark else mantissa
+    return str(value) if isinstance(value, int) else decimal_of(value)
 
 
 def grouped(value: int) -> str:
@@ -162,20 +114,21 @@ def print_paragraph(text: str) -> None:
     print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
-def print_facts(facts: Mapping[str, str]) -> None:
-    """``name  text`` lines, the text wrapped under itself."""
+def print_facts(facts: Mapping[str, str | tuple[str, ...]]) -> None:
+    """``name  text`` lines, the text wrapped under itself; several texts one below the other."""
     width = max(map(len, facts)) + 4
-    for name, text in facts.items():
-        print(
-            textwrap.fill(
-                text,
-                _width(),
-                initial_indent=f"  {name}".ljust(width),
-                subsequent_indent=" " * width,
-                break_long_words=False,
-                break_on_hyphens=False,
+    for name, texts in facts.items():
+        for number, text in enumerate((texts,) if isinstance(texts, str) else texts):
+            print(
+                textwrap.fill(
+                    text,
+                    _width(),
+                    initial_indent=("" if number else f"  {name}").ljust(width),
+                    subsequent_indent=" " * width,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
             )
-        )
 
 
 def _cell(value: Any) -> str:

@@ -21,16 +21,6 @@ EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
 IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
 
-_WORDS = {
-    "truncated-poisson": "Poisson, cut to a uniform subset of {limit} where a batch has more",
-    "balls-in-bins": "balls in bins: in each epoch every record is in one of {batches} batches, "
-    "drawn uniformly and independently of the others, anew for every epoch; an epoch that is begun "
-    "counts whole",
-    "fixed-size": "uniform samples of {size} of {records} records without replacement",
-    "shuffled": "shuffled: in each epoch the records in random order, cut into {batches} batches; "
-    "the order may be known; an epoch that is begun counts whole",
-}
-
 
 def add_sampling(group: argparse._ArgumentGroup) -> None:
     """Add how batches were drawn."""
@@ -122,14 +112,3 @@ def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant:
         if found < most or most >= LARGEST_COUNT // one.steps_per_release:
             return min(found * one.steps_per_release, LARGEST_COUNT)
         most = min(8 * most, LARGEST_COUNT // one.steps_per_release)
-
-
-def in_words(options: argparse.Namespace, run: Mapping[str, Any]) -> str:
-    """Say how batches were drawn."""
-    size, records = run["batch_size"], run["dataset_size"]
-    return _WORDS[scheme_of(options)].format(
-        limit=plan_settings(options, run).get("batch_limit"),
-        batches=batches_of_epoch(options, run),
-        size=size,
-        records=records,
-    )

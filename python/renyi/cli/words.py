@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from renyi.cli.output import grouped, plain
-from renyi.cli.samplings import POISSON, in_words, is_exact, scheme_of
+from renyi.cli.runs import uses_of
+from renyi.cli.samplings import POISSON, is_exact, scheme_of
 
 CONVERSION_SOURCES = {
     "optimal": "the optimal conversion of Asoodeh et al. 2020",
@@ -21,11 +22,6 @@ _CHANGES = {
     "zero_out": "the replacement of one record by one that contributes nothing",
 }
 _DIRECTIONS = {"remove": "one record removed", "add": "one record added"}
-_ADJACENCIES = {
-    "add_remove": "add or remove one record (not: replace one)",
-    "replace_one": "replace one record by another (not: add or remove one)",
-    "zero_out": "replace one record by one that contributes nothing",
-}
 
 
 def curve_in_words(options: Any) -> str:
@@ -94,35 +90,17 @@ def composition_statement(adjacency: str, epsilon: str, delta: str, source: str)
     )
 
 
-def released(adjacency: str) -> dict[str, str]:
-    """Say what must be true of described mechanisms for the number to hold."""
-    return {
-        "mechanisms": "as described above, samples drawn as their names say, and fixed beforehand; "
-        "where one depends on what others released, take a filter",
-        "adjacency": _ADJACENCIES[adjacency],
-        "noise": "relative to the sensitivity of adding or removing one record",
-        "release": "all results may be seen",
-    }
+def assumptions(options: Any, *records: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Say what must be true of the training runs for their numbers to hold."""
+    from renyi.mechanisms import Composed
+    from renyi.mechanisms.assumptions import assumptions_of
 
-
-def assumptions(options: Any, record: Mapping[str, Any]) -> dict[str, str]:
-    """Say what must be true of the training run for the number to hold."""
-    if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:
-        sampling = "none: every record takes part in every step"
-    elif scheme_of(options) != POISSON:
-        sampling = in_words(options, record)
-    else:
-        sampling = (
-            "Poisson: each record enters each step independently with probability "
-            f"{rate_in_words(record)}; shuffled or fixed-size batches are not covered"
-        )
-    return {
-        "sampling": sampling,
-        "adjacency": _ADJACENCIES[options.adjacency],
-        "noise": "normal, standard deviation = noise multiplier x L2 clipping norm of one record, "
-        "added to the sum over the batch",
-        "release": "the results of all steps may be seen, not only the last",
-    }
+    runs = [Composed(uses_of(options, record)) for record in records]
+    found = [assumptions_of(run, options.adjacency) for run in runs]
+    if all(one == found[0] for one in found):
+        return found[0]
+    sampled = min(zip(records, runs, strict=True), key=lambda pair: pair[0]["sample_rate"])[1]
+    return assumptions_of(sampled, options.adjacency, general=True)
 
 
 def method(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:

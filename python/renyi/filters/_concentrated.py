@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._rounding import above
+from renyi._rounding import above, round_down
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import Filter
@@ -80,7 +80,7 @@ class ZCDPFilter(Filter):
         self._rho = real_of(state["rho"], "rho", "a number in (0, inf)")
 
     def __repr__(self) -> str:
-        return f"<ZCDPFilter: rho {self._rho!r}, {self.remaining:.3g} remaining>"
+        return f"<ZCDPFilter: rho {self._rho!r}, {round_down(self.remaining, 3)} remaining>"
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._rounding import round_down
 from renyi._search import bisected
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
@@ -128,7 +129,9 @@ class GDPFilter(Filter):
         self._delta, self._begun = inside(state["delta"]), state["begun"] is not False
 
     def __repr__(self) -> str:
-        return f"<GDPFilter: mu {self.mu:.6g}, {self.remaining:.3g} remaining>"
+        return (
+            f"<GDPFilter: mu {round_down(self.mu, 6)}, {round_down(self.remaining, 3)} remaining>"
+        )
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._rounding import round_up
 from renyi._search import bisected
 from renyi.accountants import Adjacency, UnsupportedMechanismError
 from renyi.filters._saved import Saved, numbers_in, written_all
@@ -146,7 +147,8 @@ class PrivacyOdometer(Saved):
         return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {self.get_epsilon():.6g} so far>"
+        spent = round_up(self.get_epsilon(), 6)
+        return f"<PrivacyOdometer: delta {self._delta!r}, epsilon {spent} so far>"
 
 
 def _log_mean(log_weights: npt.NDArray[np.float64], logs: npt.NDArray[np.float64]) -> float:

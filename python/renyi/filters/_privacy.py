@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from renyi._rounding import round_down
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant
 from renyi.filters._exact import BasicFilter
@@ -150,7 +151,7 @@ class PrivacyFilter(Filter):
 
     def __repr__(self) -> str:
         orders = ", ".join(f"{order:.6g}" for order in self.orders)
-        return f"<PrivacyFilter: orders {orders}, {self.remaining:.3g} remaining>"
+        return f"<PrivacyFilter: orders {orders}, {round_down(self.remaining, 3)} remaining>"
 
 
 def _budgets(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:

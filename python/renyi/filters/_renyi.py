@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from renyi._rounding import round_down
 from renyi._strict_json import read_number
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency
@@ -91,4 +92,4 @@ class RenyiFilter(Filter):
         self._budget = float(self._budgets[0])
 
     def __repr__(self) -> str:
-        return f"<RenyiFilter: order {self.order!r}, {self.remaining:.3g} remaining>"
+        return f"<RenyiFilter: order {self.order!r}, {round_down(self.remaining, 3)} remaining>"

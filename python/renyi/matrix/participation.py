@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from renyi._validation import integer_of, probability_of
+from renyi._validation import integer_of, probability_of, shortest
 
 __all__ = [
     "ONCE",
@@ -98,7 +98,7 @@ class CyclicPoisson:
     def __str__(self) -> str:
         length = self.cycle_length
         where = "every step" if length == 1 else f"one step of every {length}"
-        return f"by chance {self.sample_rate:g} in {where}"
+        return f"by chance {shortest(self.sample_rate)} in {where}"
 
 
 ONCE = SinglePass()

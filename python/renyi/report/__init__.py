@@ -5,7 +5,7 @@ Examples
 >>> from renyi import Gaussian, PoissonSampled
 >>> statement = privacy_report(PoissonSampled(Gaussian(1.1), 0.004), 15_000, delta=1e-5)
 >>> print(statement.to_markdown().splitlines()[2])
-**ε = 2.296 at δ = 1e-05**
+**ε = 2.296 at δ = 1e-5**
 """
 
 from renyi.report._report import Report, dataset_report, privacy_report

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._rounding import round_down, round_up
+from renyi._validation import shortest
 from renyi.accountants import (
     Accountant,
     Adjacency,
@@ -17,8 +19,8 @@ from renyi.accountants import (
     UnsupportedMechanismError,
 )
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
+from renyi.mechanisms.nesting import Sampling
 from renyi.report._svg import Figure, Line
-from renyi.report._words import down, up
 
 __all__ = ["accountants_of", "curve_figure", "over_steps", "sensitivities", "tradeoff_figure"]
 
@@ -46,19 +48,23 @@ def accountants_of(
 def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta: float) -> Figure:
     """Return delta against epsilon."""
     end = max(2.0 * epsilon, 1.0) if math.isfinite(epsilon) else 10.0
-    grid = np.linspace(0.0, end, POINTS)
+    grid = _readable(np.linspace(0.0, end, POINTS))
     lines = [
         Line(name, grid.tolist(), np.asarray(accountant.get_delta(grid)).tolist())
         for name, accountant in accountants.items()
     ]
-    mark = (epsilon, delta, f"ε = {up(epsilon)}, δ = {delta:g}") if epsilon <= end else None
+    mark = (
+        (epsilon, delta, f"ε = {round_up(epsilon)}, δ = {shortest(delta)}")
+        if epsilon <= end
+        else None
+    )
     title = "The guarantee at every ε: δ against ε"
     return Figure(title, "ε", "δ", lines, True, mark=mark)
 
 
 def tradeoff_figure(accountant: Accountant[Any]) -> Figure:
     """Return the trade-off function, with the point of one false alarm in a hundred."""
-    alphas = np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2
+    alphas = _readable(np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2)
     betas = np.asarray(accountant.get_beta(alphas))
     lines = [
         Line("this guarantee", alphas.tolist(), betas.tolist()),
@@ -66,15 +72,15 @@ def tradeoff_figure(accountant: Accountant[Any]) -> Figure:
     ]
     missed = float(accountant.get_beta(0.01))
     title = "Errors of any test for one record: missed records against false alarms"
-    mark = (0.01, missed, f"1 % false alarms: at least {down(100.0 * missed)} % missed")
+    mark = (0.01, missed, f"1 % false alarms: at least {round_down(100.0 * missed)} % missed")
     names = ("false positive rate", "false negative rate")
-    return Figure(title, *names, lines, mark=mark, rounded=down)
+    return Figure(title, *names, lines, mark=mark, rounded=round_down)
 
 
 def over_steps(
     mechanism: Mechanism, count: int, delta: float, adjacency: Adjacency
 ) -> Figure | None:
-    """Return epsilon against the number of steps."""
+    """Return epsilon against the number of releases."""
     if count < 2 or isinstance(mechanism, Composed):
         return None
     counts = np.unique((count * np.linspace(0.0, 1.0, POINTS) ** 2).astype(np.int64))
@@ -87,7 +93,7 @@ def over_steps(
         )
         found = blank.get_epsilon_after(delta, mechanism, counts)
         lines.append(Line(name, counts.tolist(), found.tolist()))
-    return Figure(f"ε over the steps, at δ = {delta:g}", "steps", "ε", lines)
+    return Figure(f"ε over the releases, at δ = {shortest(delta)}", "releases", "ε", lines)
 
 
 def sensitivities(
@@ -106,18 +112,19 @@ def sensitivities(
     if count >= 10:
         few, many = round(0.9 * count), round(1.1 * count)
         steps = (epsilon(mechanism, few, delta), epsilon(mechanism, many, delta))
-        rows.append(("steps, a tenth less or more", *steps))
+        rows.append(("releases, a tenth less or more", *steps))
     deltas = (epsilon(mechanism, count, 0.1 * delta), epsilon(mechanism, count, min(10 * delta, 1)))
     return [*rows, ("δ, a tenth or tenfold", *deltas)]
 
 
 def _varied(mechanism: Mechanism) -> list[tuple[str, Mechanism, Mechanism]]:
     found: list[tuple[str, Mechanism, Mechanism]] = []
-    base = mechanism.mechanism if isinstance(mechanism, PoissonSampled) else mechanism
+    base = mechanism.mechanism if isinstance(mechanism, Sampling) else mechanism
     if isinstance(base, Gaussian):
         noises = [Gaussian(base.noise_multiplier * factor) for factor in (0.9, 1.1)]
-        if isinstance(mechanism, PoissonSampled):
-            noisy: list[Mechanism] = [replace(mechanism, mechanism=noise) for noise in noises]
+        if isinstance(mechanism, Sampling):
+            changed: Any = mechanism
+            noisy: list[Mechanism] = [replace(changed, mechanism=noise) for noise in noises]
         else:
             noisy = list(noises)
         found.append(("noise multiplier", noisy[0], noisy[1]))
@@ -126,3 +133,8 @@ def _varied(mechanism: Mechanism) -> list[tuple[str, Mechanism, Mechanism]]:
         less, more = (replace(mechanism, sample_rate=rate) for rate in rates)
         found.append(("sampling rate", less, more))
     return found
+
+
+def _readable(grid: Array) -> Array:
+    """Return arguments of three digits, so that a table shows where its values hold."""
+    return np.unique([float(f"{value:.3g}") for value in grid])

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date as Date
+from decimal import Decimal
+from typing import Any
 
 from renyi._adjacency import ADJACENCIES
+from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
-from renyi.accountants import Adjacency
-from renyi.ledger import Ledger
+from renyi.accountants import Accountant, Adjacency
+from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
+from renyi.mechanisms.assumptions import assumptions_of
 from renyi.report import _html, _markdown
 from renyi.report._numbers import (
     accountants_of,
@@ -18,20 +25,28 @@ from renyi.report._numbers import (
     tradeoff_figure,
 )
 from renyi.report._svg import Figure
-from renyi.report._warnings import samples, warnings_of
-from renyi.report._words import ADJACENT, NAMES, POISSON, RELEASE, UNSAMPLED, down, up
+from renyi.report._warnings import warnings_of
 
-__all__ = ["Report", "dataset_report", "privacy_report"]
+__all__ = ["Facts", "Report", "dataset_report", "privacy_report"]
+
+Facts = tuple[tuple[str, tuple[str, ...]], ...]
+"""Names, each with its sentences."""
+
+NAMES = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+MOST_ENTRIES = 200  # of a history
+EXACT = 1e-4  # relative width of a bracket whose ends print alike
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with paragraphs, a table and figures, any of which may be missing."""
+    """A heading with paragraphs, code, facts, a table and figures, any of which may be missing."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
     table: tuple[tuple[str, ...], ...] = ()
     figures: tuple[Figure, ...] = ()
+    code: str = ""
+    facts: Facts = ()
 
 
 @dataclass(frozen=True)
@@ -44,11 +59,14 @@ class Report:
         What it is about, and the guarantee.
     sections : tuple
         What it rests on and what it means.
+    facts : tuple
+        Date, author, data set and queries, as far as they are given.
     """
 
     title: str
     headline: str
     sections: tuple[Section, ...]
+    facts: Facts = ()
 
     def to_markdown(self) -> str:
         """Return the text with its tables; figures are those of the HTML page."""
@@ -66,10 +84,16 @@ def privacy_report(
     delta: float,
     adjacency: Adjacency = "add_remove",
     records: int | None = None,
-    shuffled: bool = False,
     title: str = "Privacy statement",
+    date: Date | str | None = None,
+    author: str | None = None,
+    dataset: str | None = None,
+    queries: Sequence[str] = (),
 ) -> Report:
     """Return a privacy statement for uses of a mechanism.
+
+    What must be true for its number to hold is read from the mechanism: a statement on
+    `ShuffledBatches` is one on shuffled batches.
 
     Parameters
     ----------
@@ -81,10 +105,14 @@ def privacy_report(
         Which data sets are neighbours.
     records : int, optional
         The size of the data set, for a warning about delta.
-    shuffled : bool
-        That batches were shuffled: a warning if they are accounted for as Poisson samples.
     title : str
         Of the report.
+    date : datetime.date or str, optional
+        Of the report; no date is put in unasked.
+    author, dataset : str, optional
+        Who answers for it, and what it is about.
+    queries : sequence of str
+        The names of what was asked.
 
     Raises
     ------
@@ -95,61 +123,111 @@ def privacy_report(
 
     Examples
     --------
-    >>> from renyi import Gaussian
+    >>> from renyi import Gaussian, ShuffledBatches
     >>> privacy_report(Gaussian(5.0), 10, delta=1e-5).headline
-    'ε = 2.595 at δ = 1e-05'
+    'ε = 2.595 at δ = 1e-5'
+    >>> epoch = ShuffledBatches(Gaussian(1.0), 100)
+    >>> made = privacy_report(epoch, delta=1e-5, adjacency="zero_out", dataset="census")
+    >>> made.headline, made.facts
+    ('ε = 4.378 at δ = 1e-5, a proven upper bound', (('Data set', ('census',)),))
     """
     count, delta = uses_of(count), probability_of(delta, "delta")
     if not 0.0 < delta < 1.0:
         raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
     one_of(adjacency, "adjacency", ADJACENCIES)
+    released = Composed((mechanism, count))
+    facts = _facts_of(date, author, dataset, queries)
     accountants = accountants_of(mechanism, count, adjacency)
-    best = next(iter(accountants.values()))
-    epsilon = float(best.get_epsilon(delta))
+    found = {name: float(account.get_epsilon(delta)) for name, account in accountants.items()}
+    name = min(found, key=lambda one: found[one])
+    epsilon, best = found[name], accountants[name]
+    headline, kind = _guarantee(name, best, delta)
     rows = [("method", "ε, rounded up", "certified: at least", "at most")]
-    for name, accountant in accountants.items():
-        low, high = accountant.get_epsilon_bounds(delta)
-        rows.append((name, up(accountant.get_epsilon(delta)), repr(low), repr(high)))
-    caught = 1.0 - float(best.get_beta(0.01))
+    for method, account in accountants.items():
+        low, high = map(repr, account.get_epsilon_bounds(delta))
+        rows.append((method, round_up(found[method]), low, high))
+    caught = 100.0 * (1.0 - float(best.get_beta(0.01)))
     steps = over_steps(mechanism, count, delta, adjacency)
-    warnings = warnings_of(mechanism, epsilon, delta, adjacency, records, shuffled)
-    sampling = POISSON if samples(mechanism) else UNSAMPLED
+    varied = sensitivities(mechanism, count, delta, adjacency)
+    assumed = tuple(
+        (topic.capitalize(), tuple(f"{one[0].upper()}{one[1:]}." for one in sentences))
+        for topic, sentences in assumptions_of(released, adjacency).items()
+    )
     sections = (
-        Section("Warnings", tuple(warnings)),
-        Section(
-            "What was released",
-            (f"```\n{_described(mechanism, count)}\n```",),
-        ),
-        Section("What is assumed", (ADJACENT[adjacency], sampling, RELEASE)),
-        Section("ε at this δ", table=tuple(rows)),
+        Section("Warnings", tuple(warnings_of(epsilon, delta, records))),
+        Section("What was released", code=(released if count != 1 else mechanism).describe()),
+        Section("What is assumed", facts=assumed),
+        Section("ε at this δ", (kind,), table=tuple(rows)),
         Section("δ at every ε", figures=(curve_figure(accountants, epsilon, delta),)),
         Section(
             "What an attacker can tell",
             (
                 "Whoever sees everything released and tries to tell whether one record was there: "
-                f"an attacker at 1 % false positives catches at most {up(100.0 * caught)} % of "
+                f"an attacker at 1 % false positives catches at most {round_up(caught)} % of "
                 "the records that were.",
             ),
             figures=(tradeoff_figure(best),),
         ),
-        Section("ε over the steps", figures=() if steps is None else (steps,)),
+        Section("ε over the releases", figures=() if steps is None else (steps,)),
         Section(
             "How ε depends on each parameter",
             table=(
                 ("parameter", "ε if less", "ε if more"),
-                *(
-                    (name, up(less), up(more))
-                    for name, less, more in sensitivities(mechanism, count, delta, adjacency)
-                ),
+                *((varying, round_up(less), round_up(more)) for varying, less, more in varied),
             ),
         ),
     )
-    kept = tuple(s for s in sections if s.paragraphs or s.table or s.figures)
-    return Report(title, f"ε = {up(epsilon)} at δ = {shortest(delta)}", kept)
+    kept = tuple(s for s in sections if s.paragraphs or s.table or s.figures or s.code or s.facts)
+    return Report(title, headline, kept, facts)
+
+
+def _facts_of(
+    date: Date | str | None, author: str | None, dataset: str | None, queries: Sequence[str]
+) -> Facts:
+    given = {
+        "Date": () if date is None else (str(date),),
+        "Author": () if author is None else (author,),
+        "Data set": () if dataset is None else (dataset,),
+        "Queries": (queries,) if isinstance(queries, str) else tuple(queries),
+    }
+    for name, texts in given.items():
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"{name.lower()} must be text, got {text!r}")
+    return tuple((name, texts) for name, texts in given.items() if texts)
+
+
+def _guarantee(name: str, account: Accountant[Any], delta: float) -> tuple[str, str]:
+    """Return the headline, and what kind of number it has."""
+    low, high = account.get_epsilon_bounds(delta)
+    at = f"at δ = {shortest(delta)}"
+    if math.isinf(high):
+        return f"No finite ε {at}", "No finite ε is known."
+    if name != "exact curve":
+        said = "This is a proven upper bound by Rényi-DP; the exact value is not known."
+        return f"ε = {round_up(high)} {at}, a proven upper bound", said
+    if low == high and Decimal(high) == Decimal(round_up(high)):
+        return f"ε = {shortest(high)} exactly, {at}", "The exact value, not rounded."
+    if high - low <= EXACT * high:
+        said = "The exact value of the worst data sets that the mechanism permits, rounded up."
+        return f"ε = {round_up(high)} {at}", said
+    said = (
+        f"This is a proven upper bound. The exact value is not known; it is at least "
+        f"{round_down(low)}."
+    )
+    return f"ε = {round_up(high)} {at}, a proven upper bound", said
 
 
 def dataset_report(
-    ledger: Ledger, dataset: str, *, delta: float | None = None, records: int | None = None
+    ledger: Ledger,
+    dataset: str,
+    *,
+    delta: float | None = None,
+    records: int | None = None,
+    title: str | None = None,
+    date: Date | str | None = None,
+    author: str | None = None,
+    queries: Sequence[str] = (),
 ) -> Report:
     """Return a privacy statement for all that a ledger has recorded of a data set.
 
@@ -159,64 +237,91 @@ def dataset_report(
         Which.
     delta : float, optional
         By default that of the budget.
-    records : int, optional
-        As for `report`.
+    records, date, author, queries
+        As for `privacy_report`.
+    title : str, optional
+        By default "Privacy statement" with the name of the data set.
 
     Raises
     ------
     LedgerError, TypeError, ValueError
-        As `Ledger.status` and `report`.
+        As `Ledger.status` and `privacy_report`.
     """
-    status = ledger.status(dataset)
-    wanted = status.budget.get("delta", 1e-6) if delta is None else delta
-    uses = [
-        (entry.mechanism, (entry.count or 0) * entry.repeats)
-        for entry in ledger.history(dataset)
-        if entry.type == "charge" and entry.mechanism is not None
-    ]
-    uses += _run(ledger, dataset)
-    spent = Composed(*uses)
+    status, history = ledger.status(dataset), ledger.history(dataset)
     made = privacy_report(
-        spent,
-        delta=wanted,
+        _spent(history),
+        delta=status.budget.get("delta", 1e-6) if delta is None else delta,
         adjacency=status.adjacency,
         records=records,
-        title=f"Privacy statement: {dataset}",
+        title=f"Privacy statement: {dataset}" if title is None else title,
+        date=date,
+        author=author,
+        dataset=dataset,
+        queries=queries,
     )
     limits = ", ".join(
         f"{NAMES[name]} = {shortest(value)}" for name, value in status.budget.items()
     )
-    budget = Section(
-        "The budget",
-        (
-            f"Whatever was and will be released stays within {limits}, although each release may "
-            f"depend on those before: that is kept by the filter {status.accountant!r}, and "
-            f"{down(100.0 * status.remaining)} % of the budget is left.",
-            "What follows is the cost of the same releases had all of them been planned "
-            f"beforehand, {made.headline}. It is no guarantee for what was chosen along the way.",
-            f"The history has {status.entries} entries and the hash {status.head}.",
-        ),
-    )
     planned = tuple(
-        replace(section, heading=f"Had it been planned: {section.heading}")
+        replace(section, heading=f"{section.heading}, if planned beforehand")
         if section.table or section.figures
         else section
         for section in made.sections
     )
-    return Report(made.title, f"Within {limits}", (budget, *planned))
+    sections = (_budget(status, limits, made.headline), *planned, _entries(history))
+    return replace(made, headline=f"Within {limits}", sections=sections)
 
 
-def _run(ledger: Ledger, dataset: str) -> list[tuple[Mechanism, int]]:
-    """Return what reservations were used for; those that are open count wholly."""
+def _budget(status: Status, limits: str, headline: str) -> Section:
+    return Section(
+        "The budget",
+        (
+            f"Whatever was and will be released stays within {limits}, although each release may "
+            f"depend on those before: that is kept by the filter {status.accountant!r}. "
+            f"{round_down(100.0 * status.remaining)} % of the budget ({limits}) is left.",
+            "What follows is the cost of the same releases had all of them been planned "
+            f"beforehand, {headline}. It is no guarantee for what was chosen along the way.",
+            f"The history has {status.entries} entries and the hash {status.head}.",
+        ),
+    )
+
+
+def _entries(history: Sequence[Entry]) -> Section:
+    last = history[-MOST_ENTRIES:]
+    left_out = len(history) - len(last)
+    said = f"The last {len(last)}; {left_out} earlier ones are in the ledger." if left_out else ""
+    rows = [
+        (str(entry.number), _time(entry), entry.type, _uses(entry), entry.note) for entry in last
+    ]
+    return Section(
+        "Entries of the ledger",
+        (said,) if said else (),
+        table=(("", "time", "entry", "uses", "note"), *rows),
+    )
+
+
+def _time(entry: Entry) -> str:
+    return entry.time.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _uses(entry: Entry) -> str:
+    if entry.count is None:
+        return ""
+    times = str(entry.count) if entry.repeats == 1 else f"{entry.repeats} x {entry.count}"
+    held = "" if entry.reservation is None else f"reservation {entry.reservation}: "
+    return held + (times if entry.mechanism is None else f"{times} x {entry.mechanism!r}")
+
+
+def _spent(history: Sequence[Entry]) -> Composed:
+    """Return what was charged and what reservations were used for; those open count wholly."""
+    uses: list[tuple[Mechanism, int]] = []
     reserved: dict[int | None, tuple[Mechanism, int]] = {}
-    for entry in ledger.history(dataset):
-        if entry.type == "reserve" and entry.mechanism is not None:
-            reserved[entry.reservation] = (entry.mechanism, entry.count or 0)
+    for entry in history:
+        count = entry.count or 0
+        if entry.type == "charge" and entry.mechanism is not None:
+            uses.append((entry.mechanism, count * entry.repeats))
+        elif entry.type == "reserve" and entry.mechanism is not None:
+            reserved[entry.reservation] = (entry.mechanism, count)
         elif entry.type == "settle":
-            mechanism, _ = reserved[entry.reservation]
-            reserved[entry.reservation] = (mechanism, entry.count or 0)
-    return list(reserved.values())
-
-
-def _described(mechanism: Mechanism, count: int) -> str:
-    return (mechanism * count if count != 1 else mechanism).describe()
+            reserved[entry.reservation] = (reserved[entry.reservation][0], count)
+    return Composed(*uses, *reserved.values())

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from renyi.report._words import up
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 
 __all__ = ["Figure", "Line"]
 
-WIDTH, HEIGHT = 560.0, 340.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 16.0, 34.0, 52.0
+WIDTH, HEIGHT = 400.0, 280.0
+LEFT, RIGHT, TOP, BOTTOM = 62.0, 12.0, 34.0, 46.0
+LEAST = 1e-30  # on logarithmic axes
 DASHES = ("", "8 4", "2 4", "10 3 2 3")
 
 
@@ -34,7 +36,7 @@ class Figure:
     y_name: str
     lines: Sequence[Line]
     log_y: bool = False
-    rounded: Callable[[float], str] = up
+    rounded: Callable[[float], str] = round_up
     mark: tuple[float, float, str] | None = None
 
     def to_svg(self) -> str:
@@ -77,7 +79,7 @@ class Figure:
             x, y, words = self.mark
             place, height = across.at(x), up.at(y)
             left = place < 0.6 * WIDTH
-            end = place + (50 if left else -50)
+            end = place + (20 if left else -20)
             yield f'<path d="M{place:.1f} {height:.1f}H{end:.1f}" stroke="#000"/>'
             yield f'<circle cx="{place:.1f}" cy="{height:.1f}" r="4.5" fill="#fff" stroke="#000"/>'
             halo = 'paint-order="stroke" stroke="#fff" stroke-width="4"'
@@ -113,7 +115,7 @@ class _Axis:
 
 def _finite(line: Line, log_y: bool) -> list[tuple[float, float]]:
     points = zip(map(float, line.x), map(float, line.y), strict=True)
-    return [(x, y) for x, y in points if math.isfinite(x * y) and (y > 0.0 or not log_y)]
+    return [(x, y) for x, y in points if math.isfinite(x * y) and (y >= LEAST or not log_y)]
 
 
 def _drawn(name: str, number: int, points: Iterable[tuple[float, float]]) -> Iterator[str]:
@@ -121,7 +123,7 @@ def _drawn(name: str, number: int, points: Iterable[tuple[float, float]]) -> Ite
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     style = f'fill="none" stroke="#000" stroke-width="1.6" stroke-dasharray="{dash}"'
     yield f'<polyline points="{places}" {style}/>'
-    x = LEFT + 8 + 170 * number
+    x = LEFT + 4 + 165 * number
     yield f'<path d="M{x:g} 18h30" {style}/>'
     yield _text(x + 36, 22.0, name, "start")
 
@@ -131,8 +133,4 @@ def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
 
 
 def _number(value: float) -> str:
-    if value and not 1e-3 <= abs(value) < 1e5:
-        mantissa, _, exponent = f"{value:.3g}".replace("e+", "e").partition("e")
-        if exponent:
-            return f"{mantissa}e{int(exponent)}"
-    return f"{value:.6g}"
+    return decimal_of(float(f"{value:.6g}"))
