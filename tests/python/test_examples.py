@@ -18,11 +18,11 @@ FEW = ["--epochs", "4", "--batch-size", "512", "--epsilon", "3"]
 def test_digits_learns_within_its_budget(capsys):
     assert program.main(FEW) == 0
     lines = capsys.readouterr().out.splitlines()
-    found = [re.search(r"accuracy ([\d.]+)% .* \(([\d.]+), 1e-05\)-DP", x) for x in lines[1:3]]
+    found = [re.search(r"accuracy ([\d.]+)% .* \(([\d.]+), 1e-5\)-DP", x) for x in lines[1:3]]
     for match in found:
         assert float(match[1]) > 75.0
         assert 2.9 < float(match[2]) <= 3.0
-    assert re.fullmatch(r"whoever gets both: \((3\.9|4\.\d)\d+, 1e-05\)-DP", lines[3])
+    assert re.fullmatch(r"whoever gets both: \((3\.9|4\.\d)\d+, 1e-5\)-DP", lines[3])
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

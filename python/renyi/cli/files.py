@@ -308,7 +308,8 @@ def _read(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         if name.endswith(".npy"):
             table = np.load(name, allow_pickle=False)
         else:
-            text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+            source = standard_input("FILE") if name == "-" else None
+            text = Path(name).read_text(encoding="utf-8-sig") if source is None else source.read()
             lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
             if not lines:
                 raise ValueError("it has no lines")

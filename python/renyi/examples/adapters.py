@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 from renyi.examples._text import Tokens, docstrings, reference
 from renyi.examples._transformer import Array, Transformer
 from renyi.sgd import DPSGD, Adam, TrainingPlan, ghost_clip_and_sum
@@ -134,7 +136,7 @@ def _report(
     print(f"{trained:,} numbers trained beside {frozen:,} frozen ones")
     print(
         f"held-out records: {before:.3f} bits a character before, {run.bits:.3f} after, "
-        f"({run.optimizer.get_epsilon(delta):.4f}, {delta:g})-DP, "
+        f"({round_up(run.optimizer.get_epsilon(delta))}, {decimal_of(delta)})-DP, "
         f"{run.records_per_second:,.0f} records per second of processor time"
     )
 

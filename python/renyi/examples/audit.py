@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
-from renyi._validation import integer_of
+from renyi._rounding import round_down, round_up
+from renyi._validation import decimal_of, integer_of
 from renyi.accountants import PLDAccountant
 from renyi.audit import (
     dirac_gradients,
@@ -183,9 +184,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     count = f"{plan.population:,} canaries" if options.canaries else f"{2 * options.runs:,} runs"
     print(
         f"{plan.steps} steps at sampling rate {plan.sample_rate:g}, noise multiplier "
-        f"{plan.noise_multiplier:g}, delta {options.delta:g}\n"
-        f"reported    epsilon = {found.reported:.4f}\n"
-        f"measured    epsilon > {found.lower_bound:.4f} with confidence {options.confidence:g}, "
+        f"{plan.noise_multiplier:g}, delta {decimal_of(options.delta)}\n"
+        f"reported    epsilon = {round_up(found.reported)}\n"
+        f"measured    epsilon > {round_down(found.lower_bound)} with confidence "
+        f"{options.confidence:g}, "
         f"{count} ({found.lower_bound / found.reported:.0%} of the reported)"
     )
     if figure is not None:

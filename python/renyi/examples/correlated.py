@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 from renyi.examples._classifiers import LogisticRegression
 from renyi.examples._data import Split, digits
 from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, Strategy, Tree
@@ -122,7 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             for row in results:
                 print(
-                    f"epsilon {row.epsilon:.4f}, delta {options.delta:g}: {row.name:<12} "
+                    f"epsilon {round_up(row.epsilon)}, delta {decimal_of(options.delta)}: "
+                    f"{row.name:<12} "
                     f"noise of z {row.noise_multiplier:7.3f}, "
                     f"accuracy {row.accuracy:.1%} +- {row.deviation:.1%}"
                 )

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 from renyi.accountants import PLDAccountant
 from renyi.examples._classifiers import CLASSIFIERS, Classifier
 from renyi.examples._data import Split, digits
@@ -66,7 +68,7 @@ def train(
     def reached() -> str:
         if not run.accuracies:
             return ""
-        return f"accuracy {run.accuracies[-1]:.3f}, epsilon {run.epsilons[-1]:.3f}"
+        return f"accuracy {run.accuracies[-1]:.3f}, epsilon {round_up(run.epsilons[-1])}"
 
     for batch in progress(sampler, "step", total=plan.steps, note=reached, logged=LOGGED):
         start = time.perf_counter()
@@ -102,7 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _report(run, options.delta)
     if len(runs) > 1:
         both = PLDAccountant().compose(runs[0].optimizer.plan.mechanism, len(runs))
-        print(f"whoever gets both: ({both.get_epsilon(options.delta):.4f}, {options.delta:g})-DP")
+        epsilon = round_up(both.get_epsilon(options.delta))
+        print(f"whoever gets both: ({epsilon}, {decimal_of(options.delta)})-DP")
     if figure is not None:
         _draw(figure, runs, options.delta)
         figure.savefig(options.plot, dpi=150)
@@ -131,7 +134,8 @@ def _runs(options: argparse.Namespace) -> list[Run]:
 def _report(run: Run, delta: float) -> None:
     print(
         f"{run.classifier.name}: accuracy {run.accuracies[-1]:.1%} of held-out images, "
-        f"({run.epsilons[-1]:.4f}, {delta:g})-DP, {run.images_per_second:,.0f} images/s"
+        f"({round_up(run.epsilons[-1])}, {decimal_of(delta)})-DP, "
+        f"{run.images_per_second:,.0f} images/s"
     )
 
 
@@ -142,7 +146,7 @@ def _draw(figure: Any, runs: list[Run], delta: float) -> None:
         left.plot(run.steps, run.accuracies, color=colour, label=run.classifier.name)
     right.plot(runs[0].steps, runs[0].epsilons, color="black", linestyle=":", label="ε of each")
     left.set(xlabel="steps", ylabel="accuracy, held-out images", ylim=(0.0, 1.0))
-    right.set(ylabel=f"ε at δ = {delta:g}", ylim=(0.0, None))
+    right.set(ylabel=f"ε at δ = {decimal_of(delta)}", ylim=(0.0, None))
     left.legend(handles=[*left.get_lines(), *right.get_lines()], loc="lower right")
 
 

@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from renyi._progress import LOGGED, progress
-from renyi._validation import integer_of
+from renyi._rounding import round_up
+from renyi._validation import decimal_of, integer_of
 from renyi.examples._classifiers import LogisticRegression
 from renyi.examples._data import Split, digits
 from renyi.sgd import DPSGD, SGD, ClippedSum, PoissonSampler, TrainingPlan
@@ -124,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     accuracy = classifier.accuracy(data.test, data.test_labels)
     print(
         f"{options.workers} workers: accuracy {accuracy:.1%} of held-out images, "
-        f"({optimizer.get_epsilon(options.delta):.4f}, {options.delta:g})-DP"
+        f"({round_up(optimizer.get_epsilon(options.delta))}, {decimal_of(options.delta)})-DP"
     )
     return 0
 

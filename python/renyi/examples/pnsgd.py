@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
@@ -159,14 +161,14 @@ def _report(
         f"right {most:.1%} of the time"
     )
     print(
-        f"noise   epsilon at delta = {options.delta:g}   the first record's   "
+        f"noise   epsilon at delta = {decimal_of(options.delta)}   the first record's   "
         "if all iterates were seen   accuracy (10 % to 90 % of passes)"
     )
     for p in points:
         low, middle, high = np.quantile(p.accuracies, [0.1, 0.5, 0.9])
         print(
-            f"{p.scale:5g}   {p.epsilon:24.4f}   {p.epsilon_of_first:18.4f}   "
-            f"{p.epsilon_if_all_seen:25.4f}   {middle:.1%} ({low:.1%} to {high:.1%})"
+            f"{p.scale:5g}   {round_up(p.epsilon):>24}   {round_up(p.epsilon_of_first):>18}   "
+            f"{round_up(p.epsilon_if_all_seen):>25}   {middle:.1%} ({low:.1%} to {high:.1%})"
         )
 
 
@@ -180,7 +182,8 @@ def _draw(figure: Any, points: list[Point], delta: float) -> None:
     ):
         at = [getattr(p, name) for p in points]
         axes.errorbar(at, spread[:, 1], around, fmt=f"{marker}-", capsize=3, label=label)
-    axes.set(xlabel=f"ε at δ = {delta:g}, one record replaced", ylabel="accuracy, held-out tumours")
+    said = f"ε at δ = {decimal_of(delta)}, one record replaced"
+    axes.set(xlabel=said, ylabel="accuracy, held-out tumours")
     axes.legend(loc="lower right")
 
 

@@ -26,6 +26,8 @@ import numpy.typing as npt
 
 from renyi._figure import figure_for, plain_ticks
 from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of
 from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
@@ -141,13 +143,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     for name, points in found.items():
         print(
-            f"{name}: one shuffled pass, epsilon = {options.epsilon:g}, delta = {options.delta:g}"
+            f"{name}: one shuffled pass, epsilon = {decimal_of(options.epsilon)}, "
+            f"delta = {decimal_of(options.delta)}"
         )
         print("       n    noise   epsilon   mean square    spread   of the best   of zero")
         for p in points:
             print(
-                f"{p.n:8d} {p.scale:8.4f}  {p.epsilon:8.4f}   {p.error:11.5f}  {p.spread:8.5f}   "
-                f"{p.error_of_best:11.5f}   {p.error_of_zero:7.5f}"
+                f"{p.n:8d} {p.scale:8.4f}  {round_up(p.epsilon):>8}   {p.error:11.5f}  "
+                f"{p.spread:8.5f}   {p.error_of_best:11.5f}   {p.error_of_zero:7.5f}"
             )
     if figure is not None:
         _draw(figure, found)
@@ -178,7 +181,7 @@ def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
         axes.set(
             xlabel="records",
             ylabel="mean square error",
-            title=f"{name}, ε = {points[0].epsilon:.3g}",
+            title=f"{name}, ε = {round_up(points[0].epsilon)}",
         )
         axes.legend(loc="best", fontsize="small")
         plain_ticks(axes.xaxis, axes.yaxis)

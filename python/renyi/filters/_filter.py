@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from renyi._rounding import round_down, round_up
 from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency
 from renyi.filters._held import Cost, Held, Reservation, held_from, held_to
@@ -171,11 +172,13 @@ class Filter(Saved):
         cost = self._price(mechanism, count)
         if not self._holds(cost, mechanism, count):
             left, fits = self._left(), self._most(mechanism, count)
+            failing = self._failure_delta - self._all().failing
             raise BudgetExceededError(
-                f"mechanism must fit in what remains, {left:.3g} of the budget and "
-                f"{self._failure_delta - self._all().failing:.3g} of failure_delta, got "
+                f"mechanism must fit in what remains, {round_down(left, 3)} of the budget and "
+                f"{round_down(failing, 3)} of failure_delta, got "
                 f"{mechanism!r} used {count} times, which takes "
-                f"{self._share(cost.amounts):.3g} and {cost.failing:.3g}; {fits} would fit",
+                f"{round_up(self._share(cost.amounts), 3)} and {round_up(cost.failing, 3)}; "
+                f"{fits} would fit",
                 left,
                 fits,
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import outline
+from renyi._rounding import round_down
 from renyi._validation import Range, number_in
 from renyi.filters import GDPFilter, PrivacyFilter, RenyiFilter, ZCDPFilter
 from renyi.ledger import Ledger
@@ -364,7 +365,7 @@ class Releases:
 
     def __repr__(self) -> str:
         name = "" if self._dataset is None else f" of {self._dataset!r}"
-        return f"<Releases{name}: {self._adjacency}, {self.remaining:.3g} remaining>"
+        return f"<Releases{name}: {self._adjacency}, {round_down(self.remaining, 3)} remaining>"
 
 
 def _check_fit(noise: Noise, grid: Grid) -> None:
