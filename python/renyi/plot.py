@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._rounding import round_up
+from renyi._rounding import round_double, round_up
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.tradeoff import beta_from_epsilon_delta
 
@@ -250,7 +250,7 @@ def _lines(
 
 
 def _gaussian(x: Array, y: Array, mu: float) -> Line:
-    return Line(x, y, f"{NAMES['gaussian']}, μ = {round_up(mu)}", "gaussian")
+    return Line(x, y, f"{NAMES['gaussian']}, μ = {round_double(mu, 4, round_up)}", "gaussian")
 
 
 def _draw(axes: Axes, line: Line) -> None:

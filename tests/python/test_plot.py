@@ -44,7 +44,7 @@ def test_privacy_curve(plot, runs):
     assert (exact.get_ydata() == runs[0].get_delta([0.0, 1.0, 2.0])).all()
     assert renyi.get_ydata().tolist() == [runs[1].get_delta(e) for e in (0.0, 1.0, 2.0)]
     assert gaussian.get_ydata()[1] == special.gaussian_delta_upper(0.5554, 1.0)
-    assert labels(axes) == ["exact", "Rényi-DP", "Gaussian DP, μ = 0.5555"]
+    assert labels(axes) == ["exact", "Rényi-DP", "Gaussian DP, μ = 0.5554"]
     assert len({line.get_linestyle() for line in axes.get_lines()}) == 3
 
 
