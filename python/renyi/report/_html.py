@@ -27,7 +27,7 @@ dt { font: bold 0.9rem/1.6 sans-serif; } dd { margin: 0; } dd p { margin: 0 0 0.
 table { border-collapse: collapse; font: 0.9rem/1.4 sans-serif; overflow-wrap: normal; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.9rem 0.25rem 0;
   border-bottom: 1px solid #bbb; }
-td { overflow-wrap: anywhere; min-width: 2.5rem; }
+td { overflow-wrap: anywhere; } td:not(:first-child) { min-width: 4.8em; }
 pre { background: #f3f3f3; padding: 0.6rem 1rem; font-size: 0.85rem; white-space: pre-wrap; }
 figure { margin: 1rem 0; } figcaption { font: 0.85rem sans-serif; }
 svg { display: block; width: 100%; max-width: 35rem; height: auto; }
