@@ -28,6 +28,7 @@ constexpr double kLeastGap = 3.0;  // in deviations, of the odds of records that
 constexpr double kNothing = 1e-17;
 constexpr int kMostUnclear = 20, kTurns = 40;
 constexpr double kPrecision = 1e-11;  // of an end of epsilon
+constexpr double kLeastReach = 1e-6;  // from an end, for both may be one number
 
 double normal_tail(double x) noexcept {
     return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1) * (1.0 + 1e-11) + kSmallestNormal;
@@ -136,7 +137,7 @@ Bracket crossing(double delta, Bracket around, auto bound) noexcept {
     if (!(ends.at_low > 0.0)) return {-kInfinity, ends.low};
     while (ends.at_high > 0.0) {
         if (ends.high > 1e15) return {ends.high, kInfinity};
-        const double further = ends.high + 8.0 * ends.width();
+        const double further = ends.high + std::max(8.0 * ends.width(), kLeastReach);
         ends = {ends.high, further, ends.at_high, excess(further)};
     }
     for (int turn = 0; turn < kTurns && ends.width() > kPrecision * ends.high; ++turn) {

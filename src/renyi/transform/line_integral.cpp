@@ -118,25 +118,28 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
 //
 // The exponent of the lowest falling step falls in Re V, whose rise carries Im V along by at most tan(theta) times it:
 // d Im L+/d Re L+ = Im p/Re p <= tan(theta) for the complex posterior p, and Im V <= tan(theta) (Re V + 2 |least|).
-// Of ratios Im V = tan(theta) (Re V + 1).
+// Of ratios Im V = tan(theta) (Re V + 1). Where tan(theta) > 1 that is no help, but then arg e^{L+} <= theta and arg
+// e^{L-} falls, so that Im V has a bound: enough unless losses are small.
 void LineIntegral::close_ends(Line& line) const noexcept {
     const std::size_t last = x_.size() - 1;
     const double t2 = line.turn.tangent * line.turn.tangent, least = law_.is_ratio() ? -1.0 : std::log1p(-law_.q);
-    line.reached = (1.0 - t2) * line.re[last] + 2.0 * t2 * least;
-    line.is_past = !(x_[last] < 0.5);
+    const bool bounded = line.angle > kSteepAngle;
+    line.reached = bounded ? line.re[last] : (1.0 - t2) * line.re[last] + 2.0 * t2 * least;
+    line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * line.angle : line.high[last];
+    line.is_past = !(x_[last] < 0.5) && !(bounded && law_.is_ratio());
     line.left = line.right = 0.0;
     for (const LossStep& s : window_) {
         const double scale = 1.0 / s.width;
         if (s.sign < 0.0) {
             line.is_past = line.is_past && line.reached > s.level;
             line.left += std::max(log_cdf_bound((s.level - line.re[0]) * scale, line.high[0] * scale), 0.0);
-            line.right += log_cdf_bound((s.level - line.re[last]) * scale, line.high[last] * scale);
+            line.right += log_cdf_bound((s.level - line.re[last]) * scale, line.turned * scale);
         } else {
             line.left += log_cdf_bound((line.re[0] - s.level) * scale, line.high[0] * scale);
-            // 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m).
-            const double m = (std::fabs(s.level) - 2.0 * least) * scale;
-            const double largest = line.re[last] - s.level >= line.high[last] ? 0.0 : 0.5 * t2 * m * m / (1.0 - t2);
-            line.right += largest + kLogThreeHalves;
+            // 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m) or its bound.
+            const double m = bounded ? line.turned * scale : (std::fabs(s.level) - 2.0 * least) * scale;
+            const double largest = 0.5 * m * m * (bounded ? 1.0 : t2 / (1.0 - t2));
+            line.right += (line.re[last] - s.level >= line.turned ? 0.0 : largest) + kLogThreeHalves;
         }
     }
 }
@@ -149,7 +152,8 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y) const 
     // The density may grow like e^{Re V}, or that of ratios like 1 + V.
     double density = 1.0;
     if (law_.is_ratio()) density = law_.weighted() ? 1.0 / (1.0 + line.re.back()) : 0.0;
-    const double rise = std::max(slope, 0.0) + density + std::max(-y, 0.0) * line.turn.tangent;
+    const double turning = line.angle > kSteepAngle ? 0.0 : line.turn.tangent;  // beyond, Im V is taken at its bound
+    const double rise = std::max(slope, 0.0) + density + std::max(-y, 0.0) * turning;
     return line.reached - closing->level > rise * closing->width * closing->width;
 }
 
@@ -184,7 +188,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
         // Without a falling step the density itself has the factor 1 - q + q e^w at most. Nodes: s f(x) + integral.
         const bool closes = window_.falling() != nullptr;
         const double moved = !closes && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
-        const double turned = y > 0.0 ? line.low[last] : line.high[last];
+        const double turned = y > 0.0 ? line.low[last] : line.turned;
         keep(slope * line.re[last] - y * turned + line.right + (closes ? line.fixed[last] : 0.0) + kHalfOverDensity +
              range.spacing - 0.5 * moved * moved);
     }

@@ -1,5 +1,5 @@
 // Upper bounds of integrals over a line beside the real axis, all that is needed to certify nodes and tails:
-//     integral |density(x + i a)| e^{tilt Re loss} e^{-y Im V} |window| dx,   0 <= c a <= 0.7.
+//     integral |density(x + i a)| e^{tilt Re loss} e^{-y Im V} |window| dx,   0 <= c a <= 1.4, of ratios 0.7.
 // y > 0 bounds what the transform has decayed to at every ordinate beyond y (the loss moves to the side where it
 // decays); y < 0 what it may have grown to up to |y|, for the error of quadrature nodes.
 //
@@ -16,7 +16,8 @@
 
 namespace renyi {
 
-constexpr double kLargestAngle = 0.7;  // tan^2 < 1, see line_integral.cpp
+constexpr double kLargestAngle = 1.4;  // below pi/2: all factors are monotone, see sampled_loss.hpp
+constexpr double kSteepAngle = 0.71;   // tan^2 < 1 below, so that the windows close whatever they let through
 
 struct LineRange {
     double first = -kInfinity, last = kInfinity;
@@ -42,6 +43,7 @@ private:
         Rotation turn;
         std::vector<double> re, high, low, fixed;
         double left, right;  // logarithm of the windows on the ends
+        double turned;       // Im V is no larger on the right one
         double reached;
         bool is_past;  // all falling steps
     };

@@ -8,7 +8,8 @@ namespace renyi {
 namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kMostWork = 3e6, kMostWorkOfRatios = 2e7;
+constexpr double kMostWork = 1.5e7, kMostWorkOfRatios = 2e7;
+constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
@@ -131,7 +132,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
             const bool nothing = !add && base.log_chernoff(epsilon) < scale - kDepth - 1.0;
             const double goal = std::max(scale, base.log_estimate());
             if (nothing || base.is_smooth(epsilon, goal, kDepth)) {
-                base.place(epsilon, goal, kDepth, are_ratios() ? kMostWorkOfRatios : kMostWork);
+                base.place(epsilon, goal, kDepth, are_ratios() ? kMostWorkOfRatios : kLittleWork);
                 if (!base.failed()) {
                     parts_.push_back(std::move(base));
                     scale = goal;

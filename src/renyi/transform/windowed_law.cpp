@@ -136,9 +136,11 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
     const LossStep& step =
         *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
-    const double sine = std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 0.9);
+    const double sine = std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 1.0);
+    // Lines far beside the axis serve where the window opens among losses that are not small.
+    const double most = law_.is_ratio() || step.level - law_.least() < 1.0 ? kSteepAngle : kLargestAngle;
     double result = 0.0;
-    int rank = first_rank_below(std::min(std::asin(sine), 1.5 * kLargestShift * law_.c));
+    int rank = first_rank_below(std::min({std::asin(sine), most, 1.5 * kLargestShift * law_.c}));
     for (const int end = rank + kMostLines; rank < end; ++rank) {
         const double here = line_->log_bound(line_angle(rank), tilt, y) - log_moment;
         if (result < 0.0 && here > result) break;
@@ -197,7 +199,7 @@ double WindowedLaw::log_moment_above(double tilt) const {
 void WindowedLaw::discretise_roughly(double farthest) {
     angle_ = std::min(0.5, 4.0 * law_.c);
     double step = std::min(0.12 / law_.c, 0.3);
-    decay_angle_ = 0.5 * std::min(kLargestAngle, kLargestShift * law_.c);
+    decay_angle_ = 0.5 * std::min(kSteepAngle, kLargestShift * law_.c);
     const double positive = std::max(law_.sign() * farthest, 0.0);
     double last = law_.is_ratio() && positive > 0.0 ? kInfinity : law_.c + kRoughReach + positive * law_.c;
     if (const LossStep* f = window_.falling())

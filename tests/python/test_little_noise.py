@@ -1,0 +1,118 @@
+"""Samples with little noise, whose outputs nearly tell who was seen: brackets are narrow.
+
+The truths are independent of the engine: two steps by quadrature over the first of the closed form
+of the second; more on a plain grid of losses whose mass goes to both neighbours such that the mean
+is kept, which is off by the number of steps times the square of the spacing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from renyi import Gaussian, PLDAccountant, PoissonSampled
+
+SPACING, POINTS = 2e-3, 2**20
+NORMAL_TAIL = np.vectorize(lambda x: 0.5 * math.erfc(x / math.sqrt(2)), otypes=[float])
+
+
+def composed(q, sigma, count):
+    return PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), count)
+
+
+def outputs(q, sigma, points=400_001):
+    """Outputs in units of the noise, their losses, and masses with the record and without."""
+    x = np.linspace(-12, 1 / sigma + 12, points)
+    without = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+    loss = np.log1p(-q) + np.logaddexp(0, np.log(q) - np.log1p(-q) + x / sigma - 0.5 / sigma**2)
+    return loss, without * np.exp(loss), without
+
+
+def on_a_grid(q, sigma, count, add=False):
+    """Losses of a composition and their masses."""
+    loss, with_record, without = outputs(q, sigma)
+    loss, mass = (-loss, without) if add else (loss, with_record)
+    start = math.floor(loss.min() / SPACING)
+    place = loss / SPACING - start
+    cell = np.floor(place).astype(int)
+    law = np.zeros(POINTS)
+    np.add.at(law, cell, mass * (1 - (place - cell)))
+    np.add.at(law, cell + 1, mass * (place - cell))
+    composed = np.fft.irfft(np.fft.rfft(law) ** count, POINTS)
+    return (count * start + np.arange(POINTS)) * SPACING, composed
+
+
+def delta_on_a_grid(law, epsilon):
+    losses, masses = law
+    return float(np.sum(masses * np.maximum(-np.expm1(epsilon - losses), 0.0)))
+
+
+def delta_of_one(q, sigma, epsilon):
+    """Of the direction remove: P(L > epsilon) - e^epsilon Q(L > epsilon), at an array."""
+    above = epsilon > math.log1p(-q)
+    grown = np.where(above, np.log1p(np.expm1(np.where(above, epsilon, 1.0)) / q), 0.0)
+    x = sigma * (grown + 0.5 / sigma**2)
+    without = NORMAL_TAIL(x)
+    tail = (1 - q) * without + q * NORMAL_TAIL(x - 1 / sigma)
+    return np.where(
+        above, tail - np.exp(np.where(above, epsilon, 0.0)) * without, -np.expm1(epsilon)
+    )
+
+
+def delta_of_two(q, sigma, epsilon):
+    loss, mass, _ = outputs(q, sigma, points=20_001)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.sum(mass * delta_of_one(q, sigma, epsilon - loss)))
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.01, 0.25, 100, 1e-5),
+        (0.01, 0.2, 100, 1e-5),
+        (0.01, 0.2, 100, 0.2),
+        (0.01, 0.28, 100, 0.2),
+        (0.05, 0.3, 100, 0.01),
+        (0.5, 0.2, 10, 0.01),
+        (0.001, 0.2, 1000, 0.01),
+        (1e-4, 0.15, 1000, 1e-6),
+    ],
+)
+def test_many_steps_are_narrow(q, sigma, count, delta):
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    law = on_a_grid(q, sigma, count)
+    assert delta_on_a_grid(law, low * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
+
+
+@pytest.mark.parametrize("sigma", [0.15, 0.2, 0.3])
+@pytest.mark.parametrize("q", [0.01, 0.2])
+@pytest.mark.parametrize("delta", [1e-6, 1e-2])
+def test_two_steps_are_narrow(q, sigma, delta):
+    low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    assert (
+        delta_of_two(q, sigma, high * (1 + 1e-6)) < delta < delta_of_two(q, sigma, low * (1 - 1e-6))
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.05])
+def test_the_chance_that_any_is_seen(sigma):
+    """A plateau of delta, 1 - (1 - q)^k: at it and around it."""
+    ledger = composed(0.5, sigma, 2)
+    at = ledger.get_epsilon(0.75)
+    assert ledger.get_epsilon(0.75 * (1 + 1e-9)) == pytest.approx(0.0, abs=1e-8)
+    below = ledger.get_epsilon(0.75 * (1 - 1e-3))
+    # The right end: of one record seen, almost certainly more than a few deviations below.
+    mean, deviation = 0.5 / sigma**2 + 2 * math.log(0.5), 1 / sigma
+    assert 0 <= at <= mean
+    assert mean - 4 * deviation < below < mean
+
+
+def test_upper_ends_fall_with_the_noise():
+    """Sweeps and searches for noise see no jump."""
+    ends = [composed(0.01, sigma / 1000, 100).get_epsilon(1e-2) for sigma in range(200, 300, 4)]
+    assert all(a > b for a, b in itertools.pairwise(ends))
