@@ -206,7 +206,7 @@ void holds(const Case& k, Seen& seen) {
 Case random_case(std::mt19937& random) {
     const auto uniform = [&](double a, double b) { return std::uniform_real_distribution<>(a, b)(random); };
     const double q = std::exp(uniform(std::log(1e-6), std::log(0.9))),
-                 sigma = std::exp(uniform(std::log(0.3), std::log(20.0)));
+                 sigma = std::exp(uniform(std::log(0.08), std::log(20.0)));
     const auto pair = static_cast<SampledPair>(std::uniform_int_distribution<>(0, 2)(random));
     Case k{{q, sigma, pair}, {}, 0.0, 0.0, uniform(36.0, 46.0), uniform(0.0, 1.0) < 0.5};
     const Real x = uniform(1.0, 6.0);

@@ -79,6 +79,9 @@ def delta_of_two(q, sigma, epsilon):
         (0.5, 0.2, 10, 0.01),
         (0.001, 0.2, 1000, 0.01),
         (1e-4, 0.15, 1000, 1e-6),
+        (0.01, 0.15, 1000, 1e-2),
+        (0.001, 0.1, 1000, 1e-2),
+        (0.05, 0.1, 100, 1e-6),
     ],
 )
 def test_many_steps_are_narrow(q, sigma, count, delta):

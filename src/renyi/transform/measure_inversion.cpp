@@ -15,6 +15,8 @@ constexpr double kFewNodes = 1024.0, kMostKurtosis = 2.0;
 constexpr double kSaddle = 0.03;    // relative
 constexpr double kDecrement = 0.1;  // twice the nats to the saddle point
 constexpr double kLongest = 2.0;    // of Newton's steps, in log t
+constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviations of the sum
+constexpr double kMostSpent = 8.0;                       // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
 
 // log(e^d - 1)
@@ -140,6 +142,22 @@ void MeasureInversion::approach(double epsilon) {
     }
     log_estimate_ =
         at_.value - t * epsilon - std::log(t) - std::log(t + shift_) - 0.5 * std::log(2.0 * kPi * curvature_);
+    lift_tilt(epsilon, farthest);
+}
+
+// Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
+// on a larger tilt, unless the law has a peak of its own out there.
+void MeasureInversion::lift_tilt(double epsilon, double farthest) {
+    const double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
+    if (!(t > tilt_ * kWorthLifting)) return;
+    const std::vector<StepMoments> moments = rough_moments(t);
+    const LogMeasure at = log_measure(moments, t);
+    const double spent = at.value - t * epsilon - (at_.value - tilt_ * epsilon);
+    if (!(spent < kMostSpent)) return;
+    moments_ = moments;
+    at_ = at;
+    tilt_ = t;
+    curvature_ = std::max(at.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.

@@ -92,6 +92,7 @@ private:
     LogMeasure log_measure(const std::vector<StepMoments>& at, double t) const;
     double node_error(const std::vector<StepMoments>& at, double t, double y) const;
     Bound certified(double t) const;
+    void lift_tilt(double epsilon, double farthest);
     bool bound_only(bool failed);
     void start_decay(const std::vector<Part>& parts);
     double find_period(double epsilon, double log_value, double depth);

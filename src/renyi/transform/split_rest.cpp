@@ -136,6 +136,12 @@ void SplitSum::bound_lost(std::span<const SplitStep> steps, const std::vector<Wi
     }
 }
 
+namespace {
+
+constexpr double kLargestExponent = 700.0;
+
+}  // namespace
+
 SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
     if (are_ratios()) return sure_of_ratios(epsilon);
     const double grown = std::expm1(epsilon);
@@ -149,9 +155,12 @@ SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
     } else {
         const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);
         const double reverse = -std::expm1(sure_.reverse);
-        value = gained - grown * reverse;
-        positive = std::fabs(gained) + std::fabs(grown) * reverse;
-        slope = -(grown + 1.0) * reverse;
+        // e^eps may be beyond the range of doubles where the product is not.
+        const bool far = epsilon > kLargestExponent && reverse > 0.0;
+        const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
+        value = gained - taken;
+        positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
+        slope = -(taken + reverse);
     }
     const double error = positive * (2.0 * sure_.error + sure_.kept_error + 16.0 * kUnitRoundoff);
     const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);

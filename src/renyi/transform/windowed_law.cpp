@@ -14,6 +14,7 @@ constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment i
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
 constexpr double kLonger = 1.03;  // steps worth another line
+constexpr double kEdge = 0.1, kLeastOpening = 1.5;  // of the loss at which a window opens, above the least
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
 double log_add(double a, double b) noexcept {
@@ -145,6 +146,54 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
         const double here = line_->log_bound(line_angle(rank), tilt, y) - log_moment;
         if (result < 0.0 && here > result) break;
         result = std::min(result, here);
+    }
+    return std::min(result, log_decay_far(tilt, y, log_moment));
+}
+
+// Where the window opens among large losses, far beyond the branch points at odds of -1, only what it lets through is
+// moved, as far as it decays best: from an output on with odds e^v, v > 1, along the edge there and on Im x = a from
+// the edge on. With e = e^-v and theta = c a,
+//     theta/(1 + e) <= Im V <= theta/(1 - e),   V - d <= Re V <= V,   d = log((1 + e)/(1 - e)),
+// |Phi(u + i v)| <= e^{v^2/2} Phi(u), and d moves a falling step by d/width: log Phi grows by at most d/width (1 + |u|).
+// Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex in theta.
+double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) const {
+    if (law_.is_ratio() || law_.two_sided()) return 0.0;
+    const double c = law_.c, least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0;
+    const double slope = law_.sign() * tilt;
+    double opens = kInfinity, lowest = kInfinity, squares = 0.0;
+    for (const LossStep& s : window_) {
+        squares += 1.0 / (s.width * s.width);
+        double& level = s.sign > 0.0 ? opens : lowest;
+        level = std::min(level, s.sign > 0.0 ? s.level - least : s.level);
+    }
+    double result = 0.0;
+    for (const double part : {kEdge, 2.0 * kEdge}) {
+        const double edge = least + part * opens;
+        if (!(part * opens > kLeastOpening) || !(edge < 600.0)) continue;
+        const double x = output_at(law_, edge), e = 1.0 / std::expm1(edge - least - 1e-9);
+        const double d = 1e-9 + std::log((1.0 + e) / (1.0 - e));
+        const double turned = 1.0 / (1.0 - e), least_turned = 1.0 / (1.0 + e);
+        const double growth = 0.5 * (1.0 / (c * c) + turned * turned * squares);
+        const double theta = 0.5 * y * least_turned / growth, a = theta / c;
+        const double moved = theta * (theta * growth - y * least_turned) + std::max(-slope, 0.0) * d;
+        const double about = 1e-6 * (1.0 + x * x);  // what the edge is off
+        double on_edge = (weighted + slope) * edge + std::max(-slope, 0.0) * d - 0.5 * x * x + about;
+        double falling = 0.0, steeper = 0.0;
+        for (const LossStep& s : window_) {
+            if (s.sign > 0.0) on_edge += log_cdf_bound((edge - s.level) / s.width, 0.0);
+            if (s.sign > 0.0) continue;
+            falling += d / s.width;
+            steeper += d / (s.width * s.width);
+        }
+        // e^{(d/width) |u|} <= 1 + e^{(d/width) (V - level)/width}, level the lowest.
+        const double plain = line_->log_bound(0.0, tilt, 0.0);
+        const double steep =
+            steeper == 0.0 ? plain
+                           : line_->log_bound(0.0, tilt + law_.sign() * steeper, 0.0) - steeper * lowest + 1e-9;
+        const double kept = line_->log_bound(0.0, tilt, 0.0, {-kInfinity, x, 0.0});
+        const double far = moved + falling + log_add(plain, steep);
+        const double along = std::log(a) + on_edge + std::max(0.0, moved);
+        result = std::min(result, log_add(log_add(kept, along), far) - log_moment);
     }
     return result;
 }

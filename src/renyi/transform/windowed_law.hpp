@@ -60,6 +60,7 @@ public:
     double log_moment_bound(double tilt) const { return line_->log_bound(0.0, tilt, 0.0); }
 
 private:
+    double log_decay_far(double tilt, double y, double log_moment) const;
     bool discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay);
     double log_node_error(const LineIntegral& line, double tilt, double y) const;
     std::pair<double, double> missed_parts() const;
