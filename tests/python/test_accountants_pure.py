@@ -1,7 +1,9 @@
 """Pure differential privacy on the exact curve: at delta 0 epsilon is the largest loss, summed."""
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -15,6 +17,10 @@ from renyi import (
     PoissonSampled,
     PureDP,
     RandomizedResponse,
+    RDPAccountant,
+    Staircase,
+    calibrate,
+    calibrate_noise_multiplier,
 )
 
 LOSSES = [
@@ -51,3 +57,79 @@ def test_all_losses_count_and_infinite_ones_stay():
     assert found[1] < most <= found[0] <= most * (1 + 1e-11)
     assert accountant.compose(ApproxDP(0.1, 1e-6)).get_epsilon(1e-7) == math.inf
     assert PLDAccountant().compose(Laplace(1.0)).compose(Gaussian(1.0)).get_epsilon(0.0) == math.inf
+
+
+EXACT = [
+    ([(Laplace(2.0), 1)], Fraction(1, 2)),
+    ([(Laplace(0.3), 7), (PureDP(0.1), 10)], 7 / Fraction(0.3) + 10 * Fraction(0.1)),
+    ([(PureDP(0.1), 10**6)], 10**6 * Fraction(0.1)),
+    ([(Laplace(1e200), 3)], 3 / Fraction(1e200)),
+    ([(DiscreteLaplace(3.0, 2), 5), (Exponential(0.7), 3)], Fraction(10, 3) + 3 * Fraction(0.7)),
+    ([(Laplace(0.001), 3)], 3 / Fraction(0.001)),
+    ([(PureDP(0.3) * 2, 4), (Staircase(0.5, 0.3), 1)], 8 * Fraction(0.3) + Fraction(1, 2)),
+]
+
+
+def least_above(number):
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+@pytest.mark.parametrize("accountant", [PLDAccountant, RDPAccountant])
+@pytest.mark.parametrize(("parts", "loss"), EXACT, ids=[str(parts) for parts, _ in EXACT])
+def test_rational_losses_are_rounded_once(accountant, parts, loss):
+    known = accountant()
+    for mechanism, count in parts:
+        known.compose(mechanism, count)
+    most = least_above(loss)
+    assert known.get_epsilon(0.0) == known.get_epsilon(0) == most
+    assert known.get_epsilon([0.0, 1e-300]).max() == most
+    assert known.get_epsilon_bounds(0.0)[1] == most
+    assert known.get_epsilon(0.0, group_size=3) <= least_above(3 * loss) * (1 + 1e-15)
+    assert known.get_delta(most) == 0.0
+    assert known.get_delta([most, math.nextafter(most, math.inf)]).tolist() == [0.0, 0.0]
+    assert known.get_delta_bounds(most) == (0.0, 0.0)
+    (first, count), rest = parts[0], parts[1:]
+    before = accountant()
+    for mechanism, times in rest:
+        before.compose(mechanism, times)
+    assert before.get_epsilon_after(0.0, first, [count]).tolist() == [most]
+
+
+@pytest.mark.parametrize("accountant", [PLDAccountant, RDPAccountant])
+def test_logarithms_are_rounded_once(accountant):
+    with mpmath.workdps(60):
+        q, grown = mpmath.mpf(0.1), mpmath.exp(mpmath.mpf(1) / 2)
+        remove, add = mpmath.log(1 + q * (grown - 1)), -mpmath.log(1 + q * (1 / grown - 1))
+        answers = mpmath.log(mpmath.mpf(0.4) * 4 / (1 - mpmath.mpf(0.4)))
+        sampled = PoissonSampled(Laplace(2.0), 0.1)
+        for mechanism, loss in [(sampled, remove), (RandomizedResponse(0.4, 5), answers)]:
+            found = accountant().compose(mechanism, 1000).get_epsilon(0.0)
+            assert math.nextafter(found, 0.0) < 1000 * loss <= found
+        if accountant is PLDAccountant:
+            found = accountant().compose(sampled, 1000).get_epsilon(0.0, direction="add")
+            assert math.nextafter(found, 0.0) < 1000 * add <= found
+
+
+def test_replaced_records_and_noise_that_hides_nothing_or_all():
+    replaced = PLDAccountant(adjacency="replace_one").compose(Laplace(3.0), 5)
+    assert replaced.get_epsilon(0.0) == least_above(Fraction(10, 3))
+    assert PLDAccountant().compose(Laplace(math.inf)).get_epsilon(0.0) == 0.0
+    assert RDPAccountant().compose(RandomizedResponse(1.0)).get_epsilon(0.0) == math.inf
+    grown = RDPAccountant().compose(Laplace(2.0))
+    assert grown.get_epsilon(0.0) == 0.5
+    assert grown.compose(Laplace(4.0)).get_epsilon(0.0) == 0.75
+    assert grown.compose(Gaussian(4.0)).get_epsilon(0.0) == math.inf
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_calibrated_to_a_pure_guarantee(accountant):
+    target = {"target_epsilon": 1.0, "target_delta": 0.0, "accountant": accountant}
+    scale = calibrate(lambda b: Laplace(b) * 10, (0.1, 1000.0), **target)
+    assert 10.0 <= scale <= 10.0 * (1 + 2e-6)
+    assert calibrate(lambda k: PureDP(0.125) * k, (1, 100), integer=True, **target) == 8
+    assert calibrate(lambda k: Laplace(4.0) * k, (1, 100), integer=True, **target) == 4
+    with pytest.raises(ValueError, match="target_delta must be above 0"):
+        calibrate(Gaussian, (1.0, 100.0), **target)
+    with pytest.raises(ValueError, match="for Gaussian noise"):
+        calibrate_noise_multiplier(sample_rate=0.1, steps=10, **target)

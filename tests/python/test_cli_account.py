@@ -78,3 +78,15 @@ def test_missing_things(capsys, tmp_path, file):
     assert "FILE must be a readable text file" in run(capsys, tmp_path / "no", "--delta", 0.1)[2]
     assert "--delta" in run(capsys, file)[2]
     assert "FILE" in run(capsys)[2]
+
+
+def test_pure_guarantees(capsys, tmp_path):
+    path = tmp_path / "pure.json"
+    path.write_text(Laplace(2.0).to_json(), encoding="utf-8")
+    code, out, err = run(capsys, path, "--delta", 0, "--json")
+    assert (code, err) == (0, "")
+    assert [row["epsilon"] for row in json.loads(out)["results"]] == [0.5, 0.5]
+    path.write_text(Gaussian(2.0).to_json(), encoding="utf-8")
+    code, out, err = run(capsys, path, "--delta", 0)
+    assert (code, err) == (0, "")
+    assert "No epsilon holds at delta 0" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from fractions import Fraction
 from typing import overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from renyi.accountants._bounds import Bounds, rtol_of
 from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
 from renyi.accountants._group import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part
+from renyi.accountants._pure import PureCurve, largest_loss
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
@@ -274,11 +276,27 @@ class Accountant(Bounds[Part], Risks[Part]):
     def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         self._check_direction(direction)
         if size == 1:
-            return self._curve_of(direction, rtol)
-        known = self._of_groups(size)
-        if known is not None:
-            return known._curve_of(direction, rtol)
-        return self._group_curve(direction, rtol, size)
+            curve = self._curve_of(direction, rtol)
+        elif (known := self._of_groups(size)) is not None:
+            curve = known._curve_of(direction, rtol)
+        else:
+            curve = self._group_curve(direction, rtol, size)
+        loss = self._largest_loss(direction)
+        return curve if loss is None else PureCurve(curve, size * loss)
+
+    def _largest_loss(self, direction: DirectionName | None) -> Fraction | None:
+        """Return the largest loss of all that is here; None: it has no closed form."""
+        losses: list[Fraction] = []
+        for side in ("remove", "add") if direction is None else (direction,):
+            if side not in self._largest:
+                with self._lock:
+                    found = largest_loss(self.mechanisms, self._adjacency, side == "remove")
+                    self._largest[side] = found
+            loss = self._largest[side]
+            if loss is None:
+                return None
+            losses.append(loss)
+        return max(losses)
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         """Return a curve for groups from those for one record."""

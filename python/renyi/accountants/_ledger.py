@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
@@ -35,6 +36,7 @@ class Ledger(ABC, Generic[Part]):
         self._lock = reentrant_lock_freed_by_fork()
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
+        self._largest: dict[str, Fraction | None] = {}  # losses of each direction, as far as asked
 
     @property
     def adjacency(self) -> Adjacency:
@@ -77,6 +79,7 @@ class Ledger(ABC, Generic[Part]):
             return self
         with self._lock:
             self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
+            self._largest = {}
             for part, times in parts:
                 self._record(part, times * number)
             known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new

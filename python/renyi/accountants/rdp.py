@@ -22,6 +22,7 @@ from renyi.accountants._brackets import Array, Curve, DirectionName
 from renyi.accountants._failures import Failures
 from renyi.accountants._group import SmallerCurve
 from renyi.accountants._group_renyi import group_curve
+from renyi.accountants._pure import rounded_up
 from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
 from renyi.accountants._steps import SampledStep
 from renyi.mechanisms import Mechanism
@@ -176,6 +177,7 @@ class RDPAccountant(Accountant[Part]):
             return None
         groups = self._blank()
         groups._steps.add_curve(size, moments, 1.0)
+        groups._largest = {"remove": None, "add": None}  # this curve is of no mechanism
         return groups._curve_of(None, 0.0)
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
@@ -263,20 +265,26 @@ class RDPAccountant(Accountant[Part]):
         if not self._steps:
             return 0.0, 0.0, self._any_order()
         if delta == 0.0:
-            most = self._steps.largest_loss()
+            most = min(self._steps.largest_loss(), self._most())
             return most, most, self._any_order()
-        return self._steps.epsilon(delta)
+        value, floor, order = self._steps.epsilon(delta)
+        return min(value, self._most()), min(floor, self._most()), order
 
     def _delta(self, epsilon: float) -> tuple[float, float, float]:
         epsilon = epsilon_of(epsilon)
         if self._unprotected:
             return 1.0, 1.0, self._any_order()
-        if not self._steps or epsilon == math.inf:
+        if not self._steps or epsilon == math.inf or epsilon >= self._most():
             value = floor = 0.0
             order = self._any_order()
         else:
             value, floor, order = self._steps.delta(epsilon)
         return self._failures.with_them(value), floor, order
+
+    def _most(self) -> float:
+        """Return the largest loss, rounded up, where it has a closed form; else infinity."""
+        loss = self._largest_loss(None)
+        return math.inf if loss is None else rounded_up(loss)
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]

@@ -48,7 +48,8 @@ def calibrate(
     between : tuple of two float
         The range of values, both finite.
     target_epsilon, target_delta, target_alpha, target_beta, target_advantage : float
-        One kind of target, as for `calibrate_noise_multiplier`.
+        One kind of target, as for `calibrate_noise_multiplier`. A ``target_delta`` of 0 is met by
+        mechanisms whose losses have a bound.
     integer : bool
         Whether values are integers, such as numbers of uses.
     tolerance : float
@@ -89,7 +90,9 @@ def calibrate(
             f"mechanism must be a function of one number that returns one, got {mechanism!r}"
         )
     low, high = _range_of(between, integer)
-    target = target_of(target_epsilon, target_delta, target_alpha, target_beta, target_advantage)
+    target = target_of(
+        target_epsilon, target_delta, target_alpha, target_beta, target_advantage, pure=True
+    )
     accounting = accounting_of(target, accountant, adjacency, orders, conversion)
     width = tolerance_of(tolerance)
 
@@ -101,6 +104,11 @@ def calibrate(
     unknown = Number(*ends, min(excesses), max(excesses), integer, width)
     if not target.is_met(account(unknown.strictest)):
         _check_between(unknown, target, account, *ends, False)
+        if target_delta == 0.0 and account(unknown.strictest).get_epsilon(0.0) == math.inf:
+            raise ValueError(
+                "target_delta must be above 0 for a mechanism whose losses have no bound, got "
+                f"{target_delta!r}"
+            )
         raise ValueError(
             f"{target.name} must be reachable with {unknown.words}, got {target.limit!r}"
         )

@@ -35,7 +35,7 @@ class EpsilonTarget:
 
     @cached_property
     def mu(self) -> float:
-        """The mu of the Gaussian mechanism that just meets the target."""
+        """The mu of the Gaussian mechanism that just meets the target; 0 where none does."""
         return float(special.gaussian_mu(self.epsilon, self.delta))
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
@@ -58,6 +58,8 @@ class EpsilonTarget:
         """Return log mu of Gaussian noise with epsilon = mu^2/2 + mu sqrt(2 log(1/delta))."""
         if epsilon == math.inf:
             return math.inf
+        if self.delta == 0.0:
+            return _log(epsilon)
         depth = -math.log(self.delta)
         return _log(epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth)))
 
@@ -116,9 +118,15 @@ Target = EpsilonTarget | _TradeOff | _Advantage
 
 
 def target_of(
-    epsilon: object, delta: object, alpha: object, beta: object, advantage: object
+    epsilon: object,
+    delta: object,
+    alpha: object,
+    beta: object,
+    advantage: object,
+    *,
+    pure: bool = False,
 ) -> Target:
-    """Return the one target that is given."""
+    """Return the one target that is given; ``pure``: what is calibrated may meet a delta of 0."""
     kinds = (
         {"target_epsilon": epsilon, "target_delta": delta},
         {"target_alpha": alpha, "target_beta": beta},
@@ -143,10 +151,15 @@ def target_of(
     if alpha is not None:
         rate = _between(alpha, "target_alpha", 0.0, 1.0)
         return _TradeOff(rate, _type_two_error(beta, rate))
-    return EpsilonTarget(
-        _between(epsilon, "target_epsilon", 0.0, math.inf),
-        _between(delta, "target_delta", 0.0, 1.0),
-    )
+    limit = _between(epsilon, "target_epsilon", 0.0, math.inf)
+    if real_of(delta, "target_delta", "a number in (0, 1)") != 0.0:
+        return EpsilonTarget(limit, _between(delta, "target_delta", 0.0, 1.0))
+    if not pure:
+        raise ValueError(
+            "target_delta must be a number in (0, 1) for Gaussian noise, whose losses have no "
+            f"bound, got {delta!r}"
+        )
+    return EpsilonTarget(limit, 0.0)
 
 
 def _type_two_error(beta: object, alpha: float) -> float:

@@ -287,7 +287,15 @@ def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
         usage("account", "FILE (--delta DELTA | --epsilon EPS)", "[option ...]"),
     )
     command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
-    add_numbers(command.add_argument_group("numbers"), ("epsilon", "delta"))
+    numbers = command.add_argument_group("numbers")
+    add_numbers(numbers, ("epsilon",))
+    numbers.add_argument(
+        "--delta",
+        type=values.numbers_in(values.PROBABILITY_OR_NONE),
+        metavar="DELTA",
+        help="the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
+        "have a bound",
+    )
     method = command.add_argument_group("method and output")
     add_adjacency(method)
     add_digits(method)

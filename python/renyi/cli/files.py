@@ -86,6 +86,8 @@ def _given(options: argparse.Namespace) -> tuple[str, str]:
 def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> None:
     """Print a sentence to publish, of the smaller of the bounds."""
     if not math.isfinite(record[wanted]):
+        if record.get("delta") == 0.0:
+            output.print_paragraph("No epsilon holds at delta 0: a loss has no bound.")
         return
     texts = {name: output.plain(record[name]) for name in ("epsilon", "delta")}
     texts[wanted] = output.round_up(record[wanted], options.digits)

@@ -33,6 +33,7 @@ class Domain:
 
 
 PROBABILITY = Domain("strictly between 0 and 1", lambda x: 0 < x < 1)
+PROBABILITY_OR_NONE = Domain(">= 0 and < 1", lambda x: 0 <= x < 1)
 RATE = Domain("> 0 and <= 1", lambda x: 0 < x <= 1)
 POSITIVE = Domain("> 0", lambda x: x > 0)
 NOT_NEGATIVE = Domain(">= 0", lambda x: x >= 0)
