@@ -110,7 +110,8 @@ class Risks(Ledger[Part]):
     def get_advantage(self, *, group_size: int = 1) -> float:
         """Return the largest advantage of a membership test, rounded up: max of 1 - alpha - beta.
 
-        It is delta at epsilon = 0, the total variation distance.
+        It is delta at epsilon = 0, the total variation distance. `RDPAccountant` takes all orders
+        together, which may tell more than delta, by one order, does.
 
         Parameters
         ----------

@@ -25,6 +25,7 @@ from renyi.accountants._group_renyi import group_curve
 from renyi.accountants._pure import rounded_up
 from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
 from renyi.accountants._steps import SampledStep
+from renyi.accountants._two_points import TwoPoints
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Conversion", "RDPAccountant"]
@@ -179,6 +180,33 @@ class RDPAccountant(Accountant[Part]):
         groups._steps.add_curve(size, moments, 1.0)
         groups._largest = {"remove": None, "add": None}  # this curve is of no mechanism
         return groups._curve_of(None, 0.0)
+
+    def _betas(self, alpha: Array, direction: DirectionName | None) -> Array:
+        """Return what the privacy curve tells, or all orders together where that is more."""
+        known = super()._betas(alpha, direction)
+        points, safe = self._two_points()
+        if points is None:
+            return known
+        return np.maximum(known, safe * points.betas(np.minimum(alpha / safe, 1.0)))
+
+    def _delta_at(self, epsilon: float, group_size: int) -> float:
+        known = super()._delta_at(epsilon, group_size)
+        points, _ = self._two_points()
+        if epsilon > 0.0 or group_size > 1 or points is None:
+            return known
+        return min(known, self._failures.with_them(points.advantage()))
+
+    def _two_points(self) -> tuple[TwoPoints | None, float]:
+        """Return the errors that all orders allow, and a chance that nothing fails, rounded down.
+
+        Where something fails, a test is right: p = f + (1-f) p', q = (1-f) q'.
+        """
+        failing = self._failures.with_them(0.0)
+        safe = 1.0 if failing == 0.0 else 1.0 - failing - 2.0**-53
+        if self._conversion != "optimal" or self._unprotected or not self._steps or safe <= 0.0:
+            return None, safe
+        orders = None if self._orders is None else np.array(self._orders)
+        return TwoPoints(lambda at: self.get_approximate_rdp(at)[0], orders), safe
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
         """Return epsilon as `get_epsilon` does, and its order (1: Kullback-Leibler divergence)."""
