@@ -143,7 +143,7 @@ def get_advantage_from_zcdp(rho: float) -> float:
     Examples
     --------
     >>> round(get_advantage_from_zcdp(0.5), 3)
-    0.486
+    0.479
     """
     return RDPAccountant().compose(ZCDP(rho)).get_advantage()
 
