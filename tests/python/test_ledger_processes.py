@@ -64,7 +64,7 @@ def test_a_fork_closes_the_file_and_both_sides_open_it_again(tmp_path):
         "ledger.create('data', rho=1.0)\n"
         "ledger.charge('data', Gaussian(20.0), note='before')\n"
         "child = os.fork()\n"
-        "assert ledger._store._connection is None\n"
+        "assert ledger._store._connections == []\n"
         "for _ in range(20):\n"
         "    ledger.charge('data', Gaussian(90.0), note='child' if child == 0 else 'parent')\n"
         "if child == 0:\n"

@@ -10,11 +10,20 @@ from typing import Any
 from renyi._adjacency import Adjacency
 from renyi._validation import uses_of
 from renyi.filters import Reservation
-from renyi.ledger._budgets import Budget, new_budget
-from renyi.ledger._lines import imported
+from renyi.ledger._budgets import Budget, new_budget, settings_of
+from renyi.ledger._lines import replayed
 from renyi.ledger._reading import Readable
 from renyi.ledger._records import body_of, name_of, text_of
-from renyi.ledger._rows import add_dataset, append, replace_budget, steps_of, stored
+from renyi.ledger._rows import (
+    add_dataset,
+    append,
+    identity_of,
+    insert,
+    replace_budget,
+    rows_of,
+    steps_of,
+)
+from renyi.ledger._verification import budget_after, damage_told, stored
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Ledger"]
@@ -29,13 +38,22 @@ class Ledger(Readable):
         An SQLite file on a disk of this machine. `create` makes it, with its first data set.
     timeout : float
         Seconds to wait for others that are writing.
+    wal : bool
+        Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
+        the file is complete with its log only, or after all who use it have closed it.
+    read_only : bool
+        For whoever may look and not write: nothing is changed, and what would do so raises.
 
     Notes
     -----
     Threads and processes may charge at once, each through a ledger of its own or, among threads and
     after a fork, through one. A charge is one transaction: read the state of the filter, let it
-    decide, append to the history, and only then return, with the write-ahead log on the disk. A
-    process that is killed leaves a charge behind wholly or not at all.
+    decide, append to the history, and only then return, with all of it on the disk. A process that
+    is killed leaves a charge behind wholly or not at all.
+
+    The file is the one that the path led to at first, symbolic links resolved. Where it is moved,
+    removed or replaced while it is in use, or has a second name, nothing more is read or charged:
+    `LedgerError`. To copy it there is `backup`, never ``cp``.
 
     Budgets hold for fully adaptive composition: see `PrivacyFilter` ("renyi"), `GDPFilter` ("gdp")
     and `ZCDPFilter` ("zcdp"). Mechanisms may run at the same time (Haney and others 2023, arXiv
@@ -95,8 +113,9 @@ class Ledger(Readable):
         budget = new_budget(epsilon, delta, rho, accountant, adjacency)
         fields = {"dataset": name_of(dataset, "dataset"), "note": text_of(note, "note")}
         with self._store.changing(create=True) as connection:
-            identity = add_dataset(connection, dataset, budget)
-            append(connection, identity, body_of("create", budget=budget.to_json(), **fields))
+            identity = add_dataset(connection, dataset)
+            append(connection, identity, body_of("create", budget=settings_of(budget), **fields))
+            replace_budget(connection, identity, budget)
 
     def charge(
         self,
@@ -211,8 +230,29 @@ class Ledger(Readable):
             If the lines are not what `export_lines` returned, their hashes are broken, a history
             exceeds its budget, or a name is taken.
         """
+        found = replayed(lines)  # before others have to wait
         with self._store.changing(create=True) as connection:
-            imported(connection, lines)
+            for dataset, rows, budget in found:
+                identity = add_dataset(connection, dataset)
+                for row in rows:
+                    insert(connection, identity, row)
+                replace_budget(connection, identity, budget)
+
+    def rebuild(self, dataset: str) -> None:
+        """Compute what was spent anew from the history, where `verify` says that they differ.
+
+        Raises
+        ------
+        LedgerError
+            As `charge`.
+        ValueError
+            If there is no such data set, or its history is broken or exceeds its budget.
+        """
+        with self._store.changing() as connection:
+            identity = identity_of(connection, dataset)
+            with damage_told(dataset):
+                rows = rows_of(connection, identity)
+            replace_budget(connection, identity, budget_after(rows, dataset))
 
     def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
         """Compute what may take long, and is kept, before others have to wait."""

@@ -9,9 +9,9 @@ from typing import Any, Self
 from renyi.ledger._budgets import accountant_of, limits_of
 from renyi.ledger._lines import exported
 from renyi.ledger._records import Entry, Status, entry_of
-from renyi.ledger._rows import head_of, names, rows_of, stored
+from renyi.ledger._rows import head_of, identity_of, names, rows_of
 from renyi.ledger._store import Store
-from renyi.ledger._verification import problems_of
+from renyi.ledger._verification import damage_told, problems_of, stored
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Readable"]
@@ -20,8 +20,15 @@ __all__ = ["Readable"]
 class Readable:
     """A ledger that is only looked at."""
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
-        self._store = Store(path, timeout)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float = 60.0,
+        wal: bool = False,
+        read_only: bool = False,
+    ) -> None:
+        self._store = Store(path, timeout, wal, read_only)
 
     def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
         """Return how many uses `charge` would take now, at most so many."""
@@ -68,9 +75,9 @@ class Readable:
     def history(self, dataset: str) -> list[Entry]:
         """Return all that was recorded of a data set, in its order."""
         with self._store.reading() as connection:
-            identity, _ = stored(connection, dataset)
-            rows = rows_of(connection, identity)
-        return [entry_of(dataset, *row) for row in rows]
+            identity = identity_of(connection, dataset)
+            with damage_told(dataset):
+                return [entry_of(dataset, *row) for row in rows_of(connection, identity)]
 
     def verify(self, heads: Iterable[str] = ()) -> list[str]:
         """Return what is wrong: damage, broken hashes, states that do not follow from the history.
@@ -89,6 +96,20 @@ class Readable:
             lines = list(exported(connection))
         return iter(lines)
 
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """Write all that is recorded now to a new file, while others may charge.
+
+        It is for safekeeping: whoever charges both files has two budgets.
+
+        Raises
+        ------
+        LedgerError
+            If a file cannot be read or written.
+        ValueError
+            If there is a file of that name.
+        """
+        self._store.backup(target)
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         self._store.close()
@@ -100,11 +121,13 @@ class Readable:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (type(self), self._store.path, self._store.timeout)
+        store = self._store
+        options = {"timeout": store.timeout, "wal": store.wal, "read_only": store.read_only}
+        return _opened, (type(self), store.path, options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {str(self._store.path)!r}>"
 
 
-def _opened(kind: type[Readable], path: str, timeout: float) -> Readable:
-    return kind(path, timeout=timeout)
+def _opened(kind: type[Readable], path: str, options: dict[str, Any]) -> Readable:
+    return kind(path, **options)

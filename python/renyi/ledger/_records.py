@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from renyi.accountants import Adjacency
 from renyi.filters import Reservation
@@ -17,6 +17,7 @@ from renyi.mechanisms import Mechanism
 __all__ = [
     "NOTHING",
     "Entry",
+    "Row",
     "Status",
     "body_of",
     "entry_of",
@@ -24,6 +25,7 @@ __all__ = [
     "link",
     "name_of",
     "repeated",
+    "seal_of",
     "steps_after",
     "text_of",
 ]
@@ -32,6 +34,19 @@ NOTHING = "0" * 64
 """What the first entry of a data set follows."""
 
 AGAIN = "again"
+
+
+MOST_REPEATS = 10**7
+"""Of one line: its hash is that of as many lines, which take a second for a million."""
+
+
+class Row(NamedTuple):
+    """An entry as it is stored."""
+
+    number: int
+    body: str
+    repeats: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +145,18 @@ def repeated(before: str, times: int = 1) -> str:
     return before
 
 
+def seal_of(head: Row, state: str) -> str:
+    """Return what binds the state of a filter to the last entry of the history that led there."""
+    return hashlib.sha256("\n".join([*map(str, head), state]).encode()).hexdigest()
+
+
 def follows(old: str, repeats: int, new: str) -> bool:
     """Return whether an entry is one more of those before it, at most an hour after the first.
 
     Of a run, one more begins where they end.
     """
+    if repeats >= MOST_REPEATS:
+        return False
     first, second = json.loads(old), json.loads(new)
     times = [datetime.fromisoformat(fields.pop("time")) for fields in (first, second)]
     if "run" in first:

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import NamedTuple
 
-from renyi.ledger._budgets import Budget, budget_from
-from renyi.ledger._records import NOTHING, follows, link, repeated, steps_after
-from renyi.ledger._store import LedgerError
+from renyi.ledger._budgets import Budget
+from renyi.ledger._records import NOTHING, Row, follows, link, repeated, seal_of, steps_after
 
 __all__ = [
     "Row",
     "add_dataset",
     "append",
+    "first_of",
     "head_of",
+    "identity_of",
     "insert",
+    "kept",
     "names",
     "replace_budget",
     "rows_of",
     "steps_of",
-    "stored",
 ]
-
-
-class Row(NamedTuple):
-    """An entry as it is stored."""
-
-    number: int
-    body: str
-    repeats: int
-    hash: str
 
 
 def names(connection: sqlite3.Connection) -> dict[str, int]:
@@ -38,34 +29,38 @@ def names(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, id FROM datasets ORDER BY id"))
 
 
-def stored(connection: sqlite3.Connection, dataset: str) -> tuple[int, Budget]:
-    """Return the identity and the filter of a data set."""
-    row = connection.execute(
-        "SELECT id, filter FROM datasets WHERE name = ?", (dataset,)
-    ).fetchone()
+def identity_of(connection: sqlite3.Connection, dataset: str) -> int:
+    """Return the identity of a data set."""
+    row = connection.execute("SELECT id FROM datasets WHERE name = ?", (dataset,)).fetchone()
     if row is None:
         known = ", ".join(map(repr, names(connection))) or "none"
         raise ValueError(f"dataset must be one of the ledger ({known}), got {dataset!r}")
-    try:
-        return row[0], budget_from(row[1])
-    except (KeyError, TypeError, ValueError) as error:
-        raise LedgerError(f"ledger is damaged: the state of {dataset!r}: {error}") from error
+    return int(row[0])
 
 
-def add_dataset(connection: sqlite3.Connection, dataset: str, budget: Budget) -> int:
+def kept(connection: sqlite3.Connection, identity: int) -> tuple[str, str]:
+    """Return the state of a filter as it is stored, and its seal."""
+    found = connection.execute("SELECT filter, seal FROM datasets WHERE id = ?", (identity,))
+    state, seal = found.fetchone()
+    return state, seal
+
+
+def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
     """Add a data set without a history, and return its identity."""
     if dataset in names(connection):
         raise ValueError(f"dataset must be a new name, got {dataset!r}")
-    row = (dataset, budget.to_json())
+    row = (dataset, "")
     return (
         connection.execute("INSERT INTO datasets (name, filter) VALUES (?, ?)", row).lastrowid or 0
     )
 
 
 def replace_budget(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
-    """Store the filter of a data set."""
-    row = (budget.to_json(), identity)
-    connection.execute("UPDATE datasets SET filter = ? WHERE id = ?", row)
+    """Store the state of a filter after the last entry of its history."""
+    head, state = head_of(connection, identity), budget.to_json()
+    assert head is not None
+    row = (state, seal_of(head, state), identity)
+    connection.execute("UPDATE datasets SET filter = ?, seal = ? WHERE id = ?", row)
 
 
 def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:
@@ -76,6 +71,14 @@ def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:
         (identity,),
     ).fetchone()
     return None if row is None else Row(*row)
+
+
+def first_of(connection: sqlite3.Connection, identity: int) -> str | None:
+    """Return the text of the first entry of a history."""
+    row = connection.execute(
+        "SELECT body FROM entries WHERE dataset = ? AND number = 1", (identity,)
+    ).fetchone()
+    return None if row is None else row[0]
 
 
 def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
@@ -40,6 +42,7 @@ SCRIPTS = (
     """
     CREATE INDEX entries_of_runs ON entries (dataset, json_extract(body, '$.run'), number)
     WHERE json_extract(body, '$.run') IS NOT NULL;
+    ALTER TABLE datasets ADD COLUMN seal TEXT NOT NULL DEFAULT '';
     """,
 )
 """The n-th leads from schema n to n + 1; an empty file has schema 0."""
@@ -47,6 +50,7 @@ SCRIPTS = (
 REASONS = {
     "SQLITE_FULL": "the disk is full; nothing was recorded",
     "SQLITE_CANTOPEN": "it cannot be opened, or its folder not be written to",
+    "SQLITE_READONLY_ROLLBACK": "a process was killed while it wrote: open it once for writing",
     "SQLITE_READONLY": "it cannot be written to; nothing was recorded",
     "SQLITE_NOTADB": "it is not a ledger",
     "SQLITE_CORRUPT": "it is damaged: restore it from a copy or from what was exported",
@@ -61,23 +65,32 @@ class LedgerError(RuntimeError):
 
 
 class Store:
-    """A connection of each process to the file, for one thread at a time.
+    """A connection of each process to one file, for one thread at a time.
 
     It is closed before a fork, in parent and child: SQLite keeps the locks of a process by the file
     and would take those of the parent for the child's.
     """
 
-    def __init__(self, path: str | os.PathLike[str], timeout: float) -> None:
-        self.path = Path(path)
-        self.timeout = timeout
-        self._lock = reentrant_lock_freed_by_fork()
-        self._connection: sqlite3.Connection | None = None
+    def __init__(
+        self, path: str | os.PathLike[str], timeout: float, wal: bool, read_only: bool
+    ) -> None:
+        self.path = Path(os.path.realpath(path))  # whatever folder is the current one later
+        self.timeout, self.wal, self.read_only = timeout, wal, read_only
+        self._file: tuple[int, int] | None = None
         self._process = os.getpid()
-        _STORES.add(self)
+        self._lock = reentrant_lock_freed_by_fork()
+        self._connections: list[sqlite3.Connection] = []  # at most one
+        with _FORKING:
+            _OPEN[id(self._connections)] = self._lock, self._connections
+        weakref.finalize(self, _forget, self._lock, self._connections)
 
     @contextmanager
     def changing(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         """Give the file to one writer; at the end all is on the disk, or after an error nothing."""
+        if self.read_only:
+            raise LedgerError(
+                f"ledger must be opened without read_only to be written, got {str(self.path)!r}"
+            )
         with self._transaction("IMMEDIATE", create) as connection:
             yield connection
 
@@ -87,20 +100,39 @@ class Store:
         with self._transaction("DEFERRED", False) as connection:
             yield connection
 
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """Write all that is recorded now to a new file, which holds nothing after an error."""
+        new = Path(os.path.realpath(target))
+        with self.reading() as connection:
+            mode = stat.S_IMODE(os.stat(self.path).st_mode) | stat.S_IWUSR
+            try:
+                os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+            except FileExistsError:
+                raise ValueError(f"target must be a new file, got {str(new)!r}") from None
+            except OSError as error:
+                raise LedgerError(f"target {str(new)!r} cannot be written: {error}") from error
+            try:
+                with closing(sqlite3.connect(new, isolation_level=None)) as copy:
+                    connection.backup(copy)
+                    copy.execute("PRAGMA journal_mode = DELETE")  # the file alone is complete
+            except BaseException:
+                new.unlink()
+                raise
+
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            _close(self._connections)
 
     @contextmanager
     def _transaction(self, kind: str, create: bool) -> Iterator[sqlite3.Connection]:
         with self._lock, self._telling():
             connection = self._connected(create)
-            connection.execute(f"BEGIN {kind}")
             try:
+                connection.execute(f"BEGIN {kind}")
+                self._check_file()
                 yield connection
+                self._check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -108,27 +140,64 @@ class Store:
                 raise
 
     def _connected(self, create: bool) -> sqlite3.Connection:
-        if self._connection is not None and self._process != os.getpid():
+        if self._connections and self._process != os.getpid():
             raise LedgerError(
                 f"ledger must not be open when a process forks without Python knowing, got "
                 f"{str(self.path)!r}: open it afterwards"
             )
-        if self._connection is None:
-            if not create and not self.path.exists():
-                raise LedgerError(f"ledger must exist, got {str(self.path)!r}")
-            self._connection, self._process = self._opened(), os.getpid()
-        return self._connection
+        if self._connections and self._connections[0].in_transaction:
+            # An interruption left it, or this is a signal handler within a transaction, which then
+            # fails as a whole.
+            _close(self._connections)
+        if not self._connections:
+            self._process = os.getpid()
+            self._connections.append(self._opened(create))
+        return self._connections[0]
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self, create: bool) -> sqlite3.Connection:
+        if not create and not self.path.exists():
+            raise LedgerError(f"ledger must exist, got {str(self.path)!r}")
+        mode = "ro" if self.read_only else "rwc" if create else "rw"
         connection = sqlite3.connect(
-            self.path, timeout=self.timeout, isolation_level=None, check_same_thread=False
+            f"{self.path.as_uri()}?mode={mode}",
+            timeout=self.timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
         )
         try:
+            found = self._identity()
+            if self._file is None:
+                self._file = found
+            self._check_file()
             self._prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _identity(self) -> tuple[int, int]:
+        """Return which file the path leads to, of which there must be one name."""
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            raise LedgerError(
+                f"ledger must stay where it is while it is open, got {str(self.path)!r}, which was "
+                f"moved or removed ({error})"
+            ) from error
+        if found.st_nlink != 1:
+            raise LedgerError(
+                f"ledger must have one name, got {str(self.path)!r}, a hard link of a file with "
+                f"{found.st_nlink} names: whoever charges by another does not see the journal"
+            )
+        return found.st_dev, found.st_ino
+
+    def _check_file(self) -> None:
+        if self._identity() != self._file:
+            raise LedgerError(
+                f"ledger must stay where it is while it is open, got {str(self.path)!r}, which was "
+                "replaced by another file"
+            )
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         version = _pragma(connection, "user_version")
@@ -136,26 +205,43 @@ class Store:
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if application != APPLICATION and (application or version or tables):
             raise LedgerError(f"ledger must be one of renyi, got {str(self.path)!r}, another file")
-        if version > len(SCRIPTS):
+        if not 0 <= version <= len(SCRIPTS):
             raise LedgerError(
                 f"ledger must have a schema of at most {len(SCRIPTS)}, got {version} in "
                 f"{str(self.path)!r}: it was written by a newer renyi, which is needed to read it"
             )
+        if version < len(SCRIPTS) and self.read_only:
+            raise LedgerError(
+                f"ledger must have the schema {len(SCRIPTS)} to be opened read-only, got {version} "
+                f"in {str(self.path)!r}: open it once for writing"
+            )
+        if not self.read_only and os.access(self.path, os.W_OK):
+            self._set_journal(connection)
         if version < len(SCRIPTS):
             self._migrate(connection)
-        connection.execute("PRAGMA synchronous = FULL")  # in WAL mode: at every commit
         connection.execute("PRAGMA foreign_keys = ON")
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
+    def _set_journal(self, connection: sqlite3.Connection) -> None:
+        """Choose the journal, and have each commit written through, its folder included."""
+        wanted = "wal" if self.wal else "delete"
+        found = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if found != wanted:
+            try:
+                found = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                    raise  # others have it open: theirs remains, which is as safe for processes
+        if self.wal and found == "delete":
             raise LedgerError(
                 f"ledger must be on a disk of this machine, got {str(self.path)!r}, where SQLite "
                 "has no write-ahead log"
             )
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")
-        try:  # another process may have been faster
+        connection.execute("PRAGMA synchronous = EXTRA")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            # another process may have been faster
             for script in SCRIPTS[_pragma(connection, "user_version") :]:
                 for statement in _statements(script):
                     connection.execute(statement)
@@ -179,26 +265,45 @@ class Store:
             raise LedgerError(f"ledger {str(self.path)!r}: {reason} ({error})") from error
 
 
-_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-_HELD: list[Store] = []  # while a thread forks
+_FORKING = reentrant_lock_freed_by_fork()
+_OPEN: dict[int, tuple[Any, list[sqlite3.Connection]]] = {}
+"""All that may be open, until it is closed: a store that is gone is only forgotten then."""
+_HELD: list[Any] = []  # while a thread forks
+
+
+def _close(connections: list[sqlite3.Connection]) -> None:
+    while connections:
+        connections[-1].close()
+        connections.pop()
+
+
+def _forget(lock: Any, connections: list[sqlite3.Connection]) -> None:
+    """Close what nobody has any more; a thread that forks has it closed already."""
+    if lock.acquire(blocking=False):
+        try:
+            _close(connections)
+        finally:
+            lock.release()
+    _OPEN.pop(id(connections), None)
 
 
 def _before_fork() -> None:
-    """Wait for transactions to end, and close; in one order, so that threads may fork at once."""
-    stores = sorted(_STORES, key=id)
-    for store in stores:
-        store._lock.acquire()
-        store.close()
-    _HELD[:] = stores
+    """Wait for transactions to end, and close; nothing is opened or closed until the fork."""
+    _FORKING.acquire()
+    _HELD.append(_FORKING)
+    for lock, connections in list(_OPEN.values()):
+        lock.acquire()
+        _HELD.append(lock)
+        _close(connections)
 
 
 def _after_fork() -> None:
     """Let the threads of the parent go on; the locks of the child are free anyway."""
     while _HELD:
-        _HELD.pop()._lock.release()
+        _HELD.pop().release()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_HELD.clear)
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

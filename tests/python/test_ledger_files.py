@@ -1,0 +1,286 @@
+"""The file of a ledger: moved, copied, linked, replaced, read-only; interrupted and forked."""
+
+import os
+import pickle
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from interruptions import at_line
+
+from renyi import Gaussian, Ledger, LedgerError
+
+NOISE = Gaussian(400.0)
+CHARGE = (
+    "import sys, time\n"
+    "from renyi import BudgetExceededError, Gaussian, Ledger\n"
+    "ledger = Ledger(sys.argv[1])\n"
+    "ledger.charge('data', Gaussian(400.0))\n"
+    "print('charged', flush=True)\n"
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("data", rho=0.5)
+    return tmp_path / "privacy.db"
+
+
+def charging(path, more):
+    """Start a process that charges once, says so, and goes on."""
+    command = [sys.executable, "-c", CHARGE + more, str(path)]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "charged\n"
+    return child
+
+
+class TestWhereItIs:
+    def test_the_file_alone_is_complete_after_a_kill(self, path, tmp_path):
+        for number in range(5):
+            child = charging(
+                path,
+                "for _ in range(4): ledger.charge('data', Gaussian(400.0))\n"
+                "print('all', flush=True)\ntime.sleep(99)\n",
+            )
+            assert child.stdout.readline() == "all\n"
+            child.kill()
+            child.communicate()
+            (tmp_path / str(number)).mkdir()
+            moved = tmp_path / str(number) / "privacy.db"
+            path.rename(moved)  # and no journal with it
+            with Ledger(moved) as ledger:
+                assert ledger.status("data").charges == 5 * (number + 1)
+                assert ledger.verify() == []
+            path = moved
+
+    def test_a_copy_of_a_file_in_use_has_what_was_charged(self, path, tmp_path):
+        with Ledger(path) as ledger:
+            for number in range(15):
+                ledger.charge("data", NOISE)
+                shutil.copyfile(path, tmp_path / "copy.db")  # between charges
+                with Ledger(tmp_path / "copy.db") as copy:
+                    assert copy.status("data").charges == number + 1
+
+    def test_a_second_name_is_refused(self, path, tmp_path):
+        child = charging(path, "input()\nledger.charge('data', Gaussian(400.0))\n")
+        os.link(path, tmp_path / "other.db")
+        with pytest.raises(LedgerError, match="ledger must have one name"):
+            Ledger(tmp_path / "other.db").charge("data", NOISE)
+        child.communicate("\n")
+        assert child.returncode == 1
+        (tmp_path / "other.db").unlink()
+        with Ledger(path) as ledger:
+            assert ledger.status("data").charges == 1
+            ledger.charge("data", NOISE)
+
+    @pytest.mark.parametrize("anew", [True, False])
+    def test_a_file_that_was_removed_is_not_charged(self, path, tmp_path, anew):
+        child = charging(path, "input()\nledger.charge('data', Gaussian(400.0))\n")
+        with Ledger(path) as ledger:
+            ledger.charge("data", NOISE)
+            path.unlink()
+            if anew:
+                with Ledger(path) as other:
+                    other.create("data", rho=0.5)
+            for use in ledger.charge, ledger.count_that_fits:
+                with pytest.raises(LedgerError, match="must stay where it is"):
+                    use("data", NOISE, 1)
+        child.communicate("\n")
+        assert child.returncode == 1
+
+    def test_a_file_that_is_replaced_during_a_charge(self, path, tmp_path):
+        with Ledger(path) as ledger, Ledger(tmp_path / "other.db") as other:
+            other.create("data", rho=0.5)
+            with pytest.raises(LedgerError, match="replaced"), ledger._store.changing():
+                os.replace(tmp_path / "other.db", path)
+            with pytest.raises(LedgerError, match="moved or removed"):
+                other.status("data")
+
+    def test_it_stays_with_the_folder_it_was_opened_in(self, path, tmp_path, monkeypatch):
+        (tmp_path / "else").mkdir()
+        monkeypatch.chdir(tmp_path)
+        with Ledger("privacy.db") as ledger:
+            monkeypatch.chdir(tmp_path / "else")
+            with Ledger("privacy.db") as other:
+                other.create("data", rho=0.5)
+            ledger.charge("data", NOISE)
+            assert (ledger.status("data").charges, other.status("data").charges) == (1, 0)
+            assert pickle.loads(pickle.dumps(ledger)).status("data").charges == 1
+
+    def test_symbolic_links_lead_to_one_budget(self, path, tmp_path):
+        (tmp_path / "link.db").symlink_to(path)
+        with Ledger(tmp_path / "link.db") as link, Ledger(path) as ledger:
+            link.charge("data", NOISE)
+            ledger.charge("data", NOISE)
+            assert link.status("data") == ledger.status("data")
+            assert repr(link) == repr(ledger)
+
+
+class TestJournals:
+    def test_a_log_by_choice_and_back(self, path):
+        def mode():
+            connection = sqlite3.connect(path)
+            found = connection.execute("PRAGMA journal_mode").fetchone()[0]
+            connection.close()
+            return found
+
+        with Ledger(path, wal=True) as ledger:
+            ledger.charge("data", NOISE)
+            assert mode() == "wal"
+            with Ledger(path, timeout=0.1) as other:  # in use: it stays as it is
+                other.charge("data", NOISE)
+                assert mode() == "wal"
+        with Ledger(path) as ledger:
+            assert ledger.status("data").charges == 2
+            ledger.charge("data", NOISE)
+            assert mode() == "delete"
+            assert not path.with_name("privacy.db-wal").exists()
+            assert ledger.verify() == []
+
+    def test_every_commit_is_written_through(self, path):
+        for wal in False, True:
+            with Ledger(path, wal=wal) as ledger, ledger._store.reading() as connection:
+                assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+
+    @pytest.mark.parametrize("wal", [False, True])
+    def test_a_backup_is_complete_while_others_charge(self, path, tmp_path, wal):
+        with Ledger(path, wal=wal) as ledger:
+            done = threading.Event()
+
+            def charge():
+                while not done.is_set():
+                    ledger.charge("data", NOISE)
+
+            thread = threading.Thread(target=charge)
+            thread.start()
+            charges = []
+            for number in range(5):
+                least = ledger.status("data").charges
+                ledger.backup(tmp_path / f"{number}.db")
+                charges.append(least)
+            done.set()
+            thread.join()
+            for number, least in enumerate(charges):
+                with Ledger(tmp_path / f"{number}.db", read_only=True) as copy:
+                    assert copy.status("data").charges >= least
+                    assert copy.verify() == []
+                assert not (tmp_path / f"{number}.db-wal").exists()
+            with pytest.raises(ValueError, match="target must be a new file"):
+                ledger.backup(tmp_path / "0.db")
+            with pytest.raises(LedgerError, match="cannot be written"):
+                ledger.backup(tmp_path / "no" / "0.db")
+
+    def test_an_auditor_only_looks(self, path):
+        with Ledger(path) as ledger:
+            ledger.charge("data", NOISE)
+            head = ledger.status("data").head
+            run = ledger.reserve("data", NOISE, 1)
+        path.chmod(0o444)
+        before = path.read_bytes(), path.stat().st_mtime_ns
+        with Ledger(path, read_only=True) as auditor:
+            assert auditor.verify([head]) == []
+            assert auditor.status("data").charges == 1
+            lines = list(auditor.export_lines())
+            for write in (
+                lambda: auditor.charge("data", NOISE),
+                lambda: auditor.reserve("data", NOISE, 1),
+                lambda: auditor.settle("data", run, 1),
+                lambda: auditor.create("more", rho=1.0),
+                lambda: auditor.import_lines(line.replace('"data"', '"more"') for line in lines),
+                lambda: auditor.rebuild("data"),
+            ):
+                with pytest.raises((LedgerError, ValueError), match=r"without read_only|entry 1"):
+                    write()
+        assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+        assert sorted(other.name for other in path.parent.iterdir()) == ["privacy.db"]
+
+
+def charge_and_wait(ledger):
+    ledger.charge("data", NOISE)
+    time.sleep(5)
+
+
+def changed_by_a_handler(ledger):
+    with ledger._store.changing() as connection:
+        ledger.charge("data", NOISE)
+        connection.execute("UPDATE datasets SET filter = ''")
+
+
+class TestInterruptions:
+    def test_a_signal_while_a_charge_waits_leaves_no_lock(self, path):
+        """The signal is handled when the wait is over, and the transaction has begun."""
+        busy = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        with Ledger(path) as ledger, Ledger(path, timeout=0.2) as other:
+            for _ in range(10):
+                busy.execute("BEGIN IMMEDIATE")
+                timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+                release = threading.Timer(0.2, busy.execute, ("ROLLBACK",))
+                timer.start()
+                release.start()
+                with pytest.raises(KeyboardInterrupt):
+                    charge_and_wait(ledger)
+                release.join()
+                other.charge("data", NOISE)
+            assert ledger.verify() == []
+        busy.close()
+
+    def test_an_interruption_at_any_line_leaves_no_lock(self, path):
+        number, ledger, other = 0, Ledger(path), Ledger(path, timeout=0.2)
+        charged = 0
+        while True:
+            number += 1
+            interrupted = at_line(lambda: ledger.charge("data", NOISE), number)
+            other.charge("data", NOISE)
+            charged += 1
+            if not interrupted:
+                break
+            if number > 120:  # the rest is the filter's, without a lock of the file
+                number += 6
+        assert number > 120
+        found = other.status("data").charges
+        assert charged + 1 <= found <= 2 * charged
+        assert other.verify() == []
+        ledger.close()
+        other.close()
+
+    def test_a_signal_handler_that_charges_does_not_mix_with_a_charge(self, path):
+        with Ledger(path) as ledger:
+            with pytest.raises(LedgerError):
+                changed_by_a_handler(ledger)
+            assert ledger.status("data").charges == 1
+            assert ledger.verify() == []
+
+    def test_forks_beside_short_lived_ledgers(self, tmp_path):
+        program = (
+            "import os, sys, threading, time\n"
+            "from renyi import Gaussian, Ledger\n"
+            "path, done, bad = sys.argv[1], threading.Event(), 0\n"
+            "with Ledger(path) as ledger: ledger.create('data', rho=0.5)\n"
+            "def work():\n"
+            "    while not done.is_set():\n"
+            "        Ledger(path).charge('data', Gaussian(4000.0))\n"
+            "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+            "[thread.start() for thread in threads]\n"
+            "for turn in range(14):\n"
+            "    time.sleep(0.003 * (turn % 5))\n"
+            "    child = os.fork()\n"
+            "    if child == 0:\n"
+            "        try:\n"
+            "            Ledger(path, timeout=20.0).charge('data', Gaussian(4000.0))\n"
+            "        except BaseException:\n"
+            "            os._exit(1)\n"
+            "        os._exit(0)\n"
+            "    bad += os.waitpid(child, 0)[1] != 0\n"
+            "done.set()\n"
+            "[thread.join() for thread in threads]\n"
+            "with Ledger(path) as ledger: print(bad, ledger.verify())\n"
+        )
+        command = [sys.executable, "-c", program, str(tmp_path / "privacy.db")]
+        found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert found.stdout == "0 []\n"
