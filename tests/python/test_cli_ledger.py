@@ -27,13 +27,34 @@ def test_a_budget_is_spent_and_told(shell):
     assert shell("charge privacy.db census ages.json --count 3 --note ages")[0] == 0
     code, out, _ = shell("status privacy.db")
     assert code == 0
-    assert "epsilon 1, delta 1e-6  0.8413        1     0" in out
+    assert "epsilon 1, delta 1e-6     84.13 %        1     0" in out
     assert "3 x Gaussian(noise_multiplier=20.0)  ages" in shell("history privacy.db census")[1]
     assert json.loads(shell("history privacy.db census --json")[1])["entries"][1]["count"] == 3
     assert shell("verify privacy.db")[:2] == (
         0,
         "2 entries, every hash and every balance as it should be\n",
     )
+
+
+def test_what_cannot_be_written_has_the_code_of_other_outputs(shell):
+    for line in (
+        "create no/folder/privacy.db census --rho 1",
+        "backup privacy.db no/folder/privacy.db",
+    ):
+        code, out, err = shell(line)
+        assert (code, out, err.count("\n")) == (4, "", 1)
+        assert "cannot" in err
+    assert shell("status no/folder/privacy.db")[0] == 2
+
+
+def test_a_backup_is_looked_at_read_only(shell):
+    shell("charge privacy.db census ages.json")
+    assert shell("backup privacy.db safe.db") == (0, "", "")
+    assert shell("backup privacy.db safe.db")[0] == 2
+    assert shell("verify safe.db --read-only")[0] == 0
+    assert shell("status safe.db --read-only")[1] == shell("status privacy.db")[1]
+    assert shell("rebuild privacy.db census")[0] == 0
+    assert "of the budget (epsilon 1, delta 1e-6) is left" in shell("check safe.db census")[1]
 
 
 def test_what_others_wrote_does_nothing_to_a_terminal(shell):
@@ -91,7 +112,7 @@ def test_lines_go_from_one_ledger_to_another(shell, tmp_path):
         ("charge privacy.db census ages.json --count 0", "--count must be a whole number"),
         ("create privacy.db census --rho 1", "dataset must be a new name"),
         ("create privacy.db more --epsilon 1", "budget must be epsilon and delta, or rho"),
-        ("spend privacy.db", "ACTION has no choice 'spend'"),
+        ("spend privacy.db", "spend"),
     ],
 )
 def test_bad_input_is_one_line(shell, line, words):

@@ -22,6 +22,7 @@ from renyi import (
     RDPCurve,
     RenyiFilter,
     UnsupportedMechanismError,
+    ZCDPFilter,
 )
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
@@ -40,7 +41,9 @@ class TestFilter:
                 budget.spend(mechanism, count)
                 spent.compose(mechanism, count)
             else:
-                with pytest.raises(BudgetExceededError, match="mechanism must fit in what remains"):
+                with pytest.raises(
+                    BudgetExceededError, match="mechanism must fit in what remains of the budget"
+                ):
                     budget.spend(mechanism, count)
         while budget.fits(Gaussian(200.0)):
             budget.spend(Gaussian(200.0))
@@ -307,3 +310,16 @@ class TestOdometer:
         with pytest.raises(TypeError, match="mechanism must be a renyi mechanism"):
             odometer.spend(1.0)
         assert odometer.get_epsilon() == 0.0
+
+
+def test_a_refusal_never_contradicts_itself():
+    """What is left is rounded down and what was asked for up; both are shares of the budget."""
+    budget = ZCDPFilter(0.1)
+    with pytest.raises(BudgetExceededError) as refused:
+        budget.spend(Gaussian(5.0), 5)  # a relative 1e-15 more than all of it
+    assert str(refused.value) == (
+        "mechanism must fit in what remains of the budget, 100.0 % of rho 0.1, got "
+        "Gaussian(noise_multiplier=5.0) used 5 times, which takes 100.1 %; 4 would fit"
+    )
+    with pytest.raises(BudgetExceededError, match=r"100.0 % of epsilon 1.0, delta 1e-06, got"):
+        PrivacyFilter(1.0, 1e-6).spend(Gaussian(0.1))

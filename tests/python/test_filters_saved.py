@@ -172,3 +172,27 @@ class TestReservations:
         assert not budget.fits(ApproxDP(0.01, 9e-9))
         budget.settle(held, 0)
         assert budget.fits(ApproxDP(0.01, 9e-9))
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        ZCDPFilter(0.5),
+        GDPFilter(1.0, 1e-6),
+        RenyiFilter(8.0, 0.5),
+        PrivacyFilter(1.0, 1e-6),
+        PrivacyFilter(1.0, 1e-6, order=20.0, failure_delta=1e-7),
+    ],
+)
+def test_no_budget_is_larger_than_its_settings_say(budget):
+    data = json.loads(budget.to_json())
+    assert type(budget).from_json(json.dumps(data)) == budget
+    larger = [data | {"budgets": [1e6 * number for number in data["budgets"]]}]
+    if data.get("basic"):
+        larger += [data | {"basic": data["basic"] | {name: 0.9}} for name in ("epsilon", "delta")]
+        larger[1]["basic"]["epsilon"] = 9.0
+        larger.append(data | {"orders": [0.5 + 0.5 * order for order in data["orders"]]})
+        larger.append(data | {"order": 20.0})
+    for other in larger:
+        with pytest.raises(ValueError, match="must be"):
+            type(budget).from_json(json.dumps(other))

@@ -74,8 +74,8 @@ def test_there_is_python():
 def test_the_shell_of_a_ledger(capsys, tmp_path, monkeypatch):
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\$ renyi (.*)$", page, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 10
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ages.json").write_text(Gaussian(20.0).to_json())
-    assert [main(shlex.split(command)) for command in commands] == [0] * 8
+    assert [main(shlex.split(command)) for command in commands] == [0] * 10
     assert "census" in capsys.readouterr().out

@@ -198,6 +198,8 @@ LEDGER_ACTIONS = {
     "status": "what is left of each budget",
     "history": "all that was recorded of a data set",
     "verify": "check hashes and balances; exit code 1 if anything is wrong",
+    "rebuild": "compute anew what was spent, from a history that is whole",
+    "backup": "write all that is recorded to a new file, while others charge",
     "export": "print all histories as lines of JSON",
     "import": "add the data sets of such lines",
     "check": "exit code 3 if uses would not fit, or too little is left",
@@ -223,9 +225,13 @@ def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None
         parser.prog = f"renyi ledger {name}"
         parser.add_argument("path", metavar="LEDGER", help="the file")
         parser.set_defaults(parser=parser, dataset=None)
-        if name != "export":
+        if name in ("status", "history", "verify", "export", "check"):
+            parser.add_argument(
+                "--read-only", action="store_true", help="for whoever may not write the file"
+            )
+        if name not in ("export", "backup"):
             parser.add_argument("--json", action="store_true", help="print as JSON")
-    for name in "create", "charge", "reserve", "settle", "history", "check":
+    for name in "create", "charge", "reserve", "settle", "history", "rebuild", "check":
         parsers[name].add_argument("dataset", metavar="DATASET", help="name of the data set")
     parsers["status"].add_argument("dataset", metavar="DATASET", nargs="?", help="default: all")
     _add_budget(parsers["create"])
@@ -244,6 +250,7 @@ def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None
     parsers["verify"].add_argument(
         "--head", action="append", metavar="HASH", help="of an earlier status: must be found"
     )
+    parsers["backup"].add_argument("target", metavar="FILE", help="a new file")
     parsers["import"].add_argument("file", metavar="FILE", help="lines of JSON, or - for stdin")
     parsers["check"].add_argument(
         "--min-remaining",

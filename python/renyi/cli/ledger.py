@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from renyi._validation import visible
 from renyi.cli import output
 from renyi.cli.files import read_mechanism, read_text
 from renyi.cli.output import EXCEEDED, Column, plain, round_down
-from renyi.cli.values import UsageError
+from renyi.cli.values import OutputError, UsageError
 
 if TYPE_CHECKING:
     from renyi.ledger import Entry, Ledger, Status
@@ -25,14 +26,18 @@ def run(options: argparse.Namespace) -> int:
     from renyi.filters import BudgetExceededError
     from renyi.ledger import Ledger, LedgerError
 
+    read_only = getattr(options, "read_only", False)
     try:
-        with Ledger(options.path) as ledger:
+        with Ledger(options.path, read_only=read_only) as ledger:
             return ACTIONS[options.action](ledger, options)
     except BudgetExceededError as error:
         print(f"{options.parser.prog}: refused: {visible(str(error))}", file=sys.stderr)
         return EXCEEDED
     except LedgerError as error:
-        raise UsageError(str(error)) from None
+        unwritable = options.action in WRITING and isinstance(
+            error.__cause__, sqlite3.OperationalError | OSError
+        )
+        raise (OutputError if unwritable else UsageError)(str(error)) from None
 
 
 def _create(ledger: Ledger, options: argparse.Namespace) -> int:
@@ -109,6 +114,16 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
+def _rebuild(ledger: Ledger, options: argparse.Namespace) -> int:
+    ledger.rebuild(options.dataset)
+    return _show_status(ledger, options)
+
+
+def _backup(ledger: Ledger, options: argparse.Namespace) -> int:
+    ledger.backup(options.target)
+    return 0
+
+
 def _export(ledger: Ledger, options: argparse.Namespace) -> int:
     for line in ledger.export_lines():
         print(line)
@@ -125,7 +140,7 @@ def _check(ledger: Ledger, options: argparse.Namespace) -> int:
     facts: dict[str, Any] = {"dataset": options.dataset, "remaining": status.remaining}
     least = float(options.min_remaining)
     good = status.remaining >= least
-    said = f"{round_down(status.remaining, 4)} of the budget is left"
+    said = f"{_share(status.remaining)} of the budget ({_budget(status)}) is left"
     if options.mechanism is not None:
         mechanism = read_mechanism(options.mechanism, "MECHANISM")
         facts["fits"] = ledger.count_that_fits(options.dataset, mechanism, options.count)
@@ -136,6 +151,10 @@ def _check(ledger: Ledger, options: argparse.Namespace) -> int:
     else:
         print(said)
     return 0 if good else EXCEEDED
+
+
+def _share(share: float) -> str:
+    return f"{round_down(100.0 * share, 4)} %"
 
 
 def _budget(status: Status) -> str:
@@ -171,7 +190,7 @@ STATUS = (
     Column("accountant", "filter", str, left=True),
     Column("adjacency", "adjacency", str, left=True),
     Column("budget", "budget", str, left=True),
-    Column("remaining", "left", lambda share: round_down(share, 4)),
+    Column("remaining", "left of it", lambda share: _share(share)),
     Column("charges", "charges", output.grouped),
     Column("open", "open", str),
 )
@@ -183,6 +202,9 @@ HISTORY = (
     Column("note", "note", str, left=True),
     Column("hash", "hash", lambda text: text[:12], left=True),
 )
+WRITING = ("create", "charge", "reserve", "settle", "rebuild", "backup", "import")
+"""What exits with 4 where the file cannot be written."""
+
 ACTIONS: dict[str, Action] = {
     "create": _create,
     "charge": _charge,
@@ -191,6 +213,8 @@ ACTIONS: dict[str, Action] = {
     "status": _show_status,
     "history": _show_history,
     "verify": _verify,
+    "rebuild": _rebuild,
+    "backup": _backup,
     "export": _export,
     "import": _import,
     "check": _check,

@@ -31,6 +31,10 @@ class BasicFilter:
         self._epsilon, self._delta, self._adjacency = epsilon, delta, adjacency
         self._spent: tuple[tuple[Mechanism, int], ...] = ()
 
+    def exceeds(self, other: BasicFilter, factor: float) -> bool:
+        """Return whether the budget is larger than so many times another."""
+        return self._epsilon > factor * other._epsilon or self._delta > factor * other._delta
+
     def holds(self, mechanism: Mechanism, count: int) -> bool:
         """Return whether one more spending would keep within the budget."""
         uses = (*self._spent, (mechanism, count)) if count else self._spent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from renyi.filters._spent import ROUNDED_UP, checked
 from renyi.mechanisms import Mechanism
 
 __all__ = ["BudgetExceededError", "Filter"]
+
+NEAR = 1.0 + 1e-9  # another version of the engine may round otherwise
 
 Array = npt.NDArray[np.float64]
 
@@ -172,13 +174,22 @@ class Filter(Saved):
         cost = self._price(mechanism, count)
         if not self._holds(cost, mechanism, count):
             left, fits = self._left(), self._most(mechanism, count)
+            limits = ("epsilon", "delta", "rho", "order", "budget")
+            whole = ", ".join(
+                f"{name} {getattr(self, name)!r}"
+                for name in limits
+                if getattr(self, name, None) is not None
+            )
             failing = self._failure_delta - self._all().failing
             raise BudgetExceededError(
-                f"mechanism must fit in what remains, {round_down(left, 3)} of the budget and "
-                f"{round_down(failing, 3)} of failure_delta, got "
-                f"{mechanism!r} used {count} times, which takes "
-                f"{round_up(self._share(cost.amounts), 3)} and {round_up(cost.failing, 3)}; "
-                f"{fits} would fit",
+                f"mechanism must fit in what remains of the budget, "
+                f"{round_down(100.0 * left, 4)} % of "
+                f"{whole}"
+                + (f" and {round_down(failing, 3)} of failure_delta" if cost.failing else "")
+                + f", got {mechanism!r} used {count} times, which takes "
+                f"{round_up(100.0 * self._share(cost.amounts), 4)} %"
+                + (f" and {round_up(cost.failing, 3)}" if cost.failing else "")
+                + f"; {fits} would fit",
                 left,
                 fits,
             )
@@ -236,6 +247,21 @@ class Filter(Saved):
         self._reserved = held_from(state["reserved"], size)
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
         self._failure_delta = probability_of(state.get("failure_delta", 0.0), "failure_delta")
+
+    @classmethod
+    def _built(cls, data: dict[str, Any]) -> Self:
+        fresh = cls(**{name: data[name] for name in cls._ARGUMENTS})
+        made = super()._built(data)
+        made._bound_by(fresh)
+        return made
+
+    def _bound_by(self, fresh: Self) -> None:
+        """Have no budget that is larger than a new one with the same settings."""
+        own, new = self._budgets, fresh._budgets
+        larger = own.shape != new.shape or bool((own > new * NEAR).any())
+        if larger or self._failure_delta > fresh._failure_delta:
+            raise ValueError("budgets must be what follows from the settings, got larger ones")
+        self._budgets = np.minimum(own, new)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
 
 from renyi._rounding import round_down
 from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant
 from renyi.filters._exact import BasicFilter
-from renyi.filters._filter import Filter
+from renyi.filters._filter import NEAR, Filter
 from renyi.filters._held import Cost
 from renyi.filters._spent import divergences, inside, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
@@ -149,13 +152,25 @@ class PrivacyFilter(Filter):
         basic = state["basic"]
         self._basic = None if basic is None else BasicFilter.from_dict(basic, self._adjacency)
 
+    def _bound_by(self, fresh: Self) -> None:
+        super()._bound_by(fresh)
+        own, new = self._basic, fresh._basic
+        alike = np.allclose(self._orders, fresh._orders, rtol=NEAR - 1.0, atol=0.0)
+        if not alike or (own is None) != (new is None) or (own and new and own.exceeds(new, NEAR)):
+            raise ValueError("orders and basic must be what follows from the settings, got others")
+
     def __repr__(self) -> str:
         orders = ", ".join(f"{order:.6g}" for order in self.orders)
         return f"<PrivacyFilter: orders {orders}, {round_down(self.remaining, 3)} remaining>"
 
 
-def _budgets(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
-    """Yield the orders, ascending, with their largest divergences."""
+@lru_cache(maxsize=64)
+def _budgets(epsilon: float, delta: float) -> tuple[tuple[float, float], ...]:
+    """Return the orders, ascending, with their largest divergences."""
+    return tuple(_searched(epsilon, delta))
+
+
+def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
     share = 1.0 - BASIC - OTHERS
     best = _gaussian_order(epsilon, share * delta)
     shares = {best: share}
@@ -180,6 +195,7 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
     return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)
 
 
+@lru_cache(maxsize=256)
 def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
     """Return the largest Rényi divergence of an order that gives (epsilon, delta), rounded down."""
 

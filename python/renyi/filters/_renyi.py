@@ -90,6 +90,8 @@ class RenyiFilter(Filter):
         super()._restore(state)
         self._orders = orders_of((read_number(state["order"]),))
         self._budget = float(self._budgets[0])
+        if state["budget"] != self._budget:
+            raise ValueError(f"budget must be that of the state, got {state['budget']!r}")
 
     def __repr__(self) -> str:
         return f"<RenyiFilter: order {self.order!r}, {round_down(self.remaining, 3)} remaining>"
