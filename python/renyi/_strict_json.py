@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 VERSION = 1
+DEEPEST = 100  # whoever reads it calls itself for each mechanism within another
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -45,6 +46,12 @@ def loads(text: str | bytes) -> dict[str, Any]:
         raise ValueError(f"text must be strict JSON: {error}") from error
     if not isinstance(data, dict) or "version" not in data:
         raise ValueError("text must be a JSON object with the field 'version', got another")
+    level: list[Any] = [data]
+    for _ in range(DEEPEST):
+        inside = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for items in inside for item in items if isinstance(item, dict | list)]
+    if level:
+        raise ValueError(f"text must be nested at most {DEEPEST} deep, got more")
     return data
 
 
