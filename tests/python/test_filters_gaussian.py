@@ -11,6 +11,7 @@ from renyi import (
     ZCDP,
     ApproxDP,
     DiscreteGaussian,
+    Exponential,
     Gaussian,
     GDPFilter,
     Laplace,
@@ -113,6 +114,7 @@ class TestConcentrated:
             (ZCDP(0.3), "zero_out", 0.3),
             (PureDP(0.5), "add_remove", 0.125),
             (Laplace(4.0), "add_remove", 1 / 32),
+            (Exponential(0.5), "replace_one", 0.25 / 8),
             (Gaussian(3.0) * 2 + PureDP(0.5), "add_remove", 2 / 18 + 0.125),
         ],
     )

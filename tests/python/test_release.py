@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from interruptions import at_line
 
 from renyi import (
     BudgetExceededError,
@@ -462,6 +464,36 @@ def test_a_ledger_is_charged_with_what_was_drawn(tmp_path):
         with pytest.raises(BudgetExceededError):
             ask(releases, "mean", epsilon=2.0)
         assert len(ledger.history("census")) == 5
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_nothing_is_drawn_that_was_not_charged_wherever_it_is_interrupted(query):
+    drawn = []
+
+    class Counted(SecureGenerator):
+        """A generator that knows how often it was asked."""
+
+        @property
+        def _core(self):
+            drawn.append(query)
+            return self.__dict__["core"]
+
+        @_core.setter
+        def _core(self, value):
+            self.__dict__["core"] = value
+
+    generator, seen = Counted(), set()
+    ask(Releases(ZCDPFilter(1.0)), query, rho=1e-3)  # what is computed once is, then
+    for number in itertools.count(1):
+        budget, before = ZCDPFilter(1.0), len(drawn)
+        releases = Releases(budget, generator=generator)
+        interrupted = at_line(lambda: ask(releases, query, rho=1e-3), number)  # noqa: B023
+        charged = bool(budget._total.amounts[0] > 0.0)  # its lock may be held by the interrupted
+        assert charged or len(drawn) == before
+        seen.add((charged, len(drawn) > before))
+        if not interrupted:
+            break
+    assert seen == {(False, False), (True, False), (True, True)}
 
 
 def test_threads_share_a_budget_and_never_overspend():

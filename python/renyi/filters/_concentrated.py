@@ -15,7 +15,7 @@ from renyi.filters._filter import Filter
 from renyi.filters._gaussian import mu_squared
 from renyi.filters._held import Cost
 from renyi.filters._spent import ROUNDED_UP
-from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Mechanism
+from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Mechanism
 
 __all__ = ["ZCDPFilter"]
 
@@ -42,7 +42,8 @@ class ZCDPFilter(Filter):
     -----
     Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
-    Proposition 1.4). Samples of Gaussian noise are no better than the noise alone here: a finite
+    Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
+    Gaussian noise are no better than the noise alone here: a finite
     order or an exact curve sees what sampling gains. Sums are rounded up: a budget that is to be
     used up to its last digit takes a relative 1e-15 more for each use.
 
@@ -94,6 +95,10 @@ def _rho_of(mechanism: Mechanism, adjacency: Adjacency) -> float:
     known = [above(0.5 * pure * pure) if pure else 0.0] if pure < math.inf else []
     if isinstance(mechanism, ZCDP) and mechanism.xi == 0.0:
         known.append(mechanism.rho)
+    if isinstance(mechanism, Exponential) and mechanism.epsilon < math.inf:
+        # The loss is in an interval of this length: by Hoeffding's lemma log E e^(t L) is at most
+        # t E L + t^2 epsilon^2/8. It is 0 at t = -1, so that E L <= epsilon^2/8; t = alpha - 1.
+        known.append(0.125 * mechanism.epsilon * mechanism.epsilon * ROUNDED_UP)
     if isinstance(mechanism, DiscreteGaussian):
         distance = mechanism.sensitivity * (2.0 if adjacency == "replace_one" else 1.0)
         known.append(above(0.5 * (distance / mechanism.sigma) ** 2))

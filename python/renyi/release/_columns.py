@@ -21,7 +21,15 @@ import numpy.typing as npt
 from renyi._arrays import outline, refuse_masked
 from renyi._validation import Range, check_on_host, number_in, real_of
 
-__all__ = ["Grid", "bounds_of", "cells_of", "column_of", "counts_between", "numbers_of_column"]
+__all__ = [
+    "Grid",
+    "bounds_of",
+    "cells_of",
+    "column_of",
+    "counts_between",
+    "numbers_of_column",
+    "sides_of",
+]
 
 Array = npt.NDArray[Any]
 
@@ -178,3 +186,17 @@ def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[n
         places[places == len(cells)] -= 1
         cells += np.bincount(places, minlength=len(cells))
     return cells
+
+
+def sides_of(
+    pieces: Iterator[npt.NDArray[np.float64]], points: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Return how many records are below each point, how many are at most it, and how many are."""
+    below = np.zeros(len(points) + 1, np.int64)
+    upto = below.copy()
+    count = 0
+    for piece in pieces:
+        below += np.bincount(np.searchsorted(points, piece, "right"), minlength=len(below))
+        upto += np.bincount(np.searchsorted(points, piece, "left"), minlength=len(below))
+        count += len(piece)
+    return np.cumsum(below)[:-1], np.cumsum(upto)[:-1], count

@@ -27,7 +27,16 @@ from renyi.noise import (
     noise_lattice,
 )
 
-__all__ = ["DISCRETE", "GAUSSIAN", "LAPLACE", "Noise", "noise_of", "raised", "tail_point"]
+__all__ = [
+    "DISCRETE",
+    "GAUSSIAN",
+    "LAPLACE",
+    "REDUCED",
+    "Noise",
+    "noise_of",
+    "raised",
+    "tail_point",
+]
 
 DISCRETE, LAPLACE, GAUSSIAN = "discrete_laplace", "laplace", "gaussian"
 

@@ -11,12 +11,13 @@ import numpy as np
 from renyi._adjacency import Adjacency
 from renyi._arrays import outline
 from renyi._rounding import round_down
-from renyi._validation import Range, number_in
+from renyi._validation import PROBABILITY, Range, number_in
 from renyi.filters import GDPFilter, PrivacyFilter, RenyiFilter, ZCDPFilter
 from renyi.ledger import Ledger
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Exponential, Mechanism
 from renyi.noise import SecureGenerator
 from renyi.noise.generator import generator_of
+from renyi.release._choice import Exponents, chosen, of_ranks, of_utilities
 from renyi.release._columns import (
     Grid,
     bounds_of,
@@ -24,12 +25,16 @@ from renyi.release._columns import (
     column_of,
     counts_between,
     numbers_of_column,
+    sides_of,
 )
-from renyi.release._laws import Noise, noise_of
+from renyi.release._laws import REDUCED, Noise, noise_of
 from renyi.release._release import Release
 
 __all__ = ["Releases"]
 
+MOST_CANDIDATES = 1 << 24
+CHOICE_EPSILON = Range(2.0**-20, 2.0**10)
+SENSITIVITY = Range(2.0**-500, 2.0**500)
 EXTENDED = Range(-np.inf, np.inf)
 BUDGETS = (PrivacyFilter, ZCDPFilter, GDPFilter, RenyiFilter)
 
@@ -332,6 +337,160 @@ class Releases:
         value = tuple(drawn.add_to_counts(exact, self._generator).tolist())
         return self._released("histogram", value, drawn, note, labels=labels)
 
+    def quantile(
+        self,
+        values: Any,
+        q: float,
+        *,
+        candidates: Any,
+        epsilon: float,
+        missing: float | None = None,
+        note: str = "",
+    ) -> Release:
+        """Release a quantile: one of the candidates, by the exponential mechanism.
+
+        The utility of a candidate is minus the distance of q n, n the number of records, from the
+        interval between how many records are below it and how many are at most it. Neighbours
+        change it by max(q, 1 - q) under "add_remove", by 1 under "replace_one".
+
+        Parameters
+        ----------
+        values : array-like of numbers
+            One for each record; infinities may be among them.
+        q : float
+            In [0, 1]: 0.5 for the median.
+        candidates : array-like of numbers
+            Ascending, at most 2^24, which must not depend on the data: ``np.arange(121)`` for ages.
+            Numbers that many records are equal to belong among them. Where records are few, those
+            far from all of them are likely too: do not extend them beyond where records may be.
+        epsilon : float
+            The largest privacy loss, in [2^-20, 2^10], and the length of the interval that losses
+            are in: `renyi.Exponential` is charged.
+        missing, note
+            As for `sum`.
+
+        Returns
+        -------
+        Release
+            Of a candidate.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
+            As `count`.
+
+        References
+        ----------
+        Smith 2011, STOC (doi 10.1145/1993636.1993743).
+        """
+        rank = Fraction(number_in(q, "q", PROBABILITY))
+        points = _points(candidates)
+        charged = _range(epsilon)
+        rate = Fraction(charged.epsilon) / (2 * (1 if self._replaced else max(rank, 1 - rank)))
+        pieces = numbers_of_column(values, missing)
+        below, upto, count = sides_of(pieces, points.astype(np.float64))
+        exponents = of_ranks(below, upto, rank * count, rate)
+        return self._choose("quantile", points, exponents, charged, note)
+
+    def noisy_max(
+        self, values: Any, *, categories: Iterable[Any], epsilon: float, note: str = ""
+    ) -> Release:
+        """Release which category most records are in, or nearly most.
+
+        A category of k records has probability proportional to e^(epsilon k) under "add_remove",
+        where neighbours move counts one way only, and to e^(epsilon k / 2) under "replace_one":
+        that of the largest count with Gumbel noise.
+
+        Parameters
+        ----------
+        values : array-like
+            One for each record. Those in no category are not counted.
+        categories : iterable
+            As for `histogram`.
+        epsilon, note
+            As for `quantile`.
+
+        Returns
+        -------
+        Release
+            Of a category.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
+            As `count`.
+
+        References
+        ----------
+        Durfee, Rogers 2019, arXiv 1905.04273.
+        """
+        labels = _labels(categories, "categories")
+        charged = _range(epsilon)
+        rate = Fraction(charged.epsilon) / (2 if self._replaced else 1)
+        exponents = of_utilities(cells_of(values, labels).astype(np.float64), rate)
+        return self._choose("noisy_max", labels, exponents, charged, note)
+
+    def exponential(
+        self,
+        utilities: Any,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        candidates: Iterable[Any] | None = None,
+        one_way: bool = False,
+        note: str = "",
+    ) -> Release:
+        """Release one of the candidates, by the exponential mechanism.
+
+        Candidate r has probability proportional to e^(epsilon u(r) / (2 sensitivity)), exactly.
+
+        Parameters
+        ----------
+        utilities : array-like of numbers
+            How good each candidate is, finite.
+        sensitivity : float
+            How far neighbours move any utility at most, in [2^-500, 2^500], which is the caller's
+            to prove: of the doubles that are given, so whole numbers are best.
+        epsilon, note
+            As for `quantile`.
+        candidates : iterable, optional
+            As many strings, numbers or booleans, all different; by default the places 0, 1, ....
+        one_way : bool
+            Whether neighbours move all utilities the same way, or not at all, as counts under
+            "add_remove": the exponent is epsilon u(r) / sensitivity then.
+
+        Returns
+        -------
+        Release
+            Of a candidate.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
+            As `count`.
+
+        References
+        ----------
+        McSherry, Talwar 2007, FOCS (doi 10.1109/FOCS.2007.66).
+        """
+        charged = _range(epsilon)
+        reach = Fraction(number_in(sensitivity, "sensitivity", SENSITIVITY))
+        rate = Fraction(charged.epsilon) / (reach * (1 if one_way else 2))
+        column = column_of(utilities, "utilities", "finite numbers")
+        numbers = np.concatenate([np.zeros(0), *numbers_of_column(column, None)])
+        if column.dtype.kind in "iu" and (abs(numbers) > 2.0**53).any():
+            raise ValueError("utilities must be whole numbers of at most 2^53, got larger ones")
+        if not len(numbers) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"utilities must be finite numbers, at least one, got {outline(column)}"
+            )
+        labels = _labels(range(len(numbers)) if candidates is None else candidates, "candidates")
+        if len(labels) != len(numbers):
+            raise ValueError(
+                f"candidates must be as many as utilities, {len(numbers)}, got {len(labels)}"
+            )
+        return self._choose("exponential", labels, of_utilities(numbers, rate), charged, note)
+
     @property
     def _replaced(self) -> bool:
         return self._adjacency == "replace_one"
@@ -363,6 +522,15 @@ class Releases:
             **more,
         )
 
+    def _choose(
+        self, query: str, labels: Any, exponents: Exponents, charged: Exponential, note: str
+    ) -> Release:
+        self._charge(charged, note)
+        place = chosen(exponents, self._generator)
+        value = labels[place]
+        value = value.item() if isinstance(value, np.generic) else value
+        return Release(query, value, charged, self._adjacency, note)
+
     def __repr__(self) -> str:
         name = "" if self._dataset is None else f" of {self._dataset!r}"
         return f"<Releases{name}: {self._adjacency}, {round_down(self.remaining, 3)} remaining>"
@@ -390,12 +558,34 @@ def _cells(values: Any, bins: Any, categories: Any) -> tuple[tuple[Any, ...], An
             raise ValueError("bins must be at least two edges, ascending")
         pairs = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
         return tuple(pairs), counts_between(values, edges)
-    if not isinstance(categories, Iterable) or isinstance(categories, str | bytes):
-        raise TypeError(f"categories must be a sequence, got {categories!r}")
-    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in categories)
-    if not labels or len(set(labels)) < len(labels):
-        raise ValueError(f"categories must be different, at least one, got {len(labels)}")
+    labels = _labels(categories, "categories")
+    return labels, cells_of(values, labels)
+
+
+def _labels(values: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TypeError(f"{name} must be a sequence, got {values!r}")
+    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in values)
     for label in labels:
         if not isinstance(label, str | int | float | bool) or label != label:
-            raise TypeError(f"categories must be strings, numbers or booleans, got {label!r}")
-    return labels, cells_of(values, labels)
+            raise TypeError(f"{name} must be strings, numbers or booleans, got {label!r}")
+    if not labels or len(set(labels)) < len(labels):
+        raise ValueError(f"{name} must be different, at least one, got {len(labels)} of them")
+    return labels
+
+
+def _points(candidates: Any) -> Any:
+    allowed = "candidates must be ascending numbers, from 1 to 2^24 of them"
+    grid = column_of(candidates, "candidates", "ascending numbers")
+    if grid.dtype.kind not in "iuf" or not 0 < len(grid) <= MOST_CANDIDATES:
+        raise ValueError(f"{allowed}, got {outline(grid)}")
+    points = grid.astype(np.float64)
+    if not np.isfinite(points).all() or not (points[1:] > points[:-1]).all():
+        raise ValueError(f"{allowed}, got others")
+    return grid
+
+
+def _range(epsilon: Any) -> Exponential:
+    """Return what a choice is charged."""
+    share = Fraction(number_in(epsilon, "epsilon", CHOICE_EPSILON)) * REDUCED
+    return Exponential(float(share))
