@@ -107,10 +107,13 @@ class _Advantage:
         return float(special.gaussian_mu(0.0, self.advantage))
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
-        return accountant.get_delta(0.0) <= self.advantage
+        return accountant.get_advantage() <= self.advantage
 
     def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
-        reached = accountant.get_delta(0.0, direction=direction)
+        if direction is None:
+            reached = accountant.get_advantage()
+        else:
+            reached = accountant.get_delta(0.0, direction=direction)
         return _log_hazard(reached) - _log_hazard(self.advantage)
 
 
