@@ -38,7 +38,7 @@ def training(seed: int, count: int) -> list[Question]:
     rng, found = random.Random(seed), []
     for _ in range(count):
         epochs, q = log_uniform(rng, 0.05, 1000), log_uniform(rng, 1e-6, 0.5)
-        run = Training(q, log_uniform(rng, 0.4, 8), max(1, round(epochs / q)))
+        run = Training(q, log_uniform(rng, 0.1, 8), max(1, round(epochs / q)))
         found.append(Question(run, log_uniform(rng, 1e-12, 1e-5)))
     return found
 

@@ -84,7 +84,7 @@ def ours(
 ) -> Iterator[str]:
     yield f"## Epsilon of {len(questions):,} random runs\n"
     yield (
-        "0.05 to 1000 epochs, q 1e-6 to 0.5, sigma 0.4 to 8, delta 1e-12 to 1e-5, all log-uniform; "
+        "0.05 to 1000 epochs, q 1e-6 to 0.5, sigma 0.1 to 8, delta 1e-12 to 1e-5, all log-uniform; "
         "round(epochs / q) steps, at least 1. Quickest of three where that takes less than a "
         "second. Width: of the certified bracket, relative to its upper end; plain: how far it is "
         "above the lower end. A question without an answer has the width 1.\n"

@@ -47,7 +47,7 @@ def on_a_grid(q, sigma, count, add=False):
 
 def delta_on_a_grid(law, epsilon):
     losses, masses = law
-    return float(np.sum(masses * np.maximum(-np.expm1(epsilon - losses), 0.0)))
+    return float(np.sum(masses * -np.expm1(np.minimum(epsilon - losses, 0.0))))
 
 
 def delta_of_one(q, sigma, epsilon):
@@ -82,6 +82,7 @@ def delta_of_two(q, sigma, epsilon):
         (0.01, 0.15, 1000, 1e-2),
         (0.001, 0.1, 1000, 1e-2),
         (0.05, 0.1, 100, 1e-6),
+        (0.05, 0.07, 100, 1e-2),
     ],
 )
 def test_many_steps_are_narrow(q, sigma, count, delta):
@@ -100,6 +101,32 @@ def test_two_steps_are_narrow(q, sigma, delta):
     assert (
         delta_of_two(q, sigma, high * (1 + 1e-6)) < delta < delta_of_two(q, sigma, low * (1 - 1e-6))
     )
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [(0.5, 0.01, 10_000, 1e-6), (0.2, 0.02, 10_000, 1e-2)],
+)
+def test_many_records_seen_are_narrow(q, sigma, count, delta):
+    """Their number is binomial, and the sum of their losses normal, with the mean between."""
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    least, most = 0.0, 0.0
+    for n in range(count + 1):
+        log_chance = math.lgamma(count + 1) - math.lgamma(n + 1) - math.lgamma(count - n + 1)
+        chance = math.exp(log_chance + n * math.log(q) + (count - n) * math.log1p(-q))
+        mean = n * (0.5 / sigma**2 + math.log(q)) + (count - n) * math.log1p(-q)
+        deviation = math.sqrt(n) / sigma
+        if chance < 1e-30 or n == 0:
+            continue
+        for end, at in (("low", low * (1 - 1e-5)), ("high", low * (1 + 1e-5))):
+            a = (at - mean) / deviation
+            b = a + deviation
+            # e^(at - mean + deviation^2/2) of the second tail, which is next to nothing beside it.
+            grown = math.exp(-a * a / 2) * (1 / (b * math.sqrt(2 * math.pi)) if b > 5 else 0.0)
+            part = chance * max(0.5 * math.erfc(a / math.sqrt(2)) - grown, 0.0)
+            least, most = (least + part, most) if end == "low" else (least, most + part)
+    assert most < delta < least
 
 
 @pytest.mark.parametrize("sigma", [0.02, 0.05])

@@ -5,7 +5,6 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/replaced_bounds.hpp"
-#include "renyi/curve/seen_records.hpp"
 
 namespace renyi {
 
@@ -27,16 +26,16 @@ bool DirectBounds::is_enough_at_zero(double delta) {
     return *at_zero_ <= delta;
 }
 
-bool DirectBounds::tells() const noexcept {
-    return pair_ == SampledPair::remove && c_.steps.size() == 1 && tells_seen_records(c_.steps[0]);
+bool DirectBounds::tells(Telling telling) const noexcept {
+    return pair_ == SampledPair::remove && c_.steps.size() == 1 && telling_of(c_.steps[0]) == telling;
 }
 
-Bracket DirectBounds::delta_of_seen(double epsilon) const noexcept {
-    return tells() ? seen_records_delta(c_.steps[0], epsilon) : kNoBracket;
+Bracket DirectBounds::delta_of_seen(double epsilon, Telling telling) const noexcept {
+    return tells(telling) ? seen_records_delta(c_.steps[0], epsilon) : kNoBracket;
 }
 
-Bracket DirectBounds::epsilon_of_seen(double delta) const noexcept {
-    return tells() ? seen_records_epsilon(c_.steps[0], delta) : kNoBracket;
+Bracket DirectBounds::epsilon_of_seen(double delta, Telling telling) const noexcept {
+    return tells(telling) ? seen_records_epsilon(c_.steps[0], delta) : kNoBracket;
 }
 
 Bracket DirectBounds::delta(double epsilon) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "renyi/curve/complement.hpp"
+#include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
 #include "renyi/transform/sampled_loss.hpp"
@@ -20,9 +21,9 @@ public:
     // Whether epsilon = 0 will certainly do.
     bool is_enough_at_zero(double delta);
 
-    // Of records seen and not: narrow where there is little noise.
-    Bracket delta_of_seen(double epsilon) const noexcept;
-    Bracket epsilon_of_seen(double delta) const noexcept;
+    // Of records seen and not, where outputs tell them: all, or only most of them.
+    Bracket delta_of_seen(double epsilon, Telling telling) const noexcept;
+    Bracket epsilon_of_seen(double delta, Telling telling) const noexcept;
 
     // Everything else.
     Bracket delta(double epsilon);
@@ -32,7 +33,7 @@ public:
     bool has_many_seen() const noexcept;
 
 private:
-    bool tells() const noexcept;
+    bool tells(Telling telling) const noexcept;
     Complement& complement();
 
     SortedSteps c_;

@@ -146,12 +146,17 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
     const auto with_mirror = [&] { return with(Route::split_sum, mirrored_delta(epsilon)); };
-    const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
+    const auto with_seen = [&](Telling telling) {
+        return with(Route::bounds, direct_->delta_of_seen(epsilon, telling));
+    };
+    const auto with_bounds = [&] {
+        return with_seen(Telling::most) || with(Route::bounds, direct_->delta(epsilon));
+    };
     const bool has_mirror = mirror_ != nullptr, many = direct_->has_many_seen();
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) || (has_mirror && with_mirror()) ||
-                          with(Route::bounds, direct_->delta_of_seen(epsilon)) || (many && with_long_line()) ||
+                          with_seen(Telling::all) || (many && with_long_line()) ||
                           with_sum() || (direction_ == Direction::add && !has_mirror && with_mirror()) ||
                           with_bounds() || (!many && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
@@ -186,14 +191,17 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    const auto with_seen = [&] {
-        return with(Route::bounds, quick_epsilon(c_, direction_, delta)) ||
-               with(Route::bounds, direct_->epsilon_of_seen(delta));
+    const auto with_seen = [&](Telling telling) {
+        return with(Route::bounds, direct_->epsilon_of_seen(delta, telling));
+    };
+    const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
+    const auto with_bounds = [&] {
+        return with_seen(Telling::most) || with(Route::bounds, direct_->epsilon(delta));
     };
     const bool many = direct_->has_many_seen();
     replaces() ? with_sum() || with_bounds()
-               : with_line() || with_seen() || (many && with_long_line()) || with_sum() || with_bounds() ||
+               : with_line() || with_quick() || with_seen(Telling::all) || (many && with_long_line()) || with_sum() ||
+                     with_bounds() ||
                      (!many && with_long_line());
     return answer;
 }

@@ -21,10 +21,11 @@ namespace renyi {
 
 namespace {
 
-constexpr double kMostRare = 1000.0;  // on average, of the records that were seen or of the others
-constexpr double kMostTerms = 3000.0;
+constexpr double kMostRare = 2e4;  // on average, of the records that were seen or of the others
+constexpr double kMostTerms = 4e4;
 constexpr double kNarrow = 1e-13;
 constexpr double kLeastGap = 3.0;  // in deviations, of the odds of records that were seen and that were not
+constexpr double kClearGap = 6.5;  // the same beside the widest margin
 constexpr double kNothing = 1e-17;
 constexpr int kMostUnclear = 20, kTurns = 40;
 constexpr double kPrecision = 1e-11;  // of an end of epsilon
@@ -37,7 +38,7 @@ double normal_tail(double x) noexcept {
 // Weights that need no curve, and how many curves may be evaluated for one question.
 struct Allowance {
     double nothing;
-    double terms = 6e4;
+    double terms = 2e5;
 };
 
 // The masses of the outputs of a step that count as seen or not, and their losses but for w.
@@ -52,9 +53,11 @@ Bracket binomial_mean(const Outputs& o, double k, double c, double epsilon, Allo
     const bool few_seen = o.log_seen_mass < o.log_other_mass;
     const double odds = -std::fabs(o.log_seen_mass - o.log_other_mass), factor = std::exp(odds);
     double log_weight = k * std::max(o.log_seen_mass, o.log_other_mass), carry = 0.0;
+    const double expected = k * factor / (1.0 + factor);
     Bracket sum{0.0, 0.0};
     for (double rare = 0.0; rare < kMostTerms; ++rare) {
-        const double error = 100.0 * kUnitRoundoff * (rare + 2.0);  // logarithms are right to 40 u, and so is a curve
+        // Logarithms are right to 40 u, and so is a curve; that of the first weight is about the expected number.
+        const double error = 100.0 * kUnitRoundoff * (rare + expected + 2.0);
         const double weight = std::exp(log_weight), upper_weight = weight * (1.0 + error);
         // The factors from weight to weight fall: from here on a geometric series is above them.
         const double next_factor = factor * (k - rare) / (rare + 1.0);
@@ -115,9 +118,11 @@ Upper upper_with_margin(const SampledStep& s, double margin, double epsilon, All
     return {(sum + rest) * (1.0 + 1e-12), rest < kNarrow * sum};
 }
 
+double widest_margin(const SampledStep& s) noexcept { return 24.0 + std::log(s.count); }
+
 // A wide margin costs little in the losses, a narrow one leaves little unclear: that which serves best at epsilon.
 double best_margin(const SampledStep& s, double epsilon, Allowance& a) noexcept {
-    const double widest = 24.0 + std::log(s.count);
+    const double widest = widest_margin(s);
     double best = widest, least = kInfinity;
     for (const double part : {1.0, 0.8, 0.6, 0.4, 0.2}) {
         const Upper upper = upper_with_margin(s, part * widest, epsilon, a);
@@ -150,10 +155,12 @@ Bracket crossing(double delta, Bracket around, auto bound) noexcept {
 
 }  // namespace
 
-bool tells_seen_records(const SampledStep& s) noexcept {
+Telling telling_of(const SampledStep& s) noexcept {
     const double c = 1.0 / s.sigma, log_odds = std::log(s.q) - std::log1p(-s.q);
-    return s.q < 1.0 && s.count * std::min(s.q, 1.0 - s.q) < kMostRare &&
-           0.5 * c * c - std::fabs(log_odds) > kLeastGap * c;
+    const double apart = 0.5 * c * c - std::fabs(log_odds);
+    if (!(s.q < 1.0) || !(s.count * std::min(s.q, 1.0 - s.q) < kMostRare) || !(apart > kLeastGap * c))
+        return Telling::nothing;
+    return apart - widest_margin(s) > kClearGap * c ? Telling::all : Telling::most;
 }
 
 Bracket seen_records_delta(const SampledStep& step, double epsilon) noexcept {

@@ -7,8 +7,9 @@
 
 namespace renyi {
 
-// Whether an output mostly tells; elsewhere the bounds hold but are wide.
-bool tells_seen_records(const SampledStep& step) noexcept;
+// Whether an output tells it: `all`, the bounds are narrow; `nothing`, they hold but are too wide to be of use.
+enum class Telling { nothing, most, all };
+Telling telling_of(const SampledStep& step) noexcept;
 
 Bracket seen_records_delta(const SampledStep& step, double epsilon) noexcept;
 Bracket seen_records_epsilon(const SampledStep& step, double delta) noexcept;  // within [0, inf]

@@ -13,6 +13,7 @@ constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
+constexpr double kFarRight = 14.0;
 constexpr double kNormalCell = 0.4;               // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;            // of the loss
 constexpr double kSkirtCell = 0.8;                // of a window's width
@@ -88,7 +89,7 @@ void LineIntegral::add_points() {
         }
         x += width;
         x_.push_back(x);
-        if (x > 0.5 && (closes ? size > end : x > 14.0 + c && (size > 1.5 * highest || x > kDead + c))) break;
+        if (x > 0.5 && (closes ? size > end : x > kFarRight + c && (size > 1.5 * highest || x > kDead + c))) break;
     }
 }
 
@@ -144,13 +145,14 @@ void LineIntegral::close_ends(Line& line) const noexcept {
     }
 }
 
-// Whether all factors but the normal density fall beyond the last point.
-bool LineIntegral::falls_beyond(const Line& line, double slope, double y) const noexcept {
+// Whether all factors but the normal density fall beyond the last point; but the density of the step where that is
+// moved, which is at most the sum of two normal ones.
+bool LineIntegral::falls_beyond(const Line& line, double slope, double y, bool is_moved) const noexcept {
     const LossStep* closing = window_.falling();
     if (!line.is_past) return false;
     if (closing == nullptr) return y >= 0.0 && slope <= 0.0;
     // The density may grow like e^{Re V}, or that of ratios like 1 + V.
-    double density = 1.0;
+    double density = is_moved ? 0.0 : 1.0;
     if (law_.is_ratio()) density = law_.weighted() ? 1.0 / (1.0 + line.re.back()) : 0.0;
     const double turning = line.angle > kSteepAngle ? 0.0 : line.turn.tangent;  // beyond, Im V is taken at its bound
     const double rise = std::max(slope, 0.0) + density + std::max(-y, 0.0) * turning;
@@ -160,7 +162,9 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y) const 
 double LineIntegral::log_bound(double angle, double tilt, double y, const LineRange& range) const {
     const Line& line = line_at(angle);
     const double slope = law_.sign() * tilt, weighted = law_.weighted() ? 1.0 : 0.0;
-    if (!falls_beyond(line, slope, y)) return kInfinity;
+    const bool closes = window_.falling() != nullptr, is_far = !law_.is_ratio() && x_.back() > kFarRight + law_.c;
+    const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
+    if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
     const double base = 0.5 * line.turn.a * line.turn.a - kLogRoot2Pi;
     const std::size_t last = x_.size() - 1;
 
@@ -185,11 +189,10 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
         keep(weighted * log_factor_[0] + slope * far - y * turned + line.left - 0.5 * kFirst * kFirst);
     }
     if (!(range.last < kInfinity)) {
-        // Without a falling step the density itself has the factor 1 - q + q e^w at most. Nodes: s f(x) + integral.
-        const bool closes = window_.falling() != nullptr;
-        const double moved = !closes && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
+        // The density itself has the factor 1 - q + q e^w at most. Nodes: s f(x) + integral.
+        const double moved = is_moved && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
         const double turned = y > 0.0 ? line.low[last] : line.turned;
-        keep(slope * line.re[last] - y * turned + line.right + (closes ? line.fixed[last] : 0.0) + kHalfOverDensity +
+        keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + kHalfOverDensity +
              range.spacing - 0.5 * moved * moved);
     }
     while (terms % kLanes != 0) keep(-1e300);

@@ -51,7 +51,7 @@ private:
     void add_points();
     const Line& line_at(double angle) const;
     void close_ends(Line& line) const noexcept;
-    bool falls_beyond(const Line& line, double slope, double y) const noexcept;
+    bool falls_beyond(const Line& line, double slope, double y, bool is_moved) const noexcept;
 
     SampledLoss law_;
     LossWindow window_;

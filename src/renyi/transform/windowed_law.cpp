@@ -154,8 +154,8 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
 // moved, as far as it decays best: from an output on with odds e^v, v > 1, along the edge there and on Im x = a from
 // the edge on. With e = e^-v and theta = c a,
 //     theta/(1 + e) <= Im V <= theta/(1 - e),   V - d <= Re V <= V,   d = log((1 + e)/(1 - e)),
-// |Phi(u + i v)| <= e^{v^2/2} Phi(u), and d moves a falling step by d/width: log Phi grows by at most d/width (1 + |u|).
-// Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex in theta.
+// |Phi(u + i v)| <= e^{v^2/2} Phi(u), and d moves a falling step by d/width: log Phi grows by at most d/width times
+// 1 + |u|. Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex in theta.
 double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) const {
     if (law_.is_ratio() || law_.two_sided()) return 0.0;
     const double c = law_.c, least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0;
