@@ -14,7 +14,8 @@ constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment i
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
 constexpr double kLonger = 1.03;  // steps worth another line
-constexpr double kEdge = 0.1, kLeastOpening = 1.5;  // of the loss at which a window opens, above the least
+constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};         // of the loss at which a window opens, above the least
+constexpr double kLeastOpening = 1.5, kLeastSkirt = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
 double log_add(double a, double b) noexcept {
@@ -155,21 +156,23 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
 // the edge on. With e = e^-v and theta = c a,
 //     theta/(1 + e) <= Im V <= theta/(1 - e),   V - d <= Re V <= V,   d = log((1 + e)/(1 - e)),
 // |Phi(u + i v)| <= e^{v^2/2} Phi(u), and d moves a falling step by d/width: log Phi grows by at most d/width times
-// 1 + |u|. Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex in theta.
+// 1 + |u|. Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex
+// in theta.
 double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) const {
     if (law_.is_ratio() || law_.two_sided()) return 0.0;
     const double c = law_.c, least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0;
     const double slope = law_.sign() * tilt;
-    double opens = kInfinity, lowest = kInfinity, squares = 0.0;
+    double opens = kInfinity, lowest = kInfinity, widest = 0.0, squares = 0.0;
     for (const LossStep& s : window_) {
         squares += 1.0 / (s.width * s.width);
+        if (s.sign > 0.0) widest = std::max(widest, s.width);
         double& level = s.sign > 0.0 ? opens : lowest;
         level = std::min(level, s.sign > 0.0 ? s.level - least : s.level);
     }
     double result = 0.0;
-    for (const double part : {kEdge, 2.0 * kEdge}) {
-        const double edge = least + part * opens;
-        if (!(part * opens > kLeastOpening) || !(edge < 600.0)) continue;
+    for (const double part : kEdges) {
+        const double edge = least + part * opens, skirt = (1.0 - part) * opens;
+        if (!(part * opens > kLeastOpening && skirt > kLeastSkirt * widest)) continue;
         const double x = output_at(law_, edge), e = 1.0 / std::expm1(edge - least - 1e-9);
         const double d = 1e-9 + std::log((1.0 + e) / (1.0 - e));
         const double turned = 1.0 / (1.0 - e), least_turned = 1.0 / (1.0 + e);
