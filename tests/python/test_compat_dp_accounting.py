@@ -230,6 +230,19 @@ def test_fixed_size_samples():
     )
 
 
+def test_a_coarse_grid_asks_for_a_coarse_answer():
+    event = dp_event.SelfComposedDpEvent(
+        dp_event.MixtureOfGaussiansDpEvent(4.0, [0.0, 1.0, 2.0], [0.9, 0.07, 0.03]), 50
+    )
+    fine, coarse, said = (
+        PLDAccountant(value_discretization_interval=interval, rtol=rtol).compose(event)
+        for interval, rtol in ((1e-4, None), (0.5, None), (0.5, 1e-6))
+    )
+    exact = fine.get_delta(0.5)
+    assert said.get_delta(0.5) == pytest.approx(exact, rel=1e-6)
+    assert exact * (1 + 1e-5) < coarse.get_delta(0.5) <= exact * 1.011
+
+
 @pytest.mark.parametrize("make", [RenyiAccountant, PLDAccountant])
 def test_refusals_record_nothing(make):
     accountant = make()

@@ -34,11 +34,11 @@ class PLDAccountant(Plug):
         As dp_accounting's `PLDAccountant` this one doubles the sensitivity where records are
         replaced: values of norm at most C may differ by 2 C.
     value_discretization_interval : float
-        Of dp_accounting's grid. There is none here: answers are as exact as
-        `renyi.PLDAccountant` makes them, and the argument changes nothing.
-    rtol : float
+        Of dp_accounting's grid. There is none here; the argument says how coarse an answer is
+        asked for, where ``rtol`` does not.
+    rtol : float, optional
         How far above the exact value the answer may be where lattices give it, as a relative width
-        of delta. `renyi.PLDAccountant` has 1e-5, which takes about half as long.
+        of delta. By default a hundredth of the interval, in [1e-6, 1e-2].
     charge : callable, optional
         Called with the mechanism and the count before they are recorded, such as
         ``functools.partial(ledger.charge, "the data set")`` of a `renyi.Ledger`.
@@ -69,12 +69,14 @@ class PLDAccountant(Plug):
         neighboring_relation: Any = ADD_OR_REMOVE,
         value_discretization_interval: float = 1e-4,
         *,
-        rtol: float = 1e-6,
+        rtol: float | None = None,
         charge: Charge | None = None,
     ) -> None:
         own = OwnPLDAccountant(adjacency=ADJACENCY[neighboring_relation])
         super().__init__(own, neighboring_relation, charge)
-        self._rtol = rtol
+        self._rtol = min(max(0.01 * value_discretization_interval, 1e-6), 1e-2)
+        if rtol is not None:
+            self._rtol = rtol
 
     def _check_relation(self, event: Any) -> None:
         super()._check_relation(event)
