@@ -133,3 +133,14 @@ def test_calibrated_to_a_pure_guarantee(accountant):
         calibrate(Gaussian, (1.0, 100.0), **target)
     with pytest.raises(ValueError, match="for Gaussian noise"):
         calibrate_noise_multiplier(sample_rate=0.1, steps=10, **target)
+
+
+def test_the_bracket_of_a_pure_guarantee_is_as_narrow_as_doubles():
+    exact = PLDAccountant().compose(Laplace(2.0), 3).get_epsilon_bounds(0.0)
+    assert exact == (1.5, 1.5)
+    sampled = PLDAccountant().compose(PoissonSampled(Laplace(0.7), 0.3), 5)
+    with mpmath.workdps(40):
+        truth = 5 * mpmath.log1p(mpmath.mpf(0.3) * mpmath.expm1(1 / mpmath.mpf(0.7)))
+    low, high = sampled.get_epsilon_bounds(0.0)
+    assert low <= truth <= high
+    assert high - low <= 1e-15 * high

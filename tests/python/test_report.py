@@ -235,3 +235,10 @@ def test_a_closed_standard_input_is_an_error_of_one_line(tmp_path, command):
     assert done.returncode == 2
     assert "must be a file where the standard input is closed, got '-'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_pure_guarantee_has_delta_zero():
+    made = privacy_report(Laplace(2.0), 3, delta=0.0)
+    assert made.headline == "ε = 1.5 exactly, at δ = 0"
+    assert "| 1.5 | 0 | 0 |" in made.to_markdown()
+    assert privacy_report(Gaussian(1.0), delta=0.0).headline == "No finite ε at δ = 0"

@@ -282,7 +282,7 @@ class Accountant(Bounds[Part], Risks[Part]):
         else:
             curve = self._group_curve(direction, rtol, size)
         loss = self._largest_loss(direction)
-        return curve if loss is None else PureCurve(curve, size * loss)
+        return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
 
     def _largest_loss(self, direction: DirectionName | None) -> Fraction | None:
         """Return the largest loss of all that is here; None: it has no closed form."""

@@ -124,14 +124,23 @@ def rounded_up(value: Fraction) -> float:
 
 
 class PureCurve:
-    """A curve that ends at a largest loss: epsilon is at most that, from there on delta is 0."""
+    """A curve that ends at a largest loss: epsilon is at most that, from there on delta is 0.
 
-    def __init__(self, curve: Curve, loss: Fraction) -> None:
+    Where ``reached``, losses come as near to the largest as one likes: it is epsilon at delta 0.
+    """
+
+    def __init__(self, curve: Curve, loss: Fraction, *, reached: bool) -> None:
         self._curve, self._most = curve, rounded_up(loss)
+        self._least = self._most if reached else 0.0
+        if self._most == math.inf or Fraction(self._most) != loss:  # logarithms are rounded up
+            self._least = math.nextafter(math.nextafter(self._least, 0.0), 0.0)
 
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
-        return np.minimum(self._curve.epsilon_brackets(deltas), self._most)
+        result = np.minimum(self._curve.epsilon_brackets(deltas), self._most)
+        at_zero = deltas == 0.0
+        result[0, at_zero] = np.maximum(result[0, at_zero], self._least)
+        return result
 
     def delta_brackets(self, epsilons: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""

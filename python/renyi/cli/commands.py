@@ -278,6 +278,16 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 # The commands that take more than numbers.
 
 
+def _add_delta_from_zero(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--delta",
+        type=values.numbers_in(values.PROBABILITY_OR_NONE),
+        metavar="DELTA",
+        help="the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
+        "have a bound",
+    )
+
+
 def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``renyi account``."""
     command = add(
@@ -296,13 +306,7 @@ def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
     numbers = command.add_argument_group("numbers")
     add_numbers(numbers, ("epsilon",))
-    numbers.add_argument(
-        "--delta",
-        type=values.numbers_in(values.PROBABILITY_OR_NONE),
-        metavar="DELTA",
-        help="the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
-        "have a bound",
-    )
+    _add_delta_from_zero(numbers)
     method = command.add_argument_group("method and output")
     add_adjacency(method)
     add_digits(method)
@@ -338,7 +342,9 @@ def add_report_command(commands: argparse._SubParsersAction[Parser]) -> None:
         usage("report", "(RUN | --mechanism FILE) --delta DELTA", "[option ...]"),
     )
     numbers = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
-    add_numbers(command.add_argument_group("numbers"), (*numbers, "delta"))
+    group = command.add_argument_group("numbers")
+    add_numbers(group, numbers)
+    _add_delta_from_zero(group)
     add_report(command.add_argument_group("report"))
     method = command.add_argument_group("method")
     add_adjacency(method)

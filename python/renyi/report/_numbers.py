@@ -55,7 +55,7 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
     ]
     mark = (
         (epsilon, delta, f"ε = {round_up(epsilon)}, δ = {shortest(delta)}")
-        if epsilon <= end
+        if epsilon <= end and delta > 0.0
         else None
     )
     title = "The guarantee at every ε: δ against ε"
@@ -113,6 +113,8 @@ def sensitivities(
         few, many = round(0.9 * count), round(1.1 * count)
         steps = (epsilon(mechanism, few, delta), epsilon(mechanism, many, delta))
         rows.append(("releases, a tenth less or more", *steps))
+    if delta == 0.0:
+        return rows
     deltas = (epsilon(mechanism, count, 0.1 * delta), epsilon(mechanism, count, min(10 * delta, 1)))
     return [*rows, ("δ, a tenth or tenfold", *deltas)]
 

@@ -100,7 +100,7 @@ def privacy_report(
     mechanism, count : Mechanism, int
         What was released, and how often.
     delta : float
-        In (0, 1).
+        In [0, 1); 0 for a pure guarantee.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
     records : int, optional
@@ -132,8 +132,8 @@ def privacy_report(
     ('ε = 4.378 at δ = 1e-5, a proven upper bound', (('Data set', ('census',)),))
     """
     count, delta = uses_of(count), probability_of(delta, "delta")
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
+    if delta == 1.0:
+        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
     one_of(adjacency, "adjacency", ADJACENCIES)
     released = Composed((mechanism, count))
     facts = _facts_of(date, author, dataset, queries)
