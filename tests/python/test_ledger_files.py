@@ -284,3 +284,18 @@ class TestInterruptions:
         command = [sys.executable, "-c", program, str(tmp_path / "privacy.db")]
         found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
         assert found.stdout == "0 []\n"
+
+
+def test_a_file_that_loses_what_is_added_to_it(tmp_path):
+    """As damaged trees of SQLite do; a trigger does here."""
+    ledger = Ledger(tmp_path / "privacy.db")
+    ledger.create("scans", epsilon=1.0, delta=1e-6)
+    ledger.close()
+    with sqlite3.connect(tmp_path / "privacy.db") as connection:
+        connection.execute("DROP TRIGGER entries_stay")
+        connection.execute(
+            "CREATE TRIGGER lose AFTER INSERT ON entries BEGIN DELETE FROM entries; END"
+        )
+    connection.close()
+    with pytest.raises(LedgerError, match="got a damaged one"):
+        ledger.charge("scans", Gaussian(20.0))

@@ -7,6 +7,7 @@ import sqlite3
 
 from renyi.ledger._budgets import Budget
 from renyi.ledger._records import NOTHING, Row, follows, link, repeated, seal_of, steps_after
+from renyi.ledger._store import LedgerError
 
 __all__ = [
     "Row",
@@ -58,7 +59,10 @@ def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
 def replace_budget(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
     """Store the state of a filter after the last entry of its history."""
     head, state = head_of(connection, identity), budget.to_json()
-    assert head is not None
+    if head is None:  # it was added a moment ago
+        raise LedgerError(
+            "ledger must keep what is added to it, got a damaged one: nothing was recorded"
+        )
     row = (state, seal_of(head, state), identity)
     connection.execute("UPDATE datasets SET filter = ?, seal = ? WHERE id = ?", row)
 
