@@ -299,3 +299,17 @@ def test_a_file_that_loses_what_is_added_to_it(tmp_path):
     connection.close()
     with pytest.raises(LedgerError, match="got a damaged one"):
         ledger.charge("scans", Gaussian(20.0))
+
+
+def test_what_sqlite_calls_lack_of_memory(tmp_path, monkeypatch):
+    """So it says of some damaged schemas."""
+
+    def refuse(*arguments):
+        raise MemoryError
+
+    ledger = Ledger(tmp_path / "privacy.db")
+    ledger.create("scans", epsilon=1.0, delta=1e-6)
+    ledger.close()
+    monkeypatch.setattr("renyi.ledger._store._pragma", refuse)
+    with pytest.raises(LedgerError, match="damaged, or memory is full; nothing was recorded"):
+        ledger.charge("scans", Gaussian(20.0))

@@ -142,7 +142,11 @@ def test_the_chance_that_any_is_seen(sigma):
     assert mean - 4 * deviation < below < mean
 
 
-def test_upper_ends_fall_with_the_noise():
+@pytest.mark.parametrize(
+    ("q", "count", "delta"), [(0.01, 100, 1e-2), (0.2, 10, 1e-2), (1e-3, 1000, 1e-6)]
+)
+def test_upper_ends_fall_with_the_noise(q, count, delta):
     """Sweeps and searches for noise see no jump."""
-    ends = [composed(0.01, sigma / 1000, 100).get_epsilon(1e-2) for sigma in range(200, 300, 4)]
+    noises = [sigma / 1000 for sigma in range(200, 400)]
+    ends = [composed(q, sigma, count).get_epsilon(delta) for sigma in noises]
     assert all(a > b for a, b in itertools.pairwise(ends))

@@ -159,7 +159,7 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (TypeError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": None}),
         (TypeError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": True}),
         (TypeError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": GAUSSIAN}),
-        (TypeError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": 10**400}),
+        (ValueError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": 10**400}),
         (ValueError, "version must be 1, got 2", GAUSSIAN | {"version": 2}),
         (ValueError, "version must be 1, got 1.0", GAUSSIAN | {"version": 1.0}),
         (ValueError, "version must be 1, got True", GAUSSIAN | {"version": True}),

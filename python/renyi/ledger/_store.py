@@ -258,6 +258,10 @@ class Store:
         """Say in words what SQLite says in codes."""
         try:
             yield
+        except MemoryError as error:  # what SQLite says of some damaged files
+            raise LedgerError(
+                f"ledger {str(self.path)!r}: it is damaged, or memory is full; nothing was recorded"
+            ) from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
             known = [words for code, words in REASONS.items() if name.startswith(code)]

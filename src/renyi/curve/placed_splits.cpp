@@ -15,7 +15,8 @@ constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum w
 constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
 constexpr double kReach = 0.4;
 constexpr double kMove = 0.94;
-constexpr int kMostPlacements = 6, kMostMoves = 2;
+constexpr double kInside = 0.02;   // of an interval, from its ends
+constexpr int kMostPlacements = 10, kMostMoves = 2;
 constexpr std::size_t kMostKept = 64;  // about a megabyte each
 
 // Between 0 and 1, of numbers of one sign.
@@ -64,6 +65,7 @@ Bracket PlacedSplits::delta(double epsilon) {
 
 Bracket PlacedSplits::epsilon(double delta, double start) {
     double low = 0.0, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
+    double at_low = 0.0, at_high = 0.0;  // log of delta there over the one that is sought
     Bracket best{-kInfinity, kInfinity};
     int moves = 0;  // off an epsilon for which the windows fall badly
     for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
@@ -71,21 +73,24 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
-            const double middle = 0.5 * (found.lower + found.upper);
+            // A part that failed has an upper end far away; the others tell about where delta is.
+            const bool one_sided = found.lower > 0.0 && found.upper > 2.0 * found.lower;
+            const double middle = one_sided ? found.lower : 0.5 * (found.lower + found.upper);
             const bool near = std::fabs(middle - epsilon) < kNear * epsilon;
             if (is_narrow(best, near ? kUseful : kFound) || (near && ++moves > kMostMoves)) break;
             epsilon = near ? kMove * epsilon : middle;
             continue;
         }
         const Bracket here = split.delta(epsilon);
-        if (here.lower > delta) low = epsilon;
-        if (here.upper < delta) high = epsilon;
+        if (here.lower > delta) low = epsilon, at_low = std::log(here.lower / delta);
+        if (here.upper < delta) high = epsilon, at_high = std::log(here.upper / delta);
         if (low != epsilon && high != epsilon) {
             if (++moves > kMostMoves) break;
             epsilon *= kMove;
             continue;
         }
-        epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : std::sqrt(low * high);
+        const double part = std::clamp(at_low / (at_low - at_high), kInside, 1.0 - kInside);
+        epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
         best = common(best, {low > 0.0 ? low : -kInfinity, high});
     }
     return best;
