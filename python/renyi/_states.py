@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
+from renyi._locks import reentrant_lock_freed_by_fork
+
+__all__ = ["GOING_ON", "Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -95,6 +97,9 @@ class _Known:
 
 _RUNS: dict[str, _Known] = {}
 
+GOING_ON = reentrant_lock_freed_by_fork()
+"""Held from `Run.check_load` to `Run.take_over`: of two threads that load a state, one is first."""
+
 
 class Run:
     """The place of one object in a run: only who made it, or loaded its last state, goes on.
@@ -131,9 +136,11 @@ class Run:
             )
 
     def begin(self, number: int) -> None:
-        """Note that so many steps have been begun."""
-        known = _RUNS[self.name]
-        known.begun = max(known.begun, number)
+        """Note that so many steps have been begun; raises as `check`."""
+        with GOING_ON:
+            self.check()  # another thread may have loaded the state since the last time
+            known = _RUNS[self.name]
+            known.begun = max(known.begun, number)
 
     def check_load(self, name: str, number: int) -> None:
         """Raise `ValueError` if going on from a state would be a branch of a run.

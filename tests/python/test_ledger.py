@@ -217,22 +217,24 @@ class TestRuns:
         ledger.charge("gauss", Gaussian(400.0), run="other", step=0)
         ledger.charge("rho", Gaussian(400.0), run="model", step=0)  # another data set
         ledger.charge("gauss", Gaussian(400.0), 0, run="model", step=20)
-        ledger.charge("gauss", Gaussian(400.0), 5, run="model", step=20)
-        ledger.charge("gauss", Gaussian(300.0), 5, run="model", step=25)
+        with pytest.raises(ValueError, match="step must be 21"):
+            ledger.charge("gauss", Gaussian(400.0), 0, run="model", step=20)
+        ledger.charge("gauss", Gaussian(400.0), 5, run="model", step=21)
+        ledger.charge("gauss", Gaussian(300.0), 5, run="model", step=26)
         assert [(e.run, e.step, e.count, e.repeats) for e in ledger.history("gauss")[1:]] == [
             ("model", 0, 1, 20),
             ("other", 0, 1, 1),
             ("model", 20, 0, 1),
-            ("model", 20, 5, 1),
-            ("model", 25, 5, 1),
+            ("model", 21, 5, 1),
+            ("model", 26, 5, 1),
         ]
         assert ledger.verify() == []
         with Ledger(tmp_path / "other.db") as other:
             other.import_lines(ledger.export_lines())
             assert other.history("gauss") == ledger.history("gauss")
-            with pytest.raises(ValueError, match="step must be 30, "):
+            with pytest.raises(ValueError, match="step must be 31, "):
                 other.charge("gauss", Gaussian(400.0), run="model", step=20)
-            other.charge("gauss", Gaussian(400.0), run="model", step=30)
+            other.charge("gauss", Gaussian(400.0), run="model", step=31)
 
     def test_a_refused_step_is_not_counted(self, ledger):
         with pytest.raises(BudgetExceededError):

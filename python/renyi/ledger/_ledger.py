@@ -138,6 +138,8 @@ class Ledger(Readable):
         run, step : str, int, optional
             The name of a run, and how many uses were charged to the data set in its name before.
             Any other step is refused, so that nobody goes on twice from one saved state of the run.
+            A charge of no uses counts as one: it says that somebody goes on within what was charged
+            before, an epoch say.
 
         Raises
         ------

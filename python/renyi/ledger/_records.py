@@ -165,8 +165,11 @@ def follows(old: str, repeats: int, new: str) -> bool:
 
 
 def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
-    """Return how many steps of a run there are after an entry of it and its repeats."""
-    return int(fields["step"]) + int(fields["count"]) * repeats
+    """Return which step of a run comes after an entry of it and its repeats.
+
+    No uses are a step, too: of two who go on from one state without a new use, one is refused.
+    """
+    return int(fields["step"]) + max(int(fields["count"]), 1) * repeats
 
 
 def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> Entry:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from renyi._states import Run, entries_of, with_secrets
+from renyi._states import GOING_ON, Run, entries_of, with_secrets
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
@@ -127,7 +127,71 @@ class Budget:
 # The accounting of one run: recorded beforehand, within a budget, never taken back.
 
 
-Charge = Callable[[Mechanism, int], object]
+Charge = Callable[..., object]
+
+
+class Charges:
+    """Charges the releases of a run elsewhere, each in the name of the run and with a number.
+
+    The number is what was charged in that name before, and any other one is refused there: of those
+    who go on from one state, whoever saved it among them, the first who charges is the only one.
+    Therefore each of them charges before its first step, no uses if none are due.
+    """
+
+    def __init__(self, charge: Any) -> None:
+        if charge is not None and not callable(charge):
+            raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
+        self._charge = charge
+        self._numbers: tuple[int, ...] = (
+            0,
+        )  # several after an interruption: a charge may be recorded or not
+        self._shared = False  # others may have the state
+        self._anew = False  # what was charged for the release under way is not of this branch
+
+    def pay(self, mechanism: Mechanism, count: int, run: str) -> None:
+        """Charge uses that are due, or raise what is raised where they are not recorded."""
+        count = max(count, 1) if self._anew else count
+        if self._charge is None or not (count or self._shared):
+            return
+        refused: ValueError | None = None
+        for number in self._numbers:
+            before, after = self._numbers, number + max(count, 1)
+            self._numbers = (*before, after)
+            try:
+                self._charge(mechanism, count, run=run, step=number)
+            except (BudgetExceededError, TypeError):
+                self._numbers = before
+                raise
+            except ValueError as error:
+                self._numbers, refused = before, refused or error
+                count = max(count, 1)  # what was interrupted may have been somebody else's
+            else:
+                self._numbers = (after,)
+                self._shared = self._anew = False
+                return
+        assert refused is not None
+        raise refused
+
+    def share(self) -> None:
+        """Note that others may go on from the present state."""
+        self._shared = True
+
+    def state(self) -> dict[str, Any]:
+        """Return what `checked` takes."""
+        return {"numbers": list(self._numbers), "anew": self._anew}
+
+    def checked(self, state: Any, *, branch: bool) -> tuple[tuple[int, ...], bool]:
+        """Return what a state holds; a branch begins a name of its own."""
+        numbers, anew = entries_of(state, "numbers", "anew")
+        if not isinstance(numbers, list | tuple) or not numbers or not isinstance(anew, bool):
+            raise ValueError("state must hold numbers of charges and whether they begin anew")
+        found = tuple(count_of(number, "numbers") for number in numbers)
+        return ((0,), True) if branch else (found, anew)
+
+    def restore(self, checked: tuple[tuple[int, ...], bool]) -> None:
+        """Go on from a state that was checked."""
+        self._shared = True
+        self._numbers, self._anew = checked
 
 
 class Ledger:
@@ -161,10 +225,8 @@ class Ledger:
                 f"accountant must have the adjacency of the plan, {plan.adjacency!r}, "
                 f"got {accountant.adjacency!r}"
             )
-        if charge is not None and not callable(charge):
-            raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
         self.accountant: PLDAccountant | RDPAccountant = accountant
-        self._charge = charge
+        self._charges = Charges(charge)
         self.interrupted = 0
         self._run = Run("DPSGD", "load a state with branch=True")
         self._sampler = _sampler_of(sampler, plan)
@@ -249,16 +311,13 @@ class Ledger:
         BudgetExceededError
             If it does not fit. Nothing is recorded then, nor if it may not be charged.
         """
-        count = self._due(steps)
-        if not count:
-            return
-        piece = self._piece(steps)
+        count, piece = self._due(steps), self._piece(steps)
         mechanism = self._mechanisms[piece]
-        charge = None if self._charge is None else partial(self._charge, mechanism, count)
-        if self._budget is None:
-            if charge is not None:
-                charge()
-            self.accountant.compose(mechanism, count)
+        charge = partial(self._charges.pay, mechanism, count, self._run.name)
+        if self._budget is None or not count:
+            charge()
+            if count:
+                self.accountant.compose(mechanism, count)
         else:
 
             def ahead(most: int) -> list[tuple[Mechanism, int]]:
@@ -291,8 +350,10 @@ class Ledger:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, the name of the run, and the state of the sampler."""
+        self._charges.share()
         return {
             "run": self._run.name,
+            "charged": self._charges.state(),
             "releases": self.releases,
             "recorded": list(self._recorded),
             "interrupted": self.interrupted,
@@ -314,30 +375,39 @@ class Ledger:
         was recorded is the last to change, or steps that it does not stand for would be free.
         """
         run, recorded, interrupted = self._checked(state)
+        charged = self._charges.checked(state["charged"], branch=branch)
+        more = [now - before for now, before in zip(recorded, self._recorded, strict=True)]
         number = state["steps"] + interrupted
-        if not branch:
-            self._run.check_load(run, number)
-        elif self.releases:
-            raise ValueError("branch must be False where DPSGD has released something, got True")
-        secrets = state.get("secrets")
-        last = generator.state_dict(secrets=True)
-        generator.load_state_dict(with_secrets(state["generator"], secrets, "generator"))
-        if self._sampler is not None:
-            try:
-                self._sampler._load(with_secrets(state["sampler"], secrets, "sampler"))
-            except BaseException:
-                generator.load_state_dict(last)
-                raise
-        for mechanism, now, before in zip(self._mechanisms, recorded, self._recorded, strict=True):
-            self.accountant.compose(mechanism, now - before)
-        self._run.take_over(run, number, branch=branch)
-        restore()
-        self._used = self._current = self._passed = self._drawn()[0]
-        self.interrupted = interrupted
-        self._recorded = recorded
+        with GOING_ON, self.accountant._lock:
+            if not branch:
+                self._run.check_load(run, number)
+            elif self.releases:
+                raise ValueError(
+                    "branch must be False where DPSGD has released something, got True"
+                )
+            together = self.accountant._copy()
+            for mechanism, count in zip(self._mechanisms, more, strict=True):
+                together.compose(mechanism, count)  # raises before anything has changed
+            secrets = state.get("secrets")
+            last = generator.state_dict(secrets=True)
+            generator.load_state_dict(with_secrets(state["generator"], secrets, "generator"))
+            if self._sampler is not None:
+                try:
+                    self._sampler._load(with_secrets(state["sampler"], secrets, "sampler"))
+                except BaseException:
+                    generator.load_state_dict(last)
+                    raise
+            for mechanism, count in zip(self._mechanisms, more, strict=True):
+                self.accountant.compose(mechanism, count)
+            self._run.take_over(run, number, branch=branch)
+            self._charges.restore(charged)
+            restore()
+            self._used = self._current = self._passed = self._drawn()[0]
+            self.interrupted = interrupted
+            self._recorded = recorded
 
     def _checked(self, state: Mapping[str, Any]) -> tuple[str, list[int], int]:
-        wanted = ("run", "releases", "interrupted", "steps", "sampler", "generator")
+        wanted = ("run", "charged", "releases", "interrupted", "steps", "sampler", "generator")
         if missing := [name for name in wanted if name not in state]:
             raise ValueError(f"state must hold {', '.join(wanted)}, got none of {missing}")
         releases, interrupted, steps = (

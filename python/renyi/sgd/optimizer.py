@@ -65,7 +65,8 @@ class DPSGD:
         on a grid an RDPAccountant.
     budget : tuple of float, optional
         (epsilon, delta) of the accountant that no step may exceed. The check asks the accountant
-        about all planned steps at once, and only if they do not fit about fewer.
+        about all planned steps at once, and only if they do not fit about fewer. Optimisers in
+        several threads may share an accountant: check and record are one.
     sampler : BatchSampler, optional
         That of the plan, from which the batches come, and of this optimiser alone. Each step is on
         the batch drawn last, with a row for each of its records, no batch is used twice and none
@@ -74,9 +75,13 @@ class DPSGD:
         Without it they are counted by steps: then no batch may be left out, and whoever resumes
         has to restore the sampler too.
     charge : callable, optional
-        Called with a mechanism and a count before each release; an error stops the step. For a
-        `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``. What a state that is
-        loaded has released was charged where that happened, and is not charged again.
+        Called as ``charge(mechanism, count, run=name, step=number)`` before each release; an error
+        stops the step. For a `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``.
+        The name is of this run, the number what was charged in its name before, so that of all who
+        go on from one state, in whatever process, the ledger refuses all but the first. Where
+        nothing is due, within an epoch say, the first step after a state was saved or loaded is
+        charged as no uses. What a state that is loaded has released was charged where that
+        happened, and is not charged again.
     generator : SecureGenerator or numpy.random.Generator, optional
         Of the noise; by default the process's own `SecureGenerator`.
 
@@ -291,9 +296,11 @@ class DPSGD:
         Raises
         ------
         BudgetExceededError
-            If the step would exceed the budget. Nothing is done then, nor after the errors below.
+            If the step would exceed the budget; it says what is spent, with the step and without.
+            Nothing is done then, nor after the errors below.
         TypeError, ValueError
-            If shapes or dtypes are not as above, or a batch is not of its public size.
+            If shapes or dtypes are not as above, or a batch is not of its public size; or if a
+            ledger refuses the ``charge``, for somebody else has gone on from the same state.
         RuntimeError
             If the sampler has drawn no batch for this step, or several, or another one since its
             first part; a part was interrupted and not discarded; the process was forked, or the
@@ -362,10 +369,12 @@ class DPSGD:
             released something, then of its own run, and with at least as much released. Within a
             process a state is loaded once, and only if its run has not gone on since: whoever
             saved it does not go on then. Who was interrupted loading it may load it again. Of
-            other processes nothing is known.
+            other processes only the ledger knows that there is a ``charge`` to: it refuses the
+            first step from a state which somebody else has gone on from, with a ValueError.
         branch : bool
             Load it all the same, as a run of its own, into a new optimiser. Each branch reports
-            what it knows; together they spend what led there and the steps of both.
+            what it knows; together they spend what led there and the steps of both. A ``charge``
+            is called again for the release under way, of an epoch or a whole run say.
 
         Raises
         ------
