@@ -10,7 +10,7 @@ from typing import Any
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
-__all__ = ["GOING_ON", "Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
+__all__ = ["Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -93,12 +93,10 @@ class _Known:
     begun: int
     loaded: int = -1
     process: int = field(default_factory=os.getpid)
+    lock: Any = field(default_factory=reentrant_lock_freed_by_fork)
 
 
 _RUNS: dict[str, _Known] = {}
-
-GOING_ON = reentrant_lock_freed_by_fork()
-"""Held from `Run.check_load` to `Run.take_over`: of two threads that load a state, one is first."""
 
 
 class Run:
@@ -118,8 +116,13 @@ class Run:
         self._start(secrets.token_hex(16), 0)
 
     def _start(self, name: str, begun: int, loaded: int = -1) -> None:
-        _RUNS[name] = _Known(self._own, begun, loaded)
+        _RUNS[name] = _Known(self._own, begun, loaded, lock=self.lock_of(name))
         self.name = name
+
+    @staticmethod
+    def lock_of(name: str) -> Any:
+        """Return what to hold from `check_load` to `take_over`: of two threads one is first."""
+        return _RUNS.setdefault(name, _Known(None, 0)).lock
 
     def check(self) -> None:
         """Raise `RuntimeError` if somebody else goes on with the run."""
@@ -137,7 +140,7 @@ class Run:
 
     def begin(self, number: int) -> None:
         """Note that so many steps have been begun; raises as `check`."""
-        with GOING_ON:
+        with self.lock_of(self.name):
             self.check()  # another thread may have loaded the state since the last time
             known = _RUNS[self.name]
             known.begun = max(known.begun, number)
@@ -148,7 +151,7 @@ class Run:
         Who has loaded it and released nothing since may do so again, after an interruption say.
         """
         known = _RUNS.get(name)
-        if known is None:
+        if known is None or known.holder is None:
             return
         again = number <= known.loaded and known.holder is not self._own
         if known.process != os.getpid() or number < known.begun or again:

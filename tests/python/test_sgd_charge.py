@@ -97,7 +97,7 @@ def test_it_must_be_callable():
 def test_releases_are_charged_once_however_often_the_run_is_saved(plan, ledger):
     optimizer = made(plan, ledger)
     for _ in range(plan.steps):
-        optimizer.state_dict()
+        optimizer.state_dict(secrets=True)
         stepped(optimizer)
     assert uses(ledger, plan) == plan.releases
     assert ledger.verify() == []
@@ -136,7 +136,7 @@ def elsewhere(plan, ledger, state, steps=1):
 
 
 def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
-    state = stepped(made(plan, ledger), 2).state_dict()
+    state = stepped(made(plan, ledger), 2).state_dict(secrets=True)
     before = uses(ledger, plan)
     assert elsewhere(plan, ledger, state, steps=0) == ["2"]  # which ended before its first step
     assert elsewhere(plan, ledger, state) == ["3"]
@@ -149,10 +149,10 @@ def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
 
 def test_whoever_saved_a_state_goes_on_or_another_does(plan, ledger):
     first = stepped(made(plan, ledger), 2)
-    state = first.state_dict()
+    state = first.state_dict(secrets=True)
     stepped(first)
     assert elsewhere(plan, ledger, state)[-1] == "2"
-    state = first.state_dict()
+    state = first.state_dict(secrets=True)
     assert elsewhere(plan, ledger, state) == ["4"]
     for _ in range(3):  # also when it is tried again
         with pytest.raises(ValueError, match=r"step must be .*: the state is an old one"):
@@ -162,10 +162,10 @@ def test_whoever_saved_a_state_goes_on_or_another_does(plan, ledger):
 
 def test_a_branch_is_charged_what_was_charged_for_the_release_under_way(plan, ledger):
     first = stepped(made(plan, ledger), 2)
-    state, before = first.state_dict(), uses(ledger, plan)
+    state, before = first.state_dict(secrets=True), uses(ledger, plan)
     branch = made(plan, ledger)
     branch.load_state_dict(state, branch=True)
-    again = branch.state_dict()
+    again = branch.state_dict(secrets=True)
     stepped(first)
     own = 1 if plan.steps_per_release == 1 else 0
     assert uses(ledger, plan) == before + own
@@ -183,7 +183,7 @@ def test_two_threads_do_not_both_load_a_state(monkeypatch):
     for _ in range(5):
         first = fresh()
         first.step(np.ones((3, 2)))
-        state, both, errors = first.state_dict(), [fresh(), fresh()], []
+        state, both, errors = first.state_dict(secrets=True), [fresh(), fresh()], []
         together = threading.Barrier(2)
 
         def load(k, state=state, both=both, errors=errors, together=together):
@@ -214,7 +214,7 @@ def test_a_run_that_is_taken_over_in_the_middle_of_a_step_releases_nothing(monke
     plan = planned()
     first, second = (DPSGD(np.zeros(2), plan, SGD(0.1)) for _ in range(2))
     first.step(np.ones((3, 2)))
-    state, record = first.state_dict(), first._ledger.record
+    state, record = first.state_dict(secrets=True), first._ledger.record
 
     def then_another_loads(steps):
         record(steps)
@@ -229,7 +229,7 @@ def test_a_run_that_is_taken_over_in_the_middle_of_a_step_releases_nothing(monke
 
 def test_a_state_of_too_many_releases_changes_nothing():
     plan = planned()
-    state = stepped(uncharged(plan)).state_dict() | {"releases": 10**10}
+    state = stepped(uncharged(plan)).state_dict(secrets=True) | {"releases": 10**10}
     optimizer = uncharged(plan)
     sampler = optimizer._ledger._sampler
     with pytest.raises(ValueError, match="count must be an integer in"):
@@ -260,7 +260,7 @@ def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget):
             return release(clipped, step)
 
         optimizer._sum.release = counted
-        optimizer.state_dict()
+        optimizer.state_dict(secrets=True)
         batch = optimizer._ledger._sampler.sample()
         alive = at_line(partial(optimizer.step, np.ones((len(batch), 2))), count)
         interrupted += alive
@@ -281,7 +281,7 @@ def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget):
 @pytest.mark.parametrize("stops", [KeyboardInterrupt, TimeoutError])
 def test_a_charge_that_is_interrupted_may_be_recorded_or_not(plan, ledger, saved, recorded, stops):
     optimizer = stepped(made(plan, ledger))
-    optimizer.state_dict()
+    optimizer.state_dict(secrets=True)
     charge = optimizer._ledger._charges._charge
 
     def interrupted(*args, **kwargs):
@@ -295,12 +295,12 @@ def test_a_charge_that_is_interrupted_may_be_recorded_or_not(plan, ledger, saved
             stepped(optimizer)
         optimizer._ledger._charges._charge = charge
         if saved:
-            state, optimizer = optimizer.state_dict(), made(plan, ledger)
+            state, optimizer = optimizer.state_dict(secrets=True), made(plan, ledger)
             optimizer.load_state_dict(state)
         before = optimizer.steps
         stepped(optimizer, 2)
         assert optimizer.steps == before + 2
-        optimizer.state_dict()
+        optimizer.state_dict(secrets=True)
     # A claim that may be somebody else's is charged in full.
     each = plan.steps_per_release
     due = -(-optimizer.steps // each)
@@ -311,7 +311,7 @@ def test_a_charge_that_is_interrupted_may_be_recorded_or_not(plan, ledger, saved
 def test_a_refused_charge_is_not_a_recorded_one(plan, ledger):
     """Whoever is refused stays refused, whatever is charged in the name of the run later."""
     first = stepped(made(plan, ledger), 2)
-    state = first.state_dict()
+    state = first.state_dict(secrets=True)
     assert elsewhere(plan, ledger, state) == ["3"]
     for _ in range(3):
         with pytest.raises(ValueError, match="step must be"):

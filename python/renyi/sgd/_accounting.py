@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from renyi._states import GOING_ON, Run, entries_of, with_secrets
+from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
@@ -378,7 +378,7 @@ class Ledger:
         charged = self._charges.checked(state["charged"], branch=branch)
         more = [now - before for now, before in zip(recorded, self._recorded, strict=True)]
         number = state["steps"] + interrupted
-        with GOING_ON, self.accountant._lock:
+        with self._run.lock_of(run), self.accountant._lock:
             if not branch:
                 self._run.check_load(run, number)
             elif self.releases:
