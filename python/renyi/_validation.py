@@ -7,6 +7,7 @@ import operator
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -263,8 +264,8 @@ def check_on_host(values: Any, name: str) -> None:
         )
 
 
-def float_above(count: int) -> float:
-    """Return the smallest float that is at least a count.
+def float_above(number: int | Fraction) -> float:
+    """Return the smallest float that is at least a rational number.
 
     Raises
     ------
@@ -272,9 +273,8 @@ def float_above(count: int) -> float:
         Where there is none.
     """
     try:
-        value = float(count)
+        value = float(number)
     except OverflowError:
-        raise ValueError(
-            f"count must be at most 1e308, got a number of {count.bit_length()} bits"
-        ) from None
-    return value if value >= count else math.nextafter(value, math.inf)
+        digits = int(number).bit_length()
+        raise ValueError(f"count must be at most 1e308, got a number of {digits} bits") from None
+    return value if value >= number else math.nextafter(value, math.inf)

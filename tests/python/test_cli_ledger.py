@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from renyi import Gaussian, Ledger
+from renyi import BudgetExceededError, Gaussian, Laplace, Ledger, UnsupportedMechanismError
 from renyi.cli import main
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000", "--delta", "1e-5"]
@@ -128,3 +128,19 @@ def test_epsilon_has_a_limit(capsys, limit, code):
     out, err = capsys.readouterr()
     assert out.startswith("epsilon = 2.296")
     assert err == ("" if code == 0 else "renyi epsilon: 2.296 is above --max-epsilon 2\n")
+
+
+def test_a_pure_budget(capsys, tmp_path):
+    file = str(tmp_path / "privacy.db")
+    create = ["ledger", "create", file, "census", "--epsilon", "1", "--delta", "0"]
+    assert main(create) == 0
+    with Ledger(file) as ledger:
+        ledger.charge("census", Laplace(2.0), 2)
+        with pytest.raises(BudgetExceededError):
+            ledger.charge("census", Laplace(1000.0))
+        with pytest.raises(UnsupportedMechanismError, match="delta 0"):
+            ledger.charge("census", Gaussian(100.0))
+        assert ledger.verify() == []
+    capsys.readouterr()
+    assert main(["ledger", "status", file]) == 0
+    assert "0 %" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -181,8 +182,7 @@ class TestFilter:
         [
             ((0.0, 1e-5), "epsilon must be a number in (0, inf), got 0.0"),
             ((math.inf, 1e-5), "epsilon must be a number in (0, inf), got inf"),
-            ((1.0, 0.0), "delta must be a number in (0, 1), got 0.0"),
-            ((1.0, 1.0), "delta must be a number in (0, 1), got 1.0"),
+            ((1.0, 1.0), "delta must be a number in [0, 1), got 1.0"),
             ((1.0, 1e-5, 1.0), "orders must be"),
             ((1.0, 1e-5, None, "swap"), "adjacency must be one of"),
         ],
@@ -323,3 +323,44 @@ def test_a_refusal_never_contradicts_itself():
     )
     with pytest.raises(BudgetExceededError, match=r"100.0 % of epsilon 1.0, delta 1e-06, got"):
         PrivacyFilter(1.0, 1e-6).spend(Gaussian(0.1))
+
+
+class TestPure:
+    """A budget with delta 0: largest losses are added up."""
+
+    def test_losses_that_add_up_exactly_fit_exactly(self):
+        budget = PrivacyFilter(epsilon=1.0, delta=0.0)
+        budget.spend(Laplace(2.0))
+        assert budget.remaining == 0.5
+        budget.spend(Laplace(8.0), 4)
+        assert budget.remaining == 0.0
+        with pytest.raises(BudgetExceededError):
+            budget.spend(Laplace(1e9))
+
+    def test_sums_are_never_below_the_exact_one(self):
+        budget, exact = PrivacyFilter(epsilon=1.0, delta=0.0), Fraction(0)
+        while budget.fits(Laplace(7.3)):
+            budget.spend(Laplace(7.3))
+            exact += 1 / Fraction(7.3)
+        assert exact <= 1 < exact + 1 / Fraction(7.3)
+
+    def test_losses_without_a_bound_are_refused(self):
+        budget = PrivacyFilter(epsilon=1.0, delta=0.0)
+        for mechanism in Gaussian(50.0), ApproxDP(0.1, 1e-9), Laplace(4.0) + Gaussian(50.0):
+            with pytest.raises(UnsupportedMechanismError, match="delta 0"):
+                budget.spend(mechanism)
+        assert budget.remaining == 1.0
+
+    def test_reservations_and_saved_states(self):
+        budget = PrivacyFilter(epsilon=2.0, delta=0.0)
+        run = budget.reserve(PoissonSampled(Laplace(1.0), 0.5), 3)
+        again = PrivacyFilter.from_json(budget.to_json())
+        assert again == budget
+        again.settle(run, 1)
+        assert again.remaining == pytest.approx(1 - math.log1p(0.5 * math.expm1(1)) / 2)
+
+    def test_settings(self):
+        with pytest.raises(ValueError, match="order must be None with a delta of 0"):
+            PrivacyFilter(epsilon=1.0, delta=0.0, order=8.0)
+        with pytest.raises(ValueError, match="failure_delta must be below delta"):
+            PrivacyFilter(epsilon=1.0, delta=0.0, failure_delta=1e-9)

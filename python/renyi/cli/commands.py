@@ -264,7 +264,7 @@ def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("budget, --epsilon with --delta or --rho")
     group.add_argument("--epsilon", type=number_in(values.POSITIVE), metavar="EPS")
-    group.add_argument("--delta", type=number_in(values.PROBABILITY), metavar="DELTA")
+    group.add_argument("--delta", type=number_in(values.PROBABILITY_OR_NONE), metavar="DELTA")
     group.add_argument("--rho", type=number_in(values.POSITIVE), metavar="RHO")
     group.add_argument(
         "--accountant",

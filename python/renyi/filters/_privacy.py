@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
 from renyi._rounding import round_down
-from renyi._validation import probability_of, real_of
-from renyi.accountants import Adjacency, RDPAccountant
+from renyi._validation import float_above, probability_of, real_of
+from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._exact import BasicFilter
-from renyi.filters._filter import NEAR, Filter
+from renyi.filters._filter import NEAR, Filter, Total
 from renyi.filters._held import Cost
-from renyi.filters._spent import divergences, inside, orders_of
+from renyi.filters._spent import divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
 
 __all__ = ["PrivacyFilter"]
@@ -37,7 +38,8 @@ class PrivacyFilter(Filter):
     Parameters
     ----------
     epsilon, delta : float
-        The budget; epsilon in (0, inf), delta in (0, 1).
+        The budget; epsilon in (0, inf), delta in [0, 1). With 0 the largest losses are added up,
+        which only mechanisms of bounded losses have.
     order : float, optional
         The Rényi order in (1, 1e6] by which is counted, alone. It has to be fixed before anything
         is seen; that of a planned run, `RDPAccountant.get_epsilon_and_order`, loses nothing on it.
@@ -90,13 +92,19 @@ class PrivacyFilter(Filter):
         epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
         if not 0.0 < epsilon_allowed < math.inf:
             raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
-        whole, failing = inside(delta), probability_of(failure_delta, "failure_delta")
-        if failing >= whole:
+        whole, failing = _below_one(delta), probability_of(failure_delta, "failure_delta")
+        if failing >= whole and failing > 0.0:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
         self._epsilon, self._delta = epsilon_allowed, whole
         left = (whole - failing) * (1.0 - 2.0**-50) if failing else whole
         self._order = None if order is None else orders_of((order,))[0]
         self._basic: BasicFilter | None = None
+        self._orders: tuple[float, ...] = ()
+        if whole == 0.0:
+            if order is not None:
+                raise ValueError(f"order must be None with a delta of 0, got {order!r}")
+            super().__init__([epsilon_allowed], adjacency, 0.0)
+            return
         if self._order is None:
             shared = left * (1.0 - 2.0**-48)
             budgets = dict(_budgets(epsilon_allowed, shared))
@@ -108,7 +116,7 @@ class PrivacyFilter(Filter):
 
     @property
     def orders(self) -> tuple[float, ...]:
-        """The Rényi orders by which is counted."""
+        """The Rényi orders by which is counted; none where largest losses are added up."""
         return self._orders
 
     @property
@@ -127,7 +135,15 @@ class PrivacyFilter(Filter):
         return self._delta
 
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        if self._delta == 0.0:
+            return Cost(np.array([_pure(mechanism, count, self._adjacency)]), 0.0)
         return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
+
+    def _sum(self, total: Total, cost: Cost) -> Total:
+        if self._delta > 0.0:
+            return super()._sum(total, cost)
+        exact = Fraction(float(total.amounts[0])) + Fraction(float(cost.amounts[0]))
+        return Total(np.array([float_above(exact)]), 0.0)
 
     def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
         if super()._holds(cost, mechanism, count):
@@ -145,9 +161,10 @@ class PrivacyFilter(Filter):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
-        self._delta = inside(state["delta"])
-        self._order, self._orders = state["order"], orders_of(state["orders"])
-        if len(self._orders) != self._budgets.size:
+        self._delta = _below_one(state["delta"])
+        self._order = state["order"]
+        self._orders = orders_of(state["orders"]) if self._delta > 0.0 else ()
+        if len(self._orders) != (self._budgets.size if self._delta > 0.0 else 0):
             raise ValueError(f"budgets must be as many as orders, {len(self._orders)}")
         basic = state["basic"]
         self._basic = None if basic is None else BasicFilter.from_dict(basic, self._adjacency)
@@ -161,7 +178,26 @@ class PrivacyFilter(Filter):
 
     def __repr__(self) -> str:
         orders = ", ".join(f"{order:.6g}" for order in self.orders)
-        return f"<PrivacyFilter: orders {orders}, {round_down(self.remaining, 3)} remaining>"
+        by = f"orders {orders}" if orders else "largest losses"
+        return f"<PrivacyFilter: {by}, {round_down(self.remaining, 3)} remaining>"
+
+
+def _below_one(delta: Any) -> float:
+    value = probability_of(delta, "delta")
+    if value == 1.0:
+        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
+    return value
+
+
+@lru_cache(maxsize=256)
+def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
+    """Return epsilon of uses at delta 0, rounded up."""
+    epsilon = RDPAccountant(adjacency=adjacency).compose(mechanism, count).get_epsilon(0.0)
+    if math.isinf(epsilon):
+        raise UnsupportedMechanismError(
+            mechanism, "its losses have no bound that is known, which a budget of delta 0 needs"
+        )
+    return epsilon
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import above
-from renyi._validation import Range, number_in
+from renyi._validation import Range, float_above, number_in
 from renyi.mechanisms import DiscreteLaplace, Gaussian, Laplace, Mechanism, PureDP
 from renyi.noise import (
     SecureGenerator,
@@ -34,7 +34,6 @@ __all__ = [
     "REDUCED",
     "Noise",
     "noise_of",
-    "raised",
     "tail_point",
 ]
 
@@ -47,12 +46,6 @@ RHO = Range(2.0**-40, 2.0**40)
 # Shares are priced this much lower, so that those which add up to a budget fit in it: filters
 # round every sum up.
 REDUCED = 1 - Fraction(1, 2**40)
-
-
-def raised(value: Fraction) -> float:
-    """Return the smallest double that is at least a rational number."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +119,13 @@ def noise_of(
     asked = _asked(noise, epsilon, rho, 2 if replaced else 1, parts, whole)
     if isinstance(asked, DiscreteLaplace):
         # One step apart on whole numbers: losses are 1/scale and -1/scale, those of pure privacy.
-        loss = PureDP(raised(1 / Fraction(asked.scale)))
+        loss = PureDP(float_above(1 / Fraction(asked.scale)))
         return Noise(DISCRETE, asked.scale, _times(loss if replaced else asked, parts))
     multiplier = Fraction(asked.noise_multiplier)
-    scale = raised(multiplier * distance / (2 if replaced else 1))
+    scale = float_above(multiplier * distance / (2 if replaced else 1))
     charged: Mechanism = asked
     if joint and isinstance(asked, Laplace):
-        charged = PureDP(raised((2 if replaced else 1) / multiplier))
+        charged = PureDP(float_above((2 if replaced else 1) / multiplier))
     law = GAUSSIAN if isinstance(asked, Gaussian) else LAPLACE
     return Noise(law, scale, _times(charged, parts))
 
@@ -151,10 +144,12 @@ def _asked(
         )
     if epsilon is not None:
         share = Fraction(number_in(epsilon, "epsilon", EPSILON)) * REDUCED / parts
-        return DiscreteLaplace(raised(1 / share)) if whole else Laplace(raised(half / share))
+        return (
+            DiscreteLaplace(float_above(1 / share)) if whole else Laplace(float_above(half / share))
+        )
     if rho is not None:
         share = Fraction(number_in(rho, "rho", RHO)) * REDUCED / parts
-        return Gaussian(above(half * math.sqrt(raised(1 / (2 * share)))))
+        return Gaussian(above(half * math.sqrt(float_above(1 / (2 * share)))))
     if isinstance(noise, Gaussian | Laplace):
         number_in(noise.noise_multiplier, "noise_multiplier of noise", MULTIPLIER)
         return noise
