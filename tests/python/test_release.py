@@ -256,6 +256,69 @@ def test_columns_of_other_libraries_are_taken():
     assert ample().count(Column([True, False]), rho=1.0).value == 1
 
 
+# What a record counts for does not depend on the others.
+
+
+MANY = 2**53 + 1
+MIXED = [
+    (1, "unknown", [1, 2]),
+    (True, "unknown", [True, False]),
+    (0.5, "unknown", [0.5]),
+    (MANY, 0.5, [MANY, MANY - 1]),
+    (2**64 - 1, -1, [2**64 - 1, 2**64]),
+    ("1", 1, ["1", "2"]),
+    (b"a", "b", ["a"]),
+    (np.int64(MANY), np.float32(0.5), [MANY, MANY - 1]),
+    (2**127 + 2**61 - 1, np.float32(2.0**127), [2**127 + 2**61 - 1, 2**127]),
+]
+
+
+@pytest.mark.usefixtures("noiseless")
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("record", "one", "categories"), MIXED, ids=str)
+def test_a_record_of_another_type_moves_no_other(record, one, categories, adjacency):
+    records = [record] * 50
+    columns = [records, [one, *records], [*records, one], (*records, one)]
+    columns.append(np.fromiter([one, *records], object))
+    found = []
+    for column in columns:
+        try:
+            release = ample(adjacency).histogram(column, categories=categories, epsilon=1.0)
+        except TypeError:  # bytes, which are refused
+            continue
+        found.append(np.array(release.value))
+    for cells in found:
+        assert abs(cells - found[0]).sum() <= 1
+
+
+class Chameleon:
+    """A record that is equal to any, but not twice in a row."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __hash__(self):
+        return hash("a")
+
+    def __eq__(self, other):
+        self.asked += 1
+        return self.asked % 2 == 1
+
+
+@pytest.mark.usefixtures("noiseless")
+def test_a_record_that_is_equal_to_others_hides_none_of_them():
+    records = np.array([Chameleon(), *["a"] * 50], object)
+    cells = ample().histogram(records, categories=["a", "b"], epsilon=1.0).value
+    assert cells[0] in {50, 51}
+    assert cells[1] == 0
+
+
+def test_a_record_of_another_type_moves_no_choice():
+    for column in ([1] * 60 + ["x"], ["x"] + [1] * 60):
+        found = {ample().noisy_max(column, categories=[2, 1], epsilon=1.0).value for _ in range(20)}
+        assert found == {1}
+
+
 # Noise beside what was stated of it.
 
 
@@ -417,6 +480,8 @@ WRONG = [
     (lambda r: r.histogram([1], categories="ab", rho=1.0), TypeError),
     (lambda r: r.histogram([1], categories=[1, 1], rho=1.0), ValueError),
     (lambda r: r.histogram([1], categories=[1, None], rho=1.0), TypeError),
+    (lambda r: r.histogram([1], categories=[1, math.inf], rho=1.0), ValueError),
+    (lambda r: r.exponential([1], sensitivity=1, epsilon=1, candidates=[-math.inf]), ValueError),
     (lambda r: r.histogram([[1]], categories=[1], rho=1.0), ValueError),
     (lambda r: r.histogram([{}], categories=[1], rho=1.0), TypeError),
 ]

@@ -9,10 +9,10 @@ bounds, and the integers are added exactly. The power of two depends on the boun
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ DIGITS = 36
 LEAST_WIDTH = 2.0**-900
 LARGEST = Range(-(2.0**900), 2.0**900)
 NUMBERS = "a column of numbers"
+ARRAYS = ("__array__", "__array_interface__", "__array_struct__")  # what has a type of its own
 
 
 def column_of(values: Any, name: str, allowed: str) -> Array:
@@ -152,25 +153,28 @@ def cells_of(values: Any, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
         raise TypeError(
             f"values must be a column of numbers, booleans or strings, got {outline(column)}"
         )
+    if not any(hasattr(values, name) for name in ARRAYS):
+        # NumPy has made all of one type: strings, because a single one is.
+        column = np.fromiter(values, object, len(column))
     places = {category: place for place, category in enumerate(categories)}
-    cells = np.zeros(len(places), np.int64)
-    for start in range(0, len(column), RECORDS):
-        for value, count in _counted(column[start : start + RECORDS]):
-            place = places.get(value)
-            if place is not None:
-                cells[place] += count
-    return cells
+    cells = [0] * len(places)
+    try:
+        for start in range(0, len(column), RECORDS):
+            for value, count in _counted(column[start : start + RECORDS]):
+                place = places.get(value)
+                if place is not None:
+                    cells[place] += count
+    except TypeError:
+        raise TypeError("values must be numbers, booleans or strings, got others") from None
+    return np.array(cells, np.int64)
 
 
 def _counted(piece: Array) -> Iterator[tuple[Any, int]]:
+    """Yield values and how many there are; objects one by one, for they may be equal to several."""
     if piece.dtype.kind in "OT":
-        try:
-            yield from Counter(piece.tolist()).items()
-        except TypeError:
-            raise TypeError("values must be numbers, booleans or strings, got others") from None
-    else:
-        found, counts = np.unique(piece, return_counts=True)
-        yield from zip(found.tolist(), counts.tolist(), strict=True)
+        return zip(piece.tolist(), repeat(1))
+    found, counts = np.unique(piece, return_counts=True)
+    return zip(found.tolist(), counts.tolist(), strict=True)
 
 
 def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

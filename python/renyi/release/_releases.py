@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -314,9 +315,9 @@ class Releases:
             Ascending edges of intervals, closed below and open above, the last closed. They may
             begin with -inf and end with inf.
         categories : iterable, optional
-            What values are compared with: strings, numbers or booleans, all different. Either
-            this or ``bins``, which must not depend on the data: a cell that is there because a
-            record is tells that it is.
+            What values are compared with: strings, finite numbers or booleans, all different.
+            Either this or ``bins``, which must not depend on the data: a cell that is there
+            because a record is tells that it is.
         epsilon, rho, noise, note
             As for `count`.
 
@@ -454,7 +455,8 @@ class Releases:
         epsilon, note
             As for `quantile`.
         candidates : iterable, optional
-            As many strings, numbers or booleans, all different; by default the places 0, 1, ....
+            As many strings, finite numbers or booleans, all different; by default the places
+            0, 1, ....
         one_way : bool
             Whether neighbours move all utilities the same way, or not at all, as counts under
             "add_remove": the exponent is epsilon u(r) / sensitivity then.
@@ -569,6 +571,8 @@ def _labels(values: Any, name: str) -> tuple[Any, ...]:
     for label in labels:
         if not isinstance(label, str | int | float | bool) or label != label:
             raise TypeError(f"{name} must be strings, numbers or booleans, got {label!r}")
+        if isinstance(label, float) and math.isinf(label):  # "inf" in JSON, as a string is
+            raise ValueError(f"{name} must be finite where they are numbers, got {label!r}")
     if not labels or len(set(labels)) < len(labels):
         raise ValueError(f"{name} must be different, at least one, got {len(labels)} of them")
     return labels
