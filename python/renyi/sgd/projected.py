@@ -14,15 +14,13 @@ from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
+    Noise,
     NoisyDescent,
-    online_delta,
-    online_epsilon,
-    online_worst,
     shuffled_delta,
     shuffled_epsilon,
     step_contraction,
 )
-from renyi.theory.iteration.setting import Noise
+from renyi.theory.online import online_delta, online_epsilon, online_worst
 
 __all__ = [
     "PNSGD",

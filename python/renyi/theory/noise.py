@@ -1,4 +1,13 @@
-"""Noise for one release: Laplace and Gaussian, and the mean of clipped numbers."""
+"""Noise for one release: Gaussian and Laplace, and the mean of clipped numbers.
+
+Of noise, epsilon and delta two are given and the third is returned, rounded to the safe side.
+Neighbours are what the sensitivity was computed for.
+
+Examples
+--------
+>>> round(gaussian_noise(epsilon=0.5, delta=1e-6), 2)
+8.06
+"""
 
 from __future__ import annotations
 
@@ -19,24 +28,16 @@ from renyi._validation import (
     one_of,
 )
 
-__all__ = [
-    "Calibration",
-    "gaussian_noise_delta",
-    "gaussian_noise_sigma",
-    "laplace_noise_delta",
-    "laplace_noise_epsilon",
-    "laplace_noise_scale",
-    "mean_noise_multiplier",
-]
+__all__ = ["gaussian_noise", "laplace_noise", "mean_noise_multiplier"]
 
 
-# The Gaussian mechanism, with every calibration of its noise and the range in which each holds.
-#
-# Noise N(0, sigma^2) on a query of L2 sensitivity S is exactly (epsilon, delta)-private where
-# Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) <= delta, m = S/sigma, e = epsilon (Balle, Wang 2018). The
-# others follow from tails of the privacy loss and ask for more noise. Neighbours are what the
-# sensitivity was computed for.
+def __dir__() -> list[str]:
+    return __all__
 
+
+# Gaussian noise N(0, sigma^2) on a query of L2 sensitivity S is exactly (epsilon, delta)-private
+# where Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) <= delta, m = S/sigma, e = epsilon (Balle, Wang
+# 2018). The other calibrations follow from tails of the privacy loss and ask for more noise.
 
 Calibration = Literal[
     "exact",
@@ -47,37 +48,42 @@ Calibration = Literal[
     "mills_concave",
     "dwork_roth",
 ]
-
-
-Bound = Literal["exact", "chernoff"]
-
-
 _OPEN = Range(0.0, 1.0, "()")
 
 
-def gaussian_noise_sigma(
-    epsilon: float,
-    delta: float,
-    sensitivity: float = 1.0,
+def _two_of(**given: float | None) -> None:
+    """Refuse unless exactly one of three is missing."""
+    if sum(value is None for value in given.values()) != 1:
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
+
+
+def gaussian_noise(
     *,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    sensitivity: float = 1.0,
     count: int = 1,
     calibration: Calibration = "exact",
 ) -> float:
-    """Return a standard deviation with which Gaussian noise is (epsilon, delta)-private.
+    """Return sigma, epsilon or delta of Gaussian noise from the other two.
 
     Parameters
     ----------
-    epsilon : float
-        In (0, inf); with "dwork_roth" in (0, 1).
-    delta : float
-        In (0, 1).
+    sigma : float, optional
+        Standard deviation of the noise, in (0, inf).
+    epsilon : float, optional
+        In [0, inf]; in (0, inf) where sigma is asked for, and in (0, 1) with "dwork_roth".
+    delta : float, optional
+        In [0, 1]; in (0, 1) where sigma is asked for.
     sensitivity : float
         L2 sensitivity S of the query, in (0, inf).
     count : int
-        Number of such releases, at least 1, that shall be (epsilon, delta)-private together: they
-        are one of sensitivity sqrt(count) S.
+        Number of such releases, at least 1, that are (epsilon, delta)-private together: they are
+        one of sensitivity sqrt(count) S.
     calibration : str
-        With l = log(1/delta) and k = log(1/(2 pi delta^2)), in the unit of S:
+        With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
 
         ==================  =========================================================
         "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
@@ -89,15 +95,19 @@ def gaussian_noise_sigma(
         "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
         ==================  =========================================================
 
+        For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2 sigma))^2 /
+        2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon "exact" alone.
+
     Returns
     -------
     float
-        In the unit of ``sensitivity``, rounded up.
+        The one that is not given; sigma in the unit of ``sensitivity``. Rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not permitted, or outside the range of the calibration.
+        If not exactly two are given, or one is not permitted or outside the range of the
+        calibration.
 
     References
     ----------
@@ -107,88 +117,48 @@ def gaussian_noise_sigma(
     Examples
     --------
     >>> for calibration in "exact", "mills_concave", "mills", "chernoff":
-    ...     print(f"{calibration:14}{gaussian_noise_sigma(1.0, 1e-5, calibration=calibration):.4f}")
+    ...     sigma = gaussian_noise(epsilon=1.0, delta=1e-5, calibration=calibration)
+    ...     print(f"{calibration:14}{sigma:.4f}")
     exact         3.7306
     mills_concave 4.7104
     mills         5.3101
     chernoff      5.5056
-    >>> round(gaussian_noise_sigma(1.0, 1e-5, count=100, calibration="chernoff"), 3)
-    55.056
-    """
-    one_of(calibration, "calibration", get_args(Calibration))
-    epsilon = number_in(
-        epsilon, "epsilon", _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
-    )
-    delta = number_in(delta, "delta", _OPEN)
-    sensitivity = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
-    distance = sensitivity * math.sqrt(count_above(count, "count"))
-    return above(_MULTIPLIERS[calibration](epsilon, delta) * distance)
-
-
-def gaussian_noise_delta(
-    sigma: float,
-    epsilon: float,
-    sensitivity: float = 1.0,
-    *,
-    count: int = 1,
-    bound: Bound = "exact",
-) -> float:
-    """Return a delta with which Gaussian noise is (epsilon, delta)-private.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, in (0, inf).
-    epsilon : float
-        In [0, inf]; with "chernoff" above count S^2 / (2 sigma^2).
-    sensitivity : float
-        L2 sensitivity S of the query, in (0, inf).
-    count : int
-        Number of such releases, at least 1: they are one of sensitivity sqrt(count) S.
-    bound : {"exact", "chernoff"}
-        The exact curve, or exp(-(epsilon sigma/S - S/(2 sigma))^2 / 2), (6.8), which holds for
-        sigma > S/sqrt(2 epsilon) only. The same comes from the moments of the loss by
-        `delta_from_moments`.
-
-    Returns
-    -------
-    float
-        In [0, 1], rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or outside the range of (6.8).
-
-    References
-    ----------
-    "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530, Theorem 8.
-
-    Examples
-    --------
-    >>> [f"{gaussian_noise_delta(2.0, 1.0, bound=bound):.6f}" for bound in ("exact", "chernoff")]
-    ['0.006830', '0.216265']
-    >>> gaussian_noise_delta(0.1, 1.0, bound="chernoff")  # doctest: +ELLIPSIS
+    >>> for calibration in "exact", "chernoff":
+    ...     print(f"{gaussian_noise(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
+    0.006830
+    0.216265
+    >>> gaussian_noise(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
     """
-    sigma = number_in(sigma, "sigma", FINITE_POSITIVE)
-    epsilon = epsilon_of(epsilon)
+    one_of(calibration, "calibration", get_args(Calibration))
+    _two_of(sigma=sigma, epsilon=epsilon, delta=delta)
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     distance *= math.sqrt(count_above(count, "count"))
-    mu = distance / sigma
-    if one_of(bound, "bound", get_args(Bound)) == "exact":
-        return float(special.gaussian_delta_upper(above(mu), epsilon))
-    if epsilon == math.inf:
+    if sigma is None:
+        allowed = _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
+        of_one = _MULTIPLIERS[calibration](
+            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", _OPEN)
+        )
+        return above(of_one * distance)
+    one_of(calibration, "calibration", ("exact", "chernoff") if delta is None else ("exact",))
+    noise = number_in(sigma, "sigma", FINITE_POSITIVE)
+    mu = distance / noise
+    if epsilon is None:
+        return max(float(special.gaussian_epsilon_upper(above(mu), delta_of(delta))), 0.0)
+    target = epsilon_of(epsilon)
+    if calibration == "exact":
+        return float(special.gaussian_delta_upper(above(mu), target))
+    if target == math.inf:
         return 0.0
-    if not 2.0 * epsilon > mu * mu:
-        least = distance / math.sqrt(2.0 * epsilon) if epsilon else math.inf
+    if not 2.0 * target > mu * mu:
+        least = distance / math.sqrt(2.0 * target) if target else math.inf
         raise ValueError(
             "sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = "
             f"{least:.6g} for the bound 'chernoff', got {sigma!r}"
         )
-    t = max(loss_deviations(epsilon, distance, sigma), 0.0)
+    t = max(loss_deviations(target, distance, noise), 0.0)
     return exp_above(-0.5 * t * t)
 
 
@@ -240,37 +210,40 @@ _MULTIPLIERS: dict[str, Callable[[float, float], float]] = {
 }
 
 
-# The Laplace mechanism: a query of L1 sensitivity S with noise of density exp(-|x|/b) / (2 b).
-#
-# The privacy loss is at most S/b, so b = S/epsilon gives pure privacy. For one number the exact
-# curve is delta(epsilon) = (1 - exp((epsilon - S/b)/2))_+, which is solved for b, too. Neighbours
-# are what the sensitivity was computed for.
+# Laplace noise of density exp(-|x|/b) / (2 b) on a query of L1 sensitivity S: the privacy loss is
+# at most S/b, so b = S/epsilon gives pure privacy. For one number the exact curve is delta(epsilon)
+# = (1 - exp((epsilon - S/b)/2))_+.
 
 
-_BELOW_ONE = Range(0.0, 1.0, "[)")
-
-
-def laplace_noise_scale(epsilon: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
-    """Return the least scale of Laplace noise that is (epsilon, delta)-private.
+def laplace_noise(
+    *,
+    scale: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    sensitivity: float = 1.0,
+) -> float:
+    """Return scale, epsilon or delta of Laplace noise from the other two.
 
     Parameters
     ----------
-    epsilon : float
-        In (0, inf).
+    scale : float, optional
+        Scale b of the noise, in (0, inf).
+    epsilon : float, optional
+        In [0, inf]; in (0, inf) where the scale is asked for.
+    delta : float, optional
+        In [0, 1]; in [0, 1) where the scale is asked for.
     sensitivity : float
-        L1 sensitivity S of the query, in (0, inf); with ``delta`` > 0 of a query of one number.
-    delta : float
-        In [0, 1).
+        L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one number.
 
     Returns
     -------
     float
-        S / (epsilon - 2 log(1 - delta)), rounded up.
+        The one that is not given, from epsilon = max(0, S/b + 2 log(1 - delta)), rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not permitted.
+        If not exactly two are given, or an argument is not permitted.
 
     References
     ----------
@@ -278,89 +251,30 @@ def laplace_noise_scale(epsilon: float, sensitivity: float = 1.0, *, delta: floa
 
     Examples
     --------
-    >>> round(laplace_noise_scale(0.5), 12), round(laplace_noise_scale(0.5, delta=0.1), 6)
-    (2.0, 1.407022)
+    >>> [round(laplace_noise(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
+    [2.0, 1.407022]
+    >>> round(laplace_noise(scale=2.0, delta=0.1), 6)
+    0.289279
+    >>> round(laplace_noise(scale=1.0, epsilon=0.5), 6)
+    0.221199
     """
-    epsilon = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    delta = number_in(delta, "delta", _BELOW_ONE)
-    sensitivity = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
-    if delta == 0.0:
-        return math.nextafter(sensitivity / epsilon, math.inf)
-    return above(sensitivity / (epsilon - 2.0 * math.log1p(-delta)))
-
-
-def laplace_noise_epsilon(scale: float, sensitivity: float = 1.0, *, delta: float = 0.0) -> float:
-    """Return the least epsilon for which Laplace noise is (epsilon, delta)-private.
-
-    Parameters
-    ----------
-    scale : float
-        Scale b of the noise, in (0, inf).
-    sensitivity : float
-        L1 sensitivity S of the query, in (0, inf); with ``delta`` > 0 of a query of one number.
-    delta : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        max(0, S/b + 2 log(1 - delta)), rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
-    >>> round(laplace_noise_epsilon(2.0), 12), round(laplace_noise_epsilon(2.0, delta=0.1), 6)
-    (0.5, 0.289279)
-    """
-    largest = number_in(sensitivity, "sensitivity", FINITE_POSITIVE) / number_in(
-        scale, "scale", FINITE_POSITIVE
-    )
-    delta = delta_of(delta)
-    if delta == 0.0:
-        return math.nextafter(largest, math.inf)
-    if delta == 1.0:
-        return 0.0
-    spared = 2.0 * math.log1p(-delta)
+    _two_of(scale=scale, epsilon=epsilon, delta=delta)
+    width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
+    if scale is None:
+        target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
+        chance = number_in(delta, "delta", Range(0.0, 1.0, "[)"))
+        if chance == 0.0:
+            return math.nextafter(width / target, math.inf)
+        return above(width / (target - 2.0 * math.log1p(-chance)))
+    largest = math.nextafter(width / number_in(scale, "scale", FINITE_POSITIVE), math.inf)
+    if delta is None:
+        excess = largest - epsilon_of(epsilon)
+        return min(above(-math.expm1(-0.5 * excess)), 1.0) if excess > 0.0 else 0.0
+    chance = delta_of(delta)
+    if chance in (0.0, 1.0):
+        return 0.0 if chance else largest
+    spared = 2.0 * math.log1p(-chance)
     return max(largest + spared + MARGIN * (largest - spared), 0.0)
-
-
-def laplace_noise_delta(scale: float, epsilon: float, sensitivity: float = 1.0) -> float:
-    """Return the exact delta of Laplace noise on a query of one number.
-
-    Parameters
-    ----------
-    scale : float
-        Scale b of the noise, in (0, inf).
-    epsilon : float
-        In [0, inf].
-    sensitivity : float
-        Sensitivity S of the query, in (0, inf).
-
-    Returns
-    -------
-    float
-        max(0, 1 - exp((epsilon - S/b)/2)), rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
-    >>> round(laplace_noise_delta(1.0, 0.5), 6), laplace_noise_delta(1.0, 1.5)
-    (0.221199, 0.0)
-    """
-    largest = number_in(sensitivity, "sensitivity", FINITE_POSITIVE) / number_in(
-        scale, "scale", FINITE_POSITIVE
-    )
-    epsilon = epsilon_of(epsilon)
-    excess = math.nextafter(largest, math.inf) - epsilon
-    return min(above(-math.expm1(-0.5 * excess)), 1.0) if excess > 0.0 else 0.0
 
 
 # The noise multiplier of a step that adds noise to a mean, for batches of random size.
@@ -369,9 +283,11 @@ def laplace_noise_delta(scale: float, epsilon: float, sensitivity: float = 1.0) 
 # is the clipping norm C, or 2C if the record is replaced. For means it depends on what is clipped:
 #
 # * the mean itself, to norm C/2, as in "A Tail of Two Densities": any two batches, of any sizes,
-# give results at most C apart, whatever records are added, removed or replaced; * each row, to norm
-# C, then divided by the true size of the batch: a record more changes the mean of n rows by |x -
-# mean| / (n + 1) <= 2C / (n + 1), and 2C/(n + 1) <= C from one row on; of none, taken as 0, by C.
+#   give results at most C apart, whatever records are added, removed or replaced;
+# * each row, to norm C, then divided by the true size of the batch: a record more changes the mean
+#   of n rows by |x - mean| / (n + 1) <= 2C / (n + 1), and 2C/(n + 1) <= C from one row on; of none,
+#   taken as 0, by C.
+#
 # So batches of random size count as C, as if the division were not there, unless the size has a
 # lower bound that holds with certainty; Poisson samples have none. A replaced row moves the mean of
 # n rows by 2C / n.

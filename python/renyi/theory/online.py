@@ -3,7 +3,7 @@
     delta_i = A_i B_{i+1} ... B_n
 
 for the record of step i (Sordello, Bu, Dong 2021, arXiv 2106.11767), with A and B of
-`record_divergence` and `contraction_coefficient` at the scales of the steps. Nothing is hidden by
+`renyi.theory.iteration` at the scales of the steps. Nothing is hidden by
 the order: the record of the last step has no more protection than its own noise.
 
 ``noise`` is always a number (all scales the same), an array of ``n`` numbers or a `DecayingNoise`.
@@ -11,38 +11,44 @@ the order: the record of the last step has no more protection than its own noise
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import epsilon_of
-from renyi.theory.iteration._arguments import steps_of
-from renyi.theory.iteration.schedules import DecayingNoise, NoiseScales, schedule_of
-from renyi.theory.iteration.setting import NoisyDescent
-from renyi.theory.iteration.shuffled import pass_of
+from renyi._iteration import Schedule
+from renyi._search import smallest_argument
+from renyi._validation import delta_of, epsilon_of
+from renyi.theory.iteration import (
+    LARGEST,
+    SMALLEST,
+    DecayingNoise,
+    Floats,
+    NoiseScales,
+    NoisyDescent,
+    pass_of,
+    schedule_of,
+    steps_of,
+)
 
 __all__ = [
-    "WorstRecord",
     "online_delta",
     "online_deltas",
+    "online_epsilon",
     "online_limit",
+    "online_noise_factor",
     "online_worst",
 ]
 
-Floats = npt.NDArray[np.float64]
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class WorstRecord(NamedTuple):
-    """The record with the weakest guarantee.
-
-    Attributes
-    ----------
-    delta : float
-        Its delta, rounded up.
-    step : int
-        Its step, from 1; the last of them if there are several.
-    """
+    """The delta and the step of the record with the weakest guarantee."""
 
     delta: float
     step: int
@@ -80,6 +86,7 @@ def online_delta(
 
     Examples
     --------
+    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
     >>> online_delta(descent, 1.0, noise, [1000, 10_000], index=100).round(12)
@@ -132,6 +139,7 @@ def online_deltas(
 
     Examples
     --------
+    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> online_deltas(descent, 1.0, 50.0, 3).round(6)
     array([0.000338, 0.000663, 0.0013  ])
@@ -159,9 +167,10 @@ def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: i
     Returns
     -------
     WorstRecord
-        The delta is as of `online_delta`; where noise hardly decays over the last 262,144 steps,
-        above it by 1e-12 times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make
-        the last record the worst: it takes microseconds then, whatever ``n``.
+        ``delta`` and ``step``, from 1, the last of them if there are several. The delta is as of
+        `online_delta`; where noise hardly decays over the last 262,144 steps, above it by 1e-12
+        times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
+        worst: it takes microseconds then, whatever ``n``.
 
     Raises
     ------
@@ -170,6 +179,7 @@ def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: i
 
     Examples
     --------
+    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> worst = online_worst(descent, 1.0, [20.0, 10.0, 50.0, 60.0], 4)
     >>> round(worst.delta, 6), worst.step
@@ -206,6 +216,7 @@ def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, in
 
     Examples
     --------
+    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
     >>> import math
@@ -218,3 +229,131 @@ def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, in
     if noise.power <= 1.0:
         raise ValueError(f"noise must have a power above 1, got {noise.power!r}")
     return pass_of(descent, value).online_limit(schedule_of(descent, noise, None), first)
+
+
+def online_epsilon(
+    descent: NoisyDescent, delta: float, noise: NoiseScales, n: int, index: int | None = None
+) -> float:
+    """Return the smallest epsilon for a target delta, of one record or of all.
+
+    Parameters
+    ----------
+    descent, noise, n
+        As for `online_deltas`.
+    delta : float
+        In [0, 1].
+    index : int, optional
+        The step of the record, in [1, n]; by default the worst one.
+
+    Returns
+    -------
+    float
+        At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
+        `online_delta` or `online_worst`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000, index=900), 6)
+    0.0
+    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000), 6)
+    1.765648
+    """
+    target, steps = delta_of(delta), steps_of(n)
+    schedule = schedule_of(descent, noise, steps)
+    record = None if index is None else _record_of(index, steps)
+
+    def at(epsilon: float) -> float:
+        return _delta_at(descent, epsilon, schedule, steps, record)
+
+    return 0.0 if at(0.0) <= target else smallest_argument(at, target, 1.0, 1e-300, 1e305)
+
+
+def online_noise_factor(
+    descent: NoisyDescent,
+    epsilon: float,
+    delta: float,
+    noise: NoiseScales,
+    n: int,
+    index: int | None = None,
+) -> float:
+    """Return the smallest factor by which to multiply all scales for a target (epsilon, delta).
+
+    With ``noise=1.0`` it is the smallest constant scale.
+
+    Parameters
+    ----------
+    descent, epsilon, noise, n
+        As for `online_deltas`.
+    delta : float
+        In [0, 1].
+    index : int, optional
+        The step of the record, in [1, n]; by default the worst one.
+
+    Returns
+    -------
+    float
+        In [1e-20, 1e20], from above to 1e-12 relatively.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong type.
+    ValueError
+        If an argument is not as above, or no factor up to 1e20 meets the target.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> round(online_noise_factor(descent, 1.0, 1e-5, 1.0, 1000), 6)
+    74.612633
+    """
+    target, steps, value = delta_of(delta), steps_of(n), epsilon_of(epsilon)
+    record = None if index is None else _record_of(index, steps)
+    times = _multiplied(descent, noise, steps)
+
+    def at(factor: float) -> float:
+        return _delta_at(descent, value, times(factor), steps, record)
+
+    factor = smallest_argument(at, target, 1.0, 1e-20, 1e20)
+    if math.isinf(factor):
+        raise ValueError(f"delta must be one that a factor up to 1e20 reaches, got {delta!r}")
+    return factor
+
+
+def _record_of(index: Any, n: int) -> int:
+    record = steps_of(index, "index")
+    if record > n:
+        raise ValueError(f"index must be an integer in [1, {n}], got {index!r}")
+    return record
+
+
+def _delta_at(
+    descent: NoisyDescent, epsilon: float, schedule: Schedule, n: int, record: int | None
+) -> float:
+    core = pass_of(descent, epsilon)
+    if record is None:
+        return core.online_worst(schedule, n)[0]
+    out = np.empty(1)
+    core.online_delta_into(schedule, record, np.array([n], np.int64), out)
+    return float(out[0])
+
+
+def _multiplied(descent: NoisyDescent, noise: Any, n: int) -> Callable[[float], Schedule]:
+    """Return the scales times a factor, as a function of it."""
+    schedule_of(descent, noise, n)  # raises
+    if isinstance(noise, DecayingNoise):
+        return lambda factor: schedule_of(descent, noise.scaled(factor), n)
+    scales = np.asarray(noise, np.float64)
+
+    def times(factor: float) -> Schedule:
+        return schedule_of(descent, np.clip(scales * factor, SMALLEST, LARGEST), n)
+
+    return times

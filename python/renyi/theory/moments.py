@@ -1,25 +1,225 @@
-"""The closed form of the moments accountant: for which constants it holds."""
+"""Moments of the privacy loss: to (epsilon, delta) and back, and the constants that bound them.
+
+With kappa(t) = log E_P[exp(t L)] of the privacy loss L = log dP/dQ, which is t D_{1+t}(P||Q),
+Markov's inequality gives P(L > epsilon) <= exp(kappa(t) - epsilon t) for every t > 0, so
+delta = exp(-kappa*(epsilon)) with the Legendre transform kappa*(epsilon) = sup_t (epsilon t -
+kappa(t)). Moments of compositions add up. Take the larger kappa of both orders of the pair; the
+adjacency is theirs. `renyi.RDPAccountant` with ``conversion="mironov"`` does the same for
+mechanisms, and its other conversions do better.
+
+Examples
+--------
+>>> from renyi import Gaussian
+>>> round(dp_from_moments(moments_of(Gaussian(2.0)), delta=1e-5, count=2).epsilon, 5)
+3.64307
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._rounding import MARGIN, above
+from renyi._adjacency import Adjacency
+from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import bisected, least_value
-from renyi._validation import FINITE_POSITIVE, Range, number_in
+from renyi._validation import (
+    FINITE_POSITIVE,
+    NON_NEGATIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    number_in,
+    real_of,
+)
+from renyi.accountants import RDPAccountant
+from renyi.mechanisms import Mechanism
+from renyi.theory.indistinguishability import Guarantee, one_given
 
 __all__ = [
-    "LEAST_C2",
-    "log_moment_beyond",
+    "dp_from_moments",
+    "dp_from_rdp",
     "log_moment_constant",
+    "moments_of",
     "moments_theorem_constant",
     "moments_theorem_noise",
+    "relaxed_log_moment",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+Array = npt.NDArray[np.float64]
+LogMoment = Callable[[float], float]
+
+_LEAST, _MOST = 1e-6, 0.999e6  # of t: orders up to 1e6
+
+
+def dp_from_rdp(
+    order: float, rdp: float, *, epsilon: float | None = None, delta: float | None = None
+) -> Guarantee:
+    """Return what an (order, rdp)-Rényi-private mechanism satisfies at an epsilon, or at a delta.
+
+    Parameters
+    ----------
+    order : float
+        In (1, inf].
+    rdp : float
+        In [0, inf].
+    epsilon : float, optional
+        In [0, inf].
+    delta : float, optional
+        In [0, 1]. One of both has to be given.
+
+    Returns
+    -------
+    Guarantee
+        delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or
+        epsilon = rdp + log(1/delta)/(order - 1); rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of epsilon and delta is given.
+
+    References
+    ----------
+    "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv 1702.07476,
+    Prop. 3.
+
+    Examples
+    --------
+    >>> f"{dp_from_rdp(10.0, 1.0, epsilon=2.5).delta:.4e}"
+    '1.3710e-06'
+    >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
+    2.2792
+    """
+    one_given(epsilon, delta)
+    more = number_in(order, "order", Range(1.0, math.inf, "(]")) - 1.0
+    rdp = number_in(rdp, "rdp", NON_NEGATIVE)
+    if epsilon is not None:
+        target = epsilon_of(epsilon)
+        if rdp >= target:
+            return Guarantee(target, 1.0)
+        if math.inf in (more, target):
+            return Guarantee(target, 0.0)
+        return Guarantee(target, exp_above(more * (rdp - target), more * (rdp + target)))
+    chance = delta_of(delta)
+    if chance == 1.0:
+        return Guarantee(0.0, chance)
+    if math.inf in (more, rdp):
+        return Guarantee(rdp, chance)
+    return Guarantee(above(rdp - math.log(chance) / more) if chance > 0.0 else math.inf, chance)
+
+
+def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> LogMoment:
+    """Return kappa(t) = t D_{1+t} of a mechanism, the larger one of both orders, rounded up.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What `renyi.RDPAccountant` takes and what cannot fail.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+
+    Returns
+    -------
+    callable
+        For t in [0, 999999].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the accountant refuses the mechanism.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> round(moments_of(Gaussian(2.0))(3.0), 12)  # t (t + 1) / (2 sigma^2)
+    1.5
+    """
+    account = RDPAccountant(adjacency=adjacency).compose(mechanism)
+    return lambda t: above(t * float(account.get_rdp(1.0 + t)))
+
+
+def dp_from_moments(
+    kappa: LogMoment,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    count: int = 1,
+) -> Guarantee:
+    """Return what ``count`` uses satisfy at an epsilon, or at a delta, by their moments.
+
+    Parameters
+    ----------
+    kappa : callable
+        Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6, 999999];
+        infinity where there is none.
+    epsilon : float, optional
+        In [0, inf].
+    delta : float, optional
+        In (0, 1]. One of both has to be given.
+    count : int
+        Number of uses, at least 1, adaptive or not.
+
+    Returns
+    -------
+    Guarantee
+        delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of
+        (count kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every
+        t gives a guarantee.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of epsilon and delta is given.
+
+    References
+    ----------
+    "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
+
+    Examples
+    --------
+    >>> kappa = lambda t: t * (t + 1.0) / 8.0  # Gaussian noise of multiplier 2
+    >>> f"{dp_from_moments(kappa, epsilon=2.0, count=2).delta:.6f}"
+    '0.046771'
+    >>> round(dp_from_moments(kappa, delta=1e-5, count=2).epsilon, 6)
+    3.64307
+    """
+    one_given(epsilon, delta)
+    uses = count_above(count, "count")
+    if epsilon is not None:
+        target = epsilon_of(epsilon)
+        if target == math.inf:
+            return Guarantee(target, 0.0)
+        _, exponent = least_value(
+            lambda t: _excess(uses * _moment(kappa, t), target * t), _LEAST, _MOST
+        )
+        return Guarantee(target, exp_above(exponent))
+    chance = number_in(delta, "delta", Range(0.0, 1.0, "(]"))
+    depth = -math.log(chance)
+    _, found = least_value(lambda t: (uses * _moment(kappa, t) + depth) / t, _LEAST, _MOST)
+    return Guarantee(max(above(found), 0.0), chance)
+
+
+def _moment(kappa: LogMoment, t: float) -> float:
+    """Return kappa(t), not below 0, which no moment of a privacy loss is."""
+    return max(real_of(kappa(t), "kappa", "a function with values in [0, inf]"), 0.0)
+
+
+def _excess(moment: float, gain: float) -> float:
+    """Return moment - gain, rounded up."""
+    if math.isinf(moment) or math.isinf(gain):
+        return moment if math.isinf(moment) else -gain
+    return moment - gain + MARGIN * (moment + gain)
 
 
 # The constant C(c1, c2) that bounds the moments of the sampled Gaussian mechanism.
@@ -56,28 +256,13 @@ __all__ = [
 # "Great but Manageable Expectations", Claim 26, with the exponent of its second part corrected; the
 # moment bound is that of Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016.
 
-
 LEAST_C2 = 1e-6
-
-
 _C2 = Range(LEAST_C2, math.inf, "[)")
-
-
 _EACH = 600  # orders one by one
-
-
 _LAST = 10**6  # the largest order of the engine
-
-
 _LEAST_RATE = 1e-12  # that the engine answers for
-
-
 _WIDTH = 1e-3  # of a block, relative
-
-
 _BLOCKS = 0.02  # of u
-
-
 _REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # of A, beyond 8 a
 
 
@@ -116,7 +301,7 @@ def log_moment_constant(c1: float, c2: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _log_constant(c1: float, c2: float) -> float:
-    beyond = log_moment_beyond(c1, c2)
+    beyond = _log_moment_beyond(c1, c2)
     first, last = _blocks()
     ratio = np.sqrt(c2 / first) * (1.0 + MARGIN)
     rate = np.clip(c1 * ratio * (1.0 + MARGIN), _LEAST_RATE, 1.0)
@@ -125,7 +310,7 @@ def _log_constant(c1: float, c2: float) -> float:
 
 
 @lru_cache(maxsize=1)
-def _blocks() -> tuple[np.ndarray, np.ndarray]:
+def _blocks() -> tuple[Array, Array]:
     """Return the first and the last order of every block from 2 on; order 1 has G = 1."""
     ends = list(range(2, _EACH + 1))
     while ends[-1] < _LAST:
@@ -135,7 +320,7 @@ def _blocks() -> tuple[np.ndarray, np.ndarray]:
     return first, last
 
 
-def log_moment_beyond(c1: float, c2: float) -> float:
+def _log_moment_beyond(c1: float, c2: float) -> float:
     """Bound log G for all orders l from 10^6, whole or not, r = c1/s at most and l = c2 s^2."""
     v, a = math.sqrt(c2 / _LAST) * (1.0 + MARGIN), c1 * c2
     steepest = _steepest(c1, c2, v)
@@ -210,31 +395,16 @@ def _steepest(c1: float, c2: float, v: float) -> float:
 #
 # What is left is an x from depth on. It is swept in intervals, noise from the lower end, what is
 # permitted from the upper one; beyond, alpha is a multiple of s^2 above 10^6, and A has the bound
-# of `renyi.theory.classic._moments_theorem`. In the limit r -> 0 losses are normal and (*) becomes
+# `_log_moment_beyond`. In the limit r -> 0 losses are normal and (*) becomes
 # c2^2 >= c/(x log(1 + c m)), m = (sqrt(2x + 2) - sqrt(2x))^2, which no constant can be below.
 
 
-Array = npt.NDArray[np.float64]
-
-
 _SHARE = Range(1e-6, 10.0, "[]")
-
-
 _DEPTH = Range(0.5, 1e4, "[]")
-
-
 _LARGEST_PRODUCT = 1.0 / 16.0  # of rate and noise
-
-
 _ORDERS = np.linspace(0.4, 1.0, 16)  # of the best order in the limit
-
-
 _LARGEST_ORDER = 1e6
-
-
 _WIDEST, _NARROWEST = 0.05, 3e-4  # intervals of x, relative
-
-
 _DOWN = 1.0 - 1e-12  # for a few roundings
 
 
@@ -342,7 +512,77 @@ def _noise_beyond(c1: float, c2: float) -> float:
     """Return a noise from which on (*) is proven with orders that are a multiple of its square."""
     for factor in (2.0 * _ORDERS[::-1] * c1 / c2**2).tolist():
         noise = math.sqrt(_LARGEST_ORDER / factor)
-        excess = math.expm1(log_moment_beyond(_LARGEST_PRODUCT, factor)) / _LARGEST_PRODUCT**2
+        excess = math.expm1(_log_moment_beyond(_LARGEST_PRODUCT, factor)) / _LARGEST_PRODUCT**2
         if excess <= c1 * (factor - c1 / c2**2 - noise**-2) * _DOWN:
             return noise / _DOWN
     return math.inf
+
+
+# Moments at sampling rates of another power of the noise: r = c1 s^-d in place of c1/s.
+#
+# The moment bound needs d = 1. For d < 1 the moment of order l = c2 s^2 has no bound in s: by
+# Jensen log G >= r^2 l (l-1)/(2 s^2), about (c1 c2)^2 s^(2-2d) / 2. What is left for d < 1: that
+# growth is all there is to first order, so the steps that log G permits, T <= c2 epsilon s^2 / (2
+# log G), still have T r^2 near epsilon/c2, as for d = 1; there is only no constant for all s.
+
+
+class RelaxedMoment(NamedTuple):
+    """A moment at a relaxed rate, its bound from below, the rate and the order."""
+
+    log_moment: float
+    least: float
+    rate: float
+    order: int
+
+
+def relaxed_log_moment(
+    c1: float, c2: float, power: float, noise_multiplier: float
+) -> RelaxedMoment:
+    """Return log G_l of the sampled Gaussian at l = c2 s^2 and r = c1 s^-power.
+
+    Parameters
+    ----------
+    c1, c2 : float
+        In (0, inf).
+    power : float
+        d, in [0, 2].
+    noise_multiplier : float
+        s, in (0, inf), with an l from 1 to 10^6.
+
+    Returns
+    -------
+    RelaxedMoment
+        ``log_moment``, log G, rounded up; ``least``, its bound r^2 l (l-1)/(2 s^2) from below,
+        rounded down; ``rate``, r = min(1, c1 s^-d); ``order``, l = floor(c2 s^2).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
+
+    Examples
+    --------
+    >>> for s in 5.0, 30.0, 300.0:
+    ...     half, one = (relaxed_log_moment(0.3, 1.0, d, s).log_moment for d in (0.5, 1.0))
+    ...     print(f"{half:.3f} {one:.3f}")
+    0.249 0.047
+    1.424 0.045
+    13.735 0.045
+    """
+    c1 = number_in(c1, "c1", FINITE_POSITIVE)
+    c2 = number_in(c2, "c2", FINITE_POSITIVE)
+    d = number_in(power, "power", Range(0.0, 2.0, "[]"))
+    s = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
+    if not 1.0 <= c2 * s * s <= 1e6:
+        raise ValueError(
+            f"noise_multiplier must give an order c2 s^2 in [1, 10^6], got {c2 * s * s!r}"
+        )
+    order, rate = math.floor(c2 * s * s), min(c1 * s**-d, 1.0)
+    least = rate * rate * order * (order - 1.0) / (2.0 * s * s)
+    return RelaxedMoment(
+        float(special.log_a_upper(rate, s, order)), max(below(least), 0.0), rate, order
+    )
