@@ -1,7 +1,7 @@
 // Errors of membership tests that a Renyi curve allows, by all orders together and in both directions.
 //
 // A test says "present" with probability q = a where the record is absent (type I error a) and p = 1 - b where it is
-// there (type II error b). What it says has divergences of at most those of the composition, from either distribution to
+// there (type II error b). What it says has at most the divergences of the composition, from either distribution to
 // the other (data processing; Mironov 2017, arXiv 1702.07476, Prop. 9, on two points): at every order o,
 //     f(p, q) = q (p/q)^o + (1-q) ((1-p)/(1-q))^o <= e^K,   K = (o-1) D_o,
 // and f(1-q, 1-p) <= e^K, which is the other direction. Where no loss exceeds L, p <= e^L q and 1-q <= e^L (1-p), too.
