@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -557,6 +558,16 @@ def test_deviations_do_not_overflow():
 def test_a_release_is_shown_on_one_line():
     release = ample().count([True], epsilon=1.0, note="a\nb\x1b[2J")
     assert str(release).startswith(r"a\nb\x1b[2J: ")
+    for how, shown in (
+        (
+            {"bins": [-math.inf, 0, 1.5, math.inf]},
+            r"\[-inf, 0\): \S+, \[0, 1.5\): \S+, \[1.5, inf\): ",
+        ),
+        ({"categories": ["a\n", 1, True + 1]}, r"a\\n: \S+, 1: \S+, 2: "),
+        ({"categories": range(99)}, "99 cells"),
+    ):
+        text = str(ample().histogram([], rho=1.0, **how))
+        assert re.match(rf"histogram: {shown}.*, noise of standard deviation", text)
 
 
 # Budgets.

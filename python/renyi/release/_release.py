@@ -11,7 +11,7 @@ from renyi import _strict_json
 from renyi._adjacency import Adjacency
 from renyi._rounding import above
 from renyi._strict_json import read_number, written
-from renyi._validation import Range, adjacency_of, number_in, one_of, visible
+from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, visible
 from renyi.mechanisms import Mechanism
 from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
@@ -20,6 +20,7 @@ __all__ = ["Release"]
 CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(2.0**-1000, 2.0**1000)
 FINITE = Range(-(2.0**1000), 2.0**1000)
+SHOWN = 12  # cells of a histogram on a line
 
 # What a release of each query does not have.
 NOISE = {"noise", "scale", "spacing", "bounds", "ends", "labels"}
@@ -205,8 +206,12 @@ class Release:
         return cls(**found)
 
     def __str__(self) -> str:
-        value = f"{len(self.value)} cells" if isinstance(self.value, tuple) else f"{self.value}"
-        deviation = self.standard_deviation
+        value, deviation = str(self.value), self.standard_deviation
+        if isinstance(self.value, tuple):
+            value = f"{len(self.value)} cells"
+            if self.labels is not None and len(self.value) <= SHOWN:
+                cells = zip(map(_named, self.labels), self.value, strict=True)
+                value = ", ".join(f"{name}: {count}" for name, count in cells)
         spread = "" if deviation is None else f", noise of standard deviation {deviation:.4g}"
         return visible(f"{self.note or self.query}: {value}{spread}")
 
@@ -245,6 +250,13 @@ def _pair(value: Any, name: str) -> Interval:
     if not isinstance(value, tuple) or len(value) != 2:
         raise TypeError(f"{name} must be two numbers, got {value!r}")
     return number_in(value[0], name, FINITE), number_in(value[1], name, FINITE)
+
+
+def _named(label: Any) -> str:
+    """Return the name of a cell; the last of several intervals is closed, which is not shown."""
+    if not isinstance(label, tuple):
+        return str(label)
+    return f"[{shortest(label[0])}, {shortest(label[1])})"
 
 
 def _plain(value: Any) -> Any:
