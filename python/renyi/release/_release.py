@@ -18,7 +18,7 @@ from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 __all__ = ["Release"]
 
 CONFIDENCE = Range(0.0, 1.0, "()")
-SCALE = Range(2.0**-1000, 2.0**1000)
+SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
 SHOWN = 12  # cells of a histogram on a line
 
