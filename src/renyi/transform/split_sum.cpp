@@ -13,6 +13,8 @@ constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
+constexpr double kAddSteep = 2.4;  // level/width of `add`, in the deviations that are left out
+constexpr double kClear = 1e-3;    // of what the parts of `add` are taken from, at least left
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -54,14 +56,24 @@ double SplitSum::spread() const {
     return std::sqrt(variance);
 }
 
+// Of V, where it is bounded.
+double SplitSum::least_sum() const noexcept {
+    double sum = 0.0;
+    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s.q, s.sigma, pair_).least();
+    return sum;
+}
+
+// add: what a step may lose beside its largest loss, for the sum to be above eps.
+double SplitSum::reach_of_add(double epsilon) const noexcept {
+    return -least_sum() - epsilon + 0.5 * gaussian_ + unseen_ * std::sqrt(gaussian_);
+}
+
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
-    double least = 0.0;
-    for (const SampledStep& s : steps_) least -= s.count * SampledLoss(s.q, s.sigma, pair_).least();
     if (pair_ == SampledPair::replace_one) return unseen_levels();
-    const double reach =
-        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (std::max(epsilon, 0.0) + 10.0 * spread());
-    return std::vector<double>(steps_.size(), reach);
+    double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
+    if (is_reversed()) reach = reach_of_add(epsilon);
+    return std::vector<double>(steps_.size(), 2.0 * reach);
 }
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
@@ -82,7 +94,10 @@ std::vector<double> SplitSum::unseen_levels() const {
 }
 
 // The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
-double SplitSum::origin(const SplitStep& step) const noexcept { return is_few() ? step.law.least() : 0.0; }
+// So it is in `add`, where a step beyond what all others together can gain decides.
+double SplitSum::origin(const SplitStep& step) const noexcept {
+    return is_few() || is_reversed() ? step.law.least() : 0.0;
+}
 
 bool SplitSum::place(double epsilon, double log_delta) {
     placed_ = place_parts(epsilon, log_delta);
@@ -93,16 +108,19 @@ bool SplitSum::place(double epsilon, double log_delta) {
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     sure_ = {};
+    is_turned_ = false;
+    unseen_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
     parts_.clear();
     // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
     // it.
     const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
-                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+                 outer_steep = pair_ == SampledPair::add ? kAddSteep * unseen_ : std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
+    outer_ = falling(outermost, outermost / outer_steep);
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
@@ -112,9 +130,17 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
         steps.push_back(s);
     }
-    const bool add = is_reversed();
+    const bool add = pair_ == SampledPair::reversed_ratio;
     if (!add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
+    if (pair_ == SampledPair::add) {
+        const double most = std::exp(sure_.log_kept) * -std::expm1(-0.5 * outermost);
+        if (!(sure(epsilon).value > kClear * most) && place_whole(steps, epsilon)) return true;
+        scale = std::max(scale, log_delta) - epsilon;
+        epsilon = -epsilon;
+        is_turned_ = true;
+        for (SplitStep& s : steps) s.law.pair = SampledPair::remove;
+    }
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
@@ -170,12 +196,25 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     return !add || weigh(steps, epsilon);
 }
 
+// add: all steps below the outer level on one line.
+bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) {
+    MeasureInversion whole(Measure::base, steps, gaussian_);
+    whole.approach(epsilon);
+    const double goal = std::max(whole.log_estimate(), log_delta_);
+    if (!whole.is_smooth(epsilon, goal, kDepth)) return false;
+    whole.place(epsilon, goal, kDepth, kMostWork);
+    if (whole.failed()) return false;
+    parts_.push_back(std::move(whole));
+    sure_.log_kept = -kInfinity;
+    return true;
+}
+
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
     Value v = sure(epsilon);
     for (const MeasureInversion& part : parts_) {
-        const Reading r = part.read(epsilon);
+        const Reading r = is_turned_ ? part.read(-epsilon, epsilon) : part.read(epsilon);
         v.value += r.value;
-        v.slope += r.value * r.slope;
+        v.slope += is_turned_ ? r.value * (1.0 - r.slope) : r.value * r.slope;
         v.lower += r.lower;
         v.upper += r.upper;
     }

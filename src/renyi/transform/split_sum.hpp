@@ -60,7 +60,7 @@ private:
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
-        double kept_error = 0.0;  // of log_kept, absolutely, where it is that of a mass next to 1
+        double kept_error = 0.0, grown_error = 0.0;  // of `add`, absolutely
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
         double ignored = 0.0;  // mass of steps that are nothing against delta
@@ -85,20 +85,26 @@ private:
     Value sure_of_ratios(double x) const noexcept;
     static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
+    bool place_whole(const std::vector<SplitStep>& steps, double epsilon);
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
+    bool weigh_add(const std::vector<SplitStep>& steps);
+    Value sure_of_add(double epsilon) const noexcept;
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                    const std::vector<double>& counts, double margin, double epsilon);
-    void bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
-                    const std::vector<double>& counts, double margin, double epsilon);
+    double least_sum() const noexcept;
+    double reach_of_add(double epsilon) const noexcept;
+    double lost(double epsilon) const noexcept;
     Value sure(double epsilon) const noexcept;
     double spread() const;
 
     SampledPair pair_;
     std::vector<SampledStep> steps_;
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
-    bool placed_ = false;
+    bool placed_ = false, is_turned_ = false;
     Sure sure_;
+    LossStep outer_;       // of `add`, above the least loss
+    double unseen_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
     std::vector<MeasureInversion> parts_;
 };
 
