@@ -38,7 +38,7 @@ double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexc
         large = std::max(large, single_step_epsilon({s.q, s.sigma, direction}, share).upper);
     }
     const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
-    return direction == Direction::add ? std::min(guess, 0.9 * c.largest_loss) : guess;
+    return direction == Direction::add ? std::min(guess, quick_epsilon(c, direction, delta).upper) : guess;
 }
 
 }  // namespace renyi

@@ -236,7 +236,8 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
         const double residual = std::log(v.value / delta), slope = v.slope / v.value;
         if (!(slope < 0.0) || !std::isfinite(residual)) return kNoBracket;
         const double move = -residual / slope;
-        epsilon += std::clamp(move, -0.5 * std::fabs(epsilon), 0.5 * std::fabs(epsilon) + 1e-300);
+        const double most = 0.5 * (pair_ == SampledPair::add && gaussian_ == 0.0 ? -least_sum() - epsilon : std::fabs(epsilon));
+        epsilon += std::clamp(move, -most, most + 1e-300);
         if (std::fabs(residual) < 1e-14) break;
     }
     const Value v = value(epsilon);
