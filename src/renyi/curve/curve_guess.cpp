@@ -29,6 +29,11 @@ double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) n
 
 double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
     const Direction direction = direction_of(pair);
+    if (direction == Direction::add && c.gaussian == 0.0) {
+        const Saddle saddle = saddle_at_delta({c.steps, direction, kInfinity}, std::log(delta));
+        const double most = quick_epsilon(c, direction, delta).upper;
+        return saddle.tilt > 0.0 ? std::min(saddle.epsilon(), most) : most;
+    }
     const double one_way = gaussian_epsilon_guess(1.0, delta) * std::sqrt(variance_of(c, direction));
     const double normal = pair == SampledPair::replace_one ? 2.0 * one_way : one_way;
     double large = 0.0;
@@ -38,7 +43,7 @@ double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexc
         large = std::max(large, single_step_epsilon({s.q, s.sigma, direction}, share).upper);
     }
     const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
-    return direction == Direction::add ? std::min(guess, quick_epsilon(c, direction, delta).upper) : guess;
+    return guess;
 }
 
 }  // namespace renyi
