@@ -69,17 +69,18 @@ Bracket PlacedSplits::delta(double epsilon) {
 }
 
 Bracket PlacedSplits::epsilon(double delta, double start) {
-    double low = 0.0, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
+    const double least = is_bounded() ? -kInfinity : 0.0;
+    double low = least, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
     double at_low = 0.0, at_high = 0.0;  // log of delta there over the one that is sought
     Bracket best{-kInfinity, kInfinity};
     int moves = 0;  // off an epsilon for which the windows fall badly
-    for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
+    for (int turn = 0; turn < kMostPlacements && size(epsilon) > 0.0; ++turn) {
         const SplitSum& split = place(epsilon, std::log(delta));
         const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
             // A part that failed has an upper end far away; the others tell about where delta is.
-            const bool one_sided = found.lower > 0.0 && found.upper - found.lower > size(found.lower);
+            const bool one_sided = found.lower > least && found.upper - found.lower > size(found.lower);
             const double middle = one_sided ? found.lower : 0.5 * (found.lower + found.upper);
             const bool near = std::fabs(middle - epsilon) < kNear * size(epsilon);
             if (is_narrow(best, near ? kUseful : kFound) || (near && ++moves > kMostMoves)) break;
@@ -96,12 +97,12 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         }
         const double part = std::clamp(at_low / (at_low - at_high), kInside, 1.0 - kInside);
         if (is_bounded()) {
-            const double from = low == 0.0 ? 1.6 : size(low), to = high == kInfinity ? 0.6 : size(high);
-            epsilon = at_size(low == 0.0 || high == kInfinity ? from * to : from * std::pow(to / from, part));
+            const double from = low == least ? 1.6 : size(low), to = high == kInfinity ? 0.6 : size(high);
+            epsilon = at_size(low == least || high == kInfinity ? from * to : from * std::pow(to / from, part));
         } else {
-            epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
+            epsilon = low == least ? 0.6 * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
         }
-        best = common(best, {low > 0.0 ? low : -kInfinity, high});
+        best = common(best, {low > least ? low : -kInfinity, high});
     }
     return best;
 }

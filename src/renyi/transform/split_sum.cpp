@@ -13,7 +13,8 @@ constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
-constexpr double kAddSteep = 2.4;  // level/width of `add`, in the deviations that are left out
+constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
+constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
 constexpr double kClear = 1e-3;    // of what the parts of `add` are taken from, at least left
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
@@ -73,7 +74,7 @@ std::vector<double> SplitSum::levels(double epsilon) const {
     if (pair_ == SampledPair::replace_one) return unseen_levels();
     double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
     if (is_reversed()) reach = reach_of_add(epsilon);
-    return std::vector<double>(steps_.size(), 2.0 * reach);
+    return std::vector<double>(steps_.size(), reach + (pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach));
 }
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
@@ -116,25 +117,26 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
     // it.
     const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
-                 outer_steep = pair_ == SampledPair::add ? kAddSteep * unseen_ : std::sqrt(2.0 * (kOuterDepth - log_delta));
+                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
-    outer_ = falling(outermost, outermost / outer_steep);
+    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * unseen_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        s.jump = LossWindow{}.with(rising(level, outer[i] / outer_steep));
-        s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
+        const double width = pair_ == SampledPair::add ? outer_.width : outer[i] / outer_steep;
+        s.jump = LossWindow{}.with(rising(level, width));
+        s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
     }
     const bool add = pair_ == SampledPair::reversed_ratio;
     if (!add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
     if (pair_ == SampledPair::add) {
-        const double most = std::exp(sure_.log_kept) * -std::expm1(-0.5 * outermost);
+        const double most = std::exp(sure_.log_kept) * -std::expm1(-reach_of_add(epsilon));
         if (!(sure(epsilon).value > kClear * most) && place_whole(steps, epsilon)) return true;
         scale = std::max(scale, log_delta) - epsilon;
         epsilon = -epsilon;
