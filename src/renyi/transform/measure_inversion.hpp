@@ -63,6 +63,8 @@ public:
     // Times e^log_factor.
     Reading read(double epsilon, double log_factor = 0.0) const noexcept;
 
+    SampledPair pair() const noexcept { return steps_.front().law.pair; }
+
     // Gives back the memory that only placing needs.
     void release() noexcept;
 

@@ -20,7 +20,6 @@ bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m,
 bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
     if (are_ratios()) return weigh_ratios(steps, epsilon);
     const double target = kMassDepth + std::log(count_);
-    if (pair_ == SampledPair::add) return weigh_add(steps);
     sure_ = {};
     std::vector<WindowedLaw> decisive;
     std::vector<double> decisive_counts;
@@ -50,34 +49,6 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
         decisive_counts.push_back(s.count);
     }
     if (!decisive.empty()) bound_gap(steps, decisive, decisive_counts, margin, epsilon);
-    return true;
-}
-
-// add: all steps below the outer level, with G = V - least >= 0 from the masses of the window and of what is beyond:
-//     P(all) = prod (1 - E[1 - W])^k,     Q(all)/P(all) = prod (e^least (1 + E[W (e^G - 1)]/E[W]))^k.
-bool SplitSum::weigh_add(const std::vector<SplitStep>& steps) {
-    const double target = kMassDepth + std::log(count_);
-    sure_ = {};
-    for (const SplitStep& s : steps) {
-        const LossStep& top = *s.base.begin();
-        WindowedLaw below(s.law, s.base), beyond(s.law, LossWindow{}.with({top.level, top.width, 1.0}));
-        const double log_lost = beyond.log_moment_bound(0.0) + std::log(s.count);
-        double lost = 0.0, error = std::exp(log_lost) * (1.0 + 1e-9);
-        if (log_lost > log_delta_ - kNothing) {
-            if (!beyond.discretise(0.0, 0.0, target, 0.0)) return false;
-            const WindowedNodes::Masses m = beyond.nodes().masses();
-            lost = m.mass;
-            error = s.count * (m.mass * m.error + std::exp(beyond.log_node_error(0.0, 0.0)));
-        }
-        if (!(lost < 1.0) || !below.discretise(0.0, 0.0, target, 0.0)) return false;
-        const WindowedNodes::Rise rise = below.nodes().rise();
-        const double kept = 1.0 - lost, least = s.law.least(), risen = rise.value / kept;
-        sure_.log_kept += s.count * std::log1p(-lost);
-        sure_.kept_error += error / kept + 4.0 * kUnitRoundoff * s.count * lost;
-        sure_.grown += s.count * (least + std::log1p(risen));
-        sure_.grown_error += (s.count * (rise.error + below.missed() / s.law.one_minus_q) + risen * error) / kept +
-                             4.0 * kUnitRoundoff * s.count * (std::fabs(least) + risen);
-    }
     return true;
 }
 
@@ -123,27 +94,6 @@ void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<Win
             sure_.log_gap = gap;
         }
     }
-}
-
-// add: E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level. Such sums are above eps only where the step
-// is not beyond what all others can gain, that is, in the skirt of its window, or where the Gaussian steps gain more
-// than they do but in e^{-z^2/2}/2 of all runs.
-double SplitSum::lost(double epsilon) const noexcept {
-    const double most = -least_sum(), width = outer_.width;
-    const double beyond = outer_.level - reach_of_add(epsilon) - 16.0 * kUnitRoundoff * (most + std::fabs(epsilon));
-    if (!(beyond > 0.0)) return 1.0;
-    const double u = beyond / width * (1.0 - 0x1p-40);
-    return 0.5 * (count_ * std::exp(-0.5 * u * u) + (gaussian_ > 0.0 ? std::exp(-0.5 * unseen_ * unseen_) : 0.0)) *
-           (1.0 + 0x1p-30);
-}
-
-SplitSum::Value SplitSum::sure_of_add(double epsilon) const noexcept {
-    const double kept = std::exp(sure_.log_kept), exponent = epsilon + sure_.grown, slope = -kept * std::exp(exponent);
-    const double value = -kept * std::expm1(exponent);
-    const double error =
-        std::fabs(slope) * (sure_.grown_error + 4.0 * kUnitRoundoff * (std::fabs(epsilon) - sure_.grown)) +
-        std::fabs(value) * (sure_.kept_error + 16.0 * kUnitRoundoff);
-    return {value, slope, value - error, value + error + lost(epsilon)};
 }
 
 namespace {

@@ -15,7 +15,6 @@ constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
-constexpr double kClear = 1e-3;    // of what the parts of `add` are taken from, at least left
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -64,11 +63,6 @@ double SplitSum::least_sum() const noexcept {
     return sum;
 }
 
-// add: what a step may lose beside its largest loss, for the sum to be above eps.
-double SplitSum::reach_of_add(double epsilon) const noexcept {
-    return -least_sum() - epsilon + 0.5 * gaussian_ + unseen_ * std::sqrt(gaussian_);
-}
-
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
     if (pair_ == SampledPair::replace_one) return unseen_levels();
@@ -106,18 +100,27 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
+// One level down. A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises
+// steeply towards it.
+void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
+    const double steep = std::sqrt(2.0 * (kInnerDepth - log_delta_));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        SplitStep& s = steps[i];
+        outer[i] /= ratio;
+        const double level = origin(s) + outer[i], width = outer[i] / steep;
+        s.jump = s.base.with(rising(level, width));
+        s.base = s.base.with(falling(level, width));
+    }
+}
+
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     sure_ = {};
-    is_turned_ = false;
     unseen_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
     parts_.clear();
-    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
-    // it.
-    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
-                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+    const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
@@ -132,16 +135,17 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
     }
+    if (pair_ == SampledPair::add) {
+        const Below below = place_add(steps, outer, epsilon);
+        if (below != Below::unplaced) return below == Below::nothing;
+        turn(steps);
+    }
     const bool add = pair_ == SampledPair::reversed_ratio;
-    if (!add && !weigh(steps, epsilon)) return false;
+    if (pair_ != SampledPair::add && !add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
     if (pair_ == SampledPair::add) {
-        const double most = std::exp(sure_.log_kept) * -std::expm1(-reach_of_add(epsilon));
-        if (!(sure(epsilon).value > kClear * most) && place_whole(steps, epsilon)) return true;
         scale = std::max(scale, log_delta) - epsilon;
         epsilon = -epsilon;
-        is_turned_ = true;
-        for (SplitStep& s : steps) s.law.pair = SampledPair::remove;
     }
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
@@ -169,12 +173,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                 }
             }
         }
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            SplitStep& s = steps[i];
-            outer[i] /= ratio;
-            const double level = origin(s) + outer[i], width = outer[i] / inner_steep;
-            s.jump = s.base.with(rising(level, width));
-            s.base = s.base.with(falling(level, width));
+        lower_levels(steps, outer, ratio);
+        for (SplitStep& s : steps) {
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
             if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
@@ -198,25 +198,13 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     return !add || weigh(steps, epsilon);
 }
 
-// add: all steps below the outer level on one line.
-bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) {
-    MeasureInversion whole(Measure::base, steps, gaussian_);
-    whole.approach(epsilon);
-    const double goal = std::max(whole.log_estimate(), log_delta_);
-    if (!whole.is_smooth(epsilon, goal, kDepth)) return false;
-    whole.place(epsilon, goal, kDepth, kMostWork);
-    if (whole.failed()) return false;
-    parts_.push_back(std::move(whole));
-    sure_.log_kept = -kInfinity;
-    return true;
-}
-
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
     Value v = sure(epsilon);
     for (const MeasureInversion& part : parts_) {
-        const Reading r = is_turned_ ? part.read(-epsilon, epsilon) : part.read(epsilon);
+        const bool is_turned = pair_ == SampledPair::add && part.pair() == SampledPair::remove;
+        const Reading r = is_turned ? part.read(-epsilon, epsilon) : part.read(epsilon);
         v.value += r.value;
-        v.slope += is_turned_ ? r.value * (1.0 - r.slope) : r.value * r.slope;
+        v.slope += is_turned ? r.value * (1.0 - r.slope) : r.value * r.slope;
         v.lower += r.lower;
         v.upper += r.upper;
     }

@@ -8,7 +8,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 16000.0;
+constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
 constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
