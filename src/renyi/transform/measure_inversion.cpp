@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
-constexpr double kFewNodes = 1024.0, kMostKurtosis = 2.0;
+constexpr double kMostKurtosis = 2.0;
 constexpr double kSaddle = 0.03;    // relative
 constexpr double kDecrement = 0.1;  // twice the nats to the saddle point
 constexpr double kLongest = 2.0;    // of Newton's steps, in log t
@@ -161,7 +161,7 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.
-bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth) {
+bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth, double few_nodes) {
     double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         variance += steps_[i].count * moments_[i].base.variance;
@@ -169,7 +169,7 @@ bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth)
     }
     if (!(fourth < kMostKurtosis * variance * variance)) return false;
     plan_ = plan(epsilon, log_scale, depth);
-    return plan_->end < kFewNodes * plan_->step;
+    return plan_->end < few_nodes * plan_->step;
 }
 
 // Chernoff's bound at the tilt: the moments of the jumps from cells, a few nats too large.

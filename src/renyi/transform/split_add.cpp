@@ -18,7 +18,7 @@ namespace {
 constexpr double kClear = 0.5;  // of what the second part is taken from, at least left
 constexpr std::size_t kMostTakenOff = 2;
 constexpr double kRatioTakenOff = 6.0;
-constexpr double kMostWorkOfAdd = 1.5e7;
+constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 4096.0;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) 
     MeasureInversion whole(Measure::base, steps, gaussian_);
     whole.approach(epsilon);
     const double goal = std::max(whole.log_estimate(), log_delta_);
-    if (!whole.is_smooth(epsilon, goal, kDepth)) return false;
+    if (!whole.is_smooth(epsilon, goal, kDepth, kMostNodesOfWhole)) return false;
     whole.place(epsilon, goal, kDepth, kMostWorkOfAdd);
     if (whole.failed()) return false;
     parts_.push_back(std::move(whole));
@@ -122,6 +122,7 @@ double SplitSum::lost(double epsilon) const noexcept {
 }
 
 SplitSum::Value SplitSum::sure_of_add(double epsilon) const noexcept {
+    if (sure_.log_kept == -kInfinity) return {0.0, 0.0, 0.0, lost(epsilon)};
     const double kept = std::exp(sure_.log_kept), exponent = epsilon + sure_.grown, slope = -kept * std::exp(exponent);
     const double value = -kept * std::expm1(exponent);
     const double error =
