@@ -137,9 +137,9 @@ double event_delta_below(const SortedSteps& c, Direction direction, double epsil
         log_without += s.count * std::log1p(-without);
         log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
     }
-    const double slack = 1e-13 * (1.0 + std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
-    return direction == Direction::remove ? -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12)
-                                          : std::exp(log_without - slack) - std::exp(epsilon + log_with + slack);
+    if (direction == Direction::remove) return -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+    const double slack = 1e-13 * (std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
+    return -std::expm1(epsilon + (log_with - log_without) + slack) * std::exp(log_without - slack) * (1.0 - 1e-13);
 }
 
 // add: none loses more than a part of what all may lose.
