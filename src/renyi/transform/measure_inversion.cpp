@@ -148,12 +148,19 @@ void MeasureInversion::approach(double epsilon) {
 // Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
 // on a larger tilt, unless the law has a peak of its own out there.
 void MeasureInversion::lift_tilt(double epsilon, double farthest) {
-    const double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
+    double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
     if (!(t > tilt_ * kWorthLifting)) return;
-    const std::vector<StepMoments> moments = rough_moments(t);
-    const LogMeasure at = log_measure(moments, t);
-    const double spent = at.value - t * epsilon - (at_.value - tilt_ * epsilon);
-    if (!(spent < kMostSpent)) return;
+    std::vector<StepMoments> moments = rough_moments(t);
+    LogMeasure at = log_measure(moments, t);
+    const auto spent = [&] { return at.value - t * epsilon - (at_.value - tilt_ * epsilon); };
+    // Of `add`, whose sums are mostly beyond eps: half of that, and half again.
+    for (int turn = 0; turn < 4 && pair() == SampledPair::add && !(spent() < kMostSpent); ++turn) {
+        t *= 0.5;
+        if (!(t > tilt_ * kWorthLifting)) return;
+        moments = rough_moments(t);
+        at = log_measure(moments, t);
+    }
+    if (!(spent() < kMostSpent)) return;
     moments_ = moments;
     at_ = at;
     tilt_ = t;

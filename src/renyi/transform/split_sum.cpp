@@ -177,6 +177,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         }
         lower_levels(steps, outer, ratio);
         for (SplitStep& s : steps) {
+            if (pair_ == SampledPair::add) {
+                s.is_weighed = s.is_weighed && leave_out_mass(s, s.jump);
+                continue;
+            }
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
             if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
