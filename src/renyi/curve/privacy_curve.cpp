@@ -194,13 +194,14 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_seen = [&](Telling telling) {
         return with(Route::bounds, direct_->epsilon_of_seen(delta, telling));
     };
-    const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
+    const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
+    const auto with_quick = [&] { return with(Route::bounds, quick); };
     const auto with_bounds = [&] {
         return with_seen(Telling::most) || with(Route::bounds, direct_->epsilon(delta));
     };
     const bool many = direct_->has_many_seen();
     replaces() ? with_sum() || with_bounds()
-               : with_line() || with_quick() || with_seen(Telling::all) || (many && with_long_line()) || with_sum() ||
+               : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen(Telling::all) || (many && with_long_line()) || with_sum() ||
                      with_bounds() ||
                      (!many && with_long_line());
     return answer;
