@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 from renyi._rounding import round_double, round_down, round_up
 from renyi._validation import decimal_of
@@ -66,7 +67,8 @@ def _upper(amounts: Mapping[str, float]) -> str:
 def _less(limit: float, spent: float) -> str:
     if spent == 0.0:
         return decimal_of(limit)
-    return round_down(max(math.nextafter(limit - spent, -math.inf), 0.0), 4)
+    exact, less = Fraction(limit) - Fraction(min(spent, limit)), limit - min(spent, limit)
+    return round_down(less if less <= exact else math.nextafter(less, 0.0), 4)
 
 
 def _words(words: Mapping[str, str], pair: str = PAIR) -> str:

@@ -44,7 +44,8 @@ class ZCDPFilter(Filter):
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
     Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
     Gaussian noise are no better than the noise alone here: a finite
-    order or an exact curve sees what sampling gains. Sums are exact.
+    order or an exact curve sees what sampling gains. A use is rounded up
+    once, sums are exact.
 
     References
     ----------
