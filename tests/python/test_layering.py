@@ -42,7 +42,7 @@ FLOORS = (
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "special", "pairs"},
-    {"noise"},
+    {"_refusal", "noise"},
     {"matrix"},
     {"tradeoff", "mechanisms"},
     {"accountants", "samplers"},
