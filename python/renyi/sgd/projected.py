@@ -13,15 +13,13 @@ from renyi.noise.generator import generator_of
 from renyi.sgd.convex import Domain, Loss
 from renyi.theory.iteration import (
     DecayingNoise,
+    Noise,
     NoisyDescent,
-    online_delta,
-    online_epsilon,
-    online_worst,
     shuffled_delta,
     shuffled_epsilon,
     step_contraction,
 )
-from renyi.theory.iteration.setting import Noise
+from renyi.theory.online import online_delta, online_epsilon, online_worst
 
 __all__ = ["PNSGD", "PNSGDRun"]
 
