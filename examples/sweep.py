@@ -1,6 +1,6 @@
 """A sweep over a hundred million settings on a cluster, with a progress bar.
 
-``python -m renyi.examples.sweep --points 1e8 --workers 2``
+``python -m examples.sweep --points 1e8 --workers 2``
 
 Rényi divergences of the sampled Gaussian mechanism on a grid of sampling rates, noise multipliers
 and orders. The functions of `renyi.special` are NumPy ufuncs, so that Dask arrays work as they are:
@@ -8,7 +8,7 @@ each chunk is computed where it lies, and only the sums come back. On a real clu
 program runs with the address of its scheduler; workers need the package installed and nothing
 else::
 
-    python -m renyi.examples.sweep --points 1e9 --scheduler tcp://scheduler:8786
+    python -m examples.sweep --points 1e9 --scheduler tcp://scheduler:8786
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _dask() -> Any:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.sweep",
+        prog="python -m examples.sweep",
         description="Renyi divergences of millions of settings on a cluster, with Dask.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

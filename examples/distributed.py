@@ -1,6 +1,6 @@
 """Private training on several machines: workers clip and sum, one process adds the noise.
 
-``python -m renyi.examples.distributed --workers 2``
+``python -m examples.distributed --workers 2``
 
 The records stay where they are. In every step each worker draws a Poisson batch of its own records,
 which makes a Poisson batch of all of them, and returns a `ClippedSum`. These add up in any order;
@@ -27,12 +27,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from examples._classifiers import LogisticRegression
+from examples._data import Split, digits
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of, integer_of
-from renyi.examples._classifiers import LogisticRegression
-from renyi.examples._data import Split, digits
 from renyi.sgd import DPSGD, SGD, ClippedSum, PoissonSampler, TrainingPlan
 
 __all__ = ["Shard", "main", "train"]
@@ -142,7 +142,7 @@ def _dask() -> Any:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.distributed",
+        prog="python -m examples.distributed",
         description="Train a classifier of digits privately on several processes, with Dask.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

@@ -1,4 +1,22 @@
-"""Clipping by layers, without a gradient for each sample and array at once."""
+r"""Clipping by layers, without a gradient for each sample and array at once.
+
+Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
+A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
+with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows
+only,
+
+.. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
+
+(Goodfellow 2015; Li, Tramèr, Liang, Hashimoto 2022), and the clipped sum is one matrix product.
+Where T is large it takes less to make the gradients of a few samples, measure them, and add them
+while they are there (Bu, Mao, Xu 2022 choose by layer, too); so it is for whatever is not a
+product. Embeddings look up the rows of their table that a sample touches.
+
+Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
+down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic. Gradients
+that were made are rounded to a lattice and added exactly, as by `clip_and_sum`; what the products
+over many samples can round is bounded, and gradients clipped at so much less.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +31,8 @@ from renyi._adjacency import Adjacency
 from renyi._arrays import Array, float_dtype, threads_of
 from renyi._sgd import sum_spacing
 from renyi._validation import adjacency_of, one_of
-from renyi.sgd.layers.norms import Piece, RecordNorms, joint_norms
-from renyi.sgd.layers.work import Layer, Work, works_of
+from renyi.sgd.layer_norms import Piece, RecordNorms, joint_norms
+from renyi.sgd.layers import Layer, Work, works_of
 from renyi.sgd.rules import (
     MOST_ROUNDING,
     ClipGroups,
@@ -90,26 +108,6 @@ def rounding_of(works: Sequence[Work], groups: Sequence[Group]) -> float:
     product = (count * (times + 1.0) + 4.0) * _UNIT * 1.001 * count * spread
     lattice = max(g.spacing / g.bound * math.sqrt(g.product_entries) for g in groups)
     return product + 0.5 * lattice * (1.0 + 8.0 * _UNIT)
-
-
-# Clipping by layers, without a gradient for each sample and array at once.
-#
-# Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
-# A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
-# with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows
-# only,
-#
-# .. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
-#
-# (Goodfellow 2015; Li, Tramèr, Liang, Hashimoto 2022), and the clipped sum is one matrix product.
-# Where T is large it takes less to make the gradients of a few samples, measure them, and add them
-# while they are there (Bu, Mao, Xu 2022 choose by layer, too); so it is for whatever is not a
-# product. Embeddings look up the rows of their table that a sample touches.
-#
-# Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
-# down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic. Gradients
-# that were made are rounded to a lattice and added exactly, as by `clip_and_sum`; what the products
-# over many samples can round is bounded, and gradients clipped at so much less.
 
 
 _BYTES = 1 << 22  # of gradients and copies at once, or of one record

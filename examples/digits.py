@@ -1,6 +1,6 @@
 """Private recognition of handwritten digits: logistic regression and a two-layer network.
 
-``python -m renyi.examples.digits --epsilon 1 --delta 1e-5 --plot digits.png``
+``python -m examples.digits --epsilon 1 --delta 1e-5 --plot digits.png``
 
 The plan finds the noise for the target, the sampler draws Poisson batches, the optimiser clips,
 records and adds noise. The noise is cryptographic and different in every run; only the split of the
@@ -15,13 +15,14 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from examples._classifiers import CLASSIFIERS, Classifier
+from examples._data import Split, digits
+
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
 from renyi.accountants import PLDAccountant
-from renyi.examples._classifiers import CLASSIFIERS, Classifier
-from renyi.examples._data import Split, digits
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 __all__ = ["Run", "main", "train"]
@@ -152,7 +153,7 @@ def _draw(figure: Any, runs: list[Run], delta: float) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.digits",
+        prog="python -m examples.digits",
         description="Train classifiers of handwritten digits with a given privacy guarantee.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

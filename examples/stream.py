@@ -1,6 +1,6 @@
 """A long stream of records in one noisy pass: accuracy against its length, with the guarantee.
 
-``python -m renyi.examples.stream --lengths 1000,10000,100000,1000000 --plot stream.png``
+``python -m examples.stream --lengths 1000,10000,100000,1000000 --plot stream.png``
 
 Two streams: regression with a truth that is known, and the bundled diabetes records drawn again and
 again with new measurement errors. Every record is visited once, in secret random order, with the
@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from examples._data import bundled
 
 from renyi._figure import figure_for, plain_ticks
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
-from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
 
@@ -189,7 +189,7 @@ def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.stream",
+        prog="python -m examples.stream",
         description="Accuracy of one noisy pass against its length, at one guarantee.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

@@ -1,6 +1,6 @@
 """Private fine-tuning of a language model: low-rank adapters beside frozen weights, one epoch.
 
-``python -m renyi.examples.adapters --epsilon 3 --delta 1e-5``
+``python -m examples.adapters --epsilon 3 --delta 1e-5``
 
 A small transformer learns to predict the next character of Python's language reference, which is
 public. Then its weights are frozen, and adapters learn from docstrings of the standard library, one
@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from examples._text import Tokens, docstrings, reference
+from examples._transformer import Array, Transformer
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
-from renyi.examples._text import Tokens, docstrings, reference
-from renyi.examples._transformer import Array, Transformer
 from renyi.sgd import DPSGD, Adam, TrainingPlan, ghost_clip_and_sum
 
 __all__ = ["Run", "main", "pretrain", "split", "train"]
@@ -143,7 +143,7 @@ def _report(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.adapters",
+        prog="python -m examples.adapters",
         description="Adapt a small language model to private text with a given guarantee.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

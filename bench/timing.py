@@ -1,7 +1,4 @@
-"""Timing of the engine beside other accounting libraries, in one run and in alternating order.
-
-Used by ``renyi bench`` and by ``bench/speed.py`` of the repository.
-"""
+"""Timing of the engine beside other accounting libraries, in one run and in alternating order."""
 
 from __future__ import annotations
 
@@ -14,14 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from peers import Peer, Training, quiet
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
-from renyi._benchmark.peers import Peer, Training, installed, quiet
 from renyi.accountants import Conversion
 
 DELTA = 1e-5
 EVERYDAY = Training(0.01, 1.0, 10_000)
-Progress = Callable[[int, int], None]  # (blocks finished, blocks in all), between the timed blocks
 
 
 class Contender(NamedTuple):
@@ -57,7 +53,6 @@ def interleave(
     *,
     rounds: int,
     block: float = 0.02,
-    progress: Progress | None = None,
 ) -> list[Timing]:
     """Time the contenders in turns, so that a busy machine or a changing clock meets all of them.
 
@@ -76,16 +71,12 @@ def interleave(
                 slow = time.perf_counter() - start > 50 * block
                 calls.append(1 if slow else _calls_in(block, contender, number))
             for turn in range(rounds):
-                for place, k in enumerate(everyone if turn % 2 == 0 else reversed(everyone)):
-                    if progress is not None:
-                        progress(turn * len(contenders) + place, rounds * len(contenders))
+                for k in everyone if turn % 2 == 0 else reversed(everyone):
                     taken = _seconds(contenders[k], calls[k], number)
                     seconds[k][turn] = taken / (calls[k] * contenders[k].items)
     finally:
         if collecting:
             gc.enable()
-    if progress is not None:
-        progress(rounds * len(contenders), rounds * len(contenders))
     return [
         Timing(contender.name, tuple(taken), result)
         for contender, taken, result in zip(contenders, seconds, results, strict=True)
@@ -148,51 +139,3 @@ def log_a_contenders(points: np.ndarray[Any, Any], peers: Sequence[Peer]) -> lis
     contenders = [Contender("renyi", lambda _: special.log_a(*points), len(triples))]
     contenders += [Contender(p.name, partial(theirs, peer=p), len(triples)) for p in peers]
     return contenders
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the report; ``ratio_low`` and ``ratio_high`` see ``Timing.ratio``."""
-
-    case: str
-    library: str
-    seconds: float  # per accountant, or per evaluation of log A
-    value: float | None  # the epsilon; None where many numbers were computed
-    ratio_low: float
-    ratio_high: float
-
-
-def run(*, quick: bool = False, progress: Callable[[str], object] | None = None) -> list[Row]:
-    """Time a few cases beside the installed peers; the rows of a case begin with ours.
-
-    Parameters
-    ----------
-    quick : bool
-        Five rounds instead of twenty-five.
-    progress : callable, optional
-        Is told in words what is being done, between the timed blocks.
-
-    Examples
-    --------
-    >>> from renyi._benchmark.timing import run
-    >>> run(quick=True)[0].library
-    'renyi'
-    """
-    peers, _ = installed()
-    cases = {"epsilon of 10,000 steps, fresh accountant": epsilon_contenders(EVERYDAY, peers)}
-    for kind in ("fractional", "integer"):
-        points = everyday_points(200, integer=kind == "integer")
-        cases[f"log A at one {kind} order"] = log_a_contenders(points, peers)
-    rows = []
-    for case, contenders in cases.items():
-
-        def report(finished: int, total: int, case: str = case) -> None:
-            if progress is not None:
-                progress(f"{case}: {finished} of {total}")
-
-        timings = interleave(contenders, rounds=5 if quick else 25, progress=report)
-        for timing in timings:
-            value = timing.result if isinstance(timing.result, float) else None
-            low, _, high = timings[0].ratio(timing)
-            rows.append(Row(case, timing.name, timing.median, value, low, high))
-    return rows

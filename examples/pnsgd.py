@@ -1,6 +1,6 @@
 """Accuracy against privacy of projected noisy SGD, on tumours described by three measurements.
 
-``python -m renyi.examples.pnsgd --noise 0.5,1,2,4 --delta 1e-3 --plot pnsgd.png``
+``python -m examples.pnsgd --noise 0.5,1,2,4 --delta 1e-3 --plot pnsgd.png``
 
 Every record is visited once and only the last iterate is released, so later steps hide earlier
 records (`renyi.theory.iteration`): beside the guarantee of the pass stands what it would be if all
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from examples._data import bundled
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
-from renyi.examples._data import bundled
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
 from renyi.theory.iteration import DecayingNoise
@@ -190,7 +190,7 @@ def _draw(figure: Any, points: list[Point], delta: float) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.pnsgd",
+        prog="python -m examples.pnsgd",
         description="Accuracy and guarantee of one pass of projected noisy SGD.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

@@ -1,6 +1,6 @@
 """An attack on DP-SGD at its worst: what can be proven about epsilon by running it many times.
 
-``python -m renyi.examples.audit --noise-multiplier 1 --sample-rate 0.25 --steps 10 --runs 20000``
+``python -m examples.audit --noise-multiplier 1 --sample-rate 0.25 --steps 10 --runs 20000``
 
 All records have the gradient zero, but one, whose gradient is as long as clipping lets it be and
 always has the same direction. Of each run the attacker sees every noisy mean, and scores it by the
@@ -208,7 +208,7 @@ def _plan(options: argparse.Namespace) -> TrainingPlan:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.audit",
+        prog="python -m examples.audit",
         description="Attack DP-SGD with the worst record, and bound epsilon from below.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

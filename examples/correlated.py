@@ -1,6 +1,6 @@
 """One pass over digits in fixed order: independent against correlated noise at the same epsilon.
 
-``python -m renyi.examples.correlated --epsilon 1 3 8``
+``python -m examples.correlated --epsilon 1 3 8``
 
 Batches are not sampled, as on a stream, so that nothing hides which step a record is in: all
 privacy comes from the noise. Correlated noise takes back in later steps what it added before, and
@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from examples._classifiers import LogisticRegression
+from examples._data import Split, digits
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
-from renyi.examples._classifiers import LogisticRegression
-from renyi.examples._data import Split, digits
 from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, Strategy, Tree
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
@@ -137,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m renyi.examples.correlated",
+        prog="python -m examples.correlated",
         description="One pass over digits in fixed order, with independent and correlated noise.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

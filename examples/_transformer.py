@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from examples._text import CHARACTERS
 
-from renyi.examples._text import CHARACTERS
 from renyi.sgd import LoRALayer, NormLayer
 
 __all__ = ["Transformer"]
