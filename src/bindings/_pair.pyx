@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from libc.stdint cimport int64_t
+from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.utility cimport move
@@ -436,6 +437,11 @@ cdef class Pair:
         """((1 - rate) Q + rate P, Q)."""
         return only_one(("sampled", self, rate), make_sampled(self.pair, rate))
 
+    def moment(self):
+        """The Rényi curve of (P, Q), or an upper bound of it; None where its losses have no bound and no form is known."""
+        cdef CurvePointer found = pair_curve(self.pair)
+        return wrapped_curve(move(found)) if found else None
+
     @property
     def symmetric(self):
         """Whether both orders are known to have one profile."""
@@ -480,4 +486,5 @@ cdef class Pair:
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
 
 
+include "renyi_curve.pxi"
 include "loss_composition.pxi"
