@@ -27,7 +27,7 @@ cdef extern from "<span>" namespace "std" nogil:
         Curves()
         Curves(const WeightedCurve*, size_t)
 
-cdef extern from "renyi/mechanism/composed_curve.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
     cdef struct CountedCurve:
         CurvePointer curve
         double count
@@ -47,7 +47,7 @@ cdef extern from * nogil:
     #include <memory>
     #include <vector>
     #include "renyi/curve/rdp_composition.hpp"
-    #include "renyi/mechanism/composed_curve.hpp"
+    #include "renyi/transform/renyi_curves.hpp"
 
     namespace {
 

@@ -2,17 +2,6 @@
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
 
-cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
-    cdef cppclass CppPair "renyi::Pair":
-        cbool two_sided()
-        cbool symmetric()
-    ctypedef shared_ptr[const CppPair] PairPointer
-
-cdef class Pair:
-    cdef PairPointer pair
-    cdef object __weakref__
-
-
 cdef extern from "renyi/fp/certified.hpp" namespace "renyi" nogil:
     cdef struct Certified:
         double value
@@ -20,7 +9,7 @@ cdef extern from "renyi/fp/certified.hpp" namespace "renyi" nogil:
     double upper(Certified)
     double lower(Certified)
 
-cdef extern from "renyi/mechanism/renyi_curve.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/renyi_curve.hpp" namespace "renyi" nogil:
     cdef struct LogMoment:
         Certified value
         double first
@@ -32,5 +21,23 @@ cdef extern from "renyi/mechanism/renyi_curve.hpp" namespace "renyi" nogil:
         double largest_loss()
     ctypedef shared_ptr[const Curve] CurvePointer
 
+cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
+    cdef enum class Direction:
+        remove
+        add
+
+cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
+    cdef cppclass CppPair "renyi::Pair":
+        cbool symmetric()
+        CurvePointer moment(Direction) except +
+        shared_ptr[const CppPair] reverse() except +
+        shared_ptr[const CppPair] sampled(double rate) except +
+    ctypedef shared_ptr[const CppPair] PairPointer
+
+cdef class Pair:
+    cdef PairPointer pair
+    cdef object __weakref__
+
 cdef class RenyiCurve:
     cdef CurvePointer curve
+    cdef Pair of

@@ -1,58 +1,31 @@
-cdef extern from "renyi/transform/pair_curve.hpp" namespace "renyi" nogil:
-    CurvePointer pair_curve "renyi::curve_of"(const PairPointer&)
-
-cdef extern from "renyi/mechanism/loss_pair.hpp" namespace "renyi" nogil:
-    cdef cppclass LossPair(Curve):
-        @staticmethod
-        LossPair laplace(double scale)
-        @staticmethod
-        LossPair discrete_laplace(double scale, int sensitivity)
-        @staticmethod
-        LossPair randomized_response(double p, double choices)
-        @staticmethod
-        LossPair pure_dp(double epsilon)
-        @staticmethod
-        LossPair exponential(double epsilon)
-
-cdef extern from "renyi/mechanism/polygon.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
     cdef struct PolygonPoint:
         double alpha
         double k
 
-cdef extern from "renyi/mechanism/composed_curve.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
     cdef struct CountedCurve:
         CurvePointer curve
         double count
 
-cdef extern from "renyi/mechanism/poisson_bound.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/sampling_bounds.hpp" namespace "renyi" nogil:
     cdef enum class PoissonBoundKind:
         general
         tight
         lower
 
-cdef extern from "renyi/mechanism/privacy_profile.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/transform/selection.hpp" namespace "renyi" nogil:
     cdef struct ProfilePoint:
         pass
     ProfilePoint profile_point(double epsilon, double delta)
 
 cdef extern from * nogil:
     """
-    #include "renyi/mechanism/bounded_range.hpp"
-    #include "renyi/mechanism/composed_curve.hpp"
-    #include "renyi/mechanism/fixed_size_bound.hpp"
-    #include "renyi/mechanism/gumbel.hpp"
-    #include "renyi/mechanism/larger_curve.hpp"
-    #include "renyi/mechanism/linear_curve.hpp"
-    #include "renyi/mechanism/loss_pair.hpp"
-    #include "renyi/mechanism/mixture_bound.hpp"
-    #include "renyi/mechanism/poisson_bound.hpp"
-    #include "renyi/mechanism/polygon.hpp"
-    #include "renyi/mechanism/random_allocation.hpp"
-    #include "renyi/mechanism/repeat_and_select.hpp"
-    #include "renyi/mechanism/sampled_gaussian_curve.hpp"
-    #include "renyi/mechanism/sampled_loss_pair.hpp"
-    #include "renyi/mechanism/smaller_curve.hpp"
-    #include "renyi/mechanism/unbounded_curve.hpp"
+    #include "renyi/pair/noise/normal_moment.hpp"
+    #include "renyi/transform/random_allocation.hpp"
+    #include "renyi/transform/renyi_curves.hpp"
+    #include "renyi/transform/sampling_bounds.hpp"
+    #include "renyi/transform/selection.hpp"
 
     namespace {
 
@@ -61,23 +34,14 @@ cdef extern from * nogil:
         return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
     }
 
-    // Empty where the curve is not that of a pair.
-    renyi::CurvePointer sampled_pair(const renyi::CurvePointer& curve, double q) {
-        const auto pair = std::dynamic_pointer_cast<const renyi::LossPair>(curve);
-        return pair ? make_curve<renyi::SampledLossPair>(*pair, q) : nullptr;
-    }
-
     }  // namespace
     """
     CurvePointer curve_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
     CurvePointer curve_unbounded "make_curve<renyi::UnboundedCurve>"() except +
-    CurvePointer curve_pair "make_curve<renyi::LossPair>"(LossPair) except +
     CurvePointer curve_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
-    CurvePointer curve_gumbel "make_curve<renyi::GumbelCurve>"(double) except +
     CurvePointer curve_polygon "make_curve<renyi::Polygon>"(vector[PolygonPoint]) except +
     CurvePointer curve_composed "make_curve<renyi::ComposedCurve>"(vector[CountedCurve]) except +
     CurvePointer curve_random_allocation "make_curve<renyi::RandomAllocationCurve>"(double, long long) except +
-    CurvePointer sampled_pair(const CurvePointer&, double q) except +
     CurvePointer curve_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
     CurvePointer curve_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
     CurvePointer curve_larger "make_curve<renyi::LargerCurve>"(CurvePointer, CurvePointer) except +
@@ -110,8 +74,7 @@ cdef class RenyiCurve:
     @staticmethod
     def of_pair(Pair pair not None):
         """The curve of a pair of distributions; None where its losses have no bound and no form is known."""
-        cdef CurvePointer found = pair_curve(pair.pair)
-        return wrapped_curve(move(found)) if found else None
+        return pair.moment()
 
     @staticmethod
     def linear(double rho, double xi=0.0):
@@ -126,27 +89,27 @@ cdef class RenyiCurve:
     @staticmethod
     def laplace(double scale):
         """Laplace noise of the given scale on a query of sensitivity 1."""
-        return wrapped_curve(curve_pair(LossPair.laplace(scale)))
+        return Pair.laplace(scale).moment()
 
     @staticmethod
     def discrete_laplace(double scale, int sensitivity):
         """Noise of mass proportional to exp(-|x|/scale) on the integers."""
-        return wrapped_curve(curve_pair(LossPair.discrete_laplace(scale, sensitivity)))
+        return Pair.discrete_laplace(scale, sensitivity).moment()
 
     @staticmethod
     def randomized_response(double p, double choices):
         """One of ``choices`` answers, the true one with probability p in (0, 1)."""
-        return wrapped_curve(curve_pair(LossPair.randomized_response(p, choices)))
+        return Pair.randomized_response(p, <int64_t>choices).moment()
 
     @staticmethod
     def pure_dp(double epsilon):
         """The worst pair of epsilon-DP."""
-        return wrapped_curve(curve_pair(LossPair.pure_dp(epsilon)))
+        return Pair.approximate_privacy(epsilon, 0.0).moment()
 
     @staticmethod
     def exponential(double epsilon):
         """The pair that dominates every mechanism of bounded range epsilon."""
-        return wrapped_curve(curve_pair(LossPair.exponential(epsilon)))
+        return Pair.bounded_range(epsilon).moment()
 
     @staticmethod
     def bounded_range(double epsilon):
@@ -156,7 +119,7 @@ cdef class RenyiCurve:
     @staticmethod
     def gumbel(double shift):
         """Gumbel noise of scale 1 on a query of sensitivity ``shift``."""
-        return wrapped_curve(curve_gumbel(shift))
+        return Pair.gumbel(1.0 / shift if shift > 0.0 else INFINITY).reversed().moment()
 
     @staticmethod
     def polygon(orders, k):
@@ -190,8 +153,7 @@ cdef class RenyiCurve:
 
     def sampled(self, double q):
         """Poisson sampling of a pair, exactly; None where the curve is not that of a pair."""
-        cdef CurvePointer result = sampled_pair(self.curve, q)
-        return wrapped_curve(move(result)) if result.get() != NULL else None
+        return self.of.sampled(q).moment() if self.of is not None else None
 
     def poisson_bound(self, double q, str kind, bint cut=True):
         """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""
