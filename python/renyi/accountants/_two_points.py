@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from renyi.accountants._brackets import Array
+from renyi.accountants._curves import Array
 
 __all__ = ["TwoPoints"]
 

@@ -19,7 +19,7 @@ from renyi.accountants import (
     UnsupportedMechanismError,
 )
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
-from renyi.mechanisms.nesting import Sampling
+from renyi.mechanisms.sampling import Sampling
 from renyi.report._svg import Figure, Line
 
 __all__ = ["accountants_of", "curve_figure", "over_steps", "sensitivities", "tradeoff_figure"]

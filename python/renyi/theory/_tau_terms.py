@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of, probability_of
-from renyi.accountants.sampled_curves import curve_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["poisson_rdp_by_terms"]
@@ -68,7 +67,7 @@ def poisson_rdp_by_terms(
     alpha, tau = integer_of(order, "order", 2), integer_of(terms, "terms", 1)
     if alpha > _MOST:
         raise ValueError(f"order must be an integer in [2, 10^6], got {order!r}")
-    curve = curve_of(mechanism, "add_remove")
+    curve = mechanism.renyi_curve()
     few = np.arange(2.0, alpha + 1.0)
     if 2 * tau < alpha:
         few = np.r_[2.0 : max(tau, 1) + 1.0, float(alpha - tau) : alpha + 1.0]
