@@ -172,10 +172,9 @@ def divergences(mechanism: Mechanism, orders: Array = SHOWN) -> dict[str, Array]
 
 def _fixed_size(mechanism: Mechanism, orders: Array) -> Array:
     """Return the bound for a replaced record whose effect is that of one added here."""
-    same = {
-        Gaussian: lambda m: Gaussian(2.0 * m.noise_multiplier),
-        Laplace: lambda m: Laplace(2.0 * m.noise_multiplier),
-    }.get(type(mechanism), lambda m: m)(mechanism)
+    same = mechanism
+    if isinstance(mechanism, Gaussian | Laplace):
+        same = type(mechanism)(2.0 * mechanism.noise_multiplier)
     return np.asarray(fixed_size_rdp(same, RATE, orders, bound="tight"))
 
 
@@ -197,10 +196,10 @@ def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
         below.set(
             xlabel="compositions", ylabel=r"$\varepsilon$ at $\delta = 10^{-8}$", ylim=(None, top)
         )
-    handles = {}
+    lines: dict[str, Any] = {}
     for axes in grid[:2].flat:
-        handles |= {line.get_label(): line for line in axes.get_lines()}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+        lines |= {str(line.get_label()): line for line in axes.get_lines()}
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

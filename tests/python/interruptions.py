@@ -20,7 +20,7 @@ def at_line(work, number, *, error=KeyboardInterrupt, event="line"):
     That may be the end of a with statement, where no signal is ever taken: what was held is held
     by this thread then. With ``event="opcode"`` each instruction of the interpreter counts but that
     which returns: between it and the one before nothing is ever raised. The garbage collector is
-    off meanwhile: an error that is raised in one of its callbacks (Hypothesis has one) is swallowed.
+    off meanwhile: an error raised in one of its callbacks (Hypothesis has one) is swallowed.
     """
     places = 0
     collects = gc.isenabled()

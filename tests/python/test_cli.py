@@ -482,9 +482,9 @@ def test_an_order_at_the_end_of_the_list(capsys):
     assert "the best order is the largest of --orders" in " ".join(out.split())
 
 
-# Help, version, info, bench.
+# Help, version, info.
 
-COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
+COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "info"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -511,10 +511,3 @@ def test_info(capsys):
     assert json.loads(out) == build_info()
     _, out, _ = run(capsys, "info")
     assert __version__ in out
-
-
-def test_bench(capsys):
-    rows = results(capsys, "bench", "--quick")
-    assert rows[0]["library"] == "renyi"
-    assert rows[0]["ratio"] == 1.0
-    assert all(row["seconds"] > 0.0 for row in rows)

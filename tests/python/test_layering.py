@@ -50,7 +50,7 @@ FLOORS = (
     {"samplers"},
     {"sgd", "release", "report"},
     {"audit", "reference"},
-    {"_benchmark", "examples", "verify", "compat"},
+    {"verify", "compat"},
     {"cli"},
     {"__main__"},
 )

@@ -426,22 +426,6 @@ def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
     add_formats(output)
 
 
-def add_bench_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi bench``."""
-    command = add(
-        commands,
-        "bench",
-        "check.bench",
-        "time the engine, beside other libraries if they are installed",
-        "Times the engine on this machine. Other accounting libraries run the same cases if they\n"
-        "are installed.",
-        "  renyi bench --quick",
-        usage("bench", "[--quick] [--json | --csv]"),
-    )
-    command.add_argument("--quick", action="store_true", help="fewer repetitions")
-    add_formats(command)
-
-
 def add_info_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``renyi info``."""
     command = add(
@@ -477,7 +461,6 @@ OTHERS = (
     add_report_command,
     add_audit_command,
     add_verify_command,
-    add_bench_command,
     add_info_command,
     add_completion_command,
 )

@@ -16,7 +16,7 @@ from renyi.cli.runs import lengths, require, samplings
 from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
-    from renyi.theory.comparison import NoiseRow, Row
+    from renyi.theory.comparison import Row
 
 
 # ``renyi compare --target``: the noise that every method needs for one guarantee.
@@ -61,7 +61,7 @@ def _targets_over_steps(options: argparse.Namespace, cells: list[Record]) -> lis
     return [{**cell, "steps": steps} for steps in steps_grid(cell["steps"], 13)]
 
 
-def rows_of(cell: Record, names: Sequence[str]) -> tuple[NoiseRow, ...]:
+def rows_of(cell: Record, names: Sequence[str]) -> tuple[Row, ...]:
     """Return what each method needs for one setting."""
     from renyi.theory.comparison import compare_noise
 
@@ -113,9 +113,9 @@ def compare_targets(
 
 
 def _draw_targets(
-    options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[NoiseRow]]]
+    options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[Row]]]
 ) -> None:
-    from renyi.theory.comparison import plot_noise
+    from renyi.theory.comparison import plot_comparison as plot_noise
 
     cell = found[0][0]
     with figure.sheet(options) as axes:

@@ -25,7 +25,7 @@ def compare(options: argparse.Namespace) -> int:
     """Epsilon at a given delta by every way to draw batches."""
     run = _run(options)
     if options.plot or options.show:
-        from renyi.theory.comparison import plot_samplings
+        from renyi.theory.comparison import plot_comparison as plot_samplings
 
         figure.check(options, 1)
         last = run["epochs"]

@@ -140,7 +140,7 @@ WindowedMoment WindowedNodes::moment_by_excess(double tilt, const WindowedMoment
 
 WindowedNodes::Masses WindowedNodes::masses() const noexcept {
     Masses m{};
-    double error = 0.0;
+    double error = 0.0, fall_error = 0.0;
     for (std::size_t i = 0; i < loss_.size(); ++i) {
         if (law_.is_ratio()) {
             m.mass += std::exp(log_weight_[i]);
@@ -152,10 +152,26 @@ WindowedNodes::Masses WindowedNodes::masses() const noexcept {
         m.fall += w * fall;
         m.size += w * std::fabs(fall);
         m.reverse += w * std::exp(-loss_[i]);
-        error = std::max(error, w > 0.0 ? rounding_[i] + loss_error_[i] : 0.0);
+        const double off = w > 0.0 ? rounding_[i] + loss_error_[i] : 0.0;
+        error += w * off;
+        fall_error += w * std::fabs(fall) * off;
     }
+    if (!law_.is_ratio()) error = std::max(error / m.mass, m.size > 0.0 ? fall_error / m.size : 0.0);
     m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
     return m;
+}
+
+WindowedNodes::Rise WindowedNodes::rise() const noexcept {
+    double value = 0.0, error = 0.0;
+    const double least = law_.least(), additions = static_cast<double>(loss_.size());
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i]);
+        if (w == 0.0) continue;
+        const double grown = std::expm1(std::max(v_[i] - least, 0.0));
+        value += w * grown;
+        error += w * (grown * (rounding_[i] + additions) + (1.0 + grown) * (loss_error_[i] + std::fabs(least)));
+    }
+    return {value, kUnitRoundoff * error * (1.0 + 0x1p-30)};
 }
 
 }  // namespace renyi

@@ -52,6 +52,12 @@ public:
     };
     Masses masses() const noexcept;
 
+    // E[W (e^{V - least} - 1)], for `add`; the error is absolute.
+    struct Rise {
+        double value, error;
+    };
+    Rise rise() const noexcept;
+
     std::size_t size() const noexcept { return loss_.size(); }
     // What the merged node adds to the logarithm of the moment.
     double log_merged(double tilt) const noexcept { return log_weight_[0] + tilt * loss_[0]; }
