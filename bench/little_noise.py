@@ -81,7 +81,8 @@ def report(
         long, wide = np.quantile(times, level), np.quantile(widths, level)
         rows.append([f"{100 * level:g} %", f"{duration(long)}, {wide:.1e}"])
     missing = Counter(answer.reason for answer in found if answer.reason)
-    yield f"## {title}, {direction}: {len(questions):,} questions, {dict(missing) or 'all answered'}\n"
+    answered = dict(missing) or "all answered"
+    yield f"## {title}, {direction}: {len(questions):,} questions, {answered}\n"
     yield table("what|how many", rows)
     for name, sizes, told in (("Widest", widths, "{:.1e}".format), ("Slowest", times, duration)):
         order = np.argsort(-sizes, kind="stable")[:NAMED]

@@ -1,28 +1,32 @@
-"""The protocol of accountants: questions that all of them answer, in the same words."""
+"""The protocol of accountants: questions that all of them answer, in the same words.
+
+Every answer is an end of a bracket of a `Curve`, which an accountant gives for a direction.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from fractions import Fraction
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import delta_of, epsilon_of, numbers_of, uses_of
-from renyi.accountants._bounds import Bounds, rtol_of
-from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
-from renyi.accountants._group import GroupCurve, group_size_of
+from renyi._adjacency import DirectionName
+from renyi._validation import delta_of, epsilon_of, numbers_of, real_of, uses_of
+from renyi.accountants._curves import Array, Curve, PureCurve, opposite
+from renyi.accountants._groups import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part
-from renyi.accountants._pure import PureCurve, largest_loss
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Accountant"]
+__all__ = ["Accountant", "rtol_of"]
+
+DELTAS = "a number in [0, 1] or an array of these"
+EPSILONS = "a number in [0, inf] or an array of these"
 
 
-class Accountant(Bounds[Part], Risks[Part]):
+class Accountant(Risks[Part]):
     """Composes mechanisms and answers for the composition; what all accountants have in common.
 
     `get_epsilon` and `get_delta` return the upper ends of what `get_epsilon_bounds` and
@@ -34,7 +38,7 @@ class Accountant(Bounds[Part], Risks[Part]):
         """Return the curve for one record, of one direction or the worse of both."""
 
     @abstractmethod
-    def _check_direction(self, direction: DirectionName | None) -> None:
+    def _check_direction(self, direction: DirectionName) -> None:
         """Raise `ValueError` where the accountant does not tell this direction from the other."""
 
     @overload
@@ -156,6 +160,138 @@ class Accountant(Bounds[Part], Risks[Part]):
         """
         return self._delta_ends(epsilon, direction, rtol, group_size)[1]
 
+    @overload
+    def get_epsilon_bounds(
+        self,
+        delta: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float]: ...
+    @overload
+    def get_epsilon_bounds(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]: ...
+    def get_epsilon_bounds(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        """Return certified numbers that enclose the epsilon that this accountant's curve has.
+
+        Parameters
+        ----------
+        delta, direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        tuple of two floats or arrays
+            Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
+            order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
+            record where what the group reveals is not known exactly.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+
+        Examples
+        --------
+        >>> from renyi import Laplace, PLDAccountant
+        >>> accountant = PLDAccountant().compose(Laplace(2.0), 10)
+        >>> low, high = accountant.get_epsilon_bounds(1e-5, rtol=1e-8)
+        >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
+        True
+        """
+        ends = self._epsilon_ends(delta, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
+        low = np.minimum(np.ravel(ends[0]), least.epsilon_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _epsilon_ends(
+        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
+        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
+        return _ends(curve.epsilon_brackets(flat), shape)
+
+    def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        """Return a curve whose lower ends hold where those of the accountant's need not."""
+        return None
+
+    @overload
+    def get_delta_bounds(
+        self,
+        epsilon: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float]: ...
+    @overload
+    def get_delta_bounds(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]: ...
+    def get_delta_bounds(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        """Return certified numbers that enclose the delta that this accountant's curve has.
+
+        Parameters
+        ----------
+        epsilon
+            As for `get_delta`.
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        tuple of two floats or arrays
+            As for `get_epsilon_bounds`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+        """
+        ends = self._delta_ends(epsilon, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
+        low = np.minimum(np.ravel(ends[0]), least.delta_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _delta_ends(
+        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
+        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
+        return _ends(curve.delta_brackets(flat), shape)
+
     def spend_if_fits(
         self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float
     ) -> bool:
@@ -251,7 +387,8 @@ class Accountant(Bounds[Part], Risks[Part]):
         given = np.asarray(counts)
         times = [uses_of(count, "counts") for count in given.reshape(-1)]
         self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
-        self._check_direction(direction)
+        if direction is not None:
+            self._check_direction(direction)
         rtol, size = rtol_of(rtol), group_size_of(group_size)
         result = np.full(len(times), math.nan)
         if size == 1:
@@ -274,7 +411,8 @@ class Accountant(Bounds[Part], Risks[Part]):
         return np.full(len(times), math.nan)
 
     def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
-        self._check_direction(direction)
+        if direction is not None:
+            self._check_direction(direction)
         if size == 1:
             curve = self._curve_of(direction, rtol)
         elif (known := self._of_groups(size)) is not None:
@@ -284,22 +422,23 @@ class Accountant(Bounds[Part], Risks[Part]):
         loss = self._largest_loss(direction)
         return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
 
-    def _largest_loss(self, direction: DirectionName | None) -> Fraction | None:
-        """Return the largest loss of all that is here; None: it has no closed form."""
-        losses: list[Fraction] = []
-        for side in ("remove", "add") if direction is None else (direction,):
-            if side not in self._largest:
-                with self._lock:
-                    found = largest_loss(self.mechanisms, self._adjacency, side == "remove")
-                    self._largest[side] = found
-            loss = self._largest[side]
-            if loss is None:
-                return None
-            losses.append(loss)
-        return max(losses)
-
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         """Return a curve for groups from those for one record."""
         own = self._curve_of(direction, rtol)
         other = own if direction is None else self._curve_of(opposite(direction), rtol)
         return GroupCurve(own, other, size)
+
+
+def rtol_of(value: Any) -> float:
+    """Return a relative width that lattices can reach."""
+    rtol = real_of(value, "rtol", "a number in [1e-8, 0.1]")
+    if not 1e-8 <= rtol <= 0.1:
+        raise ValueError(f"rtol must be a number in [1e-8, 0.1], got {value!r}")
+    return rtol
+
+
+def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:
+    if not shape:
+        return brackets.item(0), brackets.item(1)
+    low, high = brackets
+    return low.reshape(shape), high.reshape(shape)

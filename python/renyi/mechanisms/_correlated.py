@@ -5,19 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from renyi._adjacency import Adjacency
 from renyi._validation import NON_NEGATIVE, integer_of, shortest
-from renyi.matrix import CyclicPoisson, Participation, Strategy, Tree
-from renyi.matrix.participation import ONCE, participation_of
-from renyi.mechanisms._algebra import Composed, Mechanism
-from renyi.mechanisms._arguments import set_fields, set_numbers
-from renyi.mechanisms._gaussian import Gaussian
-from renyi.mechanisms._poisson import PoissonSampled
+from renyi.mechanisms._noise import L2, Gaussian
+from renyi.mechanisms.algebra import (
+    Composed,
+    Equivalent,
+    Mechanism,
+    set_fields,
+    set_numbers,
+)
+from renyi.mechanisms.participation import (
+    ONCE,
+    CyclicPoisson,
+    Participation,
+    StrategyMatrix,
+    participation_of,
+)
+from renyi.mechanisms.sampling import PoissonSampled
 
 __all__ = ["MatrixMechanism", "TreeAggregation"]
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixMechanism(Mechanism):
+class MatrixMechanism(Equivalent):
     """A run with correlated noise: C g + z is released, a row of g the clipped sum of each step.
 
     The whole run is one Gaussian mechanism, of the noise multiplier over the sensitivity of C for
@@ -61,13 +72,19 @@ class MatrixMechanism(Mechanism):
     (3.577708764, 1000)
     """
 
-    strategy: Strategy
+    adjacencies = ("replace_one", "zero_out")
+    assumption = (
+        "matrix mechanism: normal, correlated by the stated strategy, standard deviation of z = "
+        f"noise multiplier x {L2}"
+    )
+
+    strategy: StrategyMatrix
     noise_multiplier: float
     participation: Participation = ONCE
     sensitivity: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.strategy, Strategy):
+        if not isinstance(self.strategy, StrategyMatrix):
             raise TypeError(f"strategy must be a renyi.matrix.Strategy, got {self.strategy!r}")
         scheme = participation_of(self.participation)
         set_numbers(self, noise_multiplier=NON_NEGATIVE)
@@ -103,8 +120,18 @@ class MatrixMechanism(Mechanism):
             f"multiplier {shortest(self.noise_multiplier)}, records {self.participation}"
         )
 
-    def _inner(self) -> tuple[Mechanism, ...]:
-        return (self.released,)
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """What is released."""
+        return ((self.released, 1),)
+
+    def check_adjacency(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless it holds for an adjacency.
+
+        It does for every one where each record is put into a group by itself.
+        """
+        if not isinstance(self.participation, CyclicPoisson):
+            Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
 
 
 def over(noise: float, sensitivity: float) -> float:
@@ -114,7 +141,7 @@ def over(noise: float, sensitivity: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class TreeAggregation(Mechanism):
+class TreeAggregation(Equivalent):
     """Releases all prefix sums of a stream from a binary tree with Gaussian noise at every node.
 
     Every record takes part in one step, which may be chosen by what was released before: the
@@ -144,6 +171,9 @@ class TreeAggregation(Mechanism):
     10
     """
 
+    adjacencies = ("replace_one", "zero_out")
+    assumption = f"binary tree: normal at every node, standard deviation = noise multiplier x {L2}"
+
     noise_multiplier: float
     steps: int
 
@@ -165,7 +195,9 @@ class TreeAggregation(Mechanism):
         >>> round(TreeAggregation(8.0, 1000).effective_noise_multiplier, 6)
         2.529822
         """
-        return over(self.noise_multiplier, Tree(self.steps).sensitivity())
+        # The root with the margin of `renyi.matrix.Tree`, whose sensitivity this is.
+        root = math.nextafter(math.sqrt(self.depth) * (1.0 + 20.0 * 2.0**-53), math.inf)
+        return over(self.noise_multiplier, root)
 
     @property
     def released(self) -> Gaussian:

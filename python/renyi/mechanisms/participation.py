@@ -1,7 +1,12 @@
-"""In which steps one record may take part: what a sensitivity is of."""
+"""Runs with correlated noise: in which steps a record may take part, and how far it moves the sum.
+
+`renyi.matrix` has the strategies and all that is computed with them.
+"""
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from renyi._validation import integer_of, probability_of, shortest
@@ -13,6 +18,7 @@ __all__ = [
     "MinSeparation",
     "Participation",
     "SinglePass",
+    "StrategyMatrix",
     "most_participations",
     "participation_of",
     "separation_of",
@@ -131,3 +137,37 @@ def most_participations(participation: Participation, steps: int) -> int:
     most = -(-steps // separation_of(participation, steps))
     count = participation.count if isinstance(participation, MinSeparation) else None
     return most if count is None else min(count, most)
+
+
+class StrategyMatrix(ABC):
+    """A lower triangular matrix C by its size and sensitivity: base of `renyi.matrix.Strategy`."""
+
+    __slots__ = ()
+    steps: int
+    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
+
+    @property
+    @abstractmethod
+    def bands(self) -> int:
+        """Diagonals that are not zero: columns so far apart share no row."""
+
+    @abstractmethod
+    def sensitivity(self, participation: Participation = ONCE) -> float:
+        """Return how far a record moves C g in units of its clipped contribution, rounded up."""
+
+    def warn_of(self, participation: Participation) -> None:
+        """Warn where this is the optimum for records that take part otherwise, and less often."""
+        fitted = self._optimal_for
+        if fitted is None or isinstance(participation, CyclicPoisson):
+            return
+        used, meant = (
+            (most_participations(scheme, self.steps), separation_of(scheme, self.steps))
+            for scheme in (participation, fitted)
+        )
+        if used[0] > 1 and used != meant:
+            warnings.warn(
+                f"{type(self).__name__}.optimal was told that records take part {fitted}, but they "
+                f"take part {participation}: other coefficients need less noise; pass "
+                f"participation={participation!r} to it",
+                stacklevel=4,
+            )
