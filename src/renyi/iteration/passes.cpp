@@ -1,4 +1,4 @@
-#include "renyi/iteration/online.hpp"
+#include "renyi/iteration/passes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -235,6 +235,27 @@ double online_limit(const IterationSetting& setting, const NoiseSchedule& schedu
     add_steps(setting, schedule, i + 1, i + kSingly, total);
     if (total.sum.hi < 1e3) add_tail(setting, schedule, static_cast<double>(i + kSingly), total);
     return delta_of(start, total.value());
+}
+
+namespace {
+
+// The mean of B^k, k < n, falls as c = 1 - B grows, so a lower bound of c serves. It is (1 - e^{-nt})/(n c) with
+// t = -log1p(-c), 2u; the error of nt is not enlarged by 1 - e^{-nt} (6u), and two products and a quotient follow.
+double mean_power(double c, double n) noexcept {
+    if (c == 0.0) return 1.0;
+    const double t = c < 1.0 ? -lane_log1p(-c) : 0.0;
+    const double numerator = c < 1.0 ? -lane_expm1(-n * t) : 1.0;
+    return std::min(numerator / (n * c) * (1.0 + 0x1p-48), 1.0);
+}
+
+}  // namespace
+
+double shuffled_delta(const IterationSetting& setting, double scale, double n) noexcept {
+    const StepDivergence record = step_divergence(setting.law, setting.epsilon, setting.record_shift, scale);
+    const StepDivergence state = step_divergence(setting.law, setting.epsilon, setting.state_shift, scale);
+    if (record.upper == 0.0) return 0.0;
+    const double delta = record.upper * mean_power(state.complement_lower, n) * (1.0 + 0x1p-52);
+    return std::clamp(delta, std::numeric_limits<double>::min(), record.upper);
 }
 
 }  // namespace renyi
