@@ -37,7 +37,7 @@ from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
 from renyi.matrix._workloads import LearningRates, Momentum, PrefixSums, Workload
-from renyi.matrix.participation import (
+from renyi.mechanisms.participation import (
     CyclicPoisson,
     FixedEpochs,
     MinSeparation,

@@ -15,7 +15,7 @@ from renyi.matrix._sensitivity import Sensitivity, of_toeplitz
 from renyi.matrix._strategy import Loss
 from renyi.matrix._toeplitz import ToeplitzStrategy
 from renyi.matrix._workloads import PREFIX_SUMS, Workload
-from renyi.matrix.participation import ONCE, Participation, SinglePass
+from renyi.mechanisms.participation import ONCE, Participation, SinglePass
 
 __all__ = ["BLT"]
 

@@ -13,7 +13,7 @@ from renyi.matrix._strategy import Loss, Strategy, loss_of
 from renyi.matrix._toeplitz import BandedToeplitz
 from renyi.matrix._tree import Tree
 from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
-from renyi.matrix.participation import CyclicPoisson, FixedEpochs, Participation
+from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, Participation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from renyi.matrix._sensitivity import Sensitivity, of_matrix
 from renyi.matrix._strategy import MOST_DENSE, Strategy
 from renyi.matrix._toeplitz import row_squares
 from renyi.matrix._workloads import PREFIX_SUMS, Workload
-from renyi.matrix.participation import ONCE, Participation
+from renyi.mechanisms.participation import ONCE, Participation
 
 __all__ = ["Dense"]
 

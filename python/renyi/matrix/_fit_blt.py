@@ -12,7 +12,7 @@ from renyi._matrix import buffered_loss, buffered_nodes
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import loss_of
 from renyi.matrix._workloads import PrefixSums
-from renyi.matrix.participation import most_participations, participation_of, separation_of
+from renyi.mechanisms.participation import most_participations, participation_of, separation_of
 
 __all__ = ["fit_blt"]
 

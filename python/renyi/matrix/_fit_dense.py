@@ -11,7 +11,7 @@ import numpy.typing as npt
 from renyi._validation import integer_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._workloads import workload_of
-from renyi.matrix.participation import (
+from renyi.mechanisms.participation import (
     FixedEpochs,
     SinglePass,
     most_participations,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._matrix import best_selection
-from renyi.matrix.participation import (
+from renyi.mechanisms.participation import (
     FixedEpochs,
     MinSeparation,
     Participation,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -14,14 +13,14 @@ import numpy.typing as npt
 from renyi._validation import one_of
 from renyi.matrix._sensitivity import Sensitivity
 from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
-from renyi.matrix.participation import (
+from renyi.mechanisms.json_form import decode_value, encode_value
+from renyi.mechanisms.participation import (
     ONCE,
     CyclicPoisson,
     Participation,
     SinglePass,
-    most_participations,
+    StrategyMatrix,
     participation_of,
-    separation_of,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def loss_of(value: Any) -> Loss:
     return one_of(value, "loss", get_args(Loss))
 
 
-class Strategy(ABC):
+class Strategy(StrategyMatrix):
     """A lower triangular matrix C: what is released is C g + z, z independent noise.
 
     Then every step has its own sum g_t and the noise (C^-1 z)_t, and a linear query of the sums,
@@ -49,14 +48,7 @@ class Strategy(ABC):
     """
 
     __slots__ = ()
-    steps: int
     streams: ClassVar[str]  # how a `NoiseStream` goes about it
-    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
-
-    @property
-    @abstractmethod
-    def bands(self) -> int:
-        """Diagonals that are not zero: columns so far apart share no row."""
 
     @abstractmethod
     def _sensitivity(self, participation: Participation) -> Sensitivity: ...
@@ -83,23 +75,6 @@ class Strategy(ABC):
         """
         known = participation_of(participation)
         return self._sensitivity(SinglePass() if isinstance(known, CyclicPoisson) else known)
-
-    def warn_of(self, participation: Participation) -> None:
-        """Warn where this is the optimum for records that take part otherwise, and less often."""
-        fitted = self._optimal_for
-        if fitted is None or isinstance(participation, CyclicPoisson):
-            return
-        used, meant = (
-            (most_participations(scheme, self.steps), separation_of(scheme, self.steps))
-            for scheme in (participation, fitted)
-        )
-        if used[0] > 1 and used != meant:
-            warnings.warn(
-                f"{type(self).__name__}.optimal was told that records take part {fitted}, but they "
-                f"take part {participation}: other coefficients need less noise; pass "
-                f"participation={participation!r} to it",
-                stacklevel=4,
-            )
 
     @property
     def column_norm(self) -> Sensitivity:
@@ -147,16 +122,12 @@ class Strategy(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what strict JSON can hold."""
-        from renyi.mechanisms.json_form import encode_value
-
         encoded: dict[str, Any] = encode_value(self)
         return encoded
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the strategy that `to_dict` described."""
-        from renyi.mechanisms.json_form import decode_value
-
         value = decode_value(data)
         if not isinstance(value, cls):
             raise ValueError(f"data must be of a {cls.__name__}, got {value!r}")

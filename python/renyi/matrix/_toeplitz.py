@@ -14,7 +14,7 @@ from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._sensitivity import Sensitivity, of_toeplitz, rounded_up
 from renyi.matrix._strategy import Loss, Strategy
 from renyi.matrix._workloads import PREFIX_SUMS, LearningRates, PrefixSums, Workload
-from renyi.matrix.participation import Participation, most_participations, separation_of
+from renyi.mechanisms.participation import Participation, most_participations, separation_of
 
 __all__ = ["BandedToeplitz", "SquareRoot", "ToeplitzStrategy", "root_coefficients"]
 

@@ -11,7 +11,7 @@ from renyi._validation import integer_of, uses_of
 from renyi.matrix._sensitivity import Sensitivity, of_tree
 from renyi.matrix._strategy import Strategy
 from renyi.matrix._workloads import PREFIX_SUMS, PrefixSums, Workload
-from renyi.matrix.participation import Participation
+from renyi.mechanisms.participation import Participation
 
 __all__ = ["Tree"]
 

@@ -15,8 +15,7 @@ from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
 from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
-from renyi.sgd._planning import accountant_named
-from renyi.sgd.plan import SAMPLERS, TrainingPlan
+from renyi.sgd.plan import SAMPLERS, TrainingPlan, accountant_named
 
 __all__ = ["Budget", "Charge", "Ledger"]
 
