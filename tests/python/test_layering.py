@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -270,6 +271,21 @@ def test_the_scan_sees_a_breach(folder, line, breach):
 )
 def test_the_scan_sees_a_breach_in_python(module, imported, breach):
     assert bool(list(python_breaches(module, imported))) is breach
+
+
+OPTIONAL = {"dp_accounting", "matplotlib", "mpmath", "opacus", "sklearn"}
+
+
+def test_numpy_alone_is_required():
+    """Within functions, too: what else is imported is asked for by name where it is missing."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.append(node.module)
+            found |= {name.partition(".")[0] for name in names}
+    assert found - sys.stdlib_module_names == {"numpy", "renyi", *OPTIONAL}
 
 
 def test_the_scan_follows_imports_at_load_only():
