@@ -521,6 +521,7 @@ def test_no_state_in_the_middle_of_a_batch():
         ("releases", 0, "state must hold at least 1 releases"),
         ("steps", 7, "state must hold at least 7 releases"),
         ("interrupted", -1, "interrupted must be"),
+        ("interrupted", 1, "state must hold at least 2 releases"),  # both have been begun
         ("sampler", None, "state must hold a sampler"),
         ("sampler", {}, "state must hold sampler"),
         ("generator", {}, "state must hold generator"),
