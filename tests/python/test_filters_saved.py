@@ -137,6 +137,12 @@ def test_what_is_not_a_filter(change, error, words):
         RenyiFilter.from_json(json.dumps(data))
 
 
+def test_a_filter_without_orders_is_refused():
+    data = json.loads(PrivacyFilter(1.0, 1e-6).to_json()) | {"orders": None}
+    with pytest.raises(TypeError, match="orders must be"):
+        PrivacyFilter.from_json(json.dumps(data))
+
+
 class TestReservations:
     @pytest.mark.parametrize("name", sorted(KINDS))
     def test_what_is_set_aside_counts_as_spent_until_it_is_settled(self, name):

@@ -413,7 +413,7 @@ class Ledger:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
-        least = max(self.releases, -(-steps // self._plan.steps_per_release))
+        least = max(self.releases, -(-(steps + interrupted) // self._plan.steps_per_release))
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
         recorded = self._checked_pieces(state, releases, steps)
