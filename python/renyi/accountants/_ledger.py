@@ -12,12 +12,12 @@ from renyi import _strict_json
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
 from renyi.mechanisms.json_form import decode_counted, encode_counted
 from renyi.mechanisms.steps import SampledStep
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "leaves_of"]
 
 Part = TypeVar("Part")
 
@@ -74,8 +74,7 @@ class Ledger(ABC, Generic[Part]):
         >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
         ((Gaussian(noise_multiplier=2.0), 3),)
         """
-        number = uses_of(count)
-        parts = self._parts_of(_mechanism(mechanism))
+        number, parts = uses_of(count), self._parts_of(_mechanism(mechanism))
         if number == 0:
             return self
         with self._lock:
@@ -248,6 +247,11 @@ def _rebuilt(
     for mechanism, count in ledger:
         accountant.compose(mechanism, count)
     return accountant
+
+
+def leaves_of(mechanism: Mechanism) -> tuple[tuple[Mechanism, int], ...]:
+    """Return the parts of a mechanism that are not compositions, with their counts."""
+    return mechanism.parts if type(mechanism) is Composed else ((mechanism, 1),)
 
 
 def _mechanism(value: Any) -> Mechanism:

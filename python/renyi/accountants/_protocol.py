@@ -431,6 +431,8 @@ class Accountant(Risks[Part]):
 
 def rtol_of(value: Any) -> float:
     """Return a relative width that lattices can reach."""
+    if type(value) is float and 1e-8 <= value <= 0.1:
+        return value
     rtol = real_of(value, "rtol", "a number in [1e-8, 0.1]")
     if not 1e-8 <= rtol <= 0.1:
         raise ValueError(f"rtol must be a number in [1e-8, 0.1], got {value!r}")

@@ -26,9 +26,10 @@ from renyi.accountants._curves import (
     ReplacedCurve,
     SmallerCurve,
 )
+from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
-from renyi.mechanisms import Composed, Mechanism
+from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
 from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
@@ -106,29 +107,31 @@ class PLDAccountant(Accountant[Part]):
         self._steps: dict[SampledStep, int] = {}
         self._losses: dict[Mechanism, int] = {}
         self._only_steps = True  # the compiled curve holds everything
+        self._has_samples = False  # of steps
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
-        adjacency = self._adjacency
-        mechanism.check_adjacency(adjacency)
         parts: list[tuple[Part, int]] = []
-        for release, count in mechanism.releases:
-            steps = release.gaussian_steps
-            if steps is None:
-                if adjacency == "replace_one" or release.allocated_epoch is None:
-                    release.dominating_pair(adjacency)  # raises
-                parts.append((release, count))
-                continue
-            for step, times in steps:
-                if (known := within_domain(step)) is not None:
-                    parts.append((known, times * count))
+        for leaf, uses in leaves_of(mechanism):
+            leaf.check_adjacency(self._adjacency)
+            for release, times in leaf.releases:
+                steps = release.gaussian_steps
+                if steps is None:
+                    if self._adjacency == "replace_one" or release.allocated_epoch is None:
+                        release.dominating_pair(self._adjacency)  # raises
+                    parts.append((release, uses * times))
+                    continue
+                for step, count in steps:
+                    if (known := within_domain(step)) is not None:
+                        parts.append((known, uses * times * count))
         return parts
 
     def _record(self, part: Part, count: int) -> None:
-        if isinstance(part, Mechanism):
+        if not isinstance(part, SampledStep):
             self._losses[part] = self._losses.get(part, 0) + count
             self._only_steps = False
             return
         self._steps[part] = self._steps.get(part, 0) + count
+        self._has_samples |= part.rate < 1.0
         if part.noise == 0.0:
             self._only_steps = False
         else:  # replaced records are two units apart: samples have pairs of their own for that
@@ -146,16 +149,16 @@ class PLDAccountant(Accountant[Part]):
         return [
             (leaf, times * count)
             for mechanism, count in self.mechanisms
-            for leaf, times in (
-                mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
-            )
+            for leaf, times in leaves_of(mechanism)
         ]
 
     # From the composition to a curve.
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
-        sides = self._sides(direction)
-        curve = WorseCurve([self._one_side(side, rtol) for side in sides], self._renyi_curve)
+        sides = []
+        for side in self._sides(direction):
+            sides.append(self._one_side(side, rtol))
+        curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
         chained = self._by_removal(rtol)
@@ -168,11 +171,11 @@ class PLDAccountant(Accountant[Part]):
         if direction is not None:
             return (direction,)
         adjacency = self._adjacency
-        steps, losses = self._contents()
         # The pairs of steps are symmetric but for samples of a record that is there or not.
-        same = adjacency == "replace_one" or all(step.rate == 1.0 for step, _ in steps)
-        if same and all(part.same_in_both_directions(adjacency) for part, _ in losses):
-            return ("remove",)
+        if adjacency == "replace_one" or not self._has_samples:
+            losses = self._contents()[1]
+            if all(part.same_in_both_directions(adjacency) for part, _ in losses):
+                return ("remove",)
         return DIRECTIONS
 
     def _one_side(self, side: DirectionName, rtol: float) -> Side:

@@ -18,6 +18,7 @@ from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve
+from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant, rtol_of
 from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.steps import SampledStep, within_domain
@@ -120,23 +121,22 @@ class RDPAccountant(Accountant[Part]):
         return self._conversion
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
-        adjacency = self._adjacency
-        mechanism.check_adjacency(adjacency)
         parts: list[tuple[Part, int]] = []
-        for release, count in mechanism.releases:
-            steps = release.gaussian_steps
-            if steps is not None:
-                for step, times in steps:
-                    if (known := within_domain(step)) is not None:
-                        parts.append((self._part_of_step(known), times * count))
-                continue
-            safe, failing = release.without_failure()
-            if failing == 0.0:
-                parts.append((RenyiPart(release, safe.renyi_curve(adjacency)), count))
-            else:
-                parts.append((Failure(failing), count))
-                parts += [(part, times * count) for part, times in self._parts_of(safe)]
+        for leaf, uses in leaves_of(mechanism):
+            leaf.check_adjacency(self._adjacency)
+            for release, times in leaf.releases:
+                parts += [(part, uses * times * n) for part, n in self._parts_of_release(release)]
         return parts
+
+    def _parts_of_release(self, release: Mechanism) -> Iterable[tuple[Part, int]]:
+        steps = release.gaussian_steps
+        if steps is not None:
+            known = ((within_domain(step), count) for step, count in steps)
+            return [(self._part_of_step(step), count) for step, count in known if step is not None]
+        safe, failing = release.without_failure()
+        if failing == 0.0:
+            return [(RenyiPart(release, safe.renyi_curve(self._adjacency)), 1)]
+        return [(Failure(failing), 1), *self._parts_of(safe)]
 
     def _part_of_step(self, step: SampledStep) -> Part:
         if self._adjacency != "replace_one":
