@@ -268,7 +268,7 @@ accountant, budget = PLDAccountant(), PrivacyFilter(5.0, 1e-5)
 held, done = threading.Event(), threading.Event()
 
 def hold():
-    with accountant._lock, budget._lock:
+    with accountant.lock, budget._lock:
         held.set()
         done.wait(30)
 

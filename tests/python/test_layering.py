@@ -147,6 +147,47 @@ def python_breaches(name, imported):
         yield f"{imported} is private to {other}"
 
 
+def private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def attributes_of(tree):
+    """Return the private names that a file defines, and the private attributes it takes.
+
+    What is taken of ``self`` and ``cls`` is inherited, if it is not the class's own.
+    """
+    defined, taken = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            defined.add(node.attr)
+        elif isinstance(node, ast.Attribute):
+            of_own_class = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not of_own_class:
+                taken.add(node.attr)
+    return set(filter(private, defined)), set(filter(private, taken))
+
+
+def attribute_breaches(sources):
+    """Yield packages with the private attributes they take of what only others define.
+
+    ``sources``: (package, text) of every file. Attributes that nobody here defines are those of
+    other libraries.
+    """
+    found = [(package, *attributes_of(ast.parse(text))) for package, text in sources]
+    owners = {}
+    for package, defined, _ in found:
+        for name in defined:
+            owners.setdefault(name, set()).add(package)
+    for package, _, taken in found:
+        for name in sorted(taken):
+            if package not in owners.get(name, {package}):
+                yield f"{package} takes {name} of {', '.join(sorted(owners[name]))}"
+
+
 def module_name(path):
     parts = ("renyi", *path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -181,6 +222,28 @@ def test_python_imports_point_down_and_take_nothing_private(path):
     nodes = list(ast.walk(ast.parse(path.read_text())))
     found = [b for imported in renyi_imports(path, nodes) for b in python_breaches(name, imported)]
     assert not found
+
+
+def test_no_package_takes_a_private_attribute_of_another():
+    sources = [(package_of(module_name(path)), path.read_text()) for path in PYTHON_FILES]
+    assert not list(attribute_breaches(sources))
+
+
+def test_mechanisms_load_no_matrix_code():
+    assert not [m for m in reached_from("renyi.mechanisms") if is_in(m, "renyi.matrix")]
+
+
+def test_the_scan_sees_private_attributes():
+    sources = [
+        ("samplers", "class S:\n    def _bind(self):\n        self._own = 1"),
+        ("sgd", "def f(s):\n    s._bind()\n    s._replace(a=1)"),
+        ("audit", "class A:\n    def g(self, other):\n        return self._bind(other._own)"),
+        ("noise", "class N:\n    def g(self, other):\n        self._own = other._own"),
+    ]
+    assert list(attribute_breaches(sources)) == [
+        "sgd takes _bind of samplers",
+        "audit takes _own of noise, samplers",
+    ]
 
 
 def test_no_module_loads_itself_in_a_circle():

@@ -33,7 +33,7 @@ def independent(scale, size, dtype):
     source = seeded()
     for deviation in scale:
         z = np.zeros(size, dtype)
-        source._core.add_noise(True, z, deviation, 1)
+        source.core.add_noise(True, z, deviation, 1)
         yield z
 
 

@@ -33,7 +33,7 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self._lock = reentrant_lock_freed_by_fork()
+        self.lock = reentrant_lock_freed_by_fork()  # whoever holds it records alone
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
         self._has_steps = False  # Gaussian ones, whose losses have no bound
@@ -47,7 +47,7 @@ class Ledger(ABC, Generic[Part]):
     @property
     def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
         """The mechanisms composed so far with their counts, equal ones merged."""
-        with self._lock:
+        with self.lock:
             return tuple(self._ledger.items())
 
     def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
@@ -77,7 +77,7 @@ class Ledger(ABC, Generic[Part]):
         number, parts = uses_of(count), self._parts_of(_mechanism(mechanism))
         if number == 0:
             return self
-        with self._lock:
+        with self.lock:
             self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
             self._largest = {}
             for part, times in parts:
@@ -141,7 +141,7 @@ class Ledger(ABC, Generic[Part]):
         losses: list[Fraction] = []
         for side in DIRECTIONS if direction is None else (direction,):
             if side not in self._largest:
-                with self._lock:
+                with self.lock:
                     self._largest[side] = sum_of_losses(self.mechanisms, self._adjacency, side)
             loss = self._largest[side]
             if loss is None:
@@ -174,7 +174,17 @@ class Ledger(ABC, Generic[Part]):
             groups.compose(group, count)
         return groups
 
-    def _copy(self) -> Self:
+    def copy(self) -> Self:
+        """Return an accountant of the same composition, which goes on by itself.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> before = PLDAccountant().compose(Gaussian(2.0))
+        >>> after = before.copy().compose(Gaussian(1.0))
+        >>> len(before.mechanisms), len(after.mechanisms)
+        (1, 2)
+        """
         return _rebuilt(type(self), self._settings(), self.mechanisms)
 
     def __reduce__(self) -> tuple[Any, ...]:

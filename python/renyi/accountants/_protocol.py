@@ -334,8 +334,8 @@ class Accountant(Risks[Part]):
         """
         most, allowed = epsilon_of(epsilon), delta_of(delta)
 
-        with self._lock:
-            if self._copy().compose(mechanism, count).get_epsilon(allowed) > most:
+        with self.lock:
+            if self.copy().compose(mechanism, count).get_epsilon(allowed) > most:
                 return False
             self.compose(mechanism, count)
             return True
@@ -394,7 +394,7 @@ class Accountant(Risks[Part]):
         if size == 1:
             result = self._epsilons_after(float(flat[0]), mechanism, times, direction)
         for i in np.flatnonzero(np.isnan(result)):
-            later = self._copy().compose(mechanism, times[i])
+            later = self.copy().compose(mechanism, times[i])
             result[i] = later.get_epsilon(
                 float(flat[0]), direction=direction, rtol=rtol, group_size=size
             )

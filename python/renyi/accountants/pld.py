@@ -141,7 +141,7 @@ class PLDAccountant(Accountant[Part]):
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
-        with self._lock:
+        with self.lock:
             return list(self._steps.items()), list(self._losses.items())
 
     def _leaves(self) -> list[tuple[Mechanism, int]]:
@@ -182,7 +182,7 @@ class PLDAccountant(Accountant[Part]):
         """Return the curve of one direction; ``rtol`` is the width that lattices aim at."""
         replaces = self._adjacency == "replace_one"
         name: PairName = "replace_one" if replaces else side
-        with self._lock:
+        with self.lock:
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
             return Narrowed(steps, self._lattice(side, rtol)) if replaces else steps

@@ -131,7 +131,7 @@ class NoiseStream:
         if self._run is not None:
             self._run.check()
             self._run.begin(self.step + 1)
-        self._kernel.add(array.reshape(-1), self._scale, self.generator._core, self._threads)
+        self._kernel.add(array.reshape(-1), self._scale, self.generator.core, self._threads)
         return array
 
     def __iter__(self) -> NoiseStream:
