@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import cases
 import mpmath
 from cases import DELTA
+from peers import Training
 
 from renyi import reference
-from renyi._benchmark.peers import Training
 
 DIGITS = 20
 mpmath.mp.dps = 40

@@ -22,11 +22,11 @@ import mpmath
 import numpy as np
 from accuracy import markdown
 from mechanisms_peers import Formula, Point, answer, autodp, dp_accounting
+from peers import quiet
 from speed import machine
 from tqdm import tqdm
 
 from renyi import Gaussian, Laplace, PureDP, RandomizedResponse, RDPAccountant, reference
-from renyi._benchmark.peers import quiet
 from renyi.mechanisms import Mechanism, RepeatAndSelect
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 

@@ -88,6 +88,11 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
     RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, ConstDoubles orders)
     RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, ConstDoubles orders)
 
+cdef extern from "renyi/curve/two_points.hpp" namespace "renyi" nogil:
+    void type_two_errors(const Composition&, ConstDoubles orders, ConstDoubles a, double* b)
+    double largest_advantage(const Composition&, ConstDoubles orders)
+    double least_bayes_risk(const Composition&, ConstDoubles orders, double rare)
+
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 CONVERSIONS = tuple(_CONVERSIONS)
 

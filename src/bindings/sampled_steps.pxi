@@ -69,6 +69,29 @@ cdef class SampledSteps(CountedSteps):
                           ConstDoubles(self.orders.data(), self.orders.size()))
         return g.value, g.floor, g.order
 
+    def betas_into(self, const double[::1] alphas, double[::1] out):
+        """Least type II errors that all orders allow at type I errors in [0, 1], rounded down."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        with nogil:
+            type_two_errors(copy.view(), ConstDoubles(self.orders.data(), self.orders.size()),
+                            ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
+
+    def advantage(self):
+        """Largest 1 - alpha - beta that all orders allow, rounded up."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef double most
+        with nogil:
+            most = largest_advantage(copy.view(), ConstDoubles(self.orders.data(), self.orders.size()))
+        return most
+
+    def bayes_risk(self, double rare):
+        """Least chance of an error that all orders allow, rounded down; the rarer prior, at most 1/2."""
+        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef double risk
+        with nogil:
+            risk = least_bayes_risk(copy.view(), ConstDoubles(self.orders.data(), self.orders.size()), rare)
+        return risk
+
     def rdp_into(self, const double[::1] orders, double[::1] out):
         """Renyi-DP of each order, rounded up."""
         cdef Snapshot copy = Snapshot(self.steps, self.curves)

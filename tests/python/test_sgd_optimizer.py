@@ -306,7 +306,7 @@ def test_a_budget_sees_what_others_record():
     optimizer, weights = made(budget=(1.0, DELTA))
     optimizer.step(rows(1))
     optimizer.accountant.compose(Gaussian(0.5))
-    untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1.0 at delta 1e-05")
+    untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1 at delta 1e-5")
 
 
 def test_an_overrun_plan_goes_on_while_the_budget_lasts():

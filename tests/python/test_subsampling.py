@@ -20,7 +20,7 @@ from renyi import (
     pairs,
     reference,
 )
-from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
+from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
 ORDERS = np.array([2.0, 3.0, 4.0, 8.0, 31.0, 32.0, 200.0, 1000.0])
 
@@ -225,7 +225,7 @@ def by_the_statement(mechanism, q, alpha, tau):
 @pytest.mark.parametrize("q", [1e-3, 0.1, 0.7])
 def test_a_few_terms_give_the_bound_of_the_theorem(mechanism, q):
     for alpha, tau in ((5, 1), (5, 2), (30, 3), (100, 10), (100, 1), (300, 40)):
-        found = poisson_rdp_by_terms(mechanism, q, alpha, terms=tau)
+        found = poisson_rdp(mechanism, q, alpha, bound="tight", terms=tau)
         exact = by_the_statement(mechanism, q, alpha, tau)
         assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-9)
         assert found >= poisson_rdp(mechanism, q, alpha, bound="tight")
@@ -235,15 +235,16 @@ def test_more_terms_are_never_worse_and_half_of_them_are_all():
     for mechanism in (Laplace(2.0), ZCDP(0.01)):
         for q in (1e-3, 0.3):
             values = [
-                poisson_rdp_by_terms(mechanism, q, 40, terms=terms) for terms in (1, 2, 5, 10, 20)
+                poisson_rdp(mechanism, q, 40, bound="tight", terms=terms)
+                for terms in (1, 2, 5, 10, 20)
             ]
             assert (np.diff(values) <= 1e-12 * np.array(values[1:])).all()
             assert values[-1] == pytest.approx(
                 poisson_rdp(mechanism, q, 40, bound="tight"), rel=1e-9
             )
-    assert poisson_rdp_by_terms(Gaussian(1.0), 0.0, 9, terms=2) == 0.0
-    assert poisson_rdp_by_terms(Gaussian(1.0), 1.0, 9, terms=2) == pytest.approx(4.5)
-    with pytest.raises(ValueError, match=r"order must be an integer in \[2, 10\^6\]"):
-        poisson_rdp_by_terms(Gaussian(1.0), 0.1, 10**7, terms=2)
+    assert poisson_rdp(Gaussian(1.0), 0.0, 9, bound="tight", terms=2) == 0.0
+    assert poisson_rdp(Gaussian(1.0), 1.0, 9, bound="tight", terms=2) == pytest.approx(4.5)
+    with pytest.raises(ValueError, match=r"orders must be integers in \[2, 10\^6\]"):
+        poisson_rdp(Gaussian(1.0), 0.1, 10**7, bound="tight", terms=2)
     with pytest.raises(ValueError, match="terms must be"):
-        poisson_rdp_by_terms(Gaussian(1.0), 0.1, 9, terms=0)
+        poisson_rdp(Gaussian(1.0), 0.1, 9, bound="tight", terms=0)

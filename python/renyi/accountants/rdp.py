@@ -25,7 +25,6 @@ from renyi.accountants._group_renyi import group_curve
 from renyi.accountants._pure import rounded_up
 from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
 from renyi.accountants._steps import SampledStep
-from renyi.accountants._two_points import TwoPoints
 from renyi.mechanisms import Mechanism
 
 __all__ = ["Conversion", "RDPAccountant"]
@@ -181,32 +180,38 @@ class RDPAccountant(Accountant[Part]):
         groups._largest = {"remove": None, "add": None}  # this curve is of no mechanism
         return groups._curve_of(None, 0.0)
 
+    # The curves keep one direction of one order each; all orders in both directions tell more.
     def _betas(self, alpha: Array, direction: DirectionName | None) -> Array:
-        """Return what the privacy curve tells, or all orders together where that is more."""
-        known = super()._betas(alpha, direction)
-        points, safe = self._two_points()
-        if points is None:
-            return known
-        return np.maximum(known, safe * points.betas(np.minimum(alpha / safe, 1.0)))
+        self._check_direction(direction)
+        if not self._has_errors_of_orders():
+            return super()._betas(alpha, direction)
+        result, safe = np.empty(alpha.shape), self._chance_of_no_failure()
+        if safe < 1.0:
+            alpha, safe = np.minimum(alpha / safe * (1.0 + 2.0**-52), 1.0), safe * (1.0 - 2.0**-51)
+        self._steps.betas_into(alpha, result)
+        return result * safe
 
-    def _delta_at(self, epsilon: float, group_size: int) -> float:
-        known = super()._delta_at(epsilon, group_size)
-        points, _ = self._two_points()
-        if epsilon > 0.0 or group_size > 1 or points is None:
-            return known
-        return min(known, self._failures.with_them(points.advantage()))
+    def _advantage(self, group_size: int) -> float:
+        known = self._for_records(group_size)
+        if known is None or not known._has_errors_of_orders():
+            return super()._advantage(group_size)
+        return known._failures.with_them(known._steps.advantage())
 
-    def _two_points(self) -> tuple[TwoPoints | None, float]:
-        """Return the errors that all orders allow, and a chance that nothing fails, rounded down.
+    def _bayes_risk(self, rare: float, group_size: int) -> float:
+        known = self._for_records(group_size)
+        if known is None or not known._has_errors_of_orders():
+            return super()._bayes_risk(rare, group_size)
+        safe = known._chance_of_no_failure()
+        return known._steps.bayes_risk(rare) * (safe if safe == 1.0 else safe * (1.0 - 2.0**-51))
 
-        Where something fails, a test is right: p = f + (1-f) p', q = (1-f) q'.
-        """
+    def _has_errors_of_orders(self) -> bool:
+        known = self._conversion == "optimal" and not self._unprotected
+        return known and self._chance_of_no_failure() > 0.0
+
+    def _chance_of_no_failure(self) -> float:
+        """Return a probability, rounded down. Where something fails, tests make no error."""
         failing = self._failures.with_them(0.0)
-        safe = 1.0 if failing == 0.0 else 1.0 - failing - 2.0**-53
-        if self._conversion != "optimal" or self._unprotected or not self._steps or safe <= 0.0:
-            return None, safe
-        orders = None if self._orders is None else np.array(self._orders)
-        return TwoPoints(lambda at: self.get_approximate_rdp(at)[0], orders), safe
+        return 1.0 if failing == 0.0 else max(1.0 - failing - 2.0**-53, 0.0)
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
         """Return epsilon as `get_epsilon` does, and its order (1: Kullback-Leibler divergence)."""

@@ -24,7 +24,7 @@ double log_convex_left(double beta, double l) noexcept {
 // e^{-alpha l}.
 double log_convex_decayed(double beta, double l) noexcept {
     const double t = beta * l;
-    if (t > 40.0) return lane_log1p(-(beta + 1.0) * lane_exp(-t));
+    if (t > 40.0) return lane_log1p(-(beta + 1.0 - beta * lane_exp(-l)) * lane_exp(-t));
     const double h = phi_of(reduce_exp(std::max(-l, -700.0))) + (l > 700.0 ? l - 700.0 : 0.0);  // e^-l - 1 + l
     return lane_log(beta * h + phi_of(reduce_exp(t))) - t;
 }
@@ -97,6 +97,8 @@ Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
     }
     return complete(s, s - y, y, share);
 }
+
+Touch touch_at(double alpha, double x, double y) noexcept { return complete(x + y, x, y, share_at(alpha, x + y)); }
 
 double log_excess_of(double alpha, const Touch& t) noexcept {
     const double beta = alpha - 1.0;

@@ -22,6 +22,9 @@ Touch touch_given_delta(double alpha, double s, double log_delta) noexcept;
 // The touching point at height b = e^-y whose line has slope e^epsilon.
 Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept;
 
+// The touching point at given x, y > 0.
+Touch touch_at(double alpha, double x, double y) noexcept;
+
 // log(f - 1), f - 1 = q F(a) + (1-q) F(b), q = p e^-x: a sum of a dozen logarithms.
 double log_excess_of(double alpha, const Touch& t) noexcept;
 
