@@ -212,6 +212,8 @@ class NoiseStream:
             raise ValueError(
                 f"state must hold the secrets of {step} steps, got those of {of_buffers}"
             )
+        if not isinstance(held, Mapping):
+            raise ValueError(f"state must hold buffers by name, got {type(held).__name__}")
         found, wanted = Held.of(step, held), self._kernel.shapes()
         if {name: (a.shape, a.dtype) for name, a in found.arrays.items()} != wanted:
             raise ValueError(f"state must hold buffers {wanted}, got others")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from renyi._refusal import refusal
 from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -86,19 +87,15 @@ class Budget:
             self._known = (self._accountant.mechanisms, after)
 
     def _exceeded(self, ahead: Ahead, count: int) -> BudgetExceededError:
-        """Return an error that says what is spent, what was asked for and what would fit."""
-        spent, asked = self._composed(ahead(0)), self._composed(ahead(count))
-        return BudgetExceededError(
-            f"the step must fit in the budget, epsilon {self.epsilon!r} at delta {self.delta!r}, "
-            f"got {self._words(asked)} with it; spent so far are {self._words(spent)}, and "
-            f"{self._left} of the {count} releases to be recorded would fit",
-            fits=self._left,
+        """Return an error that says what is left, what was asked for and what would fit."""
+        composed = [self._composed(ahead(most)) for most in (0, count, self._left)]
+        amounts = (
+            {"epsilon": one.get_epsilon(self.delta), "delta": one.get_delta(self.epsilon)}
+            for one in composed
         )
-
-    def _words(self, accountant: PLDAccountant | RDPAccountant) -> str:
-        """Say what is spent both ways; the numbers are upper bounds, in full."""
-        epsilon, delta = accountant.get_epsilon(self.delta), accountant.get_delta(self.epsilon)
-        return f"epsilon {epsilon!r} at this delta (delta {delta!r} at this epsilon)"
+        limits = {"epsilon": self.epsilon, "delta": self.delta}
+        message = refusal("the step", f"{count} releases", limits, self._left, *amounts)
+        return BudgetExceededError(message, fits=self._left)
 
     def _affordable(self, ahead: Ahead, most: int) -> int:
         if self._spent(ahead(most)) <= self.epsilon:
@@ -416,7 +413,7 @@ class Ledger:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
-        least = max(self.releases, -(-steps // self._plan.steps_per_release))
+        least = max(self.releases, -(-(steps + interrupted) // self._plan.steps_per_release))
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
         recorded = self._checked_pieces(state, releases, steps)

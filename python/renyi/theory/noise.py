@@ -5,7 +5,7 @@ Neighbours are what the sensitivity was computed for.
 
 Examples
 --------
->>> round(gaussian_noise(epsilon=0.5, delta=1e-6), 2)
+>>> round(gaussian_calibration(epsilon=0.5, delta=1e-6), 2)
 8.06
 """
 
@@ -28,7 +28,7 @@ from renyi._validation import (
     one_of,
 )
 
-__all__ = ["gaussian_noise", "laplace_noise", "mean_noise_multiplier"]
+__all__ = ["gaussian_calibration", "laplace_calibration", "mean_noise_multiplier"]
 
 
 def __dir__() -> list[str]:
@@ -58,7 +58,7 @@ def _two_of(**given: float | None) -> None:
         raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
 
 
-def gaussian_noise(
+def gaussian_calibration(
     *,
     sigma: float | None = None,
     epsilon: float | None = None,
@@ -117,17 +117,17 @@ def gaussian_noise(
     Examples
     --------
     >>> for calibration in "exact", "mills_concave", "mills", "chernoff":
-    ...     sigma = gaussian_noise(epsilon=1.0, delta=1e-5, calibration=calibration)
+    ...     sigma = gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=calibration)
     ...     print(f"{calibration:14}{sigma:.4f}")
     exact         3.7306
     mills_concave 4.7104
     mills         5.3101
     chernoff      5.5056
     >>> for calibration in "exact", "chernoff":
-    ...     print(f"{gaussian_noise(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
+    ...     print(f"{gaussian_calibration(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
     0.006830
     0.216265
-    >>> gaussian_noise(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
+    >>> gaussian_calibration(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
@@ -215,7 +215,7 @@ _MULTIPLIERS: dict[str, Callable[[float, float], float]] = {
 # = (1 - exp((epsilon - S/b)/2))_+.
 
 
-def laplace_noise(
+def laplace_calibration(
     *,
     scale: float | None = None,
     epsilon: float | None = None,
@@ -251,11 +251,11 @@ def laplace_noise(
 
     Examples
     --------
-    >>> [round(laplace_noise(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
+    >>> [round(laplace_calibration(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
     [2.0, 1.407022]
-    >>> round(laplace_noise(scale=2.0, delta=0.1), 6)
+    >>> round(laplace_calibration(scale=2.0, delta=0.1), 6)
     0.289279
-    >>> round(laplace_noise(scale=1.0, epsilon=0.5), 6)
+    >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
     0.221199
     """
     _two_of(scale=scale, epsilon=epsilon, delta=delta)

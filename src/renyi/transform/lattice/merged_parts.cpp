@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renyi/fp/double_double.hpp"
-#include "renyi/pair/gaussian.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
 
 namespace renyi::lattice {
 
@@ -21,8 +21,8 @@ MergedParts merged_parts(const std::vector<LossPart>& parts) {
     PairPointer last;
     for (const LossPart& part : parts) {
         if (part.count == 0) continue;
-        if (const auto* gaussian = dynamic_cast<const GaussianPair*>(part.pair.get())) {
-            squares = squares + two_prod(gaussian->mu(), gaussian->mu()) * static_cast<double>(part.count);
+        if (const double mu = part.pair->gaussian_shift(); mu > 0.0) {
+            squares = squares + two_prod(mu, mu) * static_cast<double>(part.count);
             gaussians += part.count;
             last = part.pair;
             continue;

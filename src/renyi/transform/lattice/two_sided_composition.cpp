@@ -2,7 +2,6 @@
 // finely where what lattices leave is not little beside what the pairs do.
 #include <algorithm>
 
-#include "renyi/pair/one_side.hpp"
 #include "renyi/transform/lattice/loss_composition.hpp"
 
 namespace renyi::lattice {
@@ -26,7 +25,7 @@ std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side)
     for (const LossPart& part : parts) {
         const auto same = std::ranges::find(parts, part.pair, &LossPart::pair) - parts.begin();
         const bool known = same < static_cast<std::ptrdiff_t>(found.size());
-        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : one_side(part.pair, side), part.count});
+        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : part.pair->side(side), part.count});
     }
     return found;
 }
