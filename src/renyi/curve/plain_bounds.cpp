@@ -17,7 +17,9 @@ namespace renyi {
 namespace {
 
 constexpr int kMostHalvings = 45;
-constexpr double kUnspent = 1e-12;  // of the largest loss
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+constexpr double kUnspent = 1e-15;      // of the largest loss
+constexpr double kFirstReach = 1e-3;    // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
 // Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
@@ -100,10 +102,10 @@ double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double rest = c.largest_loss - epsilon;
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
-        const double x = output_that_loses(s, rest), lost = normal_tail_at(x);
-        log_none += s.count * std::log1p(-lost * (1.0 - 1e-13));
+        const double x = output_that_loses(s, rest);
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-13)) : log_normal_tail_above(-x));
     }
-    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12);
+    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
 }
 
 // Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
@@ -131,14 +133,17 @@ double event_delta_below(const SortedSteps& c, Direction direction, double epsil
     double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        const double x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - 1.0 / s.sigma);
+        const double c = 1.0 / s.sigma, x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - c);
         any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
-        log_without += s.count * std::log1p(-without);
-        log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
+        // Where they are small, probabilities of "none" are sums of their own.
+        const double none = normal_tail_at(-x), mixed = (1.0 - s.q) * without + s.q * shifted;
+        log_without += s.count * (x > 0.0 ? std::log1p(-without) : none > 1e-290 ? std::log(none) : -kInfinity);
+        log_with += s.count * (mixed < 0.5 ? std::log1p(-mixed)
+                                           : std::log((1.0 - s.q) * none + s.q * normal_tail_at(c - x)));
     }
-    const double slack = 1e-13 * (1.0 + std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
-    return direction == Direction::remove ? -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12)
-                                          : std::exp(log_without - slack) - std::exp(epsilon + log_with + slack);
+    if (direction == Direction::remove) return -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+    const double slack = 1e-13 * (std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
+    return -std::expm1(epsilon + (log_with - log_without) + slack) * std::exp(log_without - slack) * (1.0 - 1e-13);
 }
 
 // add: none loses more than a part of what all may lose.
@@ -193,16 +198,20 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
 
 namespace {
 
-// add: where a bound of delta passes it, by the logarithm of what is left of the largest loss. Both ends are tried.
-Bracket unspent_crossing(const SortedSteps& c, double delta, auto bound) noexcept {
-    const auto at = [&](double log_rest) { return c.largest_loss - std::exp(log_rest); };
-    const auto excess = [&](double log_rest) {
-        return std::log(std::max(bound(c, at(log_rest)), kSmallestNormal) / delta);
-    };
-    const double far = std::log(c.largest_loss), near = far - 36.0;
-    FalsePosition ends{near, far, excess(near), excess(far)};
-    if (!(ends.at_low < 0.0 && ends.at_high > 0.0))
-        return ends.at_high <= 0.0 ? Bracket{-kInfinity, 0.0} : Bracket{at(near), kInfinity};
+// add: where a bound of delta passes it, by the logarithm of what is left of the largest loss, from there on. Both ends
+// are tried; none beyond the largest loss.
+Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
+    const auto at = [&](double x) { return c.largest_loss - std::exp(x); };
+    const auto excess = [&](double x) { return std::log(std::max(bound(c, at(x)), kSmallestNormal) / delta); };
+    const double far = std::log(c.largest_loss);
+    FalsePosition ends{log_rest, log_rest, excess(log_rest), 0.0};
+    if (!(ends.at_low < 0.0)) return {at(log_rest), kInfinity};
+    for (double step = kFirstReach; !(ends.at_high > 0.0); step *= 2.0) {
+        if (ends.high >= far) return {-kInfinity, at(ends.low)};
+        if (ends.at_high < 0.0) ends.move_low(ends.high, ends.at_high);
+        ends.high = std::min(ends.low + step, far);
+        ends.at_high = excess(ends.high);
+    }
     for (int turn = 0; turn < kMostHalvings && ends.width() * std::exp(ends.high) > kUnspent * c.largest_loss; ++turn) {
         const double part = turn % 3 == 2 ? 0.5 : std::clamp(ends.part(), 0.01, 0.99);
         const double middle = ends.low + part * ends.width(), here = excess(middle);
@@ -211,14 +220,22 @@ Bracket unspent_crossing(const SortedSteps& c, double delta, auto bound) noexcep
     return {at(ends.high), at(ends.low)};
 }
 
+// Of add without Gaussian steps, from both sides.
+Bracket unspent_epsilon(const SortedSteps& c, double delta) noexcept {
+    const double least = std::log(std::max(-std::log1p(-delta), 0x1p-54 * c.largest_loss));
+    const double most = std::min(unspent_crossing(c, delta, least - kFirstReach, unspent_delta_above).upper,
+                                 c.largest_loss);
+    const double start = std::max(least, std::log(c.largest_loss - most));
+    return {unspent_crossing(c, delta, start - kFirstReach, unspent_delta_below).lower, most};
+}
+
 }  // namespace
 
 // Basic composition, that of a single step, and of `add` what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
     if (direction == Direction::add && c.gaussian == 0.0) {
-        const double most = std::min(unspent_crossing(c, delta, unspent_delta_above).upper, c.largest_loss);
-        answer = {unspent_crossing(c, delta, unspent_delta_below).lower, std::min(answer.upper, most)};
+        answer = common(answer, unspent_epsilon(c, delta));
     }
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0)

@@ -58,7 +58,7 @@ public:
 
     // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
     double log_chernoff(double epsilon) const noexcept;
-    bool is_smooth(double epsilon, double log_scale, double depth);
+    bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = 1024.0);
 
     // Times e^log_factor.
     Reading read(double epsilon, double log_factor = 0.0) const noexcept;

@@ -17,8 +17,9 @@ namespace {
 
 constexpr double kClear = 0.5;  // of what the second part is taken from, at least left
 constexpr std::size_t kMostTakenOff = 2;
+constexpr int kMostTurns = 40;
 constexpr double kRatioTakenOff = 6.0;
-constexpr double kMostWorkOfAdd = 1.5e7;
+constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 16384.0;
 
 }  // namespace
 
@@ -28,10 +29,7 @@ double SplitSum::reach_of_add(double epsilon) const noexcept {
 }
 
 void SplitSum::turn(std::vector<SplitStep>& steps) noexcept {
-    for (SplitStep& s : steps) {
-        s.law.pair = SampledPair::remove;
-        s.left_out = {};
-    }
+    for (SplitStep& s : steps) s.law.pair = SampledPair::remove;
 }
 
 SplitSum::Below SplitSum::place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon) {
@@ -42,18 +40,21 @@ SplitSum::Below SplitSum::place_add(std::vector<SplitStep>& steps, std::vector<d
         if (!weigh_add(steps)) return Below::failed;
         const double most = std::exp(sure_.log_kept) * -std::expm1(-reach_of_add(epsilon));
         if (sure_of_add(epsilon).value > kClear * most || parts_.size() == kMostTakenOff) return Below::unplaced;
-        if (place_whole(steps, epsilon)) return Below::nothing;
+        if ((parts_.empty() && place_frequent(steps, epsilon)) || place_whole(steps, epsilon)) {
+            sure_.log_kept = -kInfinity;
+            return Below::nothing;
+        }
         std::vector<SplitStep> lower = steps;
         std::vector<double> levels = outer;
         lower_levels(lower, levels, kRatioTakenOff);
+        for (SplitStep& s : lower)
+            if (!leave_out_mass(s, s.jump)) return Below::failed;
         std::vector<SplitStep> turned = lower;
         turn(turned);
         MeasureInversion forward(Measure::jumps, lower, gaussian_), backward(Measure::jumps, turned, gaussian_);
         forward.approach(epsilon);
         backward.approach(-epsilon);
         if (backward.tilt() > forward.tilt()) return Below::unplaced;  // the better line
-        for (SplitStep& s : lower)
-            if (!leave_out_mass(s, s.jump)) return Below::failed;
         forward.place(epsilon, std::max(forward.log_estimate(), log_delta_), kDepth, kMostWorkOfAdd);
         parts_.push_back(std::move(forward));
         steps = std::move(lower);
@@ -66,17 +67,49 @@ bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) 
     MeasureInversion whole(Measure::base, steps, gaussian_);
     whole.approach(epsilon);
     const double goal = std::max(whole.log_estimate(), log_delta_);
-    if (!whole.is_smooth(epsilon, goal, kDepth)) return false;
+    if (!whole.is_smooth(epsilon, goal, kDepth, kMostNodesOfWhole)) return false;
     whole.place(epsilon, goal, kDepth, kMostWorkOfAdd);
     if (whole.failed()) return false;
     parts_.push_back(std::move(whole));
-    sure_.log_kept = -kInfinity;
+    return true;
+}
+
+// The same with a level between that hardly any sum is below of. Its line ends sooner: only what jumps has to decay, not
+// all that hardly differs from the largest loss.
+bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
+    const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
+    const auto jumps = [&](double level) {
+        double sum = 0.0;
+        for (const SplitStep& s : steps)
+            sum += 0.5 * s.count * std::erfc(output_at(s.law, s.law.least() + level) * 0x1.6a09e667f3bcdp-1);
+        return sum;
+    };
+    double level = most;
+    for (int turn = 0; turn < kMostTurns && jumps(level) < frequent; ++turn) level *= 0.7;
+    if (level == most || jumps(level) < frequent) return false;
+    std::vector<double> outer(steps.size(), level);
+    lower_levels(steps, outer, 1.0);
+    for (SplitStep& s : steps)
+        if (!leave_out_mass(s, s.jump)) return false;
+    MeasureInversion above(Measure::jumps, steps, gaussian_), below(Measure::base, steps, gaussian_);
+    above.approach(epsilon);
+    below.approach(epsilon);
+    const double goal = std::max(above.log_estimate(), log_delta_);
+    above.place(epsilon, goal, kDepth, kMostWorkOfAdd);
+    if (above.failed()) return false;
+    below.place(epsilon, goal, kDepth, kMostWorkOfAdd);
+    if (below.failed()) return false;
+    parts_.push_back(std::move(above));
+    parts_.push_back(std::move(below));
     return true;
 }
 
 // What the window lets through is left out of the base.
 bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
-    WindowedLaw law(step.law, window);
+    step.is_weighed = step.left_out.from_least = true;
+    SampledLoss without = step.law;
+    without.pair = SampledPair::add;
+    WindowedLaw law(without, window);
     const double log_mass = law.log_moment_bound(0.0);
     if (log_mass + std::log(step.count) < log_delta_ - kNothing) {
         step.left_out.error += std::exp(log_mass) * (1.0 + 1e-9);
@@ -122,6 +155,7 @@ double SplitSum::lost(double epsilon) const noexcept {
 }
 
 SplitSum::Value SplitSum::sure_of_add(double epsilon) const noexcept {
+    if (sure_.log_kept == -kInfinity) return {0.0, 0.0, 0.0, lost(epsilon)};
     const double kept = std::exp(sure_.log_kept), exponent = epsilon + sure_.grown, slope = -kept * std::exp(exponent);
     const double value = -kept * std::expm1(exponent);
     const double error =

@@ -14,6 +14,7 @@ constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
+constexpr double kAddDepth = 6.0;   // more of its inner windows
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
@@ -101,9 +102,10 @@ bool SplitSum::place(double epsilon, double log_delta) {
 }
 
 // One level down. A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises
-// steeply towards it.
+// steeply towards it. In `add` it is small against one of all steps that jumps, so that nodes need not reach there.
 void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
-    const double steep = std::sqrt(2.0 * (kInnerDepth - log_delta_));
+    const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
+    const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
     for (std::size_t i = 0; i < steps.size(); ++i) {
         SplitStep& s = steps[i];
         outer[i] /= ratio;
@@ -175,6 +177,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         }
         lower_levels(steps, outer, ratio);
         for (SplitStep& s : steps) {
+            if (pair_ == SampledPair::add) {
+                s.is_weighed = s.is_weighed && leave_out_mass(s, s.jump);
+                continue;
+            }
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
             if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);

@@ -90,6 +90,7 @@ private:
     // Direction add (split_add.cpp): what of it is left for the parts of `remove`.
     enum class Below { nothing, unplaced, failed };
     Below place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon);
+    bool place_frequent(std::vector<SplitStep> steps, double epsilon);
     bool place_whole(const std::vector<SplitStep>& steps, double epsilon);
     bool leave_out_mass(SplitStep& step, const LossWindow& window) const;
     static void turn(std::vector<SplitStep>& steps) noexcept;

@@ -232,6 +232,16 @@ double WindowedLaw::missed() const {
 WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     const WindowedMoment plain = nodes_.moment(tilt);
     if (left_out == nullptr) return plain;
+    if (left_out->from_least) {  // the sum is off by as much as E_0[W] besides
+        WindowedMoment m = nodes_.moment_by_rise(tilt, plain, *left_out);
+        const auto [of_mass, of_reverse] = missed_parts();
+        const double slope = law_.sign() * tilt + (law_.weighted() ? 1.0 : 0.0);
+        const double more =
+            (law_.weighted() ? of_reverse : of_mass) * std::exp(slope * law_.least() - m.value) * (1.0 + 1e-9);
+        m.error += more;
+        m.mean_error += more;
+        return m.error < plain.error ? m : plain;
+    }
     WindowedMoment m = nodes_.moment_by_excess(tilt, plain, *left_out);
     // With Q the sum over the nodes and E the expectation, it is off by Q - E of e^{t L} - (1 + t) + t e^-L where the
     // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L. Of ratios, with -t L and -L,
