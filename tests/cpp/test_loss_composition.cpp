@@ -12,7 +12,6 @@
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/noise/normal_mixtures.hpp"
 #include "renyi/pair/operations/basic.hpp"
-#include "renyi/transform/lattice/single_use.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;

@@ -315,7 +315,7 @@ class _Upper:
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
         found[1, epsilons >= self._largest_loss] = 0.0
-        return np.clip(found[1], 0.0, 1.0)
+        return np.asarray(np.clip(found[1], 0.0, 1.0))
 
     def epsilons(self, deltas: Array) -> Array:
         found = np.empty((2, deltas.size))
@@ -325,4 +325,4 @@ class _Upper:
             self._curve.epsilon_into(deltas, found)
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.epsilon(float(deltas[i]))[0])
-        return np.clip(found[1], 0.0, self._largest_loss)
+        return np.asarray(np.clip(found[1], 0.0, self._largest_loss))

@@ -1,8 +1,9 @@
-// The log moment function of composed lattice losses; it places tilts and windows, and nothing is certified by it.
+// Where to place the tilt and the window of a composition, and which outcomes to leave out; nothing here is certified.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,14 @@
 
 namespace renyi::lattice {
 
-// The law of one part's loss: log masses at increasing losses. The first `bulk` of them count as small
-// (tilt_choice.hpp).
+// What is wanted: delta at epsilon, to a relative width, with so many nodes at most; from above alone, perhaps.
+struct CompositionGoal {
+    double epsilon, rtol;
+    std::int64_t max_points;
+    bool upper_only = false;
+};
+
+// The law of one part's loss: log masses at increasing losses. The first `bulk` of them count as small (see choose_tilt).
 struct NodeLaw {
     std::span<const double> logs, losses;
     std::span<const double> above;  // mass at and above each loss
@@ -70,5 +77,36 @@ struct LogMoment {
 // K = log(prod (b + s)^count - prod b^count) of the sum of all parts less the outcomes all in the bulk, b and s the
 // sums over bulk and rest: a positive measure, computed without cancellation from log1p(s/b).
 LogMoment log_moment(const NodeLaws& laws, double t);
+
+// How to compose for delta(epsilon).
+struct TiltChoice {
+    double slope = 1.0;
+    double log_delta = 0.0;        // about
+    double log_tail = -kInfinity;  // log mass to cut off above
+    double limit = -kInfinity;     // losses up to it are bulk
+    double bulk_slope = 1.0;       // where Chernoff's bound on outcomes all in the bulk is least
+};
+
+// t > 0 where K(t) - epsilon t - log t - log(1 + t) is least, within 1 %; from a tilt near it, if one is known.
+double saddle(const NodeLaws& laws, double epsilon, std::optional<double> near = {});
+
+// The saddle-point approximation of log delta, at its saddle t.
+double log_delta_at(const NodeLaws& laws, double t, double epsilon);
+
+// What makes delta(epsilon) stand out. With few effective steps delta comes from one large loss, and no tilt makes that
+// likely: then outcomes in which every loss is small are left out and bounded apart.
+TiltChoice choose_tilt(const NodeLaws& laws, double epsilon, double rtol);
+
+// The tilt to compose at and the losses that hold the tilted mass; what they leave out is bounded apart.
+struct TiltWindow {
+    double slope;
+    double low, high;              // losses of the composition
+    double low_shift, high_shift;  // exponents with which Markov's inequality shows that little is outside
+};
+
+// The saddle makes rounding errors least. With heavy tails a smaller tilt needs a shorter window, and some of the
+// sixteen digits can be spared for it. No exponent is above `steepest`.
+TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal,
+                           double steepest);
 
 }  // namespace renyi::lattice
