@@ -14,8 +14,8 @@ constexpr double kUseful = 1e-9;   // and at which none is placed anew
 constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum was placed
 constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
 constexpr double kReach = 0.4;
-constexpr double kMove = 0.94;
-constexpr double kInside = 0.02;   // of an interval, from its ends
+constexpr double kMove = 0.94, kStep = 0.6;
+constexpr double kInside = 0.02;  // of an interval, from its ends
 constexpr int kMostPlacements = 10, kMostMoves = 2;
 constexpr std::size_t kMostKept = 64;  // about a megabyte each
 
@@ -83,14 +83,22 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         }
         const Bracket here = split.delta(epsilon);
         if (here.lower > delta) low = epsilon, at_low = std::log(here.lower / delta);
-        if (here.upper < delta) high = epsilon, at_high = std::log(here.upper / delta);
+        double down = kStep;  // towards 0, as a line through the last two would have it
+        if (here.upper < delta) {
+            const double at = std::log(here.upper / delta);
+            if (high < kInfinity)
+                down =
+                    std::clamp(epsilon - at * (high - epsilon) / (at_high - at), kInside * epsilon, kStep * epsilon) /
+                    epsilon;
+            high = epsilon, at_high = at;
+        }
         if (low != epsilon && high != epsilon) {
             if (++moves > kMostMoves) break;
             epsilon *= kMove;
             continue;
         }
         const double part = std::clamp(at_low / (at_low - at_high), kInside, 1.0 - kInside);
-        epsilon = low == 0.0 ? 0.6 * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
+        epsilon = low == 0.0 ? down * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
         best = common(best, {low > 0.0 ? low : -kInfinity, high});
     }
     return best;

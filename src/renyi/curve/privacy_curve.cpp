@@ -192,9 +192,16 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta)); };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
+    // Where it may be below 0 delta(0) tells.
+    const auto with_zero = [&] {
+        if (answer.lower > 0.0 || !(splits_.delta(0.0).upper <= delta)) return false;
+        answer.upper = std::fmin(answer.upper, 0.0);
+        return true;
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
-               : with_line() || with_quick() || with_seen() || with_sum() || with_bounds() || with_long_line();
+               : with_line() || with_quick() || with_seen() || with_sum() || with_zero() || with_bounds() ||
+                     with_long_line();
     return answer;
 }
 

@@ -10,7 +10,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 4096.0;
+constexpr double kMostNodes = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
 constexpr int kMostEnds = 12;
