@@ -73,13 +73,18 @@ class LargeLosses:
 
     def _nodes(self, q: arb, sigma: arb, epsilon: float) -> list[acb]:
         """(all^k - small^k)/(z (z+1)) on the line."""
-        spacing = 2 * math.pi * math.pi * float(sigma) / (1.3 * DEPTH + 20 - min(self.log_delta, 0))
+        # On the line at which the loss has the imaginary part v, below the branch points at pi, the
+        # window grows to e^((v/width)^2/2) and e^(z L) by e^(v y).
+        last = math.sqrt(2 * (DEPTH + 20)) / self.width
+        v = np.geomspace(1e-3, 3.0, 200)
+        grown = (v / self.width) ** 2 / 2 + v * last + (v * float(sigma)) ** 2 / 2
+        spacing = float(np.max(2 * np.pi * v * float(sigma) / (DEPTH + 30 - self.log_delta + grown)))
         reach = math.sqrt(2 * (DEPTH + 10 - self.log_delta)) + 1
         outputs = range(
             math.floor(-reach / spacing),
             math.ceil((float(1 / sigma) * (1 + self.tilt) + reach) / spacing),
         )
-        decayed = math.sqrt(2 * (DEPTH + 20)) / self.width / self.step
+        decayed = last / self.step
         if len(outputs) > MOST_WORK / 20 or len(outputs) * decayed > 10 * MOST_WORK:
             raise Unreachable
         h = arb(spacing)

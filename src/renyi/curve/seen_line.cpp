@@ -26,7 +26,7 @@ constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
 constexpr double kReach = 0.5;                 // of a line, in units of 1/t
 constexpr double kRough = 1e-4, kEnd = 1e-10;  // of epsilon
 constexpr double kUseless = 0.1;               // of delta, an error
-constexpr double kLeastSeen = 18.0;            // nats, of delta over what is unseen
+constexpr double kLeastSeen = 0.0;             // nats, of delta over what is unseen
 
 // log(1 + e^x) and log(e^d - 1)
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
