@@ -12,6 +12,7 @@
 #include "renyi/curve/placed_splits.hpp"
 #include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/seen_line.hpp"
+#include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
 namespace renyi {
@@ -149,7 +150,10 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
     const auto with_mirror = [&] { return with(Route::split_sum, mirrored_delta(epsilon)); };
-    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.delta(epsilon)); };
+    const auto with_seen = [&] {
+        if (tells_seen_records(c_, pair_)) return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon));
+        return seen_.serves() && with(Route::seen_line, seen_.delta(epsilon));
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     const bool has_mirror = mirror_ != nullptr;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
@@ -190,7 +194,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta)); };
+    const auto with_seen = [&] {
+        if (tells_seen_records(c_, pair_)) return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta));
+        return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta));
+    };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     // Where it may be below 0 delta(0) tells.
     const auto with_zero = [&] {
