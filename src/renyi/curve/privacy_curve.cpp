@@ -150,9 +150,11 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
     const auto with_mirror = [&] { return with(Route::split_sum, mirrored_delta(epsilon)); };
+    const Seen seen = tells_seen_records(c_, pair_);
+    const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
     const auto with_seen = [&] {
-        if (tells_seen_records(c_, pair_)) return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon));
-        return seen_.serves() && with(Route::seen_line, seen_.delta(epsilon));
+        return (seen == Seen::few && with_records()) ||
+               (seen_.serves() && with(Route::seen_line, seen_.delta(epsilon))) || (seen == Seen::many && with_records());
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     const bool has_mirror = mirror_ != nullptr;
@@ -194,9 +196,11 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
+    const Seen seen = tells_seen_records(c_, pair_);
+    const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
     const auto with_seen = [&] {
-        if (tells_seen_records(c_, pair_)) return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta));
-        return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta));
+        return (seen == Seen::few && with_records()) ||
+               (seen_.serves() && with(Route::seen_line, seen_.epsilon(delta))) || (seen == Seen::many && with_records());
     };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     // Where it may be below 0 delta(0) tells.

@@ -28,6 +28,7 @@ constexpr double kUnseen = -800.0;  // log of what is below all numbers
 constexpr double kSure = 40.0;      // Q(40) < e^-800
 constexpr double kMostTerms = 1e6;  // of all curves of a question
 constexpr int kMostTurns = 60;
+constexpr double kMany = 1e5;         // records seen
 constexpr double kPrecision = 1e-11;  // of an end of epsilon
 
 double log_overlap(const SampledStep& s) noexcept {
@@ -103,10 +104,11 @@ Bracket crossing(double delta, Bracket around, auto bound) noexcept {
 
 }  // namespace
 
-bool tells_seen_records(const SortedSteps& c, SampledPair pair) noexcept {
-    if (pair != SampledPair::remove || c.steps.size() != 1) return false;
+Seen tells_seen_records(const SortedSteps& c, SampledPair pair) noexcept {
+    if (pair != SampledPair::remove || c.steps.size() != 1) return Seen::unknown;
     const SampledStep& s = c.steps[0];
-    return s.q < 1.0 && s.sigma < kMostNoise && log_overlap(s) < kUnseen;
+    if (!(s.q < 1.0 && s.sigma < kMostNoise && log_overlap(s) < kUnseen)) return Seen::unknown;
+    return s.count * s.q < kMany ? Seen::few : Seen::many;
 }
 
 Bracket seen_records_delta(const SampledStep& s, double epsilon) noexcept {

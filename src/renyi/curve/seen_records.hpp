@@ -8,8 +8,9 @@
 
 namespace renyi {
 
-// Whether that holds.
-bool tells_seen_records(const SortedSteps& c, SampledPair pair) noexcept;
+// Whether outputs tell that, and of how many: a line takes less where they are many.
+enum class Seen { unknown, few, many };
+Seen tells_seen_records(const SortedSteps& c, SampledPair pair) noexcept;
 
 Bracket seen_records_delta(const SampledStep& step, double epsilon) noexcept;
 Bracket seen_records_epsilon(const SampledStep& step, double delta) noexcept;  // within [0, inf]
