@@ -20,8 +20,8 @@ from typing import Literal
 
 import numpy as np
 from guarded import Answer, answers
+from peers import Training
 from questions import Question, log_uniform
-from renyi._benchmark.peers import Training
 from speed import duration, table
 from tqdm import tqdm
 
