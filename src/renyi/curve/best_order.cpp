@@ -84,7 +84,7 @@ double first_guess(const RdpQuery& query) noexcept {
         curvature += s.count * std::min(s.q * s.q * lane_expm1(c * c), 1e300);
         if (s.q < 1.0) limit = std::min(limit, 1.0 + 2.0 * std::max(-lane_log(s.q), 0.1) / (c * c));
     }
-    for (const WeightedCurve& w : query.composition.curves) {
+    for (const CountedCurve& w : query.composition.curves) {
         const double alpha = std::min(2.0, query.largest);
         curvature += w.count * std::min(w.curve->log_moment(alpha).value.value / (0.5 * alpha * (alpha - 1.0)), 1e300);
     }

@@ -14,7 +14,7 @@ template <class OfStep, class OfCurve>
 Certified weighted_sum(const Composition& c, double alpha, OfStep of_step, OfCurve of_curve) noexcept {
     CertifiedSum sum;
     for (const SampledStep& step : c.steps) sum.add(step.count, of_step(step));
-    for (const WeightedCurve& weighted : c.curves) {
+    for (const CountedCurve& weighted : c.curves) {
         if (alpha > weighted.curve->largest_order()) return {kInfinity, 0.0};
         sum.add(weighted.count, of_curve(weighted));
     }
@@ -26,7 +26,7 @@ Certified weighted_sum(const Composition& c, double alpha, OfStep of_step, OfCur
 Certified log_moment(const Composition& c, double alpha) noexcept {
     return weighted_sum(
         c, alpha, [&](const SampledStep& s) { return log_a(s.q, s.sigma, alpha); },
-        [&](const WeightedCurve& w) { return w.curve->log_moment(alpha).value; });
+        [&](const CountedCurve& w) { return w.curve->log_moment(alpha).value; });
 }
 
 LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
@@ -38,24 +38,24 @@ LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
     };
     total.value = weighted_sum(
         c, alpha, [&](const SampledStep& s) { return add(s.count, log_a_derivatives(s.q, s.sigma, alpha)); },
-        [&](const WeightedCurve& w) { return add(w.count, w.curve->log_moment(alpha)); });
+        [&](const CountedCurve& w) { return add(w.count, w.curve->log_moment(alpha)); });
     return total;
 }
 
 Certified rdp(const Composition& c, double alpha) noexcept {
     return weighted_sum(
         c, alpha, [&](const SampledStep& s) { return rdp_sampled_gaussian(s.q, s.sigma, alpha); },
-        [&](const WeightedCurve& w) { return w.curve->divergence(alpha); });
+        [&](const CountedCurve& w) { return w.curve->divergence(alpha); });
 }
 
 double largest_order(const Composition& c) noexcept {
     double order = kInfinity;
-    for (const WeightedCurve& w : c.curves) order = std::min(order, w.curve->largest_order());
+    for (const CountedCurve& w : c.curves) order = std::min(order, w.curve->largest_order());
     return order;
 }
 
 bool is_convex(const Composition& c) noexcept {
-    return std::ranges::all_of(c.curves, [](const WeightedCurve& w) { return w.curve->convex(); });
+    return std::ranges::all_of(c.curves, [](const CountedCurve& w) { return w.curve->convex(); });
 }
 
 double largest_loss(const Composition& c) noexcept {
@@ -63,7 +63,7 @@ double largest_loss(const Composition& c) noexcept {
         if (s.q > 0.0 && std::isfinite(s.sigma)) return kInfinity;
     }
     double sum = 0.0;
-    for (const WeightedCurve& w : c.curves) sum += w.count * w.curve->largest_loss();
+    for (const CountedCurve& w : c.curves) sum += w.count * w.curve->largest_loss();
     return sum * (1.0 + 2.0 * (static_cast<double>(c.curves.size()) + 2.0) * kUnitRoundoff);
 }
 

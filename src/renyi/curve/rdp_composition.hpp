@@ -2,23 +2,10 @@
 // Poisson-sampled Gaussian steps, plus sum of count K_i(alpha) over Renyi curves of other mechanisms.
 #pragma once
 
-#include <span>
-
 #include "renyi/fp/certified.hpp"
-#include "renyi/loss/sampled_step.hpp"
-#include "renyi/pair/renyi_curve.hpp"
+#include "renyi/pair/composition.hpp"
 
 namespace renyi {
-
-struct WeightedCurve {
-    const RenyiCurve* curve;
-    double count;  // > 0
-};
-
-struct Composition {
-    std::span<const SampledStep> steps;
-    std::span<const WeightedCurve> curves;
-};
 
 // alpha in [1, 1e6]; infinite above the largest order of a curve. The relative error covers the rounding of the sum:
 // all terms are >= 0.
