@@ -61,6 +61,7 @@ with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nu
         UnsupportedMechanismError,
         ZCDPFilter,
     )
+    from renyi._states import _RUNS
     from renyi.matrix import SquareRoot
     from renyi.noise import SecureGenerator
     from renyi.release import Release, Releases
@@ -222,6 +223,7 @@ def must_work():
 
 
 def state_in(content):
+    _RUNS.clear()  # in another process each state would be loaded for the first time
     try:
         return json.loads(content, object_hook=rich)
     except RecursionError:  # not read by this package
@@ -341,7 +343,6 @@ def seeds():
         optimizer, sampler = optimizer_of(kind)
         take_step(optimizer, sampler)
         content = text_of(optimizer).encode()
-        # Of a secure generator a state is loaded once; all that come after it are refused.
         yield from ((len(found) + 3, bytes([2 * kind + branch]) + content) for branch in (0, 1))
 
 
@@ -375,8 +376,36 @@ WORDS = [
 ]
 
 
+VALUES = [None, True, -1, 0, 1, 2, 3, 9, 0.5, 1e308, 1e-320, 2**63, 10**400, "", "inf", "a", [], {}]
+
+
+def altered(rng, data):
+    """Change entries of JSON, which remains JSON, or lines of a history."""
+    start = data.index(b"{")
+    lines = data[start:].splitlines()
+    place = rng.randrange(len(lines))
+    whole = [json.loads(lines[place])]
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        node, key = whole, 0
+        while isinstance(node[key], dict | list) and node[key] and rng.random() < 0.8:
+            node = node[key]
+            key = rng.choice(list(node) if isinstance(node, dict) else range(len(node)))
+        value = node[key]
+        if rng.random() < 0.2 and node is not whole:
+            del node[key]
+        elif isinstance(value, int | float) and rng.random() < 0.5:
+            node[key] = value + rng.choice((-1, 1))
+        else:
+            node[key] = rng.choice(VALUES)
+    lines[place] = json.dumps(whole[0]).encode()
+    return data[:start] + b"\n".join(lines)
+
+
 def mutated(rng, data):
-    """Change bytes, numbers, or parts of an input; of a text most often a number or a word."""
+    """Change entries, bytes, numbers, or parts of an input; of a text a number or a word."""
+    if rng.random() < 0.5:
+        with contextlib.suppress(ValueError, RecursionError):  # not JSON
+            return altered(rng, data)
     data = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
         place, kind = rng.randrange(1, len(data) + 1), rng.random()

@@ -21,10 +21,9 @@ from typing import Literal
 import numpy as np
 from guarded import Answer, answers
 from questions import Question, log_uniform
+from renyi._benchmark.peers import Training
 from speed import duration, table
 from tqdm import tqdm
-
-from renyi._benchmark.peers import Training
 
 Direction = Literal["remove", "add"]
 NARROW, LEVELS, NAMED = 1e-8, (0.5, 0.9, 0.99, 1.0), 10
@@ -82,13 +81,12 @@ def report(
         long, wide = np.quantile(times, level), np.quantile(widths, level)
         rows.append([f"{100 * level:g} %", f"{duration(long)}, {wide:.1e}"])
     missing = Counter(answer.reason for answer in found if answer.reason)
-    yield f"## {title}, {direction}: {len(questions):,} questions, {dict(missing) or 'all answered'}\n"
+    answered = dict(missing) or "all answered"
+    yield f"## {title}, {direction}: {len(questions):,} questions, {answered}\n"
     yield table("what|how many", rows)
     for name, sizes, told in (("Widest", widths, "{:.1e}".format), ("Slowest", times, duration)):
         order = np.argsort(-sizes, kind="stable")[:NAMED]
-        yield "\n".join(
-            [f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""]
-        )
+        yield "\n".join([f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""])
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ def laplace_tail(largest, epsilon):
         (pairs.LaplacePair(1.0), lambda e: laplace_tail(1, e), (-0.5, 0.0, 0.5, 1.5), 1e-5),
         (pairs.LaplacePair(2.5), lambda e: laplace_tail(mp.mpf(0.4), e), (-0.39, 0.3), 1e-5),
     ],
-    ids=repr,
+    ids=["gaussian", "little", "several", "laplace", "even"],
 )
 def test_tails_of_the_loss_are_enclosed(part, exact, levels, width):
     for epsilon in levels:

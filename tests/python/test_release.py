@@ -539,6 +539,10 @@ FORGED = [
     {"query": "histogram"},
     {"query": "histogram", "value": [1, 2], "labels": [1]},
     {"query": "histogram", "value": [1], "labels": None},
+    {"query": "histogram", "value": [1], "labels": [None]},
+    {"query": "histogram", "value": [1], "labels": [[0]]},
+    {"query": "histogram", "value": [1], "labels": [["a", 0]]},
+    {"query": "histogram", "value": [1], "labels": [[0, 10**400]]},
     {"query": "quantile"},
     {"query": "quantile", "noise": None, "scale": None, "spacing": None, "value": [1]},
 ]

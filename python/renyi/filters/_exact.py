@@ -13,7 +13,7 @@ from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant, UnsupportedMechanismError
 from renyi.filters._spent import ROUNDED_UP
 from renyi.mechanisms import Mechanism
-from renyi.mechanisms.counted import decode_counted, encode_counted
+from renyi.mechanisms.json_form import decode_counted, encode_counted
 
 __all__ = ["BasicFilter"]
 

@@ -63,5 +63,7 @@ def held_from(data: Any, size: int) -> dict[int, Held]:
         mechanism = Mechanism.from_dict(item["mechanism"])
         cost = Cost(amounts, failing, item["additive"] is True)
         number = integer_of(item["number"], "number", 1)
+        if number in found:
+            raise ValueError(f"reserved must hold each number once, got {number} twice")
         found[number] = Held(mechanism, uses_of(item["count"]), cost)
     return found

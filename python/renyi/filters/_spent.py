@@ -145,7 +145,8 @@ def divergences(
 def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
     """Return Rényi orders in (1, 1e6], ascending."""
     accepted = RDPAccountant(orders=orders).orders  # raises
-    assert accepted is not None
+    if accepted is None:
+        raise TypeError("orders must be a sequence of numbers in (1, 1e6], got None")
     return tuple(sorted(accepted))
 
 

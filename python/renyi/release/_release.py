@@ -20,6 +20,7 @@ __all__ = ["Release"]
 CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
+EXTENDED = Range(-math.inf, math.inf)
 SHOWN = 12  # cells of a histogram on a line
 
 # What a release of each query does not have.
@@ -244,12 +245,15 @@ def _check_form(query: Any, value: Any, note: Any, labels: Any, **found: Any) ->
         raise TypeError(f"value must be of integers, got {value!r}")
     if query == "histogram" and (not isinstance(labels, tuple) or len(labels) != len(cells)):
         raise ValueError(f"labels must be as many as the {len(cells)} cells, got {labels!r}")
+    for label in labels or ():
+        if not isinstance(label, str | int | float):
+            _pair(label, "labels", EXTENDED)
 
 
-def _pair(value: Any, name: str) -> Interval:
+def _pair(value: Any, name: str, range_: Range = FINITE) -> Interval:
     if not isinstance(value, tuple) or len(value) != 2:
         raise TypeError(f"{name} must be two numbers, got {value!r}")
-    return number_in(value[0], name, FINITE), number_in(value[1], name, FINITE)
+    return number_in(value[0], name, range_), number_in(value[1], name, range_)
 
 
 def _named(label: Any) -> str:

@@ -80,7 +80,9 @@ class Releases:
     whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
     and added as integers. So the stated sensitivity is that of what is computed, however the
     records are ordered and however many there are. The time a release takes is not protected, nor
-    are errors: whoever asks must be allowed to see the data.
+    are errors: whoever asks must be allowed to see the data. Nor can it be seen here where the type
+    of a column follows from single records, as of a file whose numbers are read as strings because
+    one of them is a word: name types where files are read.
 
     Threads may share one.
 

@@ -20,7 +20,7 @@ from renyi.accountants import (
     UnsupportedMechanismError,
 )
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
-from renyi.mechanisms.nesting import Sampling
+from renyi.mechanisms.sampling import Sampling
 from renyi.plot import Kind, Line
 
 __all__ = [

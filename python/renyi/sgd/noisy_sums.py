@@ -287,7 +287,8 @@ class NoisySum:
 
 
 def _secret(state: Mapping[str, Any], name: str) -> Any:
-    return (state.get("secrets") or {}).get(name)
+    secrets = state.get("secrets")
+    return secrets.get(name) if isinstance(secrets, Mapping) else None
 
 
 def _times_above(scale: float, factor: float) -> float:

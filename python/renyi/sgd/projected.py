@@ -606,7 +606,7 @@ class PNSGD:
             raise ValueError(f"start must be {dimension} finite numbers, got {start!r}")
         source = generator_of(generator)
         if order == "shuffled":
-            secret = source._core.permutation(len(x))
+            secret = source.core.permutation(len(x))
             x, y = x[secret], y[secret]
         w = self._descend(self.domain.project(first), x, y, scales, source)
         return PNSGDRun(w, self.descent, order, scales, n)
@@ -640,7 +640,7 @@ class PNSGD:
             zip(rows, values, widths, strict=True), 1 - steps
         ):
             w = w - eta * self._gradient(w, features, labels)
-            source._core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
+            source.core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
             w = self.domain.project(w)
         return w
 

@@ -35,12 +35,8 @@ from renyi._validation import (
     probability_of,
 )
 from renyi.accountants import UnsupportedMechanismError
-from renyi.accountants.sampled_curves import (
-    curve_of,
-    fixed_size_curve,
-    is_symmetric,
-)
 from renyi.mechanisms import Mechanism, PoissonSampled
+from renyi.mechanisms.sampling import fixed_size_curve
 from renyi.theory.indistinguishability import Guarantee
 
 __all__ = ["fixed_size_rdp", "poisson_rdp", "subsampled", "subsampled_rdp"]
@@ -264,8 +260,8 @@ def poisson_rdp(
     q = probability_of(sample_rate, "sample_rate")
     one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
     if bound == "best":
-        return _divergences(curve_of(PoissonSampled(mechanism, q), "add_remove"), orders)
-    curve = curve_of(mechanism, "add_remove")
+        return _divergences(PoissonSampled(mechanism, q).renyi_curve(), orders)
+    curve = mechanism.renyi_curve()
     if terms is not None:
         one_of(bound, "bound", ("tight",))
         return _of_few_terms(curve, q, orders, terms)
@@ -338,12 +334,12 @@ def fixed_size_rdp(
     """
     rate = probability_of(sample_rate, "sample_rate")
     one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure"))
-    curve = curve_of(mechanism, "replace_one")
+    curve = mechanism.renyi_curve("replace_one")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(rate), orders)
     if bound == "best":
         return _divergences(fixed_size_curve(mechanism, rate), orders)
-    if bound == "tight" and not is_symmetric(mechanism):
+    if bound == "tight" and not mechanism.symmetric:
         raise UnsupportedMechanismError(
             mechanism, "Theorem 27 needs one pair of distributions that reaches all orders"
         )

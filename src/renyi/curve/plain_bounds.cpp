@@ -17,6 +17,7 @@ namespace renyi {
 namespace {
 
 constexpr int kMostHalvings = 45;
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kUnspent = 1e-15;      // of the largest loss
 constexpr double kFirstReach = 1e-3;    // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
@@ -101,10 +102,10 @@ double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double rest = c.largest_loss - epsilon;
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
-        const double x = output_that_loses(s, rest), lost = normal_tail_at(x);
-        log_none += s.count * std::log1p(-lost * (1.0 - 1e-13));
+        const double x = output_that_loses(s, rest);
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-13)) : log_normal_tail_above(-x));
     }
-    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12);
+    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
 }
 
 // Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
@@ -132,10 +133,13 @@ double event_delta_below(const SortedSteps& c, Direction direction, double epsil
     double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        const double x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - 1.0 / s.sigma);
+        const double c = 1.0 / s.sigma, x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - c);
         any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
-        log_without += s.count * std::log1p(-without);
-        log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
+        // Where they are small, probabilities of "none" are sums of their own.
+        const double none = normal_tail_at(-x), mixed = (1.0 - s.q) * without + s.q * shifted;
+        log_without += s.count * (x > 0.0 ? std::log1p(-without) : none > 1e-290 ? std::log(none) : -kInfinity);
+        log_with += s.count * (mixed < 0.5 ? std::log1p(-mixed)
+                                           : std::log((1.0 - s.q) * none + s.q * normal_tail_at(c - x)));
     }
     if (direction == Direction::remove) return -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
     const double slack = 1e-13 * (std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
