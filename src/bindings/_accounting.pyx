@@ -22,7 +22,7 @@ globals()["RenyiCurve"] = _pair.RenyiCurve  # a cimport alone gives Python no na
 include "counted_steps.pxi"
 
 
-cdef extern from "renyi/curve/rdp_composition.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
     Certified rdp(const Composition&, double alpha)
     double largest_loss(const Composition&)
 

@@ -16,8 +16,7 @@
 #include <cstddef>
 
 #include "renyi/capi/renyi.h"
-#include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/curve/single_step.hpp"
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/loss/gaussian.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "outcomes.hpp"
 #include "radix_two.hpp"
-#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/noise/normal_mixtures.hpp"
 #include "renyi/pair/operations/basic.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/curve_guess.hpp"
+#include "renyi/curve/curve_root.hpp"
 
 namespace renyi {
 
@@ -15,7 +15,7 @@ constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum w
 constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
 constexpr double kReach = 0.4;
 constexpr double kMove = 0.94;
-constexpr double kInside = 0.02;   // of an interval, from its ends
+constexpr double kInside = 0.02;  // of an interval, from its ends
 constexpr int kMostPlacements = 10, kMostMoves = 2;
 constexpr std::size_t kMostKept = 64;  // about a megabyte each
 

@@ -10,7 +10,6 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/seen_line.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
@@ -153,11 +152,10 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     const bool has_mirror = mirror_ != nullptr;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
-        (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || (has_mirror && with_mirror()) ||
-                          with_seen() || with_sum() ||
-                          (direction_ == Direction::add && !has_mirror && with_mirror()) || with_bounds() ||
-                          with_long_line());
+        (replaces()
+             ? with_sum() || with_bounds()
+             : (!splits_.reach(epsilon) && with_line()) || (has_mirror && with_mirror()) || with_seen() || with_sum() ||
+                   (direction_ == Direction::add && !has_mirror && with_mirror()) || with_bounds() || with_long_line());
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
