@@ -28,7 +28,6 @@ from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     Mechanism,
     UnsupportedMechanismError,
-    pure_curve,
     set_fields,
     set_numbers,
 )
@@ -77,9 +76,6 @@ class PureDP(Mechanism):
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, 0.0)
-
-    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        return pure_curve(self.epsilon)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return ``epsilon``."""
