@@ -93,7 +93,7 @@ cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice
 
 cdef extern from * nogil:
     """
-    #include "renyi/curve/allocation_pair.hpp"
+    #include "renyi/curve/allocation_curve.hpp"
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/noise/even_noise.hpp"
     #include "renyi/pair/noise/exponential_loss.hpp"

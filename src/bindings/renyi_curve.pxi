@@ -3,11 +3,6 @@ cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
         double alpha
         double k
 
-cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
-    cdef struct CountedCurve:
-        CurvePointer curve
-        double count
-
 cdef extern from "renyi/transform/sampling_bounds.hpp" namespace "renyi" nogil:
     cdef enum class PoissonBoundKind:
         general

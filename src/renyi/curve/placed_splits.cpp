@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/curve_guess.hpp"
+#include "renyi/curve/curve_root.hpp"
 
 namespace renyi {
 

@@ -10,7 +10,6 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/seen_line.hpp"
 #include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"

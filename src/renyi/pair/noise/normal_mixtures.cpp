@@ -1,5 +1,5 @@
 // Spans are narrow or wide. A span of half-width w, all of whose centres lie within d of its middle, w (4 d + 32 w)
-// <= 1, is part of a panel (panels.hpp) for every normal density. Otherwise it is wide, or divided until its losses
+// <= 1, is part of a panel (division.hpp) for every normal density. Otherwise it is wide, or divided until its losses
 // differ by 1 at least: there the masses are differences of normal tails, of which less than a factor 5 is lost, and
 // the mean is that of their logs.
 //
