@@ -15,9 +15,7 @@ from libcpp.vector cimport vector
 
 
 from renyi._pair cimport Certified, Composer, Composition, RenyiCurve, SampledStep, upper
-from renyi import _pair
 
-globals()["RenyiCurve"] = _pair.RenyiCurve  # a cimport alone gives Python no name
 
 include "counted_steps.pxi"
 

@@ -63,4 +63,3 @@ cdef class Pair:
 
 cdef class RenyiCurve:
     cdef CurvePointer curve
-    cdef Pair of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
+from renyi._pair import RenyiCurve
 from renyi._search import smallest_argument
 from renyi._validation import uses_of
 from renyi.accountants._curves import Array, Curve

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import RenyiCurve, SampledSteps
+from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._curve import (
     AllocationQuestions,
@@ -17,7 +17,7 @@ from renyi._curve import (
     SampledGaussianQuestions,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair
+from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,

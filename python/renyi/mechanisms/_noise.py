@@ -14,9 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,

@@ -16,9 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import Range, adjacency_of, count_of, float_above, number_in, one_of
 from renyi.mechanisms.steps import (
     REPLACE,
