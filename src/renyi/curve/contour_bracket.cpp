@@ -13,6 +13,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kStraight = 1e-7;  // width in log delta over which the slope does not change by a quarter
 constexpr int kMostWidenings = 24;
+constexpr double kLongest = 2.0;  // of Newton's steps, in deviations of the tilted sum
 
 }  // namespace
 
@@ -69,11 +70,13 @@ Bracket Contour::delta(double epsilon) const noexcept {
 Bracket Contour::epsilon(double delta) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const double log_delta = std::log(delta);
+    // Where delta is next to 1 its logarithm is flat, and Newton's step far beyond the sum.
+    const double farthest = kLongest * std::sqrt(total([](const Group& g) { return g.at.second; }));
     double epsilon = guess_;
     Sum s = sum(epsilon);
     for (int i = 0; i < 20; ++i) {
-        const double move = (log_delta - s.log_value) / s.slope;
-        if (!std::isfinite(move) || !(s.slope < 0.0)) return kNoBracket;
+        const double newton = (log_delta - s.log_value) / s.slope, move = std::clamp(newton, -farthest, farthest);
+        if (!std::isfinite(newton) || !(s.slope < 0.0)) return kNoBracket;
         if (std::fabs(move * s.slope) < 1e-13) break;
         epsilon += move;
         s = sum(epsilon);

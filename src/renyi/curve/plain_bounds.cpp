@@ -128,22 +128,31 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
 
 namespace {
 
-// delta >= P(E) - e^eps Q(E) for E = "some output beyond x" (remove) or "none" (add), x of each step.
-double event_delta_below(const SortedSteps& c, Direction direction, double epsilon, auto output) noexcept {
-    double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
+// remove: delta >= P(E) - e^eps Q(E) for E = "some output beyond x", x of each step.
+double some_delta_below(const SortedSteps& c, double epsilon, auto output) noexcept {
+    double log_none = 0.0, any_without = 0.0;
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        const double c = 1.0 / s.sigma, x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - c);
+        const double x = output(s);
         any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
-        // Where they are small, probabilities of "none" are sums of their own.
-        const double none = normal_tail_at(-x), mixed = (1.0 - s.q) * without + s.q * shifted;
-        log_without += s.count * (x > 0.0 ? std::log1p(-without) : none > 1e-290 ? std::log(none) : -kInfinity);
-        log_with += s.count * (mixed < 0.5 ? std::log1p(-mixed)
-                                           : std::log((1.0 - s.q) * none + s.q * normal_tail_at(c - x)));
+        log_none += s.count * std::log1p(-((1.0 - s.q) * normal_tail_at(x) + s.q * normal_tail_at(x - 1.0 / s.sigma)));
     }
-    if (direction == Direction::remove) return -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
-    const double slack = 1e-13 * (std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
-    return -std::expm1(epsilon + (log_with - log_without) + slack) * std::exp(log_without - slack) * (1.0 - 1e-13);
+    return -std::expm1(log_none) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+}
+
+// add: the same for E = "none", with Q(E)/P(E) = prod (1 - q (1 - N(x - c)/N(x)))^k.
+double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexcept {
+    double log_none = 0.0, log_ratio = 0.0, size = 0.0;
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const double x = output(s), none = normal_tail_at(-x);
+        if (!(none > 1e-290)) return 0.0;
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x)) : std::log(none));
+        log_ratio += s.count * std::log1p(-s.q * (1.0 - normal_tail_at(1.0 / s.sigma - x) / none));
+        size += s.count * s.q / (1.0 - s.q);  // of what its rounding is relative to
+    }
+    const double exponent = epsilon + log_ratio + 1e-13 * (std::fabs(epsilon) + size);
+    return -std::expm1(exponent) * std::exp(log_none * (1.0 + 1e-13)) * (1.0 - 1e-13);
 }
 
 // add: none loses more than a part of what all may lose.
@@ -151,8 +160,8 @@ double unspent_delta_below(const SortedSteps& c, double epsilon) noexcept {
     double lower = 0.0;
     for (const double part : {0.9, 0.5, 0.2, 0.05, 0.01, 1e-3}) {
         const double lost = part * (c.largest_loss - epsilon);
-        const double here = event_delta_below(c, Direction::add, epsilon,
-                                              [&](const SampledStep& s) { return output_that_loses(s, lost); });
+        const double here =
+            none_delta_below(c, epsilon, [&](const SampledStep& s) { return output_that_loses(s, lost); });
         if (here > lower) lower = here;  // false where it is no number
     }
     return lower;
@@ -166,8 +175,9 @@ double plain_lower(const SortedSteps& c, Direction direction, double epsilon) no
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction}, epsilon).lower);
     for (const double part : {0.25, 0.5, 0.75}) {
-        const double here =
-            event_delta_below(c, direction, epsilon, [&](const SampledStep& s) { return part / s.sigma; });
+        const auto output = [&](const SampledStep& s) { return part / s.sigma; };
+        const double here = direction == Direction::remove ? some_delta_below(c, epsilon, output)
+                                                           : none_delta_below(c, epsilon, output);
         if (here > lower) lower = here;  // false where it is no number
     }
     const bool is_bounded = direction == Direction::add && c.gaussian == 0.0 && epsilon < c.largest_loss;

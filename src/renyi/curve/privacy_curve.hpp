@@ -3,7 +3,7 @@
 //   only Gaussian steps               closed form (gaussian_curve.hpp)
 //   one step                          closed form (single_step.hpp)
 //   the transform decays              one vertical line (contour.hpp), tried first of what follows
-//   few effective steps, heavy tails  split sum (split_sum.hpp); delta of `add` also from that of `remove` at -eps
+//   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
 // Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between

@@ -49,7 +49,8 @@ private:
         double error;  // but for what is unseen
     };
 
-    Moment without_overlap(double t) const noexcept;
+    Moment rough_moment(double t) const noexcept;
+    void find_overlaps();
     Moment moment(double t) const noexcept;
     double log_chernoff(const Bound& b, double epsilon) const noexcept;
     double saddle(double epsilon) const noexcept;
@@ -69,7 +70,8 @@ private:
     double gaussian_ = 0.0;
     bool serves_ = false;
     bool is_many_ = false;   // the first M
-    bool is_rough_ = false;  // C = 0, without errors
+    bool is_rough_ = false;  // without errors
+    bool overlaps_ = false;  // where that is false, with C = 0
     double tilt_ = 0.0, step_ = 0.0, centre_ = 0.0;
     Moment at_{};
     std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)

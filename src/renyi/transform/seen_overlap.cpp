@@ -179,6 +179,16 @@ double SeenOverlap::at(double t) const noexcept {
     return sum;
 }
 
+double SeenOverlap::slope_at(double t) const noexcept {
+    if (is_ignored_) return 0.0;
+    double sum = 0.0;
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+        const double v = v_[j], l = l_[j] + std::max(v, 0.0);  // log(1 + e^v)
+        sum += weight_[j] * (l * std::exp((1.0 + t) * l) - v * std::exp((1.0 + t) * v));
+    }
+    return sum;
+}
+
 void SeenOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
     const Nodes nodes{v_.data(), l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
     std::fill_n(re, kLanes, 0.0);

@@ -42,6 +42,7 @@ public:
 
     // C(t), and a bound of the error of C(t + i y) for |y| <= y_most.
     double at(double t) const noexcept;
+    double slope_at(double t) const noexcept;  // of it, in t
     double error(double t, double y_most) const noexcept;
 
     // C at t + i y for kLanes ordinates; set_tilt(t) comes first.

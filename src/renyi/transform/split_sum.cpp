@@ -8,7 +8,7 @@ namespace renyi {
 namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kMostWork = 1.5e7, kMostWorkOfRatios = 2e7;
+constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
