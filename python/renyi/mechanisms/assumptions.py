@@ -99,6 +99,7 @@ def assumptions_of(
 
     Examples
     --------
+    >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
     >>> for sentence in assumptions_of(steps, "add_remove")["sampling"]:
     ...     print(sentence.partition(":")[0])
