@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
+constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
+constexpr double kRough = 1e-3;                         // relative width for which few do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
@@ -120,9 +122,9 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double known) {
-    if (known > 0.0 && scout() != nullptr) {
-        const double rough = scout()->epsilon(delta, fourier).upper;
-        if (rough <= known) return {-kInfinity, rough};
+    if (known > 0.0 && delta < 1.0 && !alone() && !rough_) {  // delta there tells whether it is enough
+        LossComposition& first = scout() != nullptr ? *scout() : *this;
+        if (first.delta(known, fourier).upper <= delta) return {-kInfinity, known};
     }
     if (rough_) return two_sided_epsilon(delta, fourier, known);
     if (delta == 1.0) return {-kInfinity, -kInfinity};
@@ -218,7 +220,7 @@ ComposedSides LossComposition::solve_anew(const CompositionGoal& goal, FourierTr
 }
 
 const LossLayout& LossComposition::coarse_layout() {
-    if (!coarse_) coarse_.emplace(merged_.parts, outlines_, max_points_);
+    if (!coarse_) coarse_.emplace(merged_.parts, outlines_, max_points_, rtol_ < kRough ? kNodes : kFewNodes);
     return *coarse_;
 }
 

@@ -7,7 +7,6 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr std::int64_t kCoarse = 2048;  // nodes
 constexpr double kWidestStep = 100.0;   // e^step must not overflow
 
 // Others are what is left of masses that underflow, or matter no more than if they were continuous.
@@ -26,7 +25,7 @@ LossRange held(const LossOutline& outline, double widest) {
 }  // namespace
 
 LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines,
-                       std::int64_t max_points) {
+                       std::int64_t max_points, std::int64_t nodes) {
     const double most = kWidestStep * static_cast<double>(max_points - 8);
     double widest = 0.0, farthest = 0.0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -48,7 +47,7 @@ LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<Los
     if (exact_) {
         step_ = *step;
     } else {
-        step_ = std::min(widest / static_cast<double>(std::min(kCoarse, max_points / 2)), kWidestStep);
+        step_ = std::min(widest / static_cast<double>(std::min(nodes, max_points / 2)), kWidestStep);
         step_ = std::max({step_, 1e-13 * farthest, 1e-280});
         const auto paired = std::ranges::find_if(outlines, [](const LossOutline& o) { return is_heavy(o, 1); });
         if (paired != outlines.end()) quantum_ = std::fabs(paired->atoms[0].loss - paired->atoms[1].loss);

@@ -28,8 +28,9 @@ struct CompositionGoal {
 
 class LossLayout {
 public:
-    // Lattices of about two thousand nodes over all losses; ranges that are too wide for any step are cut.
-    LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points);
+    // Lattices of about so many nodes over all losses; ranges that are too wide for any step are cut.
+    LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points,
+               std::int64_t nodes);
 
     double step() const noexcept { return step_; }
     // All losses are at nodes: no step does better.
