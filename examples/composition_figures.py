@@ -30,9 +30,9 @@ from renyi import (
     RDPAccountant,
 )
 from renyi.mechanisms import Mechanism
-from renyi.theory.classic import optimal_composition_epsilon
-from renyi.theory.papers import moments_leading_term
-from renyi.theory.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
+from renyi.theory.composition import optimal_composition
+from renyi.theory.sampled_gaussian import moments_leading_term
+from renyi.theory.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp
 
 RATE, DELTA = 1e-3, 1e-8
 ORDERS = np.arange(2.0, 10_001.0)
@@ -114,7 +114,7 @@ def strong(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
     for count in counts:
         each = 0.5 * DELTA / count
         single = step.get_epsilon(each)
-        found.append(optimal_composition_epsilon(single, DELTA, count, delta=each))
+        found.append(optimal_composition(single, count, target_delta=DELTA, delta=each).epsilon)
     return np.array(found)
 
 
@@ -165,7 +165,10 @@ def divergences(mechanism: Mechanism, orders: Array = SHOWN) -> dict[str, Array]
         found[label] = np.asarray(poisson_rdp(mechanism, RATE, orders, bound=bound))
     for terms in TERMS:
         found[f"{terms} terms"] = np.array(
-            [poisson_rdp_by_terms(mechanism, RATE, int(order), terms=terms) for order in orders]
+            [
+                poisson_rdp(mechanism, RATE, int(order), bound="tight", terms=terms)
+                for order in orders
+            ]
         )
     return found
 

@@ -25,7 +25,8 @@ from renyi._rounding import round_up
 from renyi._validation import decimal_of
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
-from renyi.theory.iteration import DecayingNoise, online_epsilon
+from renyi.theory.iteration import DecayingNoise
+from renyi.theory.online import online_epsilon
 
 __all__ = ["Point", "main", "simulate"]
 

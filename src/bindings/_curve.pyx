@@ -48,7 +48,7 @@ cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
         Bracket epsilon(double delta, Direction, double known) except +
 
 
-ROUTES = ("nothing new", "closed form", "bounds", "line", "split sum", "long line")
+ROUTES = ("nothing new", "closed form", "bounds", "line", "seen line", "split sum", "long line")
 
 
 cdef SampledPair pair_of(str name):

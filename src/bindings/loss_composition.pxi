@@ -3,7 +3,7 @@ from libcpp.memory cimport unique_ptr
 from libcpp.optional cimport optional
 
 
-cdef extern from "renyi/transform/lattice/fourier_transform.hpp" namespace "renyi::lattice" nogil:
+cdef extern from "renyi/transform/lattice/spectrum.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass FourierTransform:
         pass
 
@@ -18,7 +18,7 @@ cdef extern from "renyi/transform/lattice/loss_layout.hpp" namespace "renyi::lat
         PairPointer pair
         int64_t count
 
-cdef extern from "renyi/transform/lattice/loss_atoms.hpp" namespace "renyi::lattice" nogil:
+cdef extern from "renyi/transform/lattice/loss_layout.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass LossOutline:
         cbool only_atoms
     LossOutline outline_of(const CppPair&)

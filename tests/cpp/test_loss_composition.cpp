@@ -9,11 +9,9 @@
 #include "outcomes.hpp"
 #include "radix_two.hpp"
 #include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/pair/exponential_loss.hpp"
-#include "renyi/pair/gaussian.hpp"
-#include "renyi/pair/reversed.hpp"
-#include "renyi/pair/sampled.hpp"
-#include "renyi/transform/lattice/single_use.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/operations/basic.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;

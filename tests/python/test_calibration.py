@@ -39,7 +39,7 @@ def epsilon_of(q, sigma, steps, delta):
 
 
 def test_examples():
-    for name in ("_noise_multiplier", "_sample_rate", "_steps"):
+    for name in ("_functions",):
         result = doctest.testmod(importlib.import_module(f"renyi.calibration.{name}"))
         assert result.attempted > 0
         assert result.failed == 0
@@ -227,7 +227,7 @@ class Terminal(io.StringIO):
 def test_long_searches_show_that_they_go_on_terminals(stream, monkeypatch):
     shown = stream()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(_search, "_SHORT", 0.0)
+    monkeypatch.setattr(_search, "PATIENCE", 0.0)
     calibrate_noise_multiplier(**private(1.0, 1e-6), sample_rate=0.01, steps=100)
     assert ("searching" in shown.getvalue()) == shown.isatty()
 

@@ -23,8 +23,8 @@ from renyi import (
     special,
 )
 from renyi.cli import main
+from renyi.cli.options import POSITIVE, numbers
 from renyi.cli.output import plain, round_down, round_up
-from renyi.cli.values import POSITIVE, numbers
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 

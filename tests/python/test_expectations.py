@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
-from renyi.theory import classic
-from renyi.theory.divergences import density_divergence, finite_divergence
+from renyi.theory.f_divergences import density_divergence, finite_divergence
+from renyi.theory.moments import moments_theorem_constant, moments_theorem_noise, relaxed_log_moment
+from renyi.theory.noise import mean_noise_multiplier
+from renyi.theory.routes import moment_bound
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
 
@@ -19,15 +21,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encodi
 @pytest.mark.parametrize("form", ["halved", "direct"])
 def test_the_noise_of_the_moment_bound(form):
     for rate, steps, epsilon, delta in ((0.01, 1000, 1.0, 1e-5), (0.1, 50, 3.0, 1e-8)):
-        found = classic.moment_bound_noise(rate, steps, epsilon, delta, form=form)
+        found = moment_bound(rate, None, steps, epsilon=epsilon, delta=delta, form=form)
         noise = found.noise_multiplier
-        again = classic.moment_bound_delta(rate, noise, steps, epsilon, form=form)
-        assert again == found.bound
+        again = moment_bound(rate, noise, steps, epsilon=epsilon, form=form)
+        assert again == found
         assert again.delta <= delta
-        less = classic.moment_bound_delta(rate, noise * (1 - 1e-8), steps, epsilon, form=form)
+        less = moment_bound(rate, noise * (1 - 1e-8), steps, epsilon=epsilon, form=form)
         assert less.delta > delta
         if form == "halved":  # the closed form, at its own c2
-            assert noise**2 >= 2 / found.bound.c2 * (1 + math.log(1 / delta) / epsilon) * (1 - 1e-9)
+            assert noise**2 >= 2 / found.c2 * (1 + math.log(1 / delta) / epsilon) * (1 - 1e-9)
         exact = PLDAccountant().compose(PoissonSampled(Gaussian(noise), rate), steps)
         assert exact.get_delta(epsilon) <= delta
 
@@ -38,7 +40,7 @@ def test_the_noise_of_the_moment_bound(form):
 )
 def test_the_constants_of_the_moments_theorem_are_needed(c1, depth, slack):
     """Where no order has an exponent large enough, delta is too large after many steps (Cramer)."""
-    smaller = classic.moments_theorem_constant(c1, depth=depth) / (1.0 + slack)
+    smaller = moments_theorem_constant(c1, depth=depth) / (1.0 + slack)
     orders = np.geomspace(1.01, 8.0 * depth + 20.0, 4000)
     for x in depth * np.geomspace(1.0, 10.0, 30):
         noise = smaller * math.sqrt(x / c1)
@@ -50,14 +52,12 @@ def test_the_constants_of_the_moments_theorem_are_needed(c1, depth, slack):
 
 
 def test_the_constants_of_the_moments_theorem_for_small_rates_and_large_depths():
-    assert classic.moments_theorem_constant(1e-6, depth=1e4) == pytest.approx(
-        math.sqrt(2), abs=3e-4
-    )
+    assert moments_theorem_constant(1e-6, depth=1e4) == pytest.approx(math.sqrt(2), abs=3e-4)
 
 
 @pytest.mark.parametrize("c1", [0.05, 1.0, 3.0])
 def test_the_constants_of_the_moments_theorem_are_enough_at_the_largest_rate(c1):
-    constant = classic.moments_theorem_constant(c1)
+    constant = moments_theorem_constant(c1)
     noise = constant / math.sqrt(c1)
     rate = 1 / 16 / noise
     largest = 0.0
@@ -78,8 +78,8 @@ def test_the_constants_of_the_moments_theorem_are_enough():
         if not 1e-2 < epsilon < 60 or x * epsilon > 600:
             continue
         delta = math.exp(-x * epsilon)
-        constant = classic.moments_theorem_constant(c1)
-        noise = classic.moments_theorem_noise(rate, steps, epsilon, delta, constant)
+        constant = moments_theorem_constant(c1)
+        noise = moments_theorem_noise(rate, steps, epsilon, delta, constant)
         if rate * noise > 1 / 16:
             continue
         count += 1
@@ -108,20 +108,18 @@ def test_what_the_proof_of_the_constants_says_of_the_moments():
 
 def test_relaxed_rates():
     for d, sigma in itertools.product((0.0, 0.5, 0.9), (3.0, 30.0, 300.0)):
-        found = classic.relaxed_log_moment(0.3, 1.0, d, sigma)
+        found = relaxed_log_moment(0.3, 1.0, d, sigma)
         assert found.rate == min(0.3 * sigma**-d, 1.0)
         assert found.least <= found.log_moment
         assert found.log_moment == special.log_a_upper(found.rate, sigma, found.order)
-    moments = [
-        classic.relaxed_log_moment(0.3, 1.0, 0.5, s).log_moment for s in (5, 10, 30, 100, 300)
-    ]
+    moments = [relaxed_log_moment(0.3, 1.0, 0.5, s).log_moment for s in (5, 10, 30, 100, 300)]
     assert moments == pytest.approx([0.25, 0.49, 1.42, 4.64, 13.7], rel=0.02)
     # the steps that the moment permits at epsilon 1 have nearly the same T r^2 for every d
     for d in (0.5, 1.0):
-        one = classic.relaxed_log_moment(0.3, 1.0, d, 300.0)
+        one = relaxed_log_moment(0.3, 1.0, d, 300.0)
         assert 300.0**2 / (2 * one.log_moment) * one.rate**2 == pytest.approx(1.0, rel=0.02)
     with pytest.raises(ValueError, match="noise_multiplier must give an order"):
-        classic.relaxed_log_moment(0.3, 1.0, 0.5, 0.9)
+        relaxed_log_moment(0.3, 1.0, 0.5, 0.9)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 0.999, 1.0, 1.5, 2.0, 40.0, math.inf])
@@ -198,16 +196,16 @@ def test_means_of_batches_of_every_size():
         if len(more) == 4:
             worst["replaced"] = max(worst["replaced"], np.linalg.norm(ends[0] - ends[1]))
     for kind, counted in (("mean", {}), ("rows", {})):
-        ratio = 8.0 / classic.mean_noise_multiplier(8.0, norm, clipped=kind, **counted)
+        ratio = 8.0 / mean_noise_multiplier(8.0, norm, clipped=kind, **counted)
         assert 0.999 * ratio <= worst[kind] <= ratio * (1 + 1e-12)
-    replaced = classic.mean_noise_multiplier(
+    replaced = mean_noise_multiplier(
         8.0, norm, clipped="rows", adjacency="replace_one", least_size=4
     )
     assert 0.99 * 2 * 8.0 / replaced <= worst["replaced"] <= 2 * 8.0 / replaced * (1 + 1e-12)
 
 
 def test_what_a_noisy_mean_is_accounted_as():
-    multiplier = classic.mean_noise_multiplier
+    multiplier = mean_noise_multiplier
     assert multiplier(3.0, 1.0, clipped="mean", learning_rate=0.5) == 6.0
     assert multiplier(3.0, 1.0, clipped="rows", least_size=9) == 15.0
     assert multiplier(1.0, 3.0, clipped="mean") * 3.0 <= 1.0
@@ -226,8 +224,8 @@ def test_the_page():
     for line in table.strip().splitlines()[2:]:
         cells = [float(cell) for cell in line.strip("|").split("|")]
         for depth, cell in zip((1.0, 10.0, 100.0), cells[1:], strict=True):
-            assert 0.0 <= cell - classic.moments_theorem_constant(cells[0], depth=depth) < 1e-3
+            assert 0.0 <= cell - moments_theorem_constant(cells[0], depth=depth) < 1e-3
     relaxed = PAGE[PAGE.index("| σ | log G") :]
     for s, cell in re.findall(r"\| (\d+) \| (\S+) \| \S+ \|", relaxed):
-        found = classic.relaxed_log_moment(0.3, 1.0, 0.5, float(s)).log_moment
+        found = relaxed_log_moment(0.3, 1.0, 0.5, float(s)).log_moment
         assert 0.0 <= float(cell) - found < 0.01

@@ -34,27 +34,35 @@ PAIRS = {
         ),
     ),
     "laplace, scale 2": (
-        partial(reference.rdp_laplace, 2),
+        partial(reference.rdp, reference.laplace_pair(2)),
         0.5,
-        lambda q, alpha, way: reference.rdp_sampled_laplace(q, 2, alpha, way, DIGITS),
+        lambda q, alpha, way: reference.rdp(
+            reference.laplace_pair(2), alpha, DIGITS, q=q, direction=way
+        ),
     ),
     "laplace, scale 0.5": (
-        partial(reference.rdp_laplace, 0.5),
+        partial(reference.rdp, reference.laplace_pair(0.5)),
         2,
-        lambda q, alpha, way: reference.rdp_sampled_laplace(q, 0.5, alpha, way, DIGITS),
+        lambda q, alpha, way: reference.rdp(
+            reference.laplace_pair(0.5), alpha, DIGITS, q=q, direction=way
+        ),
     ),
     "randomized response, p 0.6": (
-        lambda alpha, digits: reference.rdp_randomized_response("0.6", alpha, 2, digits),
+        lambda alpha, digits: reference.rdp(
+            reference.randomized_response_pair("0.6", 2), alpha, digits
+        ),
         mp.log(mp.mpf(3) / 2),
-        lambda q, alpha, way: reference.rdp_sampled_randomized_response(
-            q, "0.6", alpha, 2, way, DIGITS
+        lambda q, alpha, way: reference.rdp(
+            reference.randomized_response_pair("0.6", 2), alpha, DIGITS, q=q, direction=way
         ),
     ),
     "randomized response, p 0.9, 5 choices": (
-        lambda alpha, digits: reference.rdp_randomized_response("0.9", alpha, 5, digits),
+        lambda alpha, digits: reference.rdp(
+            reference.randomized_response_pair("0.9", 5), alpha, digits
+        ),
         mp.log(36),
-        lambda q, alpha, way: reference.rdp_sampled_randomized_response(
-            q, "0.9", alpha, 5, way, DIGITS
+        lambda q, alpha, way: reference.rdp(
+            reference.randomized_response_pair("0.9", 5), alpha, DIGITS, q=q, direction=way
         ),
     ),
 }
@@ -63,7 +71,7 @@ PAIRS = {
 def add_gaussian(q, sigma, alpha):
     """D(Q||(1-q) Q + q P): the moment of order 1 - alpha, or its derivative at 0."""
     if alpha == 1:
-        return -reference.log_a_derivative(q, sigma, 0, DIGITS)
+        return -reference.log_a(q, sigma, 0, DIGITS, 1)
     with mp.workdps(DIGITS + 10):
         return reference.log_a(q, sigma, 1 - mp.mpf(alpha), DIGITS) / (mp.mpf(alpha) - 1)
 
@@ -162,11 +170,11 @@ randomized_response 0.9 3.0895/3.2027  4.2208/4.3384
 def test_known_compositions(line):
     """Mironov's conversion, the best whole order."""
     name, parameter, *known = line.split()
-    function = getattr(reference, "rdp_" + name)
-    if name == "randomized_response":
-        base = cache(lambda alpha, digits: function(parameter, alpha, 2, 30))
+    if name == "gaussian":
+        base = cache(lambda alpha, digits: reference.rdp_gaussian(parameter, alpha, 30))
     else:
-        base = cache(lambda alpha, digits: function(parameter, alpha, 30))
+        law = getattr(reference, name + "_pair")(parameter)
+        base = cache(lambda alpha, digits: reference.rdp(law, alpha, 30))
 
     def epsilon(steps, kind, alpha):
         return steps * step(kind, alpha) + mp.log(1e8) / (alpha - 1)
@@ -187,7 +195,7 @@ def test_known_compositions(line):
 
 
 def test_first_and_last_rates():
-    base = partial(reference.rdp_laplace, 2)
+    base = partial(reference.rdp, reference.laplace_pair(2))
     for kind in ("general", "tight", "lower"):
         assert reference.rdp_poisson(base, 0, 7.5, kind) == 0
         assert reference.rdp_poisson(base, 1, 7.5, kind) == base(7.5, 50)

@@ -75,72 +75,76 @@ EXACT = {
     "laplace": Family(
         drawing(scale),
         RenyiCurve.laplace,
-        lambda b, alpha: reference.rdp_laplace(b, alpha, DIGITS),
+        lambda b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS),
         1e-13,
     ),
     "sampled laplace": Family(
         drawing(rate, scale),
         sampled(RenyiCurve.laplace),
-        lambda q, b, alpha: reference.rdp_sampled_laplace(q, b, alpha, digits=DIGITS),
+        lambda q, b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS, q=q),
         1e-12,
     ),
     "randomized response": Family(
         drawing(probability, choices),
         RenyiCurve.randomized_response,
-        lambda p, k, alpha: reference.rdp_randomized_response(p, alpha, k, DIGITS),
+        lambda p, k, alpha: reference.rdp(reference.randomized_response_pair(p, k), alpha, DIGITS),
         1e-12,
     ),
     "sampled randomized response": Family(
         drawing(rate, probability, choices),
         sampled(RenyiCurve.randomized_response),
-        lambda q, p, k, alpha: reference.rdp_sampled_randomized_response(
-            q, p, alpha, k, digits=DIGITS
+        lambda q, p, k, alpha: reference.rdp(
+            reference.randomized_response_pair(p, k), alpha, DIGITS, q=q
         ),
         1e-12,
     ),
     "pure": Family(
         drawing(range_of_loss),
         RenyiCurve.pure_dp,
-        lambda epsilon, alpha: reference.rdp_pure_dp(epsilon, alpha, DIGITS),
+        lambda epsilon, alpha: reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS),
         1e-13,
     ),
     "sampled pure": Family(
         drawing(rate, range_of_loss),
         sampled(RenyiCurve.pure_dp),
-        lambda q, epsilon, alpha: reference.rdp_sampled_pure_dp(q, epsilon, alpha, digits=DIGITS),
+        lambda q, epsilon, alpha: reference.rdp(
+            reference.pure_dp_pair(epsilon), alpha, DIGITS, q=q
+        ),
         1e-12,
     ),
     "bounded range": Family(
         drawing(range_of_loss),
         RenyiCurve.bounded_range,
-        lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, DIGITS),
+        lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, digits=DIGITS),
         1e-13,
     ),
     "exponential": Family(
         drawing(range_of_loss),
         RenyiCurve.exponential,
-        lambda epsilon, alpha: reference.rdp_sampled_exponential(1, epsilon, alpha, digits=DIGITS),
+        lambda epsilon, alpha: reference.rdp(
+            reference.exponential_pair(epsilon), alpha, DIGITS, q=1
+        ),
         1e-13,
     ),
     "sampled exponential": Family(
         drawing(rate, range_of_loss),
         sampled(RenyiCurve.exponential),
-        lambda q, epsilon, alpha: reference.rdp_sampled_exponential(
-            q, epsilon, alpha, digits=DIGITS
+        lambda q, epsilon, alpha: reference.rdp(
+            reference.exponential_pair(epsilon), alpha, DIGITS, q=q
         ),
         1e-12,
     ),
     "discrete laplace": Family(
         drawing(scale, sensitivity),
         RenyiCurve.discrete_laplace,
-        lambda b, s, alpha: reference.rdp_discrete_laplace(b, alpha, s, DIGITS),
+        lambda b, s, alpha: reference.rdp(reference.discrete_laplace_pair(b, s), alpha, DIGITS),
         1e-12,
     ),
     "sampled discrete laplace": Family(
         drawing(rate, scale, sensitivity),
         sampled(RenyiCurve.discrete_laplace),
-        lambda q, b, s, alpha: reference.rdp_sampled_discrete_laplace(
-            q, b, alpha, s, digits=DIGITS
+        lambda q, b, s, alpha: reference.rdp(
+            reference.discrete_laplace_pair(b, s), alpha, DIGITS, q=q
         ),
         1e-10,
     ),
@@ -225,7 +229,7 @@ def test_discrete_gaussian_is_below_the_continuous():
         sigma, s = log_uniform(rng, 0.05, 1e3), rng.choice([1, 2, 7])
         curve = RenyiCurve.linear(s * s / (2 * sigma * sigma))
         for alpha in (1.0, 1.5, 2.0, 1 + log_uniform(rng, 1e-3, 100)):
-            truth = reference.rdp_discrete_gaussian(sigma, alpha, s, DIGITS)
+            truth = reference.rdp(reference.discrete_gaussian_pair(sigma, s), alpha, DIGITS)
             _, (_, high) = brackets(curve, alpha)
             assert truth <= high * (1 + 1e-15)
             if alpha == int(alpha):
@@ -242,19 +246,21 @@ BASES = {
     "laplace": (
         lambda rng: (log_uniform(rng, 0.01, 1e6),),
         RenyiCurve.laplace,
-        reference.rdp_laplace,
+        lambda b, alpha, digits: reference.rdp(reference.laplace_pair(b), alpha, digits),
         lambda b: 1 / mp.mpf(b),
     ),
     "randomized response": (
         lambda rng: (rng.uniform(0.01, 0.99),),
         lambda p: RenyiCurve.randomized_response(p, 2),
-        lambda p, alpha, digits: reference.rdp_randomized_response(p, alpha, 2, digits),
+        lambda p, alpha, digits: reference.rdp(
+            reference.randomized_response_pair(p, 2), alpha, digits
+        ),
         lambda p: abs(mp.log(mp.mpf(p) / (1 - mp.mpf(p)))),
     ),
     "pure": (
         lambda rng: (log_uniform(rng, 1e-6, 100),),
         RenyiCurve.pure_dp,
-        reference.rdp_pure_dp,
+        lambda e, alpha, digits: reference.rdp(reference.pure_dp_pair(e), alpha, digits),
         lambda epsilon: mp.mpf(epsilon),
     ),
     "gumbel": (
@@ -423,7 +429,7 @@ def test_selection_of_a_poisson_number_of_runs(mean, alpha):
     """By the curve alone: no looser than the reference from it, above that of the profile."""
     bound, least = (
         reference.rdp_repeat_and_select(
-            lambda a, digits: reference.rdp_laplace(2.0, a, digits),
+            lambda a, digits: reference.rdp(reference.laplace_pair(2.0), a, digits),
             mean, math.inf, alpha, math.inf, 0.5, 4, profile=profile,
         )
         for profile in (None, laplace_profile)
@@ -457,8 +463,8 @@ def test_selection_among_gaussian_runs_reads_their_exact_profile(sigma, mean, al
 @pytest.mark.parametrize(("q", "sigma", "mean"), [(0.1, 1.0, 10.0), (0.01, 0.7, 1e5)])
 def test_selection_among_sampled_runs_reads_the_worse_profile(q, sigma, mean):
     def delta(e):
-        ways = reference.sampled_gaussian_delta_remove, reference.sampled_gaussian_delta_add
-        return max(way(q, sigma, e, 12) for way in ways)
+        ways = "remove", "add"
+        return max(reference.sampled_gaussian_delta(q, sigma, e, way, 12) for way in ways)
 
     truth = reference.rdp_sampled_gaussian(q, sigma, 12, 20)
     check_poisson(PoissonSampled(Gaussian(sigma), q), mean, 12.0, truth, delta)
@@ -468,7 +474,7 @@ def test_selection_among_sampled_runs_reads_the_worse_profile(q, sigma, mean):
 def test_selection_among_laplace_runs_reads_their_exact_profile(mean, alpha):
     check_poisson(
         Laplace(2.0), mean, alpha,
-        reference.rdp_laplace(2, alpha, 20),
+        reference.rdp(reference.laplace_pair(2), alpha, 20),
         laplace_profile,
     )  # fmt: skip
 
@@ -512,7 +518,10 @@ def test_composed_and_smaller():
     both = RenyiCurve.composed([(laplace, 3), (gaussian, 1000)])
     least = laplace.smaller(gaussian)
     for alpha in ORDERS:
-        parts = (reference.rdp_laplace(2, alpha, 30), reference.rdp_zcdp(0.1, alpha, 0, 30))
+        parts = (
+            reference.rdp(reference.laplace_pair(2), alpha, 30),
+            reference.rdp_zcdp(0.1, alpha, 0, 30),
+        )
         check(both, 3 * parts[0] + 1000 * parts[1], alpha, 1e-13)
         check(least, min(parts), alpha, 1e-13)
 

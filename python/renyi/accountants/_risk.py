@@ -9,9 +9,10 @@ from typing import Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import DirectionName
 from renyi._validation import numbers_of, probability_of
-from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
-from renyi.accountants._group import group_size_of
+from renyi.accountants._curves import Array, Curve, opposite
+from renyi.accountants._groups import group_size_of
 from renyi.accountants._ledger import Ledger, Part
 from renyi.accountants._tradeoff import beta_from_curves
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from renyi.cli import output
+from renyi.cli.options import UsageError
 from renyi.cli.output import Column, plain
 from renyi.cli.runs import require
-from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
     from renyi.verify import Verification

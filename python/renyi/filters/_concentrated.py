@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from renyi._rounding import above, round_down
-from renyi._validation import real_of
+from renyi._validation import float_above, real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import Filter
 from renyi.filters._gaussian import mu_squared
-from renyi.filters._held import Cost
-from renyi.filters._spent import ROUNDED_UP
-from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Mechanism
+from renyi.filters._spent import ROUNDED_UP, Cost, Total, times
+from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaussian, Mechanism
 
 __all__ = ["ZCDPFilter"]
 
@@ -44,8 +44,8 @@ class ZCDPFilter(Filter):
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
     Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
     Gaussian noise are no better than the noise alone here: a finite
-    order or an exact curve sees what sampling gains. Sums are rounded up: a budget that is to be
-    used up to its last digit takes a relative 1e-15 more for each use.
+    order or an exact curve sees what sampling gains. A use is rounded up
+    once, sums are exact.
 
     References
     ----------
@@ -54,7 +54,7 @@ class ZCDPFilter(Filter):
     Examples
     --------
     >>> from renyi import Gaussian
-    >>> budget = ZCDPFilter(rho=0.101)
+    >>> budget = ZCDPFilter(rho=0.1)
     >>> budget.count_that_fits(Gaussian(10.0), 1000)
     20
     """
@@ -72,9 +72,15 @@ class ZCDPFilter(Filter):
         """The budget."""
         return self._rho
 
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {"rho": self._rho}
+
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
-        rho = count * _rho_of(mechanism, self._adjacency) * ROUNDED_UP if count else 0.0
-        return Cost(np.array([rho]), 0.0)
+        return Cost(np.array([times(count, _rho_of(mechanism, self._adjacency))]), 0.0)
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        return {"rho": float(total.rounded()[0][0])}
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
@@ -102,6 +108,11 @@ def _rho_of(mechanism: Mechanism, adjacency: Adjacency) -> float:
     if isinstance(mechanism, DiscreteGaussian):
         distance = mechanism.sensitivity * (2.0 if adjacency == "replace_one" else 1.0)
         known.append(above(0.5 * (distance / mechanism.sigma) ** 2))
+    if isinstance(mechanism, Gaussian) and 1e-100 < mechanism.noise_multiplier < 1e100:
+        square = (4 if adjacency == "replace_one" else 1) / Fraction(
+            mechanism.noise_multiplier
+        ) ** 2
+        known.append(float_above(square / 2))  # rounded once
     try:
         known.append(0.5 * mu_squared(mechanism, adjacency))
     except UnsupportedMechanismError as error:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._rounding import round_down, round_up
+from renyi._refusal import refusal
 from renyi._validation import probability_of, uses_of
 from renyi.accountants import Adjacency
-from renyi.filters._held import Cost, Held, Reservation, held_from, held_to
+from renyi.filters._held import Held, Reservation, held_from, held_to
 from renyi.filters._saved import Saved, numbers_in, written_all
-from renyi.filters._spent import ROUNDED_UP, checked
+from renyi.filters._spent import Cost, Total, checked
 from renyi.mechanisms import Mechanism
 
 __all__ = ["BudgetExceededError", "Filter"]
@@ -43,29 +43,34 @@ class BudgetExceededError(RuntimeError):
         self.fits = fits
 
 
-class Total(NamedTuple):
-    """What was spent at each order, and the sum of the probabilities of failure."""
-
-    amounts: Array
-    failing: float
-
-
 class Filter(Saved):
     """A budget at each of some orders, which costs add up to: goes on while one of them is kept."""
 
-    _STATE: ClassVar[tuple[str, ...]] = ("budgets", "total", "failing", "reserved", "last")
+    _STATE: ClassVar[tuple[str, ...]] = ("budgets", "spent", "reserved", "last")
 
     def __init__(self, budgets: Sequence[float], adjacency: Adjacency, failing: float) -> None:
         super().__init__(adjacency)
         self._budgets = np.asarray(budgets, dtype=np.float64)
         self._failure_delta = failing
-        self._total = Total(np.zeros(self._budgets.size), 0.0)
+        self._total = Total.zero(self._budgets.size)  # what is set aside included
         self._reserved: dict[int, Held] = {}
         self._last = 0
 
     @abstractmethod
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         """Return what uses of a mechanism cost, rounded up, or refuse the mechanism."""
+
+    @property
+    @abstractmethod
+    def _limits(self) -> dict[str, float]:
+        """The budget, as a user gave it."""
+
+    @abstractmethod
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        """Return upper bounds on what a total takes, by the names of the limits.
+
+        ``uses`` are those in it that are not recorded, perhaps none.
+        """
 
     @property
     def failure_delta(self) -> float:
@@ -109,7 +114,7 @@ class Filter(Saved):
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
-            self._total = self._sum(self._total, self._admitted(mechanism, number))
+            self._total = self._total.plus(self._admitted(mechanism, number))
             self._recorded(mechanism, number)
 
     def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
@@ -122,10 +127,10 @@ class Filter(Saved):
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
-            self._reserved[self._last + 1] = Held(
-                mechanism, number, self._admitted(mechanism, number)
-            )
+            cost = self._admitted(mechanism, number)
+            self._total = self._total.plus(cost)  # first: an interruption must not give it back
             self._last += 1
+            self._reserved[self._last] = Held(mechanism, number, cost)
             self._recorded(mechanism, number)
             return Reservation(self._last, mechanism, number)
 
@@ -151,8 +156,8 @@ class Filter(Saved):
             if cost.additive and times < held.count:
                 less = self._cost(held.mechanism, times)
                 cost = Cost(np.minimum(less.amounts, cost.amounts), min(less.failing, cost.failing))
-            self._total = self._sum(self._total, cost)
-            del self._reserved[number]
+            del self._reserved[number]  # first: an interruption must not give back twice
+            self._total = self._total.plus(held.cost, -1).plus(cost)
 
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
         """Return how many uses would be taken at once, at most so many.
@@ -173,27 +178,25 @@ class Filter(Saved):
     def _admitted(self, mechanism: Mechanism, count: int) -> Cost:
         cost = self._price(mechanism, count)
         if not self._holds(cost, mechanism, count):
-            left, fits = self._left(), self._most(mechanism, count)
-            limits = ("epsilon", "delta", "rho", "order", "budget")
-            whole = ", ".join(
-                f"{name} {getattr(self, name)!r}"
-                for name in limits
-                if getattr(self, name, None) is not None
-            )
-            failing = self._failure_delta - self._all().failing
-            raise BudgetExceededError(
-                f"mechanism must fit in what remains of the budget, "
-                f"{round_down(100.0 * left, 4)} % of "
-                f"{whole}"
-                + (f" and {round_down(failing, 3)} of failure_delta" if cost.failing else "")
-                + f", got {mechanism!r} used {count} times, which takes "
-                f"{round_up(100.0 * self._share(cost.amounts), 4)} %"
-                + (f" and {round_up(cost.failing, 3)}" if cost.failing else "")
-                + f"; {fits} would fit",
-                left,
+            fits = self._most(mechanism, count)
+            limits = self._limits
+            if self._failure_delta or cost.failing:
+                limits["failure_delta"] = self._failure_delta
+            message = refusal(
+                "mechanism",
+                f"{mechanism!r} used {count} times",
+                limits,
                 fits,
+                *(self._with(mechanism, uses) for uses in (0, count, fits)),
             )
+            raise BudgetExceededError(message, self._left(), fits)
         return cost
+
+    def _with(self, mechanism: Mechanism, count: int) -> dict[str, float]:
+        """Return upper bounds on what would be spent with uses of a mechanism."""
+        total = self._total.plus(self._price(mechanism, count)) if count else self._total
+        taken = self._taken(total, (mechanism, count))
+        return {**taken, "failure_delta": total.rounded()[1]}
 
     def _most(self, mechanism: Mechanism, fails: int) -> int:
         if self._holds(self._price(mechanism, fails), mechanism, fails):
@@ -206,26 +209,11 @@ class Filter(Saved):
         return fits
 
     def _left(self) -> float:
-        return max(0.0, 1.0 - self._share(self._all().amounts))
-
-    def _share(self, amounts: Array) -> float:
-        return float(np.min(amounts / self._budgets))
-
-    def _all(self) -> Total:
-        """Return what was spent and what is set aside."""
-        total = self._total
-        for held in self._reserved.values():
-            total = self._sum(total, held.cost)
-        return total
-
-    def _sum(self, total: Total, cost: Cost) -> Total:
-        failing = float(_raised(total.failing, cost.failing))
-        return Total(_raised(total.amounts, cost.amounts), failing)
+        return max(0.0, 1.0 - float(np.min(self._total.rounded()[0] / self._budgets)))
 
     def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
-        total = self._sum(self._all(), cost)
-        within = bool((total.amounts <= self._budgets).any())
-        return within and total.failing <= self._failure_delta
+        amounts, failing = self._total.plus(cost).rounded()
+        return bool((amounts <= self._budgets).any()) and failing <= self._failure_delta
 
     def _recorded(self, mechanism: Mechanism, count: int) -> None:
         """Take note of what was spent."""
@@ -233,8 +221,7 @@ class Filter(Saved):
     def _state(self) -> dict[str, Any]:
         return {
             "budgets": written_all(self._budgets),
-            "total": written_all(self._total.amounts),
-            "failing": self._total.failing,
+            "spent": self._total.written(),
             "reserved": held_to(self._reserved),
             "last": self._last,
         }
@@ -242,9 +229,10 @@ class Filter(Saved):
     def _restore(self, state: dict[str, Any]) -> None:
         self._budgets = numbers_in(state["budgets"], "budgets")
         size = self._budgets.size
-        amounts = numbers_in(state["total"], "total", size)
-        self._total = Total(amounts, probability_of(state["failing"], "failing"))
+        self._total = Total.read(state["spent"], size)
         self._reserved = held_from(state["reserved"], size)
+        if not self._total.has(held.cost for held in self._reserved.values()):
+            raise ValueError("spent must be at least what is reserved, got less")
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
         self._failure_delta = probability_of(state.get("failure_delta", 0.0), "failure_delta")
 
@@ -269,7 +257,3 @@ class Filter(Saved):
             "both together could spend twice. To go on later or elsewhere, write to_json() and go "
             "on from from_json() in one place only; for several processes there is renyi.Ledger"
         )
-
-
-def _raised(total: Array | float, cost: Array | float) -> Array:
-    return np.where(cost, (total + cost) * ROUNDED_UP, total)

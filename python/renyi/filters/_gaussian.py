@@ -14,8 +14,7 @@ from renyi._search import bisected
 from renyi._validation import real_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import Filter
-from renyi.filters._held import Cost
-from renyi.filters._spent import ROUNDED_UP, inside
+from renyi.filters._spent import ROUNDED_UP, Cost, Total, inside
 from renyi.mechanisms import Composed, Gaussian, Mechanism
 
 __all__ = ["GDPFilter", "mu_squared"]
@@ -95,6 +94,24 @@ class GDPFilter(Filter):
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         square = count * mu_squared(mechanism, self._adjacency) * ROUNDED_UP if count else 0.0
         return Cost(np.array([square]), 0.0)
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {"epsilon": self._epsilon, "delta": self._delta}
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        square = float(total.rounded()[0][0])
+        mu = math.sqrt(square) * ROUNDED_UP
+        found = [(0.0, 0.0)] if square == 0.0 else []
+        if square < math.inf:
+            epsilon = float(special.gaussian_epsilon_upper(mu, self._delta))
+            found.append(
+                (max(epsilon, 0.0), float(special.gaussian_delta_upper(mu, self._epsilon)))
+            )
+        if uses[1] and not self._begun:
+            exact = PLDAccountant(adjacency=self._adjacency).compose(*uses)
+            found.append((exact.get_epsilon(self._delta), exact.get_delta(self._epsilon)))
+        return dict(zip(("epsilon", "delta"), map(min, zip(*found, strict=True)), strict=True))
 
     def _price(self, mechanism: Mechanism, count: int) -> Cost:
         try:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from renyi._strict_json import check_names, read_number
 from renyi._validation import integer_of, probability_of, uses_of
 from renyi.filters._saved import numbers_in, written_all
+from renyi.filters._spent import Cost
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Cost", "Held", "Reservation", "held_from", "held_to"]
-
-
-class Cost(NamedTuple):
-    """What uses of a mechanism take off a budget, at each of its orders.
-
-    ``additive``: whoever stops earlier is charged for less. Not so where the cost comes from the
-    exact curve of all uses: how many there were may depend on what they released.
-    """
-
-    amounts: npt.NDArray[np.float64]
-    failing: float
-    additive: bool = True
+__all__ = ["Held", "Reservation", "held_from", "held_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +63,7 @@ def held_from(data: Any, size: int) -> dict[int, Held]:
         mechanism = Mechanism.from_dict(item["mechanism"])
         cost = Cost(amounts, failing, item["additive"] is True)
         number = integer_of(item["number"], "number", 1)
+        if number in found:
+            raise ValueError(f"reserved must hold each number once, got {number} twice")
         found[number] = Held(mechanism, uses_of(item["count"]), cost)
     return found

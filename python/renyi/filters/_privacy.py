@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
-from renyi._rounding import round_down
-from renyi._validation import float_above, probability_of, real_of
+from renyi._rounding import above, round_down
+from renyi._validation import probability_of, real_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._exact import BasicFilter
-from renyi.filters._filter import NEAR, Filter, Total
-from renyi.filters._held import Cost
-from renyi.filters._spent import divergences, orders_of
+from renyi.filters._filter import NEAR, Filter
+from renyi.filters._spent import Cost, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
 
 __all__ = ["PrivacyFilter"]
@@ -100,6 +98,7 @@ class PrivacyFilter(Filter):
         self._order = None if order is None else orders_of((order,))[0]
         self._basic: BasicFilter | None = None
         self._orders: tuple[float, ...] = ()
+        self._deltas: tuple[float, ...] = ()
         if whole == 0.0:
             if order is not None:
                 raise ValueError(f"order must be None with a delta of 0, got {order!r}")
@@ -107,12 +106,18 @@ class PrivacyFilter(Filter):
             return
         if self._order is None:
             shared = left * (1.0 - 2.0**-48)
-            budgets = dict(_budgets(epsilon_allowed, shared))
+            routes = _routes(epsilon_allowed, shared)
+            if not routes:
+                raise ValueError(
+                    "epsilon and delta must permit a positive divergence of an order up to 1e6, "
+                    f"got {epsilon!r} and {delta!r}"
+                )
             self._basic = BasicFilter(epsilon_allowed, shared * BASIC, adjacency)
         else:
-            budgets = {self._order: _largest_divergence(epsilon_allowed, left, self._order)}
-        self._orders = tuple(budgets)
-        super().__init__(list(budgets.values()), adjacency, failing)
+            budget = _largest_divergence(epsilon_allowed, left, self._order)
+            routes = ((self._order, budget, left),)
+        self._orders, budgets, self._deltas = zip(*routes, strict=True)
+        super().__init__(budgets, adjacency, failing)
 
     @property
     def orders(self) -> tuple[float, ...]:
@@ -139,11 +144,26 @@ class PrivacyFilter(Filter):
             return Cost(np.array([_pure(mechanism, count, self._adjacency)]), 0.0)
         return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
 
-    def _sum(self, total: Total, cost: Cost) -> Total:
-        if self._delta > 0.0:
-            return super()._sum(total, cost)
-        exact = Fraction(float(total.amounts[0])) + Fraction(float(cost.amounts[0]))
-        return Total(np.array([float_above(exact)]), 0.0)
+    @property
+    def _limits(self) -> dict[str, float]:
+        if self._delta == 0.0:
+            return {"pure epsilon": self._epsilon}
+        return {"epsilon": self._epsilon, "delta": self._delta}
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        """Each route, with its share of delta; a budget of less delta would have smaller shares."""
+        amounts, failing = total.rounded()
+        if self._delta == 0.0:
+            return {"pure epsilon": float(amounts[0])}
+        routes = zip(amounts.tolist(), self._orders, self._deltas, strict=True)
+        epsilons, shares = zip(*(_read(self._epsilon, *route) for route in routes), strict=True)
+        epsilon, share = min(epsilons), min(shares)
+        if self._basic is not None:
+            epsilon = min(epsilon, self._basic.epsilon_with(uses))
+            share = min(share, self._basic.share_with(uses))
+        delta = failing + share * (self._delta - self._failure_delta)
+        most = self._delta if share <= 1.0 and failing <= self._failure_delta else 1.0
+        return {"epsilon": epsilon, "delta": min(above(delta), most) if delta else 0.0}
 
     def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
         if super()._holds(cost, mechanism, count):
@@ -171,6 +191,7 @@ class PrivacyFilter(Filter):
 
     def _bound_by(self, fresh: Self) -> None:
         super()._bound_by(fresh)
+        self._deltas = fresh._deltas
         own, new = self._basic, fresh._basic
         alike = np.allclose(self._orders, fresh._orders, rtol=NEAR - 1.0, atol=0.0)
         if not alike or (own is None) != (new is None) or (own and new and own.exceeds(new, NEAR)):
@@ -200,13 +221,26 @@ def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
     return epsilon
 
 
+def _with_divergence(divergence: float, order: float) -> RDPAccountant:
+    """Return what has a divergence at an order, of which nothing else is known."""
+    return RDPAccountant(orders=(order,)).compose(Gaussian(math.sqrt(0.5 * order / divergence)))
+
+
+def _read(epsilon: float, divergence: float, order: float, delta: float) -> tuple[float, float]:
+    """Return what a divergence takes at most: epsilon at delta, and delta at epsilon over delta."""
+    if divergence == 0.0 or math.isinf(divergence):
+        return divergence, divergence
+    spent = _with_divergence(divergence * (1.0 + 2.0**-45), order)  # the noise is rounded
+    return spent.get_epsilon(delta), above(spent.get_delta(epsilon) / delta)
+
+
 @lru_cache(maxsize=64)
-def _budgets(epsilon: float, delta: float) -> tuple[tuple[float, float], ...]:
-    """Return the orders, ascending, with their largest divergences."""
+def _routes(epsilon: float, delta: float) -> tuple[tuple[float, float, float], ...]:
+    """Return the orders, ascending, with their largest divergences and their shares of delta."""
     return tuple(_searched(epsilon, delta))
 
 
-def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
+def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float, float]]:
     share = 1.0 - BASIC - OTHERS
     best = _gaussian_order(epsilon, share * delta)
     shares = {best: share}
@@ -215,7 +249,7 @@ def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
     for order, part in sorted(shares.items()):
         budget = _largest_divergence(epsilon, part * delta, order)
         if budget > 0.0:
-            yield order, budget
+            yield order, budget, part * delta
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:
@@ -227,6 +261,7 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
     depth = -math.log(delta)
     root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
     excess = math.sqrt(depth) / root
+    excess = max(excess, 2.0**-40)  # an order of 1 is none
     orders = [min(1.0 + excess * math.exp2(0.125 * i), 1e6) for i in range(-12, 13)]
     return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)
 
@@ -236,9 +271,7 @@ def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
     """Return the largest Rényi divergence of an order that gives (epsilon, delta), rounded down."""
 
     def holds(divergence: float) -> bool:
-        noise = math.sqrt(0.5 * order / divergence)
-        spent = RDPAccountant(orders=(order,)).compose(Gaussian(noise))
-        return spent.get_epsilon(delta) <= epsilon
+        return _with_divergence(divergence, order).get_epsilon(delta) <= epsilon
 
     low, high = 0.0, 2.0 * epsilon + 1.0
     for _ in range(80):

@@ -7,11 +7,10 @@ from typing import Any
 
 from renyi._rounding import round_down
 from renyi._strict_json import read_number
-from renyi._validation import probability_of, real_of
+from renyi._validation import decimal_of, probability_of, real_of
 from renyi.accountants import Adjacency
 from renyi.filters._filter import Filter
-from renyi.filters._held import Cost
-from renyi.filters._spent import divergences, orders_of
+from renyi.filters._spent import Cost, Total, divergences, orders_of
 from renyi.mechanisms import Mechanism
 
 __all__ = ["RenyiFilter"]
@@ -85,6 +84,17 @@ class RenyiFilter(Filter):
 
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
+
+    @property
+    def _unit(self) -> str:
+        return f"divergence of order {decimal_of(self.order)}"
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {self._unit: self._budget}
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        return {self._unit: float(total.rounded()[0][0])}
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -26,7 +26,7 @@ __all__ = [
 Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 
 SETTINGS = ("epsilon", "delta", "rho", "accountant", "adjacency")
-SPENT = ("total", "failing", "reserved", "last", "begun")
+SPENT = ("spent", "reserved", "last", "begun", "total", "failing")  # the last two: older ledgers
 TOLERANCE = 1e-9  # another version of the engine may round otherwise
 
 KINDS: dict[str, type[Budget]] = {
@@ -88,7 +88,9 @@ def created_from(said: Any) -> Budget:
         accountant = words[one_of(data.get("type"), "filter", words)]
         numbers = (data.get(name) for name in ("epsilon", "delta", "rho"))
         text = _text(*numbers, accountant, data.get("adjacency"))
-        if not _alike(data, _strict_json.loads(text)):
+        fresh = _strict_json.loads(text)
+        begun = [one.get("begun") for one in (data, fresh)]
+        if begun[0] != begun[1] or not _alike(_fixed(data), _fixed(fresh)):
             raise ValueError("budget must be the one that its settings say, got another")
     else:
         if not isinstance(said, Mapping):
@@ -108,7 +110,7 @@ def budget_from(text: str, fresh: Budget) -> Budget:
         If it is no filter, or one of another budget.
     """
     budget = type(fresh).from_json(text)
-    if _fixed(text) != _fixed(fresh.to_json()):
+    if _fixed(_strict_json.loads(text)) != _fixed(_strict_json.loads(fresh.to_json())):
         raise ValueError("filter must be of the budget that its settings say, got another")
     return budget
 
@@ -119,12 +121,12 @@ def _text(*settings: Any) -> str:
     return new_budget(*settings).to_json()
 
 
-def _fixed(text: str) -> dict[str, Any]:
+def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a filter stays as it is."""
-    data = {key: value for key, value in _strict_json.loads(text).items() if key not in SPENT}
-    if data.get("basic") is not None:
-        data["basic"] = {key: value for key, value in data["basic"].items() if key != "spent"}
-    return data
+    fixed = {key: value for key, value in data.items() if key not in SPENT}
+    if fixed.get("basic") is not None:
+        fixed["basic"] = {key: value for key, value in fixed["basic"].items() if key != "spent"}
+    return fixed
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
@@ -32,15 +33,13 @@ class Readable:
 
     def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
         """Return how many uses `charge` would take now, at most so many."""
-        with self._store.reading() as connection:
-            budget = stored(connection, dataset)[1]
+        budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
         return budget.count_that_fits(mechanism, most)
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """The names, in the order of their creation."""
-        with self._store.reading() as connection:
-            return tuple(names(connection))
+        return tuple(self._store.reading(names))
 
     def status(self, dataset: str) -> Status:
         """Return where a data set stands.
@@ -52,32 +51,38 @@ class Readable:
         ValueError
             If there is no such data set.
         """
-        with self._store.reading() as connection:
-            identity, budget = stored(connection, dataset)
+
+        def read(connection: sqlite3.Connection) -> Status:
+            identity, budget = stored(connection, dataset, None)
             charges, entries = connection.execute(
                 "SELECT sum(iif(json_extract(body, '$.type') = 'charge', repeats, 0)), count(*) "
                 "FROM entries WHERE dataset = ?",
                 (identity,),
             ).fetchone()
             head = head_of(connection, identity)
-        return Status(
-            dataset,
-            accountant_of(budget),
-            limits_of(budget),
-            budget.adjacency,
-            budget.remaining,
-            charges,
-            entries,
-            budget.reservations,
-            "" if head is None else head.hash,
-        )
+            return Status(
+                dataset,
+                accountant_of(budget),
+                limits_of(budget),
+                budget.adjacency,
+                budget.remaining,
+                charges,
+                entries,
+                budget.reservations,
+                "" if head is None else head.hash,
+            )
+
+        return self._store.reading(read)
 
     def history(self, dataset: str) -> list[Entry]:
         """Return all that was recorded of a data set, in its order."""
-        with self._store.reading() as connection:
+
+        def read(connection: sqlite3.Connection) -> list[Entry]:
             identity = identity_of(connection, dataset)
             with damage_told(dataset):
                 return [entry_of(dataset, *row) for row in rows_of(connection, identity)]
+
+        return self._store.reading(read)
 
     def verify(self, heads: Iterable[str] = ()) -> list[str]:
         """Return what is wrong: damage, broken hashes, states that do not follow from the history.
@@ -87,14 +92,12 @@ class Readable:
         heads : iterable of str
             `Status.head` of earlier times, each of which must be in a history.
         """
-        with self._store.reading() as connection:
-            return list(problems_of(connection, set(heads)))
+        wanted = set(heads)
+        return self._store.reading(lambda connection: list(problems_of(connection, wanted)))
 
     def export_lines(self) -> Iterator[str]:
         """Return the histories of all data sets as lines of JSON, for `import_lines`."""
-        with self._store.reading() as connection:
-            lines = list(exported(connection))
-        return iter(lines)
+        return iter(self._store.reading(lambda connection: list(exported(connection))))
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write all that is recorded now to a new file, while others may charge.

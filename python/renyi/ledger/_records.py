@@ -26,6 +26,7 @@ __all__ = [
     "name_of",
     "repeated",
     "seal_of",
+    "sealed",
     "steps_after",
     "text_of",
 ]
@@ -147,7 +148,12 @@ def repeated(before: str, times: int = 1) -> str:
 
 def seal_of(head: Row, state: str) -> str:
     """Return what binds the state of a filter to the last entry of the history that led there."""
-    return hashlib.sha256("\n".join([*map(str, head), state]).encode()).hexdigest()
+    return sealed(*map(str, head), state)
+
+
+def sealed(*parts: str) -> str:
+    """Return the hash of lines."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def follows(old: str, repeats: int, new: str) -> bool:

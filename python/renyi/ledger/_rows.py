@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
+from typing import Any
 
+from renyi import _strict_json
 from renyi.ledger._budgets import Budget
-from renyi.ledger._records import NOTHING, Row, follows, link, repeated, seal_of, steps_after
+from renyi.ledger._records import (
+    NOTHING,
+    Row,
+    canonical,
+    follows,
+    link,
+    repeated,
+    seal_of,
+    sealed,
+    steps_after,
+)
 from renyi.ledger._store import LedgerError
 
 __all__ = [
@@ -15,11 +28,15 @@ __all__ = [
     "append",
     "first_of",
     "head_of",
+    "held_of",
     "identity_of",
     "insert",
     "kept",
     "names",
+    "open_reservations",
+    "replace_all",
     "replace_budget",
+    "reserving_hash",
     "rows_of",
     "steps_of",
 ]
@@ -56,15 +73,79 @@ def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
     )
 
 
-def replace_budget(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
-    """Store the state of a filter after the last entry of its history."""
-    head, state = head_of(connection, identity), budget.to_json()
+def replace_budget(
+    connection: sqlite3.Connection, identity: int, budget: Budget, loaded: Collection[int] = ()
+) -> None:
+    """Store the state of a filter after the last entry of its history.
+
+    Its reservations have rows of their own, so that a charge reads and writes none of them: what
+    they hold is spent until they are settled. ``loaded`` are those which it had at first.
+    """
+    data = _strict_json.loads(budget.to_json())
+    reserved = {item["number"]: canonical(item) for item in data["reserved"]}
+    for number in loaded:
+        if number not in reserved:
+            connection.execute(
+                "DELETE FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
+            )
+    for number, held in reserved.items():
+        if number not in loaded:
+            seal = sealed(reserving_hash(connection, identity, number) or "", held)
+            values = (identity, number, held, seal)
+            connection.execute("INSERT INTO reservations VALUES (?, ?, ?, ?)", values)
+    head, state = head_of(connection, identity), canonical({**data, "reserved": []})
     if head is None:  # it was added a moment ago
         raise LedgerError(
             "ledger must keep what is added to it, got a damaged one: nothing was recorded"
         )
     row = (state, seal_of(head, state), identity)
     connection.execute("UPDATE datasets SET filter = ?, seal = ? WHERE id = ?", row)
+
+
+def replace_all(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
+    """Store a filter with all its reservations, in place of what was stored."""
+    connection.execute("DELETE FROM reservations WHERE dataset = ?", (identity,))
+    replace_budget(connection, identity, budget)
+
+
+def open_reservations(
+    connection: sqlite3.Connection, identity: int, most: int = -1
+) -> tuple[int, ...]:
+    """Return the numbers of what is set aside, at most so many."""
+    found = connection.execute(
+        "SELECT number FROM reservations WHERE dataset = ? ORDER BY number LIMIT ?",
+        (identity, most),
+    )
+    return tuple(number for (number,) in found)
+
+
+def reserving_hash(connection: sqlite3.Connection, identity: int, number: int) -> str | None:
+    """Return the hash of the entry that made a reservation, if none has settled it."""
+    found = connection.execute(
+        "SELECT json_extract(body, '$.type'), hash FROM entries INDEXED BY entries_of_reservations "
+        "WHERE dataset = ? AND json_extract(body, '$.reservation') = ? "
+        "AND json_extract(body, '$.reservation') IS NOT NULL",
+        (identity, number),
+    ).fetchall()
+    return found[0][1] if [type_ for type_, _ in found] == ["reserve"] else None
+
+
+def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[str, Any]:
+    """Return what a reservation holds, for the state of a filter.
+
+    Raises
+    ------
+    ValueError
+        If that is not what the entry which made it led to.
+    """
+    row = connection.execute(
+        "SELECT held, seal FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
+    ).fetchone()
+    hash_ = reserving_hash(connection, identity, number)
+    if row is None or hash_ is None or row[1] != sealed(hash_, row[0]):
+        raise ValueError(f"reservation {number} does not belong to its entry of the history")
+    held: dict[str, Any] = json.loads(row[0])
+    return held
 
 
 def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:

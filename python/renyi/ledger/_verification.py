@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from renyi import _strict_json
 from renyi._strict_json import check_names
 from renyi._validation import uses_of
 from renyi.filters import BudgetExceededError
@@ -24,7 +25,17 @@ from renyi.ledger._records import (
     steps_after,
     text_of,
 )
-from renyi.ledger._rows import Row, first_of, head_of, identity_of, kept, names, rows_of
+from renyi.ledger._rows import (
+    Row,
+    first_of,
+    head_of,
+    held_of,
+    identity_of,
+    kept,
+    names,
+    open_reservations,
+    rows_of,
+)
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
@@ -43,8 +54,10 @@ class BrokenHistoryError(ValueError):
     """A history is not what its hashes say, or more than its budget."""
 
 
-def stored(connection: sqlite3.Connection, dataset: str) -> tuple[int, Budget]:
-    """Return the identity and the filter of a data set.
+def stored(
+    connection: sqlite3.Connection, dataset: str, numbers: Collection[int] | None = ()
+) -> tuple[int, Budget]:
+    """Return the identity and the filter of a data set, with some of its reservations or all.
 
     Its budget is that of the first entry. What was spent of it was computed before and stored, so
     that a charge need not read the whole history, under a seal with the last entry.
@@ -64,6 +77,10 @@ def stored(connection: sqlite3.Connection, dataset: str) -> tuple[int, Budget]:
         head, first = head_of(connection, identity), first_of(connection, identity)
         if head is None or first is None or seal != seal_of(head, state):
             raise ValueError("it does not belong to the last entry of the history")
+        wanted = open_reservations(connection, identity) if numbers is None else numbers
+        if wanted:
+            held = [held_of(connection, identity, number) for number in wanted]
+            state = canonical({**_strict_json.loads(state), "reserved": held})
         return identity, budget_from(state, _created(first, dataset))
 
 
@@ -102,7 +119,7 @@ def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Itera
         try:
             missing -= _checked_hashes(rows, missing)
             budget = budget_after(rows, dataset)
-            if stored(connection, dataset)[1] != budget:
+            if stored(connection, dataset, None)[1] != budget:
                 yield f"{dataset}: what is kept as spent does not follow from the history"
         except (LedgerError, ValueError) as error:
             yield f"{dataset}: {error}"

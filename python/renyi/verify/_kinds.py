@@ -57,7 +57,7 @@ def _gaussian(sigma: float, order: Any, digits: int) -> Any:
 
 
 def _laplace(sigma: float, order: Any, digits: int) -> Any:
-    return reference.rdp_laplace(_scale(sigma), order, digits)
+    return reference.rdp(reference.laplace_pair(_scale(sigma)), order, digits)
 
 
 def _sampled(name: str, curve: Callable[[float], RenyiCurve], truth: Callable[..., Any]) -> Kind:
@@ -78,26 +78,30 @@ KINDS = (
     Kind(
         "discrete Laplace",
         lambda q, sigma: RenyiCurve.discrete_laplace(2.0 * _scale(sigma), 2),
-        lambda q, sigma, order, digits: reference.rdp_discrete_laplace(
-            2.0 * _scale(sigma), order, 2, digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.discrete_laplace_pair(2.0 * _scale(sigma), 2), order, digits
         ),
     ),
     Kind(
         "randomized response",
         lambda q, sigma: RenyiCurve.randomized_response(_answer(sigma), 3),
-        lambda q, sigma, order, digits: reference.rdp_randomized_response(
-            _answer(sigma), order, 3, digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.randomized_response_pair(_answer(sigma), 3), order, digits
         ),
     ),
     Kind(
         "pure DP",
         lambda q, sigma: RenyiCurve.pure_dp(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_pure_dp(_loss(sigma), order, digits),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.pure_dp_pair(_loss(sigma)), order, digits
+        ),
     ),
     Kind(
         "bounded range",
         lambda q, sigma: RenyiCurve.bounded_range(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_bounded_range(_loss(sigma), order, digits),
+        lambda q, sigma, order, digits: reference.rdp_bounded_range(
+            _loss(sigma), order, digits=digits
+        ),
     ),
     Kind(
         "Gumbel",
@@ -107,36 +111,36 @@ KINDS = (
     _sampled(
         "Laplace",
         lambda sigma: RenyiCurve.laplace(_scale(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_laplace(
-            q, _scale(sigma), order, digits=digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.laplace_pair(_scale(sigma)), order, digits, q=q
         ),
     ),
     _sampled(
         "discrete Laplace",
         lambda sigma: RenyiCurve.discrete_laplace(2.0 * _scale(sigma), 2),
-        lambda q, sigma, order, digits: reference.rdp_sampled_discrete_laplace(
-            q, 2.0 * _scale(sigma), order, 2, digits=digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.discrete_laplace_pair(2.0 * _scale(sigma), 2), order, digits, q=q
         ),
     ),
     _sampled(
         "randomized response",
         lambda sigma: RenyiCurve.randomized_response(_answer(sigma), 3),
-        lambda q, sigma, order, digits: reference.rdp_sampled_randomized_response(
-            q, _answer(sigma), order, 3, digits=digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.randomized_response_pair(_answer(sigma), 3), order, digits, q=q
         ),
     ),
     _sampled(
         "pure DP",
         lambda sigma: RenyiCurve.pure_dp(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_pure_dp(
-            q, _loss(sigma), order, digits=digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.pure_dp_pair(_loss(sigma)), order, digits, q=q
         ),
     ),
     _sampled(
         "exponential",
         lambda sigma: RenyiCurve.exponential(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_exponential(
-            q, _loss(sigma), order, digits=digits
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.exponential_pair(_loss(sigma)), order, digits, q=q
         ),
     ),
     Kind(

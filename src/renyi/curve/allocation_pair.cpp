@@ -7,8 +7,7 @@
 #include "renyi/curve/allocation_curve.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/pair/atoms.hpp"
-#include "renyi/pair/discrete.hpp"
-#include "renyi/pair/gaussian.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
 
 namespace renyi {
 
@@ -164,7 +163,7 @@ const PairPointer& AllocationPair::found(const PairPointer& side) const {
         const std::vector<Point> below = side_of(curve, spread, true), above = side_of(curve, spread, false);
         if (below.size() < 2 || above.size() < 2) {
             upper_ = std::make_shared<const GaussianPair>(1.0 / sigma_);  // seen which batch it was
-            lower_ = std::make_shared<const AtomsPair>(discrete_pair({1.0}, {1.0}));
+            lower_ = discrete_pair({1.0}, {1.0});
             return;
         }
         // H itself, 1 - r + E[(r - R)_+] below 1, from (0, 1).

@@ -15,7 +15,7 @@
 
 #include <mutex>
 
-#include "renyi/pair/mixed.hpp"
+#include "renyi/pair/operations/basic.hpp"
 
 namespace renyi {
 

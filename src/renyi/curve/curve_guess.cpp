@@ -13,6 +13,8 @@ namespace renyi {
 
 namespace {
 
+constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
+
 // Of the loss without a tilt.
 double variance_of(const SortedSteps& c, Direction direction) noexcept {
     return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
@@ -29,6 +31,16 @@ double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) n
 
 double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
     const Direction direction = direction_of(pair);
+    if (direction == Direction::add && c.gaussian == 0.0) {
+        const Bracket sure = quick_epsilon(c, direction, delta);
+        if (delta > kBulk) {  // by the normal law of the same mean and variance
+            const TiltedMoment at = tilted_moment({c.steps, direction, kInfinity}, 0.0);
+            const double guess = at.first - 0.5 * at.second + gaussian_epsilon_guess(std::sqrt(at.second), delta);
+            return std::clamp(guess, sure.lower, sure.upper);
+        }
+        const Saddle saddle = saddle_at_delta({c.steps, direction, kInfinity}, std::log(delta));
+        return saddle.tilt > 0.0 ? std::clamp(saddle.epsilon(), sure.lower, sure.upper) : sure.upper;
+    }
     const double one_way = gaussian_epsilon_guess(1.0, delta) * std::sqrt(variance_of(c, direction));
     const double normal = pair == SampledPair::replace_one ? 2.0 * one_way : one_way;
     double large = 0.0;
@@ -38,7 +50,7 @@ double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexc
         large = std::max(large, single_step_epsilon({s.q, s.sigma, direction}, share).upper);
     }
     const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
-    return direction == Direction::add ? std::min(guess, 0.9 * c.largest_loss) : guess;
+    return guess;
 }
 
 }  // namespace renyi

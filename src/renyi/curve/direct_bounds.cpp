@@ -8,13 +8,6 @@
 
 namespace renyi {
 
-namespace {
-
-constexpr double kManySeen = 50.0;
-constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
-
-}  // namespace
-
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 
 Bracket DirectBounds::delta_near_one(double epsilon) {
@@ -24,18 +17,6 @@ Bracket DirectBounds::delta_near_one(double epsilon) {
 bool DirectBounds::is_enough_at_zero(double delta) {
     if (!at_zero_) at_zero_ = delta_at_zero_above(c_, pair_);
     return *at_zero_ <= delta;
-}
-
-bool DirectBounds::tells(Telling telling) const noexcept {
-    return pair_ == SampledPair::remove && c_.steps.size() == 1 && telling_of(c_.steps[0]) == telling;
-}
-
-Bracket DirectBounds::delta_of_seen(double epsilon, Telling telling) const noexcept {
-    return tells(telling) ? seen_records_delta(c_.steps[0], epsilon) : kNoBracket;
-}
-
-Bracket DirectBounds::epsilon_of_seen(double delta, Telling telling) const noexcept {
-    return tells(telling) ? seen_records_epsilon(c_.steps[0], delta) : kNoBracket;
 }
 
 Bracket DirectBounds::delta(double epsilon) {
@@ -49,13 +30,6 @@ Bracket DirectBounds::epsilon(double delta) {
     if (pair_ == SampledPair::replace_one) return {below, replaced_epsilon_above(c_, delta)};
     const Bracket plain = plain_epsilon(c_, direction_of(pair_), delta);
     return {std::fmax(plain.lower, below), plain.upper};
-}
-
-bool DirectBounds::has_many_seen() const noexcept {
-    double seen = 0.0;
-    for (const SampledStep& s : c_.steps)
-        if (s.sigma < kLittleNoise) seen += s.q * s.count;
-    return seen > kManySeen;
 }
 
 }  // namespace renyi

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "renyi/curve/complement.hpp"
-#include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
 #include "renyi/transform/sampled_loss.hpp"
@@ -21,19 +20,11 @@ public:
     // Whether epsilon = 0 will certainly do.
     bool is_enough_at_zero(double delta);
 
-    // Of records seen and not, where outputs tell them: all, or only most of them.
-    Bracket delta_of_seen(double epsilon, Telling telling) const noexcept;
-    Bracket epsilon_of_seen(double delta, Telling telling) const noexcept;
-
     // Everything else.
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
 
-    // So many steps with the record that their sum has a peak of its own: a long line serves better than windows.
-    bool has_many_seen() const noexcept;
-
 private:
-    bool tells(Telling telling) const noexcept;
     Complement& complement();
 
     SortedSteps c_;

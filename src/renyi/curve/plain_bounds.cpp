@@ -9,6 +9,7 @@
 #include "renyi/curve/saddle.hpp"
 #include "renyi/curve/single_step.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/false_position.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
@@ -16,6 +17,9 @@ namespace renyi {
 namespace {
 
 constexpr int kMostHalvings = 45;
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+constexpr double kUnspent = 1e-15;      // of the largest loss
+constexpr double kFirstReach = 1e-3;    // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
 // Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
@@ -23,6 +27,13 @@ double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e6
 double log_normal_tail_above(double x) noexcept {
     const double tail = normal_tail_at(x);
     return tail > 1e-290 ? std::log(tail) + 1e-13 : -0.5 * x * x;
+}
+
+// An output, from above, at which a step of `add` loses as much of its largest loss.
+double output_that_loses(const SampledStep& s, double lost) noexcept {
+    const double c = 1.0 / s.sigma, log_odds = std::log(s.q) - std::log1p(-s.q);
+    const double v = lost > 700.0 ? lost : std::log(std::expm1(lost));
+    return (v - log_odds) / c + 0.5 * c + 1e-14 * (std::fabs(v) + std::fabs(log_odds) + c * c) / c;
 }
 
 // Of the sampled steps, and one more for all Gaussian ones, which compose by themselves.
@@ -85,11 +96,23 @@ double chernoff_epsilon_of_seen(const SortedSteps& c, double delta) noexcept {
     return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * (1.0 - 0x1p-50)) : kInfinity;
 }
 
+// add: a sum above eps loses less than X = (the largest loss) - eps of the largest one, so that no step loses X of its
+// own:  delta <= P(no step loses X) (1 - e^-X).
+double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
+    const double rest = c.largest_loss - epsilon;
+    double log_none = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const double x = output_that_loses(s, rest);
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-13)) : log_normal_tail_above(-x));
+    }
+    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
+}
+
 // Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
 double common_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
     if (c.gaussian > 0.0) return upper;
-    if (direction == Direction::add) return std::min(upper, -std::expm1(epsilon - c.largest_loss) * (1.0 + 1e-12));
+    if (direction == Direction::add) return std::min(upper, unspent_delta_above(c, epsilon));
     const double number = number_of_parts(c);
     double sum = 0.0;
     for (const SampledStep& s : c.steps) {
@@ -103,28 +126,52 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
 
 }  // namespace
 
-// A composition tells at least as much as any of its steps, and any event E bounds it: delta >= P(E) - e^eps Q(E), here
-// "some output beyond part/sigma" (remove) or "none" (add), for a few parts.
+namespace {
+
+// delta >= P(E) - e^eps Q(E) for E = "some output beyond x" (remove) or "none" (add), x of each step.
+double event_delta_below(const SortedSteps& c, Direction direction, double epsilon, auto output) noexcept {
+    double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const double c = 1.0 / s.sigma, x = output(s), without = normal_tail_at(x), shifted = normal_tail_at(x - c);
+        any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
+        // Where they are small, probabilities of "none" are sums of their own.
+        const double none = normal_tail_at(-x), mixed = (1.0 - s.q) * without + s.q * shifted;
+        log_without += s.count * (x > 0.0 ? std::log1p(-without) : none > 1e-290 ? std::log(none) : -kInfinity);
+        log_with += s.count * (mixed < 0.5 ? std::log1p(-mixed)
+                                           : std::log((1.0 - s.q) * none + s.q * normal_tail_at(c - x)));
+    }
+    if (direction == Direction::remove) return -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+    const double slack = 1e-13 * (std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
+    return -std::expm1(epsilon + (log_with - log_without) + slack) * std::exp(log_without - slack) * (1.0 - 1e-13);
+}
+
+// add: none loses more than a part of what all may lose.
+double unspent_delta_below(const SortedSteps& c, double epsilon) noexcept {
+    double lower = 0.0;
+    for (const double part : {0.9, 0.5, 0.2, 0.05, 0.01, 1e-3}) {
+        const double lost = part * (c.largest_loss - epsilon);
+        const double here = event_delta_below(c, Direction::add, epsilon,
+                                              [&](const SampledStep& s) { return output_that_loses(s, lost); });
+        if (here > lower) lower = here;  // false where it is no number
+    }
+    return lower;
+}
+
+}  // namespace
+
+// A composition tells at least as much as any of its steps, and any event bounds it: a few of them.
 double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     double lower = 0.0;
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction}, epsilon).lower);
     for (const double part : {0.25, 0.5, 0.75}) {
-        double log_with = 0.0, log_without = 0.0, any_without = 0.0;  // the first two of "none"
-        for (const SampledStep& s : c.steps) {
-            if (s.q == 1.0) continue;
-            const double x = part / s.sigma, without = normal_tail_at(x), shifted = normal_tail_at(x - 1.0 / s.sigma);
-            any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
-            log_without += s.count * std::log1p(-without);
-            log_with += s.count * std::log1p(-((1.0 - s.q) * without + s.q * shifted));
-        }
-        const double slack = 1e-13 * (1.0 + std::fabs(epsilon) + std::fabs(log_with) + std::fabs(log_without));
-        const double here = direction == Direction::remove
-                                ? -std::expm1(log_with) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12)
-                                : std::exp(log_without - slack) - std::exp(epsilon + log_with + slack);
+        const double here =
+            event_delta_below(c, direction, epsilon, [&](const SampledStep& s) { return part / s.sigma; });
         if (here > lower) lower = here;  // false where it is no number
     }
-    return lower;
+    const bool is_bounded = direction == Direction::add && c.gaussian == 0.0 && epsilon < c.largest_loss;
+    return is_bounded ? std::max(lower, unspent_delta_below(c, epsilon)) : lower;
 }
 
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
@@ -149,10 +196,47 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     return bound * (1.0 + 0x1p-48) + kSmallestNormal;
 }
 
-// Basic composition, the largest loss, and that of a single step.
+namespace {
+
+// add: where a bound of delta passes it, by the logarithm of what is left of the largest loss, from there on. Both ends
+// are tried; none beyond the largest loss.
+Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
+    const auto at = [&](double x) { return c.largest_loss - std::exp(x); };
+    const auto excess = [&](double x) { return std::log(std::max(bound(c, at(x)), kSmallestNormal) / delta); };
+    const double far = std::log(c.largest_loss);
+    FalsePosition ends{log_rest, log_rest, excess(log_rest), 0.0};
+    if (!(ends.at_low < 0.0)) return {at(log_rest), kInfinity};
+    for (double step = kFirstReach; !(ends.at_high > 0.0); step *= 2.0) {
+        if (ends.high >= far) return {-kInfinity, at(ends.low)};
+        if (ends.at_high < 0.0) ends.move_low(ends.high, ends.at_high);
+        ends.high = std::min(ends.low + step, far);
+        ends.at_high = excess(ends.high);
+    }
+    for (int turn = 0; turn < kMostHalvings && ends.width() * std::exp(ends.high) > kUnspent * c.largest_loss; ++turn) {
+        const double part = turn % 3 == 2 ? 0.5 : std::clamp(ends.part(), 0.01, 0.99);
+        const double middle = ends.low + part * ends.width(), here = excess(middle);
+        here < 0.0 ? ends.move_low(middle, here) : ends.move_high(middle, here);
+    }
+    return {at(ends.high), at(ends.low)};
+}
+
+// Of add without Gaussian steps, from both sides.
+Bracket unspent_epsilon(const SortedSteps& c, double delta) noexcept {
+    const double least = std::log(std::max(-std::log1p(-delta), 0x1p-54 * c.largest_loss));
+    const double most = std::min(unspent_crossing(c, delta, least - kFirstReach, unspent_delta_above).upper,
+                                 c.largest_loss);
+    const double start = std::max(least, std::log(c.largest_loss - most));
+    return {unspent_crossing(c, delta, start - kFirstReach, unspent_delta_below).lower, most};
+}
+
+}  // namespace
+
+// Basic composition, that of a single step, and of `add` what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
-    if (direction == Direction::add) answer.upper = std::min(answer.upper, c.largest_loss);
+    if (direction == Direction::add && c.gaussian == 0.0) {
+        answer = common(answer, unspent_epsilon(c, delta));
+    }
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0)
             answer.lower = std::max(answer.lower, single_step_epsilon({s.q, s.sigma, direction}, delta).lower);

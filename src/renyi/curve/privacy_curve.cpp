@@ -11,6 +11,7 @@
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
 #include "renyi/curve/plain_bounds.hpp"
+#include "renyi/curve/seen_line.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
 namespace renyi {
@@ -45,6 +46,7 @@ public:
         c_ = sorted_steps(all);
         contour_.repeat(times);
         splits_.clear();
+        seen_ = SeenLine(c_, pair_);
         last_line_.reset();
         held_ = {};
         mirror_.reset();
@@ -79,6 +81,7 @@ private:
     std::optional<DirectBounds> direct_;
     Contour contour_;
     PlacedSplits splits_;
+    SeenLine seen_;
     std::optional<Contour> last_line_;     // of kLastEffort
     std::unique_ptr<CurveSolver> mirror_;  // of the other direction, at -epsilon
     double last_ = 0.0;                    // about the epsilon that was answered last
@@ -146,19 +149,15 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
     const auto with_mirror = [&] { return with(Route::split_sum, mirrored_delta(epsilon)); };
-    const auto with_seen = [&](Telling telling) {
-        return with(Route::bounds, direct_->delta_of_seen(epsilon, telling));
-    };
-    const auto with_bounds = [&] {
-        return with_seen(Telling::most) || with(Route::bounds, direct_->delta(epsilon));
-    };
-    const bool has_mirror = mirror_ != nullptr, many = direct_->has_many_seen();
+    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.delta(epsilon)); };
+    const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
+    const bool has_mirror = mirror_ != nullptr;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) || (has_mirror && with_mirror()) ||
-                          with_seen(Telling::all) || (many && with_long_line()) ||
-                          with_sum() || (direction_ == Direction::add && !has_mirror && with_mirror()) ||
-                          with_bounds() || (!many && with_long_line()));
+                          with_seen() || with_sum() ||
+                          (direction_ == Direction::add && !has_mirror && with_mirror()) || with_bounds() ||
+                          with_long_line());
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -191,18 +190,13 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_seen = [&](Telling telling) {
-        return with(Route::bounds, direct_->epsilon_of_seen(delta, telling));
-    };
-    const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
-    const auto with_bounds = [&] {
-        return with_seen(Telling::most) || with(Route::bounds, direct_->epsilon(delta));
-    };
-    const bool many = direct_->has_many_seen();
+    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta)); };
+    const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
+    const auto with_quick = [&] { return with(Route::bounds, quick); };
+    const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
-               : with_line() || with_quick() || with_seen(Telling::all) || (many && with_long_line()) || with_sum() ||
-                     with_bounds() ||
-                     (!many && with_long_line());
+               : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen() ||
+                     with_sum() || with_bounds() || with_long_line();
     return answer;
 }
 

@@ -22,7 +22,7 @@ namespace renyi {
 class CurveSolver;
 
 // What a question took; of several, the last.
-enum class Route { nothing_new, closed_form, bounds, line, split_sum, long_line };
+enum class Route { nothing_new, closed_form, bounds, line, seen_line, split_sum, long_line };
 
 // The curve of one composition. Questions share contours, earlier ones with later ones: neighbours cost next to
 // nothing.

@@ -6,7 +6,7 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/loss/sampled_step.hpp"
-#include "renyi/mechanism/renyi_curve.hpp"
+#include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
-constexpr double kFewNodes = 1024.0, kMostKurtosis = 2.0;
+constexpr double kMostKurtosis = 2.0;
 constexpr double kSaddle = 0.03;    // relative
 constexpr double kDecrement = 0.1;  // twice the nats to the saddle point
 constexpr double kLongest = 2.0;    // of Newton's steps, in log t
@@ -148,12 +148,19 @@ void MeasureInversion::approach(double epsilon) {
 // Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
 // on a larger tilt, unless the law has a peak of its own out there.
 void MeasureInversion::lift_tilt(double epsilon, double farthest) {
-    const double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
+    double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
     if (!(t > tilt_ * kWorthLifting)) return;
-    const std::vector<StepMoments> moments = rough_moments(t);
-    const LogMeasure at = log_measure(moments, t);
-    const double spent = at.value - t * epsilon - (at_.value - tilt_ * epsilon);
-    if (!(spent < kMostSpent)) return;
+    std::vector<StepMoments> moments = rough_moments(t);
+    LogMeasure at = log_measure(moments, t);
+    const auto spent = [&] { return at.value - t * epsilon - (at_.value - tilt_ * epsilon); };
+    // Of `add`, whose sums are mostly beyond eps: half of that, and half again.
+    for (int turn = 0; turn < 4 && pair() == SampledPair::add && !(spent() < kMostSpent); ++turn) {
+        t *= 0.5;
+        if (!(t > tilt_ * kWorthLifting)) return;
+        moments = rough_moments(t);
+        at = log_measure(moments, t);
+    }
+    if (!(spent() < kMostSpent)) return;
     moments_ = moments;
     at_ = at;
     tilt_ = t;
@@ -161,7 +168,7 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.
-bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth) {
+bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth, double few_nodes) {
     double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         variance += steps_[i].count * moments_[i].base.variance;
@@ -169,7 +176,7 @@ bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth)
     }
     if (!(fourth < kMostKurtosis * variance * variance)) return false;
     plan_ = plan(epsilon, log_scale, depth);
-    return plan_->end < kFewNodes * plan_->step;
+    return plan_->end < few_nodes * plan_->step;
 }
 
 // Chernoff's bound at the tilt: the moments of the jumps from cells, a few nats too large.

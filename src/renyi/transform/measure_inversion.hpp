@@ -58,9 +58,12 @@ public:
 
     // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
     double log_chernoff(double epsilon) const noexcept;
-    bool is_smooth(double epsilon, double log_scale, double depth);
+    bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = 1024.0);
 
-    Reading read(double epsilon) const noexcept;
+    // Times e^log_factor.
+    Reading read(double epsilon, double log_factor = 0.0) const noexcept;
+
+    SampledPair pair() const noexcept { return steps_.front().law.pair; }
 
     // Gives back the memory that only placing needs.
     void release() noexcept;

@@ -10,8 +10,9 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 4096.0;
+constexpr double kMostNodes = 4096.0, kMostNodesOfAdd = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
+constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
 constexpr int kMostEnds = 12;
 
 double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
@@ -35,6 +36,12 @@ double MeasureInversion::find_period(double epsilon, double log_value, double de
         }
         return best;
     };
+    // Where log M bends steeply, as of tiny deltas that several large losses make, the tilts lie near.
+    const double reach = std::sqrt(2.0 * depth / curvature_) / tilt_;
+    if (reach < kSteep) {
+        const double left = search({1.0 - 0.5 * reach, 1.0 - reach, 1.0 - 1.5 * reach}, 0.0, below_);
+        return std::max(left, search({1.0 + 0.25 * reach, 1.0 + 0.5 * reach, 1.0 + reach}, left, above_));
+    }
     Bound nearer{}, farther{};
     const double near = search({0.6, 0.75, 0.87}, 0.0, nearer), far = search({0.4, 0.2, 0.0}, 0.0, farther);
     below_ = near < far ? nearer : farther;
@@ -68,7 +75,8 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
 
 // The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
-    const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step;
+    const double level = at_.value - tilt_ * epsilon - log_value + depth, 
+                 farthest = (pair() == SampledPair::add ? kMostNodesOfAdd : kMostNodes) * step;
     double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
     for (int turn = 0; turn < kMostEnds; ++turn) {
         const double tail = log_tail(rough_, y), lacking = tail + level - std::log(kPi * y);

@@ -96,21 +96,21 @@ void MeasureInversion::sum_block(std::size_t block) {
     }
 }
 
-Reading MeasureInversion::read(double epsilon) const noexcept {
-    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon))};
+Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept {
+    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon) + log_factor)};
     const double t = tilt_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
     const double y = static_cast<double>(nodes_.size()) * step_;
     const double tail = std::exp(log_tail_) * t * (t + shift_) / (step_ * y);
-    const double exponent = at_.value - t * epsilon;
+    const double exponent = at_.value - t * epsilon + log_factor;
     const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log(t + shift_));
     const double relative =
-        at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
+        at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
     const double absolute =
         scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
     const double period = 2.0 * kPi / step_;
     const auto alias = [&](const Bound& b) {
-        return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
+        return std::exp(log_chernoff(b, epsilon) + log_factor) / std::expm1(std::fabs(t - b.tilt) * period);
     };
     const double sum = scale * nodes.value;
     return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),

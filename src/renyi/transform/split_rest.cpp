@@ -20,15 +20,14 @@ bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m,
 bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
     if (are_ratios()) return weigh_ratios(steps, epsilon);
     const double target = kMassDepth + std::log(count_);
-    const bool add = pair_ == SampledPair::add;
     sure_ = {};
-    std::vector<WindowedLaw> decisive, lost;
-    std::vector<double> decisive_counts, lost_counts;
+    std::vector<WindowedLaw> decisive;
+    std::vector<double> decisive_counts;
     double margin = 0.0;
     for (SplitStep& s : steps) {
-        WindowedLaw chosen(s.law, add ? s.base : s.jump);
+        WindowedLaw chosen(s.law, s.jump);
         const double log_mass = chosen.log_moment_bound(0.0);
-        if (!add && log_mass + std::log(s.count) < log_delta_ - kNothing) {
+        if (log_mass + std::log(s.count) < log_delta_ - kNothing) {
             sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
             // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
             s.left_out.error = std::exp(log_mass) * std::max(1.0, s.law.q / s.law.one_minus_q) * (1.0 + 1e-9);
@@ -38,36 +37,18 @@ bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
         // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
         if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
         const WindowedNodes::Masses m = chosen.nodes().masses();
-        if (add) {
-            sure_.error = std::max(sure_.error, m.error + std::exp(-target));
-            sure_.log_kept += s.count * std::log(std::min(m.mass, 1.0));
-            sure_.kept_error += s.count * (m.error + std::exp(-target) + 2.0 * kUnitRoundoff);
-            sure_.grown += s.count * std::log1p(-m.fall / m.mass);
-            const LossStep& top = *s.base.begin();
-            WindowedLaw beyond(s.law, LossWindow{}.with(LossStep{top.level, top.width, 1.0}));
-            const double log_lost = beyond.log_moment_bound(0.0);
-            if (log_lost + std::log(s.count) < log_delta_ - kNothing) {
-                sure_.ignored += s.count * std::exp(log_lost) * (1.0 + 1e-9);
-            } else {
-                if (!beyond.discretise(0.0, 0.0, target, 0.0)) return false;
-                lost.push_back(beyond);
-                lost_counts.push_back(s.count);
-            }
-            margin = std::max(margin, top.level - origin(s));
-        } else {  // of E[W (1 - e^-loss)], the smallest of them
-            sure_.error = std::max(sure_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
-            sure_.log_kept += s.count * std::log1p(-m.mass);
-            sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
-            sure_.reverse += s.count * std::log1p(-m.reverse);
-            s.is_weighed = count_ > kMany;
-            leave_out(chosen, m, s.left_out);
-            margin = std::max(margin, s.jump.begin()->level - epsilon);
-        }
+        // Of E[W (1 - e^-loss)], the smallest of them.
+        sure_.error = std::max(sure_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
+        sure_.log_kept += s.count * std::log1p(-m.mass);
+        sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
+        sure_.reverse += s.count * std::log1p(-m.reverse);
+        s.is_weighed = count_ > kMany;
+        leave_out(chosen, m, s.left_out);
+        margin = std::max(margin, s.jump.begin()->level - epsilon);
         decisive.push_back(chosen);
         decisive_counts.push_back(s.count);
     }
     if (!decisive.empty()) bound_gap(steps, decisive, decisive_counts, margin, epsilon);
-    if (!lost.empty()) bound_lost(steps, lost, lost_counts, margin, epsilon);
     return true;
 }
 
@@ -97,41 +78,20 @@ double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) co
     return k;
 }
 
-// E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s) S}], s >=
-// 0.
+// remove: E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s)
+// S}], s >= 0.
 void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                          const std::vector<double>& counts, double margin, double epsilon) {
-    const bool add = pair_ == SampledPair::add;
     sure_.gap_tilt = 1.0;
-    sure_.log_gap = add ? sure_.log_kept + sure_.grown : std::log(-std::expm1(sure_.reverse));
-    sure_.log_gap += 1e-9;
+    sure_.log_gap = std::log(-std::expm1(sure_.reverse)) + 1e-9;
     const double known = std::log(std::max(sure(epsilon).value, 0.0));
     for (const double factor : kGapTilts) {
         if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
-        double gap = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
-        if (add) {
-            for (std::size_t i = 0; i < decisive.size(); ++i) gap += counts[i] * decisive[i].log_moment_above(-1.0 - s);
-        } else {
-            gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
-        }
+        const double gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
         if (gap + (1.0 + s) * epsilon < sure_.log_gap + sure_.gap_tilt * epsilon) {
             sure_.gap_tilt = 1.0 + s;
             sure_.log_gap = gap;
-        }
-    }
-}
-
-// add: E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level, by Chernoff's bound.
-void SplitSum::bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
-                          const std::vector<double>& counts, double margin, double epsilon) {
-    sure_.log_lost = log_one_above(counts, lost, 0.0);
-    for (const double factor : kGapTilts) {
-        const double s = factor / margin;
-        const double here = log_whole_moment(steps, s) + log_one_above(counts, lost, s) + log_kernel_peak(s) + 1e-12;
-        if (here - s * epsilon < sure_.log_lost - sure_.lost_tilt * epsilon) {
-            sure_.lost_tilt = s;
-            sure_.log_lost = here;
         }
     }
 }
@@ -144,28 +104,18 @@ constexpr double kLargestExponent = 700.0;
 
 SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
     if (are_ratios()) return sure_of_ratios(epsilon);
+    if (pair_ == SampledPair::add) return sure_of_add(epsilon);
     const double grown = std::expm1(epsilon);
-    double value, positive, slope;
-    if (pair_ == SampledPair::add) {
-        const double exponent = epsilon + sure_.grown;
-        value = -std::exp(sure_.log_kept) * std::expm1(exponent);
-        positive =
-            std::exp(sure_.log_kept) * (std::fabs(std::expm1(exponent)) + std::exp(exponent) * (epsilon - sure_.grown));
-        slope = -std::exp(sure_.log_kept + exponent);
-    } else {
-        const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);
-        const double reverse = -std::expm1(sure_.reverse);
-        // e^eps may be beyond the range of doubles where the product is not.
-        const bool far = epsilon > kLargestExponent && reverse > 0.0;
-        const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
-        value = gained - taken;
-        positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
-        slope = -(taken + reverse);
-    }
-    const double error = positive * (2.0 * sure_.error + sure_.kept_error + 16.0 * kUnitRoundoff);
+    const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);
+    const double reverse = -std::expm1(sure_.reverse);
+    // e^eps may be beyond the range of doubles where the product is not.
+    const bool far = epsilon > kLargestExponent && reverse > 0.0;
+    const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
+    const double value = gained - taken, slope = -(taken + reverse);
+    const double positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
+    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff);
     const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);
-    const double lost = std::exp(sure_.log_lost - sure_.lost_tilt * epsilon);
-    return {value, slope, value - error, value + error + gap + lost + sure_.ignored};
+    return {value, slope, value - error, value + error + gap + sure_.ignored};
 }
 
 }  // namespace renyi

@@ -13,6 +13,9 @@ constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
+constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
+constexpr double kAddDepth = 6.0;   // more of its inner windows
+constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -54,14 +57,19 @@ double SplitSum::spread() const {
     return std::sqrt(variance);
 }
 
+// Of V, where it is bounded.
+double SplitSum::least_sum() const noexcept {
+    double sum = 0.0;
+    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s.q, s.sigma, pair_).least();
+    return sum;
+}
+
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
-    double least = 0.0;
-    for (const SampledStep& s : steps_) least -= s.count * SampledLoss(s.q, s.sigma, pair_).least();
     if (pair_ == SampledPair::replace_one) return unseen_levels();
-    const double reach =
-        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (std::max(epsilon, 0.0) + 10.0 * spread());
-    return std::vector<double>(steps_.size(), reach);
+    double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
+    if (is_reversed()) reach = reach_of_add(epsilon);
+    return std::vector<double>(steps_.size(), reach + (pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach));
 }
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
@@ -82,7 +90,10 @@ std::vector<double> SplitSum::unseen_levels() const {
 }
 
 // The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
-double SplitSum::origin(const SplitStep& step) const noexcept { return is_few() ? step.law.least() : 0.0; }
+// So it is in `add`, where a step beyond what all others together can gain decides.
+double SplitSum::origin(const SplitStep& step) const noexcept {
+    return is_few() || is_reversed() ? step.law.least() : 0.0;
+}
 
 bool SplitSum::place(double epsilon, double log_delta) {
     placed_ = place_parts(epsilon, log_delta);
@@ -90,31 +101,54 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
+// One level down. A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises
+// steeply towards it. In `add` it is small against one of all steps that jumps, so that nodes need not reach there.
+void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
+    const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
+    const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        SplitStep& s = steps[i];
+        outer[i] /= ratio;
+        const double level = origin(s) + outer[i], width = outer[i] / steep;
+        s.jump = s.base.with(rising(level, width));
+        s.base = s.base.with(falling(level, width));
+    }
+}
+
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     sure_ = {};
+    unseen_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
     parts_.clear();
-    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
-    // it.
-    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
-                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+    const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
+    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * unseen_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        s.jump = LossWindow{}.with(rising(level, outer[i] / outer_steep));
-        s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
+        const double width = pair_ == SampledPair::add ? outer_.width : outer[i] / outer_steep;
+        s.jump = LossWindow{}.with(rising(level, width));
+        s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
     }
-    const bool add = is_reversed();
-    if (!add && !weigh(steps, epsilon)) return false;
+    if (pair_ == SampledPair::add) {
+        const Below below = place_add(steps, outer, epsilon);
+        if (below != Below::unplaced) return below == Below::nothing;
+        turn(steps);
+    }
+    const bool add = pair_ == SampledPair::reversed_ratio;
+    if (pair_ != SampledPair::add && !add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
+    if (pair_ == SampledPair::add) {
+        scale = std::max(scale, log_delta) - epsilon;
+        epsilon = -epsilon;
+    }
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
@@ -141,12 +175,12 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                 }
             }
         }
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            SplitStep& s = steps[i];
-            outer[i] /= ratio;
-            const double level = origin(s) + outer[i], width = outer[i] / inner_steep;
-            s.jump = s.base.with(rising(level, width));
-            s.base = s.base.with(falling(level, width));
+        lower_levels(steps, outer, ratio);
+        for (SplitStep& s : steps) {
+            if (pair_ == SampledPair::add) {
+                s.is_weighed = s.is_weighed && leave_out_mass(s, s.jump);
+                continue;
+            }
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
             if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
@@ -173,9 +207,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
     Value v = sure(epsilon);
     for (const MeasureInversion& part : parts_) {
-        const Reading r = part.read(epsilon);
+        const bool is_turned = pair_ == SampledPair::add && part.pair() == SampledPair::remove;
+        const Reading r = is_turned ? part.read(-epsilon, epsilon) : part.read(epsilon);
         v.value += r.value;
-        v.slope += r.value * r.slope;
+        v.slope += is_turned ? r.value * (1.0 - r.slope) : r.value * r.slope;
         v.lower += r.lower;
         v.upper += r.upper;
     }
@@ -197,7 +232,8 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
         const double residual = std::log(v.value / delta), slope = v.slope / v.value;
         if (!(slope < 0.0) || !std::isfinite(residual)) return kNoBracket;
         const double move = -residual / slope;
-        epsilon += std::clamp(move, -0.5 * std::fabs(epsilon), 0.5 * std::fabs(epsilon) + 1e-300);
+        const double most = 0.5 * (pair_ == SampledPair::add && gaussian_ == 0.0 ? -least_sum() - epsilon : std::fabs(epsilon));
+        epsilon += std::clamp(move, -most, most + 1e-300);
         if (std::fabs(residual) < 1e-14) break;
     }
     const Value v = value(epsilon);

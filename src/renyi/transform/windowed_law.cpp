@@ -8,7 +8,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 16000.0;
+constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
 constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
@@ -138,7 +138,8 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
     const LossStep& step =
         *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
-    const double sine = std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 1.0);
+    const double opens = law_.is_ratio() || law_.two_sided() ? std::fabs(step.level) : step.level - law_.least();
+    const double sine = std::clamp(y * step.width * step.width / opens, 0.02, 1.0);
     // Lines far beside the axis serve where the window opens among losses that are not small.
     const double most = law_.is_ratio() || step.level - law_.least() < 1.0 ? kSteepAngle : kLargestAngle;
     double result = 0.0;
@@ -231,6 +232,16 @@ double WindowedLaw::missed() const {
 WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     const WindowedMoment plain = nodes_.moment(tilt);
     if (left_out == nullptr) return plain;
+    if (left_out->from_least) {  // the sum is off by as much as E_0[W] besides
+        WindowedMoment m = nodes_.moment_by_rise(tilt, plain, *left_out);
+        const auto [of_mass, of_reverse] = missed_parts();
+        const double slope = law_.sign() * tilt + (law_.weighted() ? 1.0 : 0.0);
+        const double more =
+            (law_.weighted() ? of_reverse : of_mass) * std::exp(slope * law_.least() - m.value) * (1.0 + 1e-9);
+        m.error += more;
+        m.mean_error += more;
+        return m.error < plain.error ? m : plain;
+    }
     WindowedMoment m = nodes_.moment_by_excess(tilt, plain, *left_out);
     // With Q the sum over the nodes and E the expectation, it is off by Q - E of e^{t L} - (1 + t) + t e^-L where the
     // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L. Of ratios, with -t L and -L,

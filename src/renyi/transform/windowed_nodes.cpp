@@ -138,9 +138,36 @@ WindowedMoment WindowedNodes::moment_by_excess(double tilt, const WindowedMoment
     return m;
 }
 
+WindowedMoment WindowedNodes::moment_by_rise(double tilt, const WindowedMoment& plain, const LeftOut& left_out) const {
+    const double least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0, s = law_.sign() * tilt + weighted;
+    const double additions = static_cast<double>(loss_.size());
+    double sum = 0.0, slope = 0.0, error = 0.0, slope_error = 0.0;
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i] - weighted * v_[i]);
+        if (w == 0.0) continue;
+        const double g = std::max(v_[i] - least, 0.0), risen = std::expm1(s * g), whole = w * (1.0 + risen);
+        const double relative = rounding_[i] + additions + 8.0, off = loss_error_[i] + std::fabs(least);
+        sum += w * risen;
+        slope += whole * g;
+        error += w * std::fabs(risen) * relative + whole * std::fabs(s) * off;
+        slope_error += whole * (g * relative + (1.0 + std::fabs(s) * g) * off);
+    }
+    const double excess = sum - left_out.mass;
+    if (!(excess > -0.9 && excess < 1e300)) return plain;
+    WindowedMoment m = plain;
+    m.value = s * least + std::log1p(excess);
+    m.error = (kUnitRoundoff * (error + 4.0 * (std::fabs(sum) + left_out.mass)) + left_out.error) / (1.0 + excess) +
+              4.0 * kUnitRoundoff * (std::fabs(s * least) + std::fabs(excess));
+    if (!(m.error < plain.error)) return plain;
+    m.mean = law_.sign() * (least + slope / (1.0 + excess));
+    m.mean_error = kUnitRoundoff * (slope_error / (1.0 + excess) + 8.0 * (std::fabs(least) + std::fabs(m.mean))) +
+                   std::fabs(slope / (1.0 + excess)) * m.error;
+    return m;
+}
+
 WindowedNodes::Masses WindowedNodes::masses() const noexcept {
     Masses m{};
-    double error = 0.0;
+    double error = 0.0, fall_error = 0.0;
     for (std::size_t i = 0; i < loss_.size(); ++i) {
         if (law_.is_ratio()) {
             m.mass += std::exp(log_weight_[i]);
@@ -152,10 +179,26 @@ WindowedNodes::Masses WindowedNodes::masses() const noexcept {
         m.fall += w * fall;
         m.size += w * std::fabs(fall);
         m.reverse += w * std::exp(-loss_[i]);
-        error = std::max(error, w > 0.0 ? rounding_[i] + loss_error_[i] : 0.0);
+        const double off = w > 0.0 ? rounding_[i] + loss_error_[i] : 0.0;
+        error += w * off;
+        fall_error += w * std::fabs(fall) * off;
     }
+    if (!law_.is_ratio()) error = std::max(error / m.mass, m.size > 0.0 ? fall_error / m.size : 0.0);
     m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
     return m;
+}
+
+WindowedNodes::Rise WindowedNodes::rise() const noexcept {
+    double value = 0.0, error = 0.0;
+    const double least = law_.least(), additions = static_cast<double>(loss_.size());
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i]);
+        if (w == 0.0) continue;
+        const double grown = std::expm1(std::max(v_[i] - least, 0.0));
+        value += w * grown;
+        error += w * (grown * (rounding_[i] + additions) + (1.0 + grown) * (loss_error_[i] + std::fabs(least)));
+    }
+    return {value, kUnitRoundoff * error * (1.0 + 0x1p-30)};
 }
 
 }  // namespace renyi

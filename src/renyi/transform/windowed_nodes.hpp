@@ -18,8 +18,10 @@ struct WindowedMoment {
 
 // What a window leaves out of a law of mass 1: E[1 - W] and E[(1 - W)(1 - e^-loss)], of ratios E[(1 - W) loss], each to
 // the absolute error.
+// In `add`, and `remove` instead of it, only the first, under the law without the record.
 struct LeftOut {
     double mass = 0.0, fall = 0.0, error = 0.0;
+    bool from_least = false;
 };
 
 class WindowedNodes {
@@ -45,12 +47,23 @@ public:
     // outputs that the nodes do not reach.
     WindowedMoment moment_by_excess(double tilt, const WindowedMoment& plain, const LeftOut& left_out) const;
 
+    // The same where the loss hardly differs from the least one. With G = V - least, s what V is multiplied by, and E_0
+    // the expectation without the record,
+    //     E[W e^{t L}] = e^{s least} (1 + E_0[W (e^{s G} - 1)] - E_0[1 - W]).
+    WindowedMoment moment_by_rise(double tilt, const WindowedMoment& plain, const LeftOut& left_out) const;
+
     // E[W], E[W (1 - e^-loss)] and E[W e^-loss]; the error is relative, for the second to E[W |1 - e^-loss|] = size. Of
     // ratios only E[W].
     struct Masses {
         double mass, fall, reverse, size, error;
     };
     Masses masses() const noexcept;
+
+    // E[W (e^{V - least} - 1)], for `add`; the error is absolute.
+    struct Rise {
+        double value, error;
+    };
+    Rise rise() const noexcept;
 
     std::size_t size() const noexcept { return loss_.size(); }
     // What the merged node adds to the logarithm of the moment.

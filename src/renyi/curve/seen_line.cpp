@@ -1,0 +1,460 @@
+#include "renyi/curve/seen_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "renyi/fp/lanes.hpp"
+#include "renyi/transform/hockey_stick_kernel.hpp"
+
+namespace renyi {
+
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kMostNoise = 0.6;
+constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
+constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what records seen add in all, and by one step
+constexpr double kMostNodes = 16384.0;
+constexpr double kFewSeen = 30.0;                         // nats
+constexpr double kLeastTilt = 3.0, kMostSpent = 8.0;      // as in measure_inversion.cpp
+constexpr double kFarthest = 80.0;                        // of tilts
+constexpr double kUnseenTilt = 30.0, kLeastUnseen = 0.3;  // the first over c^2
+constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
+constexpr double kReach = 0.5;                 // of a line, in units of 1/t
+constexpr double kRough = 1e-4, kEnd = 1e-10;  // of epsilon
+constexpr double kUseless = 0.1;               // of delta, an error
+constexpr double kLeastSeen = 18.0;            // nats, of delta over what is unseen
+
+// log(1 + e^x) and log(e^d - 1)
+double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
+double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
+
+Complex expm1_complex(Complex d) noexcept {
+    const double half = std::sin(0.5 * d.imag()), grown = std::expm1(d.real());
+    return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
+}
+
+Complex log1p_complex(Complex r) noexcept {
+    const double re = r.real(), im = r.imag();
+    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im))
+                                  : 0.5 * std::log(std::max((1.0 + re) * (1.0 + re) + im * im, 1e-300));
+    return {half, std::atan2(im, 1.0 + re)};
+}
+
+double curvature_with_kernel(double curvature, double t) noexcept {
+    return curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+}
+
+}  // namespace
+
+SeenLine::SeenLine(const SortedSteps& c, SampledPair pair)
+    : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian) {
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        steps_.emplace_back(s);
+        serves_ = serves_ && s.sigma < kMostNoise && steps_.back().is_little();
+    }
+}
+
+// With C = 0: for searches.
+SeenLine::Moment SeenLine::without_overlap(double t) const noexcept {
+    double base = 0.5 * gaussian_ * t * (t + 1.0), mean = 0.5 * gaussian_ * (2.0 * t + 1.0), seen = 0.0, slope = 0.0,
+           bend = 0.0;
+    for (const SeenOverlap& s : steps_) {
+        const double x = s.log_seen(t), part = 1.0 / (1.0 + std::exp(-x)), apart = s.log_seen_slope(t);
+        base += s.count * (1.0 + t) * s.log_rest;
+        mean += s.count * s.log_rest;
+        seen += s.count * log1p_exp(x);
+        slope += s.count * part * apart;
+        bend += s.count * part * (s.c * s.c + apart * apart * (1.0 - part));
+    }
+    const double factor = is_many_ ? 1.0 : -1.0 / std::expm1(-seen);
+    const double value = base + (is_many_ ? seen : log_expm1(seen));
+    return {value, 0.0, value, mean + slope * factor, gaussian_ + factor * (bend - slope * slope * (factor - 1.0))};
+}
+
+// Errors: with many records seen log A comes from A - 1, whose terms are right to 8 u and the size of their exponents;
+// else exponents are right to 8 u of themselves.
+SeenLine::Moment SeenLine::moment(double t) const noexcept {
+    double base = 0.5 * gaussian_ * t * (t + 1.0), negative_base = base, seen = 0.0, of_negative = 0.0;
+    double error = 4.0 * kUnitRoundoff * base, seen_error = 0.0;
+    for (const SeenOverlap& s : steps_) {
+        const double overlap = s.at(t), missed = s.error(t, 0.0), x = s.log_seen(t);
+        const double size =
+            8.0 * kUnitRoundoff *
+            ((1.0 + t) * (std::fabs(s.log_odds) + std::fabs(s.log_q)) + s.c * s.c * t * (1.0 + t) + 2.0);
+        if (is_many_) {
+            const double with = t * s.log_q + 0.5 * s.c * s.c * t * (t + 1.0), without = t * s.log_rest;
+            const double excess =
+                s.rest * std::expm1(without) + s.q * std::expm1(with) + std::exp((1.0 + t) * s.log_rest) * overlap;
+            const double rounding =
+                8.0 * kUnitRoundoff *
+                (s.rest * std::fabs(without) +
+                 s.q * (std::fabs(std::expm1(with)) + std::exp(with) * (s.c * s.c * t * (t + 1.0) - t * s.log_q)));
+            base += s.count * std::log1p(excess);
+            error += s.count * ((rounding + std::exp((1.0 + t) * s.log_rest) * missed) / (1.0 + excess) +
+                                2.0 * kUnitRoundoff * std::fabs(std::log1p(excess)));
+            continue;
+        }
+        const double negative = 1.0 + overlap + missed + 2.0 * s.negative_part(t);
+        base += s.count * ((1.0 + t) * s.log_rest + std::log1p(overlap));
+        negative_base += s.count * ((1.0 + t) * s.log_rest + std::log(negative));
+        error += s.count * (missed / (1.0 + overlap + std::exp(x)) +
+                            4.0 * kUnitRoundoff * ((1.0 + t) * -s.log_rest + std::fabs(overlap) / (1.0 + overlap)));
+        const double ratio = x - std::log1p(overlap), part = 1.0 / (1.0 + std::exp(-ratio));
+        seen += s.count * log1p_exp(ratio);
+        of_negative += s.count * log1p_exp(x - std::log(negative));
+        seen_error += s.count * part * size;
+    }
+    const Moment rough = without_overlap(t);
+    Moment m{base, error, 0.0, rough.mean, rough.curvature};
+    if (!is_many_) {
+        const double factor = -1.0 / std::expm1(-seen);
+        m.value += log_expm1(seen);
+        m.error += factor * seen_error + 16.0 * kUnitRoundoff;
+        m.absolute = negative_base + log_expm1(of_negative);
+    }
+    m.error += 4.0 * kUnitRoundoff * (std::fabs(base) + std::fabs(m.value));
+    m.absolute = (is_many_ ? m.value : m.absolute) + 2.0 * m.error + 1e-9;
+    return m;
+}
+
+double SeenLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
+    return b.log_measure - b.tilt * epsilon + log_kernel_peak(b.tilt);
+}
+
+// The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases die slowly.
+double SeenLine::saddle(double epsilon) const noexcept {
+    double low = 1e-18, high = kFarthest;
+    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
+        const double t = std::sqrt(low * high);
+        const double slope = without_overlap(t).mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
+        (slope < 0.0 ? low : high) = t;
+    }
+    const double t = std::sqrt(low * high);
+    const Moment at = without_overlap(t);
+    const double farther = kLeastTilt / std::sqrt(at.curvature);
+    if (!(farther > t)) return t;
+    const double spent = without_overlap(farther).value - farther * epsilon - (at.value - t * epsilon);
+    return spent < kMostSpent ? farther : t;
+}
+
+// About the epsilon of a delta, by the saddle-point formula.
+double SeenLine::guess(double delta) const noexcept {
+    const double goal = std::log(delta);
+    double low = 1e-18, high = kFarthest, epsilon = 0.0;
+    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
+        const double t = std::sqrt(low * high);
+        const Moment at = without_overlap(t);
+        epsilon = at.mean - 1.0 / t - 1.0 / (1.0 + t);
+        const double found = at.value - t * epsilon - std::log(t) - std::log1p(t) -
+                             0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, t));
+        (found > goal ? low : high) = t;
+    }
+    return epsilon;
+}
+
+// log of a bound of |M(z)|/M(t) for all Im z >= y.
+double SeenLine::log_tail(double y) const noexcept {
+    double base = 0.5 * gaussian_ * (tilt_ * (tilt_ + 1.0) - y * y), seen = 0.0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const SeenOverlap& s = steps_[i];
+        base += s.count * ((1.0 + tilt_) * s.log_rest + negative_[i]);
+        seen += s.count * log1p_exp(s.log_seen(tilt_) - 0.5 * s.c * s.c * y * y - negative_[i]);
+    }
+    return base + (is_many_ ? seen : log_expm1(seen)) - at_.value + at_.error + 1e-9;
+}
+
+// Roughly until the size of delta is known, then, unless that is all, once with the overlap.
+bool SeenLine::place(double epsilon, bool roughly) {
+    is_many_ = false;
+    tilt_ = saddle(epsilon);
+    double seen = 0.0, largest = -kInfinity;
+    for (const SeenOverlap& s : steps_) {
+        seen += s.count * log1p_exp(s.log_seen(tilt_));
+        largest = std::max(largest, s.log_seen(tilt_));
+    }
+    is_many_ = seen > kMany && largest < kMostExponent;
+    const Moment at = without_overlap(tilt_);
+    double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
+                  0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, tilt_));
+    is_rough_ = true;
+    for (int turn = 0; turn < kMostPlacements; ++turn) {
+        if (!place_line(epsilon, goal)) return false;
+        const double found = std::log(read(epsilon).value);
+        if (found > goal - 1.0) {
+            if (is_rough_ == roughly) return true;
+            is_rough_ = false;
+            goal = found - 0.5;
+        } else {
+            goal = std::isnan(found) ? goal - 20.0 : std::max(found - 0.5, goal - 20.0);
+        }
+    }
+    return is_rough_ == roughly;
+}
+
+bool SeenLine::place_line(double epsilon, double log_goal) {
+    const double depth = is_rough_ ? kRoughDepth : kDepth;
+    const double reach = std::sqrt(2.0 * depth / without_overlap(tilt_).curvature);
+    const auto nearest = [&](std::initializer_list<double> tilts, double& best) {
+        double least = kInfinity;
+        for (const double s : tilts) {
+            if (s < 0.0 || s > kFarthest) continue;
+            const double level = log_chernoff({s, without_overlap(s).value}, epsilon) - log_goal + depth;
+            const double distance = std::max(level, 1.0) / std::fabs(tilt_ - s);
+            if (distance < least) least = distance, best = s;
+        }
+        return least;
+    };
+    const double left =
+        nearest({0.0, 0.5 * tilt_, tilt_ - 0.5 * reach, tilt_ - reach, tilt_ - 1.5 * reach}, below_.tilt);
+    const double right = nearest(
+        {tilt_ + 0.25 * reach, tilt_ + 0.5 * reach, tilt_ + reach, tilt_ + 1.5 * reach, 2.0 * tilt_}, above_.tilt);
+    step_ = 2.0 * kPi / std::max(left, right);
+    if (!(step_ > 0.0)) return false;
+    double widest = 0.0, square = 0.0;
+    for (const SeenOverlap& s : steps_) {
+        widest = std::max(widest, 1.0 / s.c);
+        square = std::max(square, s.c * s.c);
+    }
+    farthest_ = std::max(above_.tilt, std::clamp(kUnseenTilt / square, kLeastUnseen, 1.0));
+    overlap_.clear();
+    negative_.clear();
+    for (SeenOverlap& s : steps_) {
+        if (is_rough_) {
+            s.ignore();
+        } else if (!s.place(farthest_, std::min(10.0 * widest, kMostNodes * step_))) {
+            return false;
+        }
+        s.set_tilt(tilt_);
+        overlap_.push_back(s.at(tilt_));
+        if (!(overlap_.back() > -0.5)) return false;
+        negative_.push_back(
+            std::log(1.0 + overlap_.back() + (is_rough_ ? 0.0 : s.error(tilt_, 0.0)) + 2.0 * s.negative_part(tilt_)));
+    }
+    at_ = is_rough_ ? without_overlap(tilt_) : moment(tilt_);
+    centre_ = at_.mean;
+    // The ordinate beyond which all that is left out is nothing.
+    const double level = at_.value - tilt_ * epsilon - log_goal + depth;
+    const auto is_enough = [&](double y) { return log_tail(y) + level < std::log(kPi * y); };
+    double low = 0.0, end = kMostNodes * step_;
+    if (!is_enough(end)) return false;
+    while (end - low > 0.02 * end) {
+        const double middle = 0.5 * (low + end);
+        (is_enough(middle) ? end : low) = middle;
+    }
+    sum_nodes(end);
+    if (is_rough_) return true;
+    const double last = static_cast<double>(nodes_.size()) * step_;
+    log_tail_ = log_tail(last);
+    double missed = 0.0;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+        missed +=
+            steps_[i].count * steps_[i].error(tilt_, last) / (1.0 + overlap_[i] + std::exp(steps_[i].log_seen(tilt_)));
+    missed_ = std::expm1(missed) * std::exp(at_.absolute - at_.value);
+    below_.log_measure = moment(below_.tilt).absolute;
+    above_.log_measure = moment(above_.tilt).absolute;
+    bound_unseen(epsilon);
+    return true;
+}
+
+// Chernoff's bound of the sums in which no record is seen, nearly.
+void SeenLine::bound_unseen(double epsilon) {
+    unseen_ = {0.0, is_many_ ? -kInfinity : 0.0};
+    if (is_many_) return;
+    const auto bound = [&](double tilt, auto overlap) {
+        double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * (1.0 + 1e-12) + 1e-9;
+        for (const SeenOverlap& s : steps_)
+            sum += s.count * ((1.0 + tilt) * s.log_rest + std::log1p(overlap(s) + 2.0 * s.negative_part(tilt)) +
+                              8.0 * kUnitRoundoff);
+        return Bound{tilt, sum};
+    };
+    const auto keep = [&](const Bound& b) {
+        if (log_chernoff(b, epsilon) < log_chernoff(unseen_, epsilon)) unseen_ = b;
+    };
+    for (const double tilt :
+         {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0})
+        keep(bound(tilt, [&](const SeenOverlap& s) { return s.above(tilt); }));
+    const double best = std::min(unseen_.tilt, farthest_);
+    keep(bound(best, [&](const SeenOverlap& s) { return s.at(best) + s.error(best, 0.0); }));
+}
+
+void SeenLine::sum_nodes(double end) {
+    nodes_.begin(tilt_, step_);
+    const auto blocks = static_cast<int>(std::ceil(end / step_ / kLanes));
+    for (int block = 0; block < blocks; ++block) sum_block(block * kLanes + 1.0);
+}
+
+void SeenLine::sum_block(double first) {
+    double y[kLanes], size[kLanes] = {}, seen_at = 0.0;
+    Complex log_base[kLanes] = {}, seen[kLanes] = {};
+    double error[kLanes] = {}, seen_error[kLanes] = {};
+    for (int j = 0; j < kLanes; ++j) {
+        y[j] = (first + j) * step_;
+        log_base[j] = {-0.5 * gaussian_ * y[j] * y[j], y[j] * 0.5 * gaussian_ * (2.0 * tilt_ + 1.0)};
+    }
+    const double t = tilt_;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const SeenOverlap& s = steps_[i];
+        double re[kLanes], im[kLanes];
+        s.at_ordinates(y, re, im);
+        const double square = s.c * s.c, k = s.count;
+        const double log_at = std::log1p(overlap_[i]);
+        const double excess_at = s.rest * std::expm1(t * s.log_rest) +
+                                 s.q * std::expm1(t * s.log_q + 0.5 * square * t * (t + 1.0)) +
+                                 std::exp((1.0 + t) * s.log_rest) * overlap_[i];
+        if (!is_many_) seen_at += k * log1p_exp(s.log_seen(t) - log_at);
+        for (int j = 0; j < kLanes; ++j) {
+            const Complex z{t, y[j]}, overlap{re[j], im[j]}, bend = 0.5 * square * z * (z + 1.0);
+            if (is_many_) {
+                const Complex without = z * s.log_rest, with = z * s.log_q + bend, grown = expm1_complex(with);
+                const Complex excess =
+                    s.rest * expm1_complex(without) + s.q * grown +
+                    std::exp((1.0 + t) * s.log_rest) * (std::polar(1.0, y[j] * s.log_rest) * overlap);
+                const Complex log_z = log1p_complex(excess);
+                const double rounding =
+                    s.rest * std::abs(without) +
+                    s.q * (std::abs(grown) + std::abs(grown + 1.0) * (std::abs(bend) + std::abs(z) * -s.log_q));
+                log_base[j] += k * (log_z - std::log1p(excess_at));
+                error[j] += k * (8.0 * rounding / std::max(std::abs(1.0 + excess), 1e-300) +
+                                 4.0 * (std::abs(log_z) + std::fabs(std::log1p(excess_at))));
+                continue;
+            }
+            const Complex log_b = log1p_complex(overlap);
+            const double exponent = (1.0 + t) * std::fabs(s.log_odds) + y[j] * std::fabs(s.log_odds) + std::abs(bend);
+            const Complex w = (1.0 + z) * s.log_odds + bend - log_b;
+            const bool large = w.real() > kMostExponent;
+            const Complex log_r = large ? w + std::exp(-w) : log1p_complex(std::exp(w));
+            const double part = large ? 1.0 : std::abs(std::exp(w - log_r));
+            log_base[j] += k * (Complex{0.0, y[j] * s.log_rest} + log_b - log_at);
+            error[j] += k * (4.0 * y[j] * -s.log_rest + 8.0 * (std::abs(log_b) + std::fabs(log_at)));
+            seen[j] += k * log_r;
+            seen_error[j] += k * (part * (8.0 * exponent + 16.0) + 8.0 * std::abs(log_r));
+        }
+    }
+    for (int j = 0; j < kLanes; ++j) {
+        const double turn = y[j] * centre_;
+        const Complex turned = log_base[j] - Complex{0.0, turn}, all = turned + seen[j] - seen_at;
+        Complex value = std::exp(all);
+        if (!is_many_ && seen_at < kFewSeen) {
+            value = std::exp(turned) * expm1_complex(seen[j]) / std::expm1(seen_at);
+        } else if (!is_many_) {
+            value -= std::exp(turned - seen_at);
+        }
+        const double whole = is_many_ ? 0.0 : std::exp(all.real()) / -std::expm1(-seen_at);
+        size[j] = std::abs(value);
+        nodes_.add(value.real(), value.imag(),
+                   kUnitRoundoff * (size[j] * (error[j] + 32.0 + 4.0 * std::fabs(turn) + 4.0 * std::abs(log_base[j]) +
+                                               4.0 * std::fabs(seen_at)) +
+                                    whole * seen_error[j]));
+    }
+}
+
+// On a rough line only the value and its slope.
+SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
+    const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
+    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
+    const double exponent = at_.value - t * epsilon;
+    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
+    const double value = scale * nodes.value, slope = nodes.slope / nodes.value;
+    if (is_rough_) return {value, slope, value, value, 0.0};
+    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
+    const double relative = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) +
+                                                         4.0 * t * std::fabs(epsilon));
+    const double absolute =
+        scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);
+    const double period = 2.0 * kPi / step_;
+    const auto alias = [&](const Bound& b) {
+        return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
+    };
+    const double aliases = (alias(below_) + alias(above_)) * (1.0 + 1e-9);
+    const double unseen = std::exp(log_chernoff(unseen_, epsilon)) * (1.0 + 1e-9);
+    return {value, slope, value - absolute - aliases - unseen, value + absolute + (is_many_ ? 0.0 : aliases) + unseen,
+            absolute + aliases};
+}
+
+Bracket SeenLine::delta(double epsilon) {
+    if (!place(epsilon, false)) return {0.0, 1.0};
+    const Reading r = read(epsilon);
+    return {std::fmax(r.lower, 0.0), std::fmin(r.upper, 1.0)};
+}
+
+// Where delta is about the one sought, on rough lines: Newton's method in a bracket.
+double SeenLine::search(double delta) {
+    double low = 0.0, high = kInfinity, epsilon = guess(delta);
+    for (int turn = 0; turn < kMostTurns && !(high - low < kRough * low); ++turn) {
+        if (!(epsilon > low && epsilon < high)) epsilon = high < kInfinity ? 0.5 * (low + high) : 2.0 * low + 1.0;
+        const bool placed = place(epsilon, true);
+        const Reading r = read(epsilon);
+        const double move = placed ? std::log(r.value / delta) / -r.slope : -kInfinity;
+        if (std::fabs(move) < kRough * epsilon) break;
+        (placed && r.value > delta ? low : high) = epsilon;
+        epsilon = std::min(epsilon + move, 2.0 * epsilon);
+    }
+    return epsilon;
+}
+
+// Newton's method on the line that is placed.
+double SeenLine::on_line(double delta, double epsilon) const noexcept {
+    for (int turn = 0; turn < kMostNewton; ++turn) {
+        const Reading r = read(epsilon);
+        const double move = std::log(r.value / delta) / -r.slope;
+        if (!(std::fabs(move) * tilt_ < kReach)) break;
+        epsilon += move;
+        if (std::fabs(move) < 4.0 * kUnitRoundoff * epsilon) break;
+    }
+    return epsilon;
+}
+
+// On that side the first epsilon, nearly, at which delta is certainly beyond the one sought: on the line as far as
+// that serves.
+double SeenLine::end_of(double delta, double epsilon, double direction) {
+    const auto is_beyond = [&](const Reading& r) { return direction > 0.0 ? r.upper <= delta : r.lower >= delta; };
+    const Reading here = read(epsilon);
+    const double lack = direction > 0.0 ? here.upper - delta : delta - here.lower,
+                 least = 4.0 * kUnitRoundoff * epsilon;
+    const double line = kReach / tilt_;
+    double move = std::clamp(1.1 * lack / (here.value * -here.slope), least, line), near = epsilon, far = epsilon;
+    for (;; move *= 2.0) {
+        far = epsilon + direction * move;
+        if (!(far > 0.0 && far < 1e15) || (move > line && !place(far, false))) return direction * kInfinity;
+        if (is_beyond(read(far))) break;
+        near = far;
+    }
+    while (std::fabs(far - near) > kEnd * far) {
+        const double middle = 0.5 * (near + far);
+        if (move > line && !place(middle, false)) break;
+        (is_beyond(read(middle)) ? far : near) = middle;
+    }
+    return far;
+}
+
+Bracket SeenLine::epsilon(double delta) {
+    constexpr Bracket kNothing{-kInfinity, kInfinity};
+    double epsilon = search(delta);
+    bound_unseen(epsilon);
+    if (log_chernoff(unseen_, epsilon) > std::log(delta) - kLeastSeen) return kNothing;
+    bool is_found = false;
+    for (int turn = 0; turn < kMostPlacements && !is_found; ++turn) {
+        if (!(epsilon > 0.0 && place(epsilon, false))) return kNothing;
+        const Reading r = read(epsilon);
+        if (!(r.error < kUseless * r.value)) return kNothing;
+        const double move = std::log(r.value / delta) / -r.slope;
+        const bool is_near = std::fabs(move) * tilt_ < kReach;
+        is_found = is_near || std::fabs(r.value - delta) < 2.0 * r.error;
+        if (is_near) {
+            epsilon = on_line(delta, epsilon + move);
+        } else if (!is_found) {
+            epsilon = std::clamp(epsilon + move, 0.5 * epsilon, 2.0 * epsilon);
+        }
+    }
+    if (!is_found) return kNothing;
+    const double upper = end_of(delta, epsilon, 1.0);
+    if (upper == kInfinity || !place(epsilon, false)) return {-kInfinity, upper};
+    return {end_of(delta, epsilon, -1.0), upper};
+}
+
+}  // namespace renyi

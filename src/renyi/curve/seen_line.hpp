@@ -1,0 +1,82 @@
+// The privacy curve of steps with little noise, Direction::remove, on one vertical line. With the two terms of
+// seen_overlap.hpp, A_i(z) = b_i + f_i, where
+//     f_i = q^a e^{c^2 a (a-1)/2},  a = 1 + z,     b_i = (1-q)^a (1 + C(z)),
+// and g the transform of Gaussian steps, what is inverted is
+//     M = g prod A_i^k_i                       where many records are seen, or
+//     M = g prod A_i^k_i - g prod b_i^k_i      at least one is, nearly,
+// of which f dies like e^{-c^2 y^2/2}. What is left of the second is bounded by Chernoff.
+//
+// Certificate, as that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h. The
+// law of b is positive but for losses of a small part (SeenOverlap::negative_part), so that with |b| = b + twice that
+// part all bounds hold of |M|, the polynomial at |b| and f: aliases, b itself, and what the nodes miss; the tail with
+// f e^{-c^2 y^2/2}. The first M is positive: the sum is never below I.
+#pragma once
+
+#include <vector>
+
+#include "renyi/curve/sorted_steps.hpp"
+#include "renyi/fp/bracket.hpp"
+#include "renyi/transform/node_sum.hpp"
+#include "renyi/transform/sampled_loss.hpp"
+#include "renyi/transform/seen_overlap.hpp"
+
+namespace renyi {
+
+class SeenLine {
+public:
+    SeenLine() = default;
+    SeenLine(const SortedSteps& c, SampledPair pair);
+
+    // Whether outputs tell often enough who was seen.
+    bool serves() const noexcept { return serves_; }
+
+    Bracket delta(double epsilon);
+    Bracket epsilon(double delta);
+
+private:
+    // Of log M at a real tilt.
+    struct Moment {
+        double value, error;
+        double absolute;  // log |M|, rounded up
+        double mean, curvature;
+    };
+    struct Bound {
+        double tilt, log_measure;
+    };
+    struct Reading {
+        double value, slope;  // the second of log value
+        double lower, upper;
+        double error;  // but for what is unseen
+    };
+
+    Moment without_overlap(double t) const noexcept;
+    Moment moment(double t) const noexcept;
+    double log_chernoff(const Bound& b, double epsilon) const noexcept;
+    double saddle(double epsilon) const noexcept;
+    double guess(double delta) const noexcept;
+    double log_tail(double y) const noexcept;
+    bool place(double epsilon, bool roughly);
+    bool place_line(double epsilon, double log_goal);
+    void bound_unseen(double epsilon);
+    void sum_nodes(double end);
+    void sum_block(double first);
+    Reading read(double epsilon) const noexcept;
+    double search(double delta);
+    double on_line(double delta, double epsilon) const noexcept;
+    double end_of(double delta, double epsilon, double direction);
+
+    std::vector<SeenOverlap> steps_;
+    double gaussian_ = 0.0;
+    bool serves_ = false;
+    bool is_many_ = false;   // the first M
+    bool is_rough_ = false;  // C = 0, without errors
+    double tilt_ = 0.0, step_ = 0.0, centre_ = 0.0;
+    Moment at_{};
+    std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)
+    double farthest_ = 0.0;                   // of the tilts
+    Bound below_{}, above_{}, unseen_{};
+    double log_tail_ = 0.0, missed_ = 0.0;
+    NodeSum nodes_;
+};
+
+}  // namespace renyi
