@@ -250,7 +250,9 @@ CurvePoint point(const SingleStep& s, double eps) noexcept {
 double epsilon_guess(const SingleStep& s, double delta) noexcept {
     if (delta >= s.q) return delta < 1.0 ? lane_log1p(-delta) : 0.0;
     const double v = gaussian_epsilon_guess(1.0 / s.sigma, delta / s.q);
-    if (s.direction == Direction::add) return -lane_log1p(s.q * lane_expm1(std::clamp(-v, -700.0, 700.0)));
+    if (s.direction == Direction::add)  // delta is at most 1 - e^-X, X what is left of the largest loss
+        return std::min(-lane_log1p(s.q * lane_expm1(std::clamp(-v, -700.0, 700.0))),
+                        lane_log1p(-delta) - lane_log1p(-s.q));
     return v > 600.0 ? v + lane_log(s.q) : lane_log1p(s.q * lane_expm1(v));
 }
 
