@@ -9,10 +9,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import RenyiCurve
+from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import AllocationQuestions, SampledGaussianCurve, SampledGaussianQuestions
-from renyi._pair import LossComposition, Pair
+from renyi._curve import (
+    AllocationQuestions,
+    SampledGaussianCurve,
+    SampledGaussianQuestions,
+    wide_brackets,
+)
+from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
@@ -27,7 +32,6 @@ from renyi.mechanisms.algebra import (
     Mechanism,
     UnsupportedMechanismError,
     curve_of,
-    curve_of_pairs,
     log_up,
     mechanism_of,
     pair_of,
@@ -89,12 +93,6 @@ class RandomizedResponse(Mechanism):
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
-
-    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        p, choices = self.p, self.choices
-        if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
-            return curve_of_pairs(self, adjacency)  # all or nothing is revealed
-        return RenyiCurve.randomized_response(p, choices)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the logarithm of the ratio of an answer's chances: p to (1 - p)/(choices - 1)."""
@@ -171,12 +169,6 @@ class Exponential(Mechanism):
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))
-
-    def curve_to_sample(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the pair."""
-        if self.epsilon > LARGEST_LOSS:
-            return pure_curve(self.epsilon)
-        return RenyiCurve.exponential(max(self.epsilon, SMALLEST_LOSS))
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return ``epsilon``."""
@@ -258,6 +250,7 @@ ANCHORS = 16  # where epsilon is asked, which takes a search; between them delta
 FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
 LATTICE_RTOL, LATTICE_POINTS = 1e-5, 2**20
+WIDE = 2e-5
 
 Array = npt.NDArray[np.float64]
 
@@ -307,20 +300,29 @@ class _Upper:
         elif epoch is not None:
             self._curve = AllocationQuestions(*epoch, direction == "remove")
 
+        # Where the pairs are known by one above and one below, Rényi divergences may tell more.
+        self._renyi = SampledSteps(None, "optimal")
+        self._renyi.add_curve(None, curve_of(mechanism, adjacency), 1.0)
+        loss = mechanism.largest_loss(adjacency, direction)
+        self._largest_loss = math.inf if loss is None else float(loss) * (1.0 + 2.0**-52)
+
     def deltas(self, epsilons: Array) -> Array:
-        curve = self._curve
-        if isinstance(curve, LossComposition):
-            ends = [curve.delta_bounds(e)[1] for e in epsilons.tolist()]
-            return np.asarray(np.clip(ends, 0.0, 1.0))
         found = np.empty((2, epsilons.size))
-        curve.delta_into(epsilons, found)
-        return np.asarray(found[1])
+        if isinstance(self._curve, LossComposition):
+            found[:] = np.transpose([self._curve.delta_bounds(e) for e in epsilons.tolist()])
+        else:
+            self._curve.delta_into(epsilons, found)
+        for i in wide_brackets(found, WIDE):
+            found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
+        found[1, epsilons >= self._largest_loss] = 0.0
+        return np.asarray(np.clip(found[1], 0.0, 1.0))
 
     def epsilons(self, deltas: Array) -> Array:
-        curve = self._curve
-        if isinstance(curve, LossComposition):
-            ends = [curve.epsilon_bounds(d)[1] for d in deltas.tolist()]
-            return np.asarray(np.maximum(ends, 0.0))
         found = np.empty((2, deltas.size))
-        curve.epsilon_into(deltas, found)
-        return np.asarray(np.maximum(found[1], 0.0))
+        if isinstance(self._curve, LossComposition):
+            found[:] = np.transpose([self._curve.epsilon_bounds(d) for d in deltas.tolist()])
+        else:
+            self._curve.epsilon_into(deltas, found)
+        for i in wide_brackets(found, WIDE):
+            found[1, i] = min(found[1, i], self._renyi.epsilon(float(deltas[i]))[0])
+        return np.asarray(np.clip(found[1], 0.0, self._largest_loss))

@@ -10,8 +10,8 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/seen_line.hpp"
+#include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
 namespace renyi {
@@ -129,7 +129,12 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.delta(epsilon)); };
+    const Seen seen = tells_seen_records(c_, pair_);
+    const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
+    const auto with_seen = [&] {
+        return (seen == Seen::few && with_records()) ||
+               (seen_.serves() && with(Route::seen_line, seen_.delta(epsilon))) || (seen == Seen::many && with_records());
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
@@ -167,13 +172,24 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_seen = [&] { return seen_.serves() && with(Route::seen_line, seen_.epsilon(delta)); };
+    const Seen seen = tells_seen_records(c_, pair_);
+    const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
+    const auto with_seen = [&] {
+        return (seen == Seen::few && with_records()) ||
+               (seen_.serves() && with(Route::seen_line, seen_.epsilon(delta))) || (seen == Seen::many && with_records());
+    };
     const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
     const auto with_quick = [&] { return with(Route::bounds, quick); };
+    // Where it may be below 0 delta(0) tells.
+    const auto with_zero = [&] {
+        if (answer.lower > 0.0 || !(splits_.delta(0.0).upper <= delta)) return false;
+        answer.upper = std::fmin(answer.upper, 0.0);
+        return true;
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
                : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen() ||
-                     with_sum() || with_bounds() || with_long_line();
+                     with_sum() || with_zero() || with_bounds() || with_long_line();
     return answer;
 }
 

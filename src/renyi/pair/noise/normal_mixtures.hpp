@@ -39,9 +39,13 @@ protected:
 
 private:
     struct Sums;
+    struct EasyRatio {
+        double excess, largest;  // of the gains
+    };
 
     double centre(const NormalMove& move, bool of_p) const noexcept { return of_p ? move.to : move.from; }
     Sums sums(double x) const noexcept;
+    EasyRatio easy_ratio(double x) const noexcept;
     double slope(double x) const noexcept;
     double depth(double x, bool of_p) const noexcept;
     double log_mass(double start, double end, bool of_p) const noexcept;
@@ -50,6 +54,7 @@ private:
     void add(const Part& part, Spans& found) const;
 
     std::vector<NormalMove> moves_;
+    bool one_start_;
     std::vector<double> log_weights_, ends_;  // between ends the loss is monotone
     double lowest_, highest_, farthest_;      // centres, and the longest move
     bool symmetric_;
