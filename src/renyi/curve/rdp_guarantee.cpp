@@ -44,7 +44,8 @@ RdpGuarantee pure_epsilon(const RdpQuery& query, double loss) noexcept {
     // Direction +1 rounds up.
     const auto epsilon = [&](double direction) {
         const double rest = share * (1.0 - direction * kPureMargin);
-        return rest < 1.0 ? std::max(loss + lane_log1p(-rest) + direction * kPureMargin * loss, 0.0) : 0.0;
+        const double value = loss + lane_log1p(-rest) + direction * kPureMargin * loss;
+        return rest < 1.0 ? std::clamp(value, 0.0, loss) : 0.0;
     };
     return {epsilon(1.0), epsilon(-1.0), kInfinity};
 }

@@ -236,9 +236,9 @@ Bracket LossComposition::delta(double epsilon, FourierTransform& fourier, double
 }
 
 Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourier) {
-    if (infinite_.upper == 1.0 || epsilon > largest_) {
-        // Beyond every finite loss nothing but the infinite mass counts; without finite losses nothing can be composed.
-        return epsilon > largest_ ? infinite_ : Bracket{infinite_.lower, 1.0};
+    if (infinite_.upper == 1.0 || epsilon >= largest_) {
+        // From the largest finite loss on only the infinite mass counts; without finite losses nothing can be composed.
+        return epsilon >= largest_ ? infinite_ : Bracket{infinite_.lower, 1.0};
     }
     const std::scoped_lock lock(mutex_);
     Bracket found{0.0, 1.0};
