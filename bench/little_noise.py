@@ -4,7 +4,9 @@
     python bench/little_noise.py --random 500 --direction remove
     python bench/little_noise.py --truth 200           # containment of values in multi-precision
 
-To the screen. Width: relative to the upper end. Questions come from a child process, one core.
+To the screen. Width: relative to the upper end. Questions are put to a child process, one core.
+Truths are those of the direction remove with the number of seen records as a condition
+(tests/reference/large_losses.py), where that takes few nodes.
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from guarded import Answer, answers
+from peers import Training
 from questions import Question, log_uniform
-from renyi._benchmark.peers import Training
 from speed import duration, table
 from tqdm import tqdm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference"))
+from large_losses import LargeLosses, Unreachable
 
 Direction = Literal["remove", "add"]
 NARROW, LEVELS, NAMED = 1e-8, (0.5, 0.9, 0.99, 1.0), 10
@@ -89,13 +95,46 @@ def report(
         yield "\n".join([f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""])
 
 
+def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
+    """Both ends of brackets that are positive, against the truth."""
+    counts: Counter[str] = Counter()
+    bar = tqdm(total=number, desc="truths", disable=None)
+    for question in questions:
+        if sum(counts.values()) - counts["out of reach"] >= number:
+            break
+        q, sigma, steps = question.run
+        low, high = ends("remove", question)
+        if not 0 < low <= high < np.inf or steps == 1:
+            continue
+        try:
+            truth = LargeLosses(q, sigma, steps, low, np.log(question.at))
+        except Unreachable:
+            counts["out of reach"] += 1
+            continue
+        (above, rest), (below, other) = truth.delta(low), truth.delta(high)
+        error = question.at * 1e-15
+        is_in = above + rest + error >= question.at and below - other - error <= question.at
+        counts["inside" if is_in else "OUTSIDE"] += 1
+        if not is_in:
+            yield f"* outside: {question}, {low!r} to {high!r}\n"
+        bar.update()
+    yield f"## Truths: {dict(counts)}\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--random", type=int, default=5000, help="random settings")
     parser.add_argument("--direction", choices=("remove", "add"), help="one of both")
     parser.add_argument("--repeats", type=int, default=1, help="the quickest of so many")
+    parser.add_argument("--truth", type=int, help="so many values in multi-precision instead")
     options = parser.parse_args()
+    if options.truth:
+        questions = grid() + drawn(options.seed, options.random)
+        random.Random(options.seed).shuffle(questions)
+        for part in contained(questions, options.truth):
+            print(part, flush=True)
+        return
     sets = {"Settings": grid(), "Random": drawn(options.seed, options.random)}
     for direction in [options.direction] if options.direction else ["remove", "add"]:
         for title, questions in sets.items():

@@ -4,7 +4,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import RenyiCurve as RenyiCurve
+from renyi._pair import RenyiCurve
 
 CONVERSIONS: tuple[Literal["mironov", "balle", "asoodeh", "optimal"], ...]
 

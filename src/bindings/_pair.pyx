@@ -93,7 +93,7 @@ cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice
 
 cdef extern from * nogil:
     """
-    #include "renyi/curve/allocation_pair.hpp"
+    #include "renyi/curve/allocation_curve.hpp"
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/noise/even_noise.hpp"
     #include "renyi/pair/noise/exponential_loss.hpp"
@@ -411,11 +411,7 @@ cdef class Pair:
     def moment(self):
         """The Rényi curve of (P, Q), or an upper bound of it; None where its losses have no bound and no form is known."""
         cdef CurvePointer found = self.pair.get().moment(Direction.remove)
-        if not found:
-            return None
-        cdef RenyiCurve curve = wrapped_curve(move(found))
-        curve.of = self
-        return curve
+        return wrapped_curve(move(found)) if found else None
 
     @property
     def symmetric(self):

@@ -3,11 +3,6 @@ cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
         double alpha
         double k
 
-cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
-    cdef struct CountedCurve:
-        CurvePointer curve
-        double count
-
 cdef extern from "renyi/transform/sampling_bounds.hpp" namespace "renyi" nogil:
     cdef enum class PoissonBoundKind:
         general
@@ -63,18 +58,13 @@ cdef RenyiCurve wrapped_curve(CurvePointer curve):
 cdef class RenyiCurve:
     """The Rényi curve of a mechanism, K(alpha) = (alpha - 1) D_alpha; immutable.
 
-    Made by the static methods below; the methods of a curve give the curves of what is done to it.
+    Made by the static methods below and by `Pair.moment`; the methods of a curve give the curves of what is done to it.
     """
 
     def __init__(self):
         raise TypeError("made by the static methods of RenyiCurve")
 
     # What is released.
-
-    @staticmethod
-    def of_pair(Pair pair not None):
-        """The curve of a pair of distributions; None where its losses have no bound and no form is known."""
-        return pair.moment()
 
     @staticmethod
     def linear(double rho, double xi=0.0):
@@ -87,39 +77,9 @@ cdef class RenyiCurve:
         return wrapped_curve(curve_unbounded())
 
     @staticmethod
-    def laplace(double scale):
-        """Laplace noise of the given scale on a query of sensitivity 1."""
-        return Pair.laplace(scale).moment()
-
-    @staticmethod
-    def discrete_laplace(double scale, int sensitivity):
-        """Noise of mass proportional to exp(-|x|/scale) on the integers."""
-        return Pair.discrete_laplace(scale, sensitivity).moment()
-
-    @staticmethod
-    def randomized_response(double p, double choices):
-        """One of ``choices`` answers, the true one with probability p in (0, 1)."""
-        return Pair.randomized_response(p, <int64_t>choices).moment()
-
-    @staticmethod
-    def pure_dp(double epsilon):
-        """The worst pair of epsilon-DP."""
-        return Pair.approximate_privacy(epsilon, 0.0).moment()
-
-    @staticmethod
-    def exponential(double epsilon):
-        """The pair that dominates every mechanism of bounded range epsilon."""
-        return Pair.bounded_range(epsilon).moment()
-
-    @staticmethod
     def bounded_range(double epsilon):
         """Bounded range epsilon: the worst pair of each order."""
         return wrapped_curve(curve_bounded_range(epsilon))
-
-    @staticmethod
-    def gumbel(double shift):
-        """Gumbel noise of scale 1 on a query of sensitivity ``shift``."""
-        return Pair.gumbel(1.0 / shift if shift > 0.0 else INFINITY).reversed().moment()
 
     @staticmethod
     def polygon(orders, k):
@@ -150,10 +110,6 @@ cdef class RenyiCurve:
         return wrapped_curve(curve_random_allocation(sigma, steps))
 
     # What is done to it. That is unbounded too where this curve is and anything is done.
-
-    def sampled(self, double q):
-        """Poisson sampling of a pair, exactly; None where the curve is not that of a pair."""
-        return self.of.sampled(q).moment() if self.of is not None else None
 
     def poisson_bound(self, double q, str kind, bint cut=True):
         """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""

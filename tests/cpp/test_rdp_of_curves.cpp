@@ -37,16 +37,9 @@ CurvePointer chords(double rho, double largest, double ratio) {
 
 struct Mix {
     std::vector<SampledStep> steps;
-    std::vector<CurvePointer> owned;
-    std::vector<WeightedCurve> curves;
+    std::vector<CountedCurve> curves;
 
-    Mix(std::vector<SampledStep> s, std::vector<std::pair<CurvePointer, double>> parts) : steps(std::move(s)) {
-        for (auto& [curve, count] : parts) {
-            owned.push_back(curve);
-            curves.push_back({owned.back().get(), count});
-        }
-    }
-    operator Composition() const { return {steps, curves}; }
+    operator Composition() const { return {steps, {}, curves}; }
 };
 
 std::vector<Mix> some_mixes() {

@@ -97,6 +97,9 @@ def test_the_mean_loss(epsilon):
     # continuous where the two branches meet
     assert mean_loss_bound(math.log(2.0), sharp=False) == pytest.approx(math.log(2.0))
     assert mean_loss_bound(0.7, sharp=False) == 0.7
+    assert stated <= epsilon**2 / math.log(2.0) * (1 + 1e-12)  # (6.98)
+    assert mean_loss_bound(epsilon, both=True) == 2.0 * sharp
+    assert mean_loss_bound(epsilon, sharp=False, both=True) >= 2.0 * sharp
 
 
 def test_the_mean_loss_bounds_every_private_pair():
@@ -106,7 +109,10 @@ def test_the_mean_loss_bounds_every_private_pair():
         p = q * np.exp(rng.uniform(-1.0, 1.0, 4))
         p /= p.sum()
         losses = np.log(p / q)
-        assert (p * losses).sum() <= mean_loss_bound(float(np.abs(losses).max()))
+        largest = float(np.abs(losses).max())
+        assert (p * losses).sum() <= mean_loss_bound(largest)
+        for sharp in (True, False):  # Claim 11: the sum of both orders
+            assert ((p - q) * losses).sum() <= mean_loss_bound(largest, sharp=sharp, both=True)
     assert mean_loss_bound(0.0) == 0.0
     assert mean_loss_bound(math.inf) == math.inf
 

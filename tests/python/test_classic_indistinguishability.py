@@ -201,6 +201,10 @@ def test_the_common_part_is_kept_by_two_events(epsilon):
             assert (kept >= 0.0).all()
             assert (kept <= whole * (1 + 1e-15)).all()
             assert (kept <= math.exp(min(epsilon, 700.0)) * other * (1 + 1e-13)).all()
+        if kept_p.sum() > 0.0:  # Claim 5: the laws given the events
+            given_p, given_q = kept_p / kept_p.sum(), kept_q / kept_q.sum()
+            both = np.maximum(given_p, given_q), np.minimum(given_p, given_q)
+            assert (both[0] <= math.exp(min(epsilon, 700.0)) * both[1] * (1 + 1e-12)).all()
 
 
 def test_events_give_a_guarantee():

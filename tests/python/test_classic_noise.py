@@ -16,14 +16,7 @@ from renyi.theory.indistinguishability import (
 )
 from renyi.theory.noise import gaussian_calibration, laplace_calibration
 
-CALIBRATIONS = (
-    "exact",
-    "chernoff_exact",
-    "chernoff",
-    "mills",
-    "chernoff_concave",
-    "mills_concave",
-)
+CALIBRATIONS = ("exact", "chernoff_exact", "chernoff", "mills", "chernoff_concave", "mills_concave")
 EPSILONS = (1e-3, 0.05, 0.5, 1.0, 3.0, 20.0)
 DELTAS = (1e-200, 1e-12, 1e-5, 0.01, 0.3, 0.9)
 

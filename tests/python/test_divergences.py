@@ -59,12 +59,7 @@ LONG = [0, 0.1, 0.5, 1, 2, 5, 10, 100, 1e3, 1e5, INF]
 DENSITIES = {
     "exponential": (lambda x, r: mp.log(r) - r * x, (1.0,), (1.2,), HALF_LINE),
     "gamma": (gamma, (2.5, 1.0), (2.0, 1.3), HALF_LINE),
-    "gamma of large shape": (
-        gamma,
-        (13.0, 0.5),
-        (12.0, 0.6),
-        [0, 2, 4, 6, 8, 10, 15, 20, 30, 50],
-    ),
+    "gamma of large shape": (gamma, (13.0, 0.5), (12.0, 0.6), [0, 2, 4, 6, 8, 10, 15, 20, 30, 50]),
     "chi_square": (lambda x, k: gamma(x, k / 2, mp.mpf(2)), (5.0,), (4.0,), HALF_LINE),
     "chi": (chi, (3.0, 1.0), (2.5, 1.2), SQUARES),
     "half_normal": (lambda x, s: chi(x, mp.mpf(1), s), (1.0,), (1.1,), SQUARES),
@@ -84,12 +79,7 @@ DENSITIES = {
         (0.0, 0.6),
         [0, 0.2, 0.5, 1, 2, 4, 8, 20, 60, 300],
     ),
-    "laplace": (
-        lambda x, m, s: -abs(x - m) / s - mp.log(2 * s),
-        (1.0, 1.0),
-        (0.0, 1.5),
-        TAILS,
-    ),
+    "laplace": (lambda x, m, s: -abs(x - m) / s - mp.log(2 * s), (1.0, 1.0), (0.0, 1.5), TAILS),
     "laplace of one scale": (
         lambda x, m, s: -abs(x - m) / s - mp.log(2 * s),
         (1.0, 2.0),

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
-from renyi.theory.f_divergences import density_divergence, finite_divergence
+from renyi.theory.f_divergences import (
+    density_divergence,
+    f_contraction,
+    f_divergence,
+    finite_divergence,
+)
 from renyi.theory.moments import moments_theorem_constant, moments_theorem_noise, relaxed_log_moment
 from renyi.theory.noise import mean_noise_multiplier
 from renyi.theory.routes import moment_bound
@@ -144,6 +149,51 @@ def test_finite_divergences(alpha):
     assert finite_divergence([1.0, 0.0], [0.5, 0.5], 2.0) == pytest.approx(math.log(2.0))
     assert finite_divergence([1.0, 0.0], [0.0, 1.0], 0.5) == math.inf
     assert finite_divergence([0.5, 0.5], [1.0, 0.0], 0.5) == pytest.approx(math.log(2.0))
+
+
+KINDS = {  # from the definitions, on outcomes of positive probability
+    "kl": lambda p, q: (p * np.log(p / q)).sum(),
+    "total_variation": lambda p, q: abs(p - q).sum() / 2,
+    "chi_squared": lambda p, q: ((p - q) ** 2 / q).sum(),
+    "squared_hellinger": lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_processing(kind):
+    """No kernel raises an f-divergence, none contracts it less than its bounds say."""
+    rng = np.random.default_rng(12)
+    for _ in range(6):
+        kernel = rng.dirichlet(np.full(4, rng.choice([0.2, 2.0])), 3) + 1e-9
+        kernel /= kernel.sum(axis=1, keepdims=True)
+        lower, upper = f_contraction(kernel, kind)
+        assert 0.0 <= lower <= upper <= 1.0
+        for _ in range(30):
+            p, q = rng.dirichlet(np.ones(3), 2)
+            before, after = f_divergence(p, q, kind), f_divergence(p @ kernel, q @ kernel, kind)
+            assert before == pytest.approx(KINDS[kind](p, q), rel=1e-12)
+            assert after <= upper * before * (1 + 1e-12)
+    same = [[0.3, 0.7]] * 2
+    assert f_contraction(same, kind) == pytest.approx((0.0, 0.0), abs=1e-15)
+    assert f_contraction(np.eye(3), kind) == pytest.approx((1.0, 1.0), rel=2e-6)
+    for r in (0.05, 0.3):  # equality cases: a binary symmetric channel, erasure
+        lower, upper = f_contraction([[1 - r, r], [r, 1 - r]], kind)
+        exact = 1 - 2 * r if kind == "total_variation" else (1 - 2 * r) ** 2
+        assert lower == pytest.approx(exact, rel=2e-3)
+        assert upper == pytest.approx(1 - 2 * r, rel=1e-12)
+        erased = f_contraction([[1 - r, 0, r], [0, 1 - r, r]], kind)
+        assert erased == pytest.approx((1 - r, 1 - r), rel=2e-6)
+
+
+def test_f_divergences_of_outcomes_that_one_lacks():
+    p, q = [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]
+    found = [f_divergence(p, q, kind) for kind in KINDS]
+    assert found == [math.inf, 0.5, math.inf, pytest.approx(1.0)]
+    assert f_divergence(p, q, lambda t: max(t - 2.0, 0.0), slope=1.0) == 0.5
+    with pytest.raises(ValueError, match="f must be one of 'kl'"):
+        f_divergence(p, q, "renyi")
+    with pytest.raises(TypeError, match=r"f must be one of 'kl'.* or callable, got 3"):
+        f_divergence(p, q, 3)
 
 
 def test_densities_of_the_user():

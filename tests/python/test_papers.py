@@ -37,8 +37,7 @@ def log_b(q, sigma, alpha):
 
 
 @pytest.mark.parametrize(
-    ("q", "sigma", "alpha"),
-    [(0.01, 1.0, 2.0), (0.3, 0.7, 5.5), (0.9, 2.0, 1.5), (1e-4, 4.0, 33.0)],
+    ("q", "sigma", "alpha"), [(0.01, 1.0, 2.0), (0.3, 0.7, 5.5), (0.9, 2.0, 1.5), (1e-4, 4.0, 33.0)]
 )
 def test_b_is_the_moment_of_the_other_order(q, sigma, alpha):
     exact = log_b(q, sigma, alpha)
@@ -96,22 +95,10 @@ def test_truncated_cdp_is_above_the_best_bound_of_samples_of_fixed_size():
         (moments_leading_term, (0.1, 4.0, 2.0), r"q must be below 1/\(16 sigma\)"),
         (moments_leading_term, (0.01, 0.9, 2.0), "sigma must be at least 1"),
         (moments_leading_term, (0.01, 1.0, 2.5), "alpha must be a whole number"),
-        (
-            moments_leading_term,
-            (0.01, 1.0, 9.0),
-            r"alpha must be at most sigma\^2 log",
-        ),
+        (moments_leading_term, (0.01, 1.0, 9.0), r"alpha must be at most sigma\^2 log"),
         (truncated_cdp_bound, (0.11, 4.0, 2.0), "s must be at most 0.1"),
-        (
-            truncated_cdp_bound,
-            (0.1, 2.2, 2.0),
-            r"sigma must be at least sqrt\(5\)",
-        ),
-        (
-            truncated_cdp_bound,
-            (0.1, 4.0, 20.0),
-            r"alpha must be at most sigma\^2 log\(1/s\)",
-        ),
+        (truncated_cdp_bound, (0.1, 2.2, 2.0), r"sigma must be at least sqrt\(5\)"),
+        (truncated_cdp_bound, (0.1, 4.0, 20.0), r"alpha must be at most sigma\^2 log\(1/s\)"),
         (published_bounds, (0.0, 4.0, 20.0), "q must be"),
         (published_bounds, (0.1, 4.0, 1.0), "alpha must be"),
     ],

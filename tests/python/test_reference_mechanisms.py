@@ -10,7 +10,21 @@ import mpmath
 import pytest
 from mpmath import mp
 
-from renyi import reference
+from renyi.reference import (
+    discrete_gaussian_pair,
+    discrete_laplace_pair,
+    exponential_pair,
+    laplace_pair,
+    pure_dp_pair,
+    randomized_response_pair,
+    rdp,
+    rdp_bounded_range,
+    rdp_gaussian,
+    rdp_gumbel,
+    rdp_sampled_gaussian,
+    rdp_zcdp,
+    staircase_pair,
+)
 from renyi.reference._pairs import worst_of_range
 
 ORDERS = (1, 1.5, 2, 7.25, 40)
@@ -59,12 +73,10 @@ def test_laplace_is_the_integral(scale, alpha):
         points = [-tail, -10 * b, -b, 0, 0.5, 1, 1 + b, 1 + 10 * b, 1 + tail]
         p, q = laplace(b, 1), laplace(b, 0)
         expected = by_integral(p, q, alpha, points)
-        assert close(reference.rdp(reference.laplace_pair(scale), alpha, DIGITS), expected)
+        assert close(rdp(laplace_pair(scale), alpha, DIGITS), expected)
         mixture = mixed(mp.mpf("0.2"), p, q)
         for direction, pair in (("remove", (mixture, q)), ("add", (q, mixture))):
-            value = reference.rdp(
-                reference.laplace_pair(scale), alpha, DIGITS, q="0.2", direction=direction
-            )
+            value = rdp(laplace_pair(scale), alpha, DIGITS, q="0.2", direction=direction)
             assert close(value, by_integral(*pair, alpha, points))
 
 
@@ -81,10 +93,10 @@ def test_gumbel_is_the_worse_integral(alpha):
             by_integral(gumbel(mp.mpf(a)), gumbel(mp.mpf(b)), alpha, points)
             for a, b in ((shift, 0), (0, shift))
         )
-        value = reference.rdp_gumbel(shift, alpha, DIGITS)
+        value = rdp_gumbel(shift, alpha, DIGITS)
         assert close(value, max(forth, back), 15)
-    assert value < reference.rdp_gumbel(shift, 3.0, DIGITS) < mp.inf
-    assert reference.rdp_gumbel(shift, 1 / (1 - math.exp(-shift)) + 1e-9) == mp.inf
+    assert value < rdp_gumbel(shift, 3.0, DIGITS) < mp.inf
+    assert rdp_gumbel(shift, 1 / (1 - math.exp(-shift)) + 1e-9) == mp.inf
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
@@ -96,18 +108,12 @@ def test_randomized_response_is_the_sum(p, choices, alpha):
         first = [truth, other] + [other] * (choices - 2)
         second = [other, truth] + [other] * (choices - 2)
         expected = by_sum(first, second, alpha)
-        assert close(
-            reference.rdp(reference.randomized_response_pair(p, choices), alpha, DIGITS), expected
-        )
+        assert close(rdp(randomized_response_pair(p, choices), alpha, DIGITS), expected)
         q = mp.mpf("0.03")
         mixture = [(1 - q) * y + q * x for x, y in zip(first, second, strict=True)]
         for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = reference.rdp(
-                reference.randomized_response_pair(p, choices),
-                alpha,
-                DIGITS,
-                q="0.03",
-                direction=direction,
+            value = rdp(
+                randomized_response_pair(p, choices), alpha, DIGITS, q="0.03", direction=direction
             )
             assert close(value, by_sum(*pair, alpha))
 
@@ -118,14 +124,12 @@ def test_pure_dp_is_randomized_response(alpha):
         p = 1 / (1 + mp.exp(-mp.mpf("0.7")))
     for value, expected in (
         (
-            reference.rdp(reference.pure_dp_pair("0.7"), alpha, DIGITS),
-            reference.rdp(reference.randomized_response_pair(p, 2), alpha, DIGITS),
+            rdp(pure_dp_pair("0.7"), alpha, DIGITS),
+            rdp(randomized_response_pair(p, 2), alpha, DIGITS),
         ),
         (
-            reference.rdp(reference.pure_dp_pair("0.7"), alpha, DIGITS, q="0.01", direction="add"),
-            reference.rdp(
-                reference.randomized_response_pair(p, 2), alpha, DIGITS, q="0.01", direction="add"
-            ),
+            rdp(pure_dp_pair("0.7"), alpha, DIGITS, q="0.01", direction="add"),
+            rdp(randomized_response_pair(p, 2), alpha, DIGITS, q="0.01", direction="add"),
         ),
     ):
         assert close(value, expected)
@@ -144,12 +148,12 @@ def test_discrete_laplace_is_the_sum(alpha, sensitivity):
         scale, reach = 0.8, 150
         first = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), sensitivity, reach + 10)
         second = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), 0, reach + 10)
-        value = reference.rdp(reference.discrete_laplace_pair(scale, sensitivity), alpha, DIGITS)
+        value = rdp(discrete_laplace_pair(scale, sensitivity), alpha, DIGITS)
         assert close(value, by_sum(first, second, alpha), 15)
         mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
         for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = reference.rdp(
-                reference.discrete_laplace_pair(scale, sensitivity),
+            value = rdp(
+                discrete_laplace_pair(scale, sensitivity),
                 alpha,
                 DIGITS,
                 q="0.25",
@@ -167,51 +171,40 @@ def test_discrete_gaussian_is_the_sum(alpha, sigma):
             discrete(lambda x: mp.exp(-(x**2) / (2 * mp.mpf(sigma) ** 2)), centre, reach)
             for centre in (2, 0)
         )
-        value = reference.rdp(reference.discrete_gaussian_pair(sigma, 2), alpha, DIGITS)
+        value = rdp(discrete_gaussian_pair(sigma, 2), alpha, DIGITS)
         assert close(value, by_sum(first, second, alpha))
         # never above the continuous one, and equal to it where alpha times sensitivity is whole
-        assert value <= reference.rdp_gaussian(sigma / 2, alpha, 30) * (1 + mp.mpf(10) ** -19)
+        assert value <= rdp_gaussian(sigma / 2, alpha, 30) * (1 + mp.mpf(10) ** -19)
         mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
         for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = reference.rdp(
-                reference.discrete_gaussian_pair(sigma, 2),
-                alpha,
-                DIGITS,
-                q="0.25",
-                direction=direction,
+            value = rdp(
+                discrete_gaussian_pair(sigma, 2), alpha, DIGITS, q="0.25", direction=direction
             )
             assert close(value, by_sum(*pair, alpha))
 
 
 def test_fine_lattices_are_the_continuous_noise():
-    lattice = reference.rdp(reference.discrete_gaussian_pair(50, 25), 3.5, DIGITS, q="0.1")
-    assert close(lattice, reference.rdp_sampled_gaussian("0.1", 2, 3.5, DIGITS), 15)
-    steps = [
-        reference.rdp(reference.discrete_laplace_pair(2 * n, n), 3.5, DIGITS, q="0.1")
-        for n in (50, 100)
-    ]
-    errors = [
-        abs(s - reference.rdp(reference.laplace_pair(2), 3.5, DIGITS, q="0.1")) for s in steps
-    ]
+    lattice = rdp(discrete_gaussian_pair(50, 25), 3.5, DIGITS, q="0.1")
+    assert close(lattice, rdp_sampled_gaussian("0.1", 2, 3.5, DIGITS), 15)
+    steps = [rdp(discrete_laplace_pair(2 * n, n), 3.5, DIGITS, q="0.1") for n in (50, 100)]
+    errors = [abs(s - rdp(laplace_pair(2), 3.5, DIGITS, q="0.1")) for s in steps]
     assert 3.9 < errors[0] / errors[1] < 4.1
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
 def test_bounded_range_is_the_worst_pair(epsilon, alpha):
-    value = reference.rdp_bounded_range(epsilon, alpha, digits=DIGITS)
+    value = rdp_bounded_range(epsilon, alpha, digits=DIGITS)
     for direction in ("remove", "add"):  # one finds t, the other epsilon - t
         with mp.workdps(DIGITS + 10):
             order = Fraction(alpha), Fraction(1)
             found = worst_of_range(Fraction(epsilon), *order, direction, DIGITS + 10, 0)
         assert close(value, found)
-    dominating = reference.rdp(reference.exponential_pair(epsilon), alpha, DIGITS, q=1)
-    assert value < dominating <= reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS)
+    dominating = rdp(exponential_pair(epsilon), alpha, DIGITS, q=1)
+    assert value < dominating <= rdp(pure_dp_pair(epsilon), alpha, DIGITS)
     for direction in ("remove", "add"):
-        sampled = reference.rdp_bounded_range(epsilon, alpha, "0.1", direction, DIGITS)
-        assert sampled < reference.rdp(
-            reference.exponential_pair(epsilon), alpha, DIGITS, q="0.1", direction=direction
-        )
+        sampled = rdp_bounded_range(epsilon, alpha, "0.1", direction, DIGITS)
+        assert sampled < rdp(exponential_pair(epsilon), alpha, DIGITS, q="0.1", direction=direction)
 
 
 def test_exponential_is_the_profile_of_bounded_range():
@@ -234,25 +227,21 @@ def test_exponential_is_the_profile_of_bounded_range():
 
 
 SAMPLED = {
-    "laplace": lambda q, alpha, way: reference.rdp(
-        reference.laplace_pair(0.7), alpha, DIGITS, q=q, direction=way
+    "laplace": lambda q, alpha, way: rdp(laplace_pair(0.7), alpha, DIGITS, q=q, direction=way),
+    "randomized response": lambda q, alpha, way: rdp(
+        randomized_response_pair(0.8, 3), alpha, DIGITS, q=q, direction=way
     ),
-    "randomized response": lambda q, alpha, way: reference.rdp(
-        reference.randomized_response_pair(0.8, 3), alpha, DIGITS, q=q, direction=way
+    "pure": lambda q, alpha, way: rdp(pure_dp_pair(3.0), alpha, DIGITS, q=q, direction=way),
+    "discrete laplace": lambda q, alpha, way: rdp(
+        discrete_laplace_pair(0.9, 2), alpha, DIGITS, q=q, direction=way
     ),
-    "pure": lambda q, alpha, way: reference.rdp(
-        reference.pure_dp_pair(3.0), alpha, DIGITS, q=q, direction=way
+    "discrete gaussian": lambda q, alpha, way: rdp(
+        discrete_gaussian_pair(0.9, 1), alpha, DIGITS, q=q, direction=way
     ),
-    "discrete laplace": lambda q, alpha, way: reference.rdp(
-        reference.discrete_laplace_pair(0.9, 2), alpha, DIGITS, q=q, direction=way
+    "exponential": lambda q, alpha, way: rdp(
+        exponential_pair(2.0), alpha, DIGITS, q=q, direction=way
     ),
-    "discrete gaussian": lambda q, alpha, way: reference.rdp(
-        reference.discrete_gaussian_pair(0.9, 1), alpha, DIGITS, q=q, direction=way
-    ),
-    "exponential": lambda q, alpha, way: reference.rdp(
-        reference.exponential_pair(2.0), alpha, DIGITS, q=q, direction=way
-    ),
-    "bounded range": lambda q, alpha, way: reference.rdp_bounded_range(2.0, alpha, q, way, 12),
+    "bounded range": lambda q, alpha, way: rdp_bounded_range(2.0, alpha, q, way, 12),
 }
 
 
@@ -278,25 +267,25 @@ def test_extreme_arguments():
     """Far from 1 closed forms agree with the sums and integrals, of which a rate below 1 is one."""
     almost = 1 - Fraction(1, 10**60)
     for scale, alpha in ((2e-3, 1e5), (1e9, 1 + 1e-9), (1e9, 1e5), (2e-3, 1 + 1e-9), (1.0, 1)):
-        pair = reference.laplace_pair(scale)
-        value = reference.rdp(pair, alpha, DIGITS)
-        assert close(value, reference.rdp(pair, alpha, DIGITS, q=almost))
-    tiny = reference.rdp(reference.laplace_pair(1e9), 1 + 1e-9, DIGITS, q=1e-12)
+        pair = laplace_pair(scale)
+        value = rdp(pair, alpha, DIGITS)
+        assert close(value, rdp(pair, alpha, DIGITS, q=almost))
+    tiny = rdp(laplace_pair(1e9), 1 + 1e-9, DIGITS, q=1e-12)
     assert close(tiny, mp.mpf("5.0000000033333335455e-43"), 15)
     for epsilon, alpha in ((1e-9, 1e5), (500, 1 + 1e-9), (500, 1e5)):
-        value = reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS)
+        value = rdp(pure_dp_pair(epsilon), alpha, DIGITS)
         with mp.workdps(60):
             e, a = mp.mpf(epsilon), mp.mpf(alpha)
             difference = mp.sinh(a * e) - mp.sinh((a - 1) * e)
             assert close(value, mp.log(difference / mp.sinh(e)) / (a - 1))
-    assert close(reference.rdp(reference.pure_dp_pair(1e-9), 1, DIGITS), mp.mpf(1e-9) ** 2 / 2, 15)
+    assert close(rdp(pure_dp_pair(1e-9), 1, DIGITS), mp.mpf(1e-9) ** 2 / 2, 15)
 
 
 @pytest.mark.parametrize(("sigma", "alpha"), [(0.3, 1.5), (3.0, 2.25), (3.0, 1), (0.8, 4)])
 def test_discrete_gaussian_by_theta_is_the_sum(sigma, alpha):
-    pair, almost = reference.discrete_gaussian_pair(sigma, 2), 1 - Fraction(1, 10**60)
-    value = reference.rdp(pair, alpha, DIGITS)
-    assert close(value, reference.rdp(pair, alpha, DIGITS, q=almost))
+    pair, almost = discrete_gaussian_pair(sigma, 2), 1 - Fraction(1, 10**60)
+    value = rdp(pair, alpha, DIGITS)
+    assert close(value, rdp(pair, alpha, DIGITS, q=almost))
 
 
 def test_staircase_is_the_sum_over_its_steps():
@@ -313,35 +302,25 @@ def test_staircase_is_the_sum_over_its_steps():
         * density((low + high) / 2) ** (1 - a)
         for low, high in pairwise(ends)
     )  # fmt: skip
-    value = reference.rdp(reference.staircase_pair(1, "0.3"), 2.5, DIGITS)
+    value = rdp(staircase_pair(1, "0.3"), 2.5, DIGITS)
     assert close(value, mp.log(total) / (a - 1), 12)
 
 
 def test_exact_cases():
     inf = math.inf
-    assert (
-        reference.rdp(reference.laplace_pair(inf), 2)
-        == reference.rdp(reference.discrete_laplace_pair(inf), 2)
-        == 0
-    )
-    assert (
-        reference.rdp(reference.discrete_gaussian_pair(inf), 2)
-        == reference.rdp(reference.pure_dp_pair(0), 2)
-        == 0
-    )
-    assert reference.rdp_bounded_range(0, 2) == reference.rdp_gumbel(0, 2) == 0
-    assert reference.rdp(reference.randomized_response_pair(0.5), 2) == 0
-    assert reference.rdp(reference.randomized_response_pair(0.25, 4), 2) == 0
-    assert reference.rdp(reference.pure_dp_pair(inf), 2) == reference.rdp_gumbel(inf, 1) == mp.inf
-    assert reference.rdp(reference.randomized_response_pair(1), 2) == mp.inf
-    assert reference.rdp_zcdp(0.5, 3, 0.25) == 1.75
-    assert reference.rdp(reference.discrete_gaussian_pair(0.5, 3), 2) == 36
-    assert reference.rdp(reference.laplace_pair(inf), 2, q=0.1) == 0
-    assert reference.rdp(reference.randomized_response_pair(0.5), 2, q=0.1) == 0
+    assert rdp(laplace_pair(inf), 2) == rdp(discrete_laplace_pair(inf), 2) == 0
+    assert rdp(discrete_gaussian_pair(inf), 2) == rdp(pure_dp_pair(0), 2) == 0
+    assert rdp_bounded_range(0, 2) == rdp_gumbel(0, 2) == 0
+    assert rdp(randomized_response_pair(0.5), 2) == 0
+    assert rdp(randomized_response_pair(0.25, 4), 2) == 0
+    assert rdp(pure_dp_pair(inf), 2) == rdp_gumbel(inf, 1) == mp.inf
+    assert rdp(randomized_response_pair(1), 2) == mp.inf
+    assert rdp_zcdp(0.5, 3, 0.25) == 1.75
+    assert rdp(discrete_gaussian_pair(0.5, 3), 2) == 36
+    assert rdp(laplace_pair(inf), 2, q=0.1) == 0
+    assert rdp(randomized_response_pair(0.5), 2, q=0.1) == 0
     # a tenth is not the double next to it
-    tenth, double = (
-        reference.rdp(reference.laplace_pair(b), 2, 30) for b in ("0.1", Fraction(0.1))
-    )
+    tenth, double = (rdp(laplace_pair(b), 2, 30) for b in ("0.1", Fraction(0.1)))
     assert close(tenth, double, 15)
     assert not close(tenth, double, 20)
 
@@ -349,34 +328,28 @@ def test_exact_cases():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: reference.laplace_pair(0), "scale must be positive, got 0"),
-        (lambda: reference.randomized_response_pair(1.5), "p must be in [0, 1], got 1.5"),
+        (lambda: laplace_pair(0), "scale must be positive, got 0"),
+        (lambda: randomized_response_pair(1.5), "p must be in [0, 1], got 1.5"),
+        (lambda: randomized_response_pair(0.5, 1), "choices must be a whole number >= 2, got 1"),
+        (lambda: pure_dp_pair(-1), "epsilon must be >= 0, got -1"),
+        (lambda: exponential_pair(math.inf), "epsilon must be >= 0 and finite, got inf"),
+        (lambda: discrete_laplace_pair(1, 0), "sensitivity must be a whole number >= 1, got 0"),
         (
-            lambda: reference.randomized_response_pair(0.5, 1),
-            "choices must be a whole number >= 2, got 1",
-        ),
-        (lambda: reference.pure_dp_pair(-1), "epsilon must be >= 0, got -1"),
-        (lambda: reference.exponential_pair(math.inf), "epsilon must be >= 0 and finite, got inf"),
-        (
-            lambda: reference.discrete_laplace_pair(1, 0),
-            "sensitivity must be a whole number >= 1, got 0",
-        ),
-        (
-            lambda: reference.discrete_gaussian_pair(1, 1.5),
+            lambda: discrete_gaussian_pair(1, 1.5),
             "sensitivity must be a whole number >= 1, got 1.5",
         ),
-        (lambda: reference.rdp_gumbel(-1, 2), "shift must be >= 0, got -1"),
-        (lambda: reference.rdp_zcdp(-1, 2), "rho must be >= 0 and finite, got -1"),
-        (lambda: rdp(1, 0.5), "alpha must be >= 1 and finite, got 0.5"),
-        (lambda: rdp(1, math.inf), "alpha must be >= 1 and finite, got inf"),
-        (lambda: rdp(1, 2, q=2), "q must be in [0, 1], got 2"),
-        (lambda: rdp(1, 2, direction="up"), "direction must be 'remove' or 'add', got 'up'"),
+        (lambda: rdp_gumbel(-1, 2), "shift must be >= 0, got -1"),
+        (lambda: rdp_zcdp(-1, 2), "rho must be >= 0 and finite, got -1"),
+        (lambda: of_laplace(1, 0.5), "alpha must be >= 1 and finite, got 0.5"),
+        (lambda: of_laplace(1, math.inf), "alpha must be >= 1 and finite, got inf"),
+        (lambda: of_laplace(1, 2, q=2), "q must be in [0, 1], got 2"),
+        (lambda: of_laplace(1, 2, direction="up"), "direction must be 'remove' or 'add', got 'up'"),
         (
-            lambda: reference.rdp(reference.randomized_response_pair(1), 2, q=0.1),
+            lambda: rdp(randomized_response_pair(1), 2, q=0.1),
             "q must be 0 or 1 where losses are infinite, got 0.1",
         ),
         (
-            lambda: reference.rdp_bounded_range(math.inf, 2, 0.1),
+            lambda: rdp_bounded_range(math.inf, 2, 0.1),
             "q must be 0 or 1 where losses are infinite, got 0.1",
         ),
     ],
@@ -387,9 +360,9 @@ def test_refusals(call, message):
     assert message in str(caught.value)
 
 
-def rdp(scale, alpha, **named):
-    return reference.rdp(reference.laplace_pair(scale), alpha, **named)
+def of_laplace(scale, alpha, **named):
+    return rdp(laplace_pair(scale), alpha, **named)
 
 
 def test_results_are_of_mpmath():
-    assert isinstance(reference.rdp(reference.laplace_pair(2), 2), mpmath.mpf)
+    assert isinstance(rdp(laplace_pair(2), 2), mpmath.mpf)

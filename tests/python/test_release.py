@@ -610,11 +610,11 @@ class Refusing(SecureGenerator):
     """A generator that must not be asked."""
 
     @property
-    def _core(self):
+    def core(self):
         raise AssertionError("something was drawn")
 
-    @_core.setter
-    def _core(self, value):
+    @core.setter
+    def core(self, value):
         pass
 
 
@@ -633,6 +633,8 @@ def test_what_exceeds_the_budget_is_refused_and_nothing_is_drawn(query):
     with pytest.raises(BudgetExceededError):
         ask(Releases(budget, generator=Refusing()), query, rho=0.02)
     assert budget.to_json() == before
+    with pytest.raises(AssertionError, match="something was drawn"):
+        ask(Releases(budget, generator=Refusing()), query, rho=0.001)
 
 
 class TwoFaced(Gaussian):
@@ -743,12 +745,12 @@ def test_nothing_is_drawn_that_was_not_charged_wherever_it_is_interrupted(query)
         """A generator that knows how often it was asked."""
 
         @property
-        def _core(self):
+        def core(self):
             drawn.append(query)
             return self.__dict__["core"]
 
-        @_core.setter
-        def _core(self, value):
+        @core.setter
+        def core(self, value):
             self.__dict__["core"] = value
 
     generator, seen = Counted(), set()

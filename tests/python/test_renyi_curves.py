@@ -12,7 +12,7 @@ import pytest
 from mpmath import mp
 
 from renyi import RDPAccountant, reference
-from renyi._accounting import RenyiCurve
+from renyi._pair import Pair, RenyiCurve
 from renyi.mechanisms import ZCDP, Gaussian, Laplace, PoissonSampled, RDPCurve, RepeatAndSelect
 
 DIGITS = 25
@@ -60,9 +60,23 @@ def drawing(*parts):
     return lambda rng: tuple(part(rng) for part in parts)
 
 
+def moment(make):
+    """The curve of (P, Q) from the parameters of a pair."""
+    return lambda *parameters: make(*parameters).moment()
+
+
 def sampled(make):
     """First parameter the rate, the others those of a pair."""
-    return lambda q, *parameters: make(*parameters).sampled(q)
+    return lambda q, *parameters: make(*parameters).sampled(q).moment()
+
+
+def pure(epsilon):
+    return Pair.approximate_privacy(epsilon, 0.0)
+
+
+def gumbel(shift):
+    """In the worse order."""
+    return Pair.gumbel(1.0 / shift if shift > 0.0 else math.inf).reversed()
 
 
 EXACT = {
@@ -74,25 +88,25 @@ EXACT = {
     ),
     "laplace": Family(
         drawing(scale),
-        RenyiCurve.laplace,
+        moment(Pair.laplace),
         lambda b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS),
         1e-13,
     ),
     "sampled laplace": Family(
         drawing(rate, scale),
-        sampled(RenyiCurve.laplace),
+        sampled(Pair.laplace),
         lambda q, b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS, q=q),
         1e-12,
     ),
     "randomized response": Family(
         drawing(probability, choices),
-        RenyiCurve.randomized_response,
+        moment(Pair.randomized_response),
         lambda p, k, alpha: reference.rdp(reference.randomized_response_pair(p, k), alpha, DIGITS),
         1e-12,
     ),
     "sampled randomized response": Family(
         drawing(rate, probability, choices),
-        sampled(RenyiCurve.randomized_response),
+        sampled(Pair.randomized_response),
         lambda q, p, k, alpha: reference.rdp(
             reference.randomized_response_pair(p, k), alpha, DIGITS, q=q
         ),
@@ -100,13 +114,13 @@ EXACT = {
     ),
     "pure": Family(
         drawing(range_of_loss),
-        RenyiCurve.pure_dp,
+        moment(pure),
         lambda epsilon, alpha: reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS),
         1e-13,
     ),
     "sampled pure": Family(
         drawing(rate, range_of_loss),
-        sampled(RenyiCurve.pure_dp),
+        sampled(pure),
         lambda q, epsilon, alpha: reference.rdp(
             reference.pure_dp_pair(epsilon), alpha, DIGITS, q=q
         ),
@@ -120,7 +134,7 @@ EXACT = {
     ),
     "exponential": Family(
         drawing(range_of_loss),
-        RenyiCurve.exponential,
+        moment(Pair.bounded_range),
         lambda epsilon, alpha: reference.rdp(
             reference.exponential_pair(epsilon), alpha, DIGITS, q=1
         ),
@@ -128,7 +142,7 @@ EXACT = {
     ),
     "sampled exponential": Family(
         drawing(rate, range_of_loss),
-        sampled(RenyiCurve.exponential),
+        sampled(Pair.bounded_range),
         lambda q, epsilon, alpha: reference.rdp(
             reference.exponential_pair(epsilon), alpha, DIGITS, q=q
         ),
@@ -136,13 +150,13 @@ EXACT = {
     ),
     "discrete laplace": Family(
         drawing(scale, sensitivity),
-        RenyiCurve.discrete_laplace,
+        moment(Pair.discrete_laplace),
         lambda b, s, alpha: reference.rdp(reference.discrete_laplace_pair(b, s), alpha, DIGITS),
         1e-12,
     ),
     "sampled discrete laplace": Family(
         drawing(rate, scale, sensitivity),
-        sampled(RenyiCurve.discrete_laplace),
+        sampled(Pair.discrete_laplace),
         lambda q, b, s, alpha: reference.rdp(
             reference.discrete_laplace_pair(b, s), alpha, DIGITS, q=q
         ),
@@ -150,7 +164,7 @@ EXACT = {
     ),
     "gumbel": Family(
         drawing(lambda rng: rng.choice([0.0, 1e-9, 30.0, log_uniform(rng, 1e-9, 30)])),
-        RenyiCurve.gumbel,
+        moment(gumbel),
         lambda shift, alpha: reference.rdp_gumbel(shift, alpha, DIGITS),
         1e-12,
     ),
@@ -245,13 +259,13 @@ BASES = {
     ),
     "laplace": (
         lambda rng: (log_uniform(rng, 0.01, 1e6),),
-        RenyiCurve.laplace,
+        moment(Pair.laplace),
         lambda b, alpha, digits: reference.rdp(reference.laplace_pair(b), alpha, digits),
         lambda b: 1 / mp.mpf(b),
     ),
     "randomized response": (
         lambda rng: (rng.uniform(0.01, 0.99),),
-        lambda p: RenyiCurve.randomized_response(p, 2),
+        lambda p: Pair.randomized_response(p, 2).moment(),
         lambda p, alpha, digits: reference.rdp(
             reference.randomized_response_pair(p, 2), alpha, digits
         ),
@@ -259,13 +273,13 @@ BASES = {
     ),
     "pure": (
         lambda rng: (log_uniform(rng, 1e-6, 100),),
-        RenyiCurve.pure_dp,
+        moment(pure),
         lambda e, alpha, digits: reference.rdp(reference.pure_dp_pair(e), alpha, digits),
         lambda epsilon: mp.mpf(epsilon),
     ),
     "gumbel": (
         lambda rng: (log_uniform(rng, 1e-3, 3),),
-        RenyiCurve.gumbel,
+        moment(gumbel),
         reference.rdp_gumbel,
         lambda shift: mp.inf,
     ),
@@ -315,7 +329,7 @@ def test_poisson_bounds(kind):
 
 def test_lower_poisson_bound_up_to_the_largest_order():
     """Between the last whole order of the base and its last order there is no infinity yet."""
-    base = RenyiCurve.gumbel(0.3)
+    base = gumbel(0.3).moment()
     assert 3.8 < base.largest_order < 3.9
     truth = reference.rdp_poisson(
         lambda a, digits: reference.rdp_gumbel(0.3, a, digits), 0.1, 3.5, "lower", digits=DIGITS
@@ -340,16 +354,14 @@ def test_tight_bound_is_exact_at_whole_orders():
     rng = random.Random(7)
     for _ in range(60):
         q, alpha = log_uniform(rng, 1e-9, 1), rng.choice([2.0, 3.0, 10.0, 100.0, 1000.0])
-        for base, exact in (
-            (lambda b: (RenyiCurve.laplace(b), RenyiCurve.laplace(b).sampled(q)))(
-                log_uniform(rng, 0.05, 1e3)
-            ),
-            (lambda p: (RenyiCurve.randomized_response(p, 3),) * 2)(rng.uniform(0.05, 0.95)),
-            (lambda s: (RenyiCurve.linear(1 / (2 * s * s)), RenyiCurve.sampled_gaussian(q, s)))(
-                2.0 ** rng.randint(-2, 5)
-            ),
+        laplace = Pair.laplace(log_uniform(rng, 0.05, 1e3))
+        answers = Pair.randomized_response(rng.uniform(0.05, 0.95), 3)
+        sigma = 2.0 ** rng.randint(-2, 5)
+        for base, pair in (
+            (laplace.moment(), laplace.sampled(q).moment()),
+            (answers.moment(), answers.sampled(q).moment()),
+            (RenyiCurve.linear(1 / (2 * sigma**2)), RenyiCurve.sampled_gaussian(q, sigma)),
         ):
-            pair = exact.sampled(q) if exact is base else exact
             for kind in ("tight", "lower"):
                 (low, high), _ = brackets(base.poisson_bound(q, kind), alpha)
                 (exact_low, exact_high), _ = brackets(pair, alpha)
@@ -434,7 +446,7 @@ def test_selection_of_a_poisson_number_of_runs(mean, alpha):
         )
         for profile in (None, laplace_profile)
     )  # fmt: skip
-    _, (_, high) = brackets(RenyiCurve.laplace(2.0).repeat_and_select(mean, math.inf), alpha)
+    _, (_, high) = brackets(Pair.laplace(2.0).moment().repeat_and_select(mean, math.inf), alpha)
     assert least * (1 - 1e-4) <= high <= bound * (1 + 1e-3)
 
 
@@ -514,7 +526,7 @@ def test_random_allocation(sigma, steps):
 
 
 def test_composed_and_smaller():
-    laplace, gaussian = RenyiCurve.laplace(2.0), RenyiCurve.linear(0.1)
+    laplace, gaussian = Pair.laplace(2.0).moment(), RenyiCurve.linear(0.1)
     both = RenyiCurve.composed([(laplace, 3), (gaussian, 1000)])
     least = laplace.smaller(gaussian)
     for alpha in ORDERS:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
+from renyi._pair import RenyiCurve
+from renyi._search import smallest_argument
 from renyi._validation import uses_of
 from renyi.accountants._curves import Array, Curve
 from renyi.accountants._tradeoff import (
@@ -27,10 +28,9 @@ from renyi.accountants._tradeoff import (
 __all__ = ["LARGEST_GROUP", "Chain", "GroupCurve", "group_curve", "group_size_of"]
 
 LARGEST_GROUP = 1000
-LARGEST_OF_ONE = 1500.0  # epsilon; doubles hold no delta of one record that is small enough beyond
+LEAST_EPSILON = 1e-9  # that is looked for
+MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond
 CLOSE = 1e-9  # of epsilons, relatively
-MOST_STEPS = 60
-FARTHEST_LOG = 8.0  # logarithms of deltas, from the one that is sought
 
 
 def group_size_of(value: Any) -> int:
@@ -80,39 +80,10 @@ class GroupCurve:
             return math.inf
         if self._chain.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, max(start, 1e-9)
-        while (reached := self._chain.delta(high)) > delta:
-            if not high < LARGEST_OF_ONE:
-                return math.inf
-            low, high = high, 2.0 * high
-        return self._narrowed(delta, (low, self._chain.delta(low)), (high, reached))
-
-    def _narrowed(self, delta: float, low: tuple[float, float], high: tuple[float, float]) -> float:
-        """Return the upper end of a bracket around the epsilon of a delta: false position."""
-        weights = [1.0, 1.0]  # Illinois
-        ends, side = [low, high], 0
-        for _ in range(MOST_STEPS):
-            (left, _), (right, at_right) = ends
-            if right - left <= CLOSE * right or at_right > delta * (1.0 - CLOSE):
-                break
-            offs = [w * _excess(d, delta) for w, (_, d) in zip(weights, ends, strict=True)]
-            share = offs[0] / (offs[0] - offs[1])
-            # A little beyond where the line says, so that the upper end closes in too.
-            at = left + (right - left) * share + 0.25 * CLOSE * right
-            found = (at, self._chain.delta(at))
-            now = 1 if found[1] <= delta else 0
-            weights = [1.0, 1.0]
-            if now == side:
-                weights[1 - now] = 0.5
-            ends[now], side = found, now
-        return ends[1][0]
-
-
-def _excess(reached: float, delta: float) -> float:
-    """Return how far one is above the other, on a scale that kinks do not tear apart."""
-    if reached == 0.0:
-        return -FARTHEST_LOG
-    return min(max(math.log(reached) - math.log(delta), -FARTHEST_LOG), FARTHEST_LOG)
+        start = min(max(start, LEAST_EPSILON), MOST_EPSILON)
+        return smallest_argument(
+            self._chain.delta, delta, start, LEAST_EPSILON, MOST_EPSILON, tolerance=CLOSE
+        )
 
 
 # Chains of neighbours: delta between data sets that differ in several records.

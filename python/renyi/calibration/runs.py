@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from renyi._accounting import SampledSteps
-from renyi._adjacency import Adjacency, DirectionName
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._curve import SampledGaussianCurve, wide_brackets
 from renyi.accountants import Accountant, Conversion, PLDAccountant, RDPAccountant
 from renyi.calibration._search import NoiseMultiplier, RenyiScale, Unknown, search
 from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of
 from renyi.mechanisms import Gaussian, PoissonSampled
+from renyi.mechanisms.steps import SMALLEST_RATE
 
 __all__ = ["AccountantName", "Accounting", "Run", "accounting_of", "noise_for"]
 
@@ -25,6 +26,7 @@ Run = tuple[float, float, float]
 """Noise multiplier, sampling rate and number of steps."""
 
 LEAST_NOISE = 1e-3  # within the domain of the engine, for any sampling rate that is tried
+WIDE = 2e-5  # brackets that an accountant has other bounds for
 NARROW = 1e-3  # relatively: brackets of the exact curve that guide a search as well as its end
 
 
@@ -32,8 +34,9 @@ NARROW = 1e-3  # relatively: brackets of the exact curve that guide a search as 
 class Accounting:
     """How runs of sampled Gaussian steps are accounted.
 
-    The search goes by compiled compositions, one for each value that is tried, without a mechanism
-    and an accountant around it. Where these do not serve, and for the verdict, an accountant does.
+    A value that is tried takes one compiled composition, without a mechanism and an accountant
+    around it, which answers as an accountant would in every digit. Where that takes more an
+    accountant is made: with replaced records, wide brackets and targets of other kinds.
 
     Attributes
     ----------
@@ -73,7 +76,7 @@ class Accounting:
             unknown,
             target,
             lambda value: target.excess(self._reached(run(value), target)),
-            lambda value: target.is_met(self._accountant(run(value))),
+            lambda value: self._meets(run(value), target),
             scale,
             start,
         )
@@ -83,36 +86,51 @@ class Accounting:
         return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
 
     def _reached(self, run: Run, target: Target) -> float:
-        """Return what a run reaches, by a compiled composition if it is one of epsilon."""
+        """Return what a run reaches in the direction that tends to be worse."""
         if isinstance(target, EpsilonTarget) and target.by_epsilon:
-            if self.accountant == "rdp":
-                found = self._renyi_epsilon(run, target.delta)
-            else:
-                found = self._exact_epsilon(run, target.delta)
+            found = self._epsilon(run, target.delta, ("remove",), NARROW)
             if not math.isnan(found):
                 return found
         return target.reached(self._accountant(run), self.direction)
 
+    def _meets(self, run: Run, target: Target) -> bool:
+        """Return the verdict of the accountant of a run, which is made only where it is needed."""
+        if isinstance(target, EpsilonTarget):
+            sides = DIRECTIONS if run[1] < 1.0 else DIRECTIONS[:1]
+            found = self._epsilon(run, target.delta, sides, WIDE)
+            if not math.isnan(found):
+                return target.allows(found)
+        return target.is_met(self._accountant(run))
+
+    def _epsilon(
+        self, run: Run, delta: float, sides: tuple[DirectionName, ...], rtol: float
+    ) -> float:
+        """Return what `get_epsilon` of an accountant would; NaN where it takes more than this.
+
+        The exact one is that of the worse of some directions, and of a bracket within ``rtol``.
+        """
+        if self.accountant == "rdp":
+            return self._renyi_epsilon(run, delta)
+        noise, rate, steps = run
+        if noise < LEAST_NOISE or rate < SMALLEST_RATE or self.adjacency == "replace_one":
+            return math.nan
+        composed = SampledGaussianCurve()
+        composed.add(rate, noise, float(steps))
+        result, found = np.zeros((2, 1)), np.empty((2, 1))
+        for side in sides:
+            composed.questions(side).epsilon_into(np.array([delta]), found, result[0])
+            np.maximum(result, found, out=result)
+        return math.nan if wide_brackets(result, rtol) else float(result[1, 0])
+
     def _renyi_epsilon(self, run: Run, delta: float) -> float:
-        """Return the epsilon by Rényi-DP; NaN where the engine has no such step."""
         noise, rate, steps = run
         if self.adjacency == "replace_one":
             noise = 0.5 * noise if rate == 1.0 else 0.0
-        if noise < LEAST_NOISE:
+        if noise < LEAST_NOISE or rate < SMALLEST_RATE:
             return math.nan
         composed = SampledSteps(self.orders, self.conversion)
         composed.add(rate, noise, float(steps))
         return composed.epsilon(delta)[0]
-
-    def _exact_epsilon(self, run: Run, delta: float) -> float:
-        """Return the epsilon of direction "remove"; NaN where it is not known well at once."""
-        noise, rate, steps = run
-        if noise < LEAST_NOISE or self.adjacency == "replace_one":
-            return math.nan
-        composed, found = SampledGaussianCurve(), np.empty((2, 1))
-        composed.add(rate, noise, float(steps))
-        composed.questions("remove").epsilon_into(np.array([delta]), found)
-        return math.nan if wide_brackets(found, NARROW) else float(found[1, 0])
 
 
 def accounting_of(

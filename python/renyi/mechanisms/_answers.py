@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import RenyiCurve, SampledSteps
+from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._curve import (
     AllocationQuestions,
@@ -17,7 +17,7 @@ from renyi._curve import (
     SampledGaussianQuestions,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair
+from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
@@ -32,7 +32,6 @@ from renyi.mechanisms.algebra import (
     Mechanism,
     UnsupportedMechanismError,
     curve_of,
-    curve_of_pairs,
     log_up,
     mechanism_of,
     pair_of,
@@ -94,12 +93,6 @@ class RandomizedResponse(Mechanism):
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
-
-    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        p, choices = self.p, self.choices
-        if p in (0.0, 1.0) or choices == 1 or p * choices == 1.0:
-            return curve_of_pairs(self, adjacency)  # all or nothing is revealed
-        return RenyiCurve.randomized_response(p, choices)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the logarithm of the ratio of an answer's chances: p to (1 - p)/(choices - 1)."""
@@ -176,12 +169,6 @@ class Exponential(Mechanism):
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))
-
-    def curve_to_sample(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the pair."""
-        if self.epsilon > LARGEST_LOSS:
-            return pure_curve(self.epsilon)
-        return RenyiCurve.exponential(max(self.epsilon, SMALLEST_LOSS))
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return ``epsilon``."""
@@ -328,7 +315,7 @@ class _Upper:
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
         found[1, epsilons >= self._largest_loss] = 0.0
-        return np.clip(found[1], 0.0, 1.0)
+        return np.asarray(np.clip(found[1], 0.0, 1.0))
 
     def epsilons(self, deltas: Array) -> Array:
         found = np.empty((2, deltas.size))
@@ -338,4 +325,4 @@ class _Upper:
             self._curve.epsilon_into(deltas, found)
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.epsilon(float(deltas[i]))[0])
-        return np.clip(found[1], 0.0, self._largest_loss)
+        return np.asarray(np.clip(found[1], 0.0, self._largest_loss))

@@ -11,9 +11,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (

@@ -13,9 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
@@ -28,7 +27,6 @@ from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     Mechanism,
     UnsupportedMechanismError,
-    pure_curve,
     set_fields,
     set_numbers,
 )
@@ -77,9 +75,6 @@ class PureDP(Mechanism):
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, 0.0)
-
-    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        return pure_curve(self.epsilon)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return ``epsilon``."""

@@ -14,9 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -270,14 +269,6 @@ class Laplace(Mechanism):
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return laplace_pair(self.noise_multiplier / distance(adjacency))
 
-    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        if math.isinf(self.noise_multiplier):
-            return RenyiCurve.linear(0.0)
-        loss = distance(adjacency) / self.noise_multiplier
-        if loss > LARGEST_LOSS:
-            return pure_curve(loss)
-        return RenyiCurve.laplace(1.0 / max(loss, SMALLEST_LOSS) * (1.0 - 2.0**-51))
-
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the shift over the scale."""
         return _quotient(distance(adjacency), self.noise_multiplier)
@@ -355,9 +346,13 @@ class Gumbel(Mechanism):
         return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        """Return that of noise moved one way, the same for both ways."""
         if math.isinf(self.noise_multiplier):
             return RenyiCurve.linear(0.0)
-        return RenyiCurve.gumbel(max(distance(adjacency) / self.noise_multiplier, SMALLEST_LOSS))
+        scale = min(self.noise_multiplier / distance(adjacency), 1.0 / SMALLEST_LOSS)
+        curve = Pair.gumbel(scale).reversed().moment()
+        assert curve is not None  # it has a closed form
+        return curve
 
     def same_in_both_directions(self, adjacency: Adjacency) -> bool:
         """Whether it loses alike: its pair is above both signs of the shift."""
@@ -607,10 +602,9 @@ class DiscreteLaplace(Mechanism):
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         shift = self.sensitivity * distance(adjacency)
-        loss = shift / self.scale
-        if shift > MOST_ATOMS or loss > LARGEST_LOSS:
-            return pure_curve(loss)
-        return RenyiCurve.discrete_laplace(min(self.scale, shift / SMALLEST_LOSS), shift)
+        if shift > MOST_ATOMS:
+            return pure_curve(shift / Fraction(self.scale))
+        return Mechanism._curve(self, adjacency)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the shift over the scale."""

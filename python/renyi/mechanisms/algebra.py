@@ -16,9 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import Range, adjacency_of, count_of, float_above, number_in, one_of
 from renyi.mechanisms.steps import (
     REPLACE,
@@ -52,6 +51,7 @@ __all__ = [
 
 MOST_PRODUCTS = 10_000  # releases on one sample
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only bounds are known
+LARGEST = 1e300
 SMALLEST_LOSS = 1e-12  # a smaller one is accounted as this from above, as none from below
 
 AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
@@ -264,8 +264,8 @@ class Mechanism(ABC):
         Examples
         --------
         >>> from renyi.mechanisms import Gaussian
-        >>> Gaussian(1.0).renyi_curve().log_moment(2.0)[1]
-        1.0000000000000009
+        >>> round(Gaussian(1.0).renyi_curve().log_moment(2.0)[1], 12)
+        1.0
         """
         self.check_adjacency(adjacency_of(adjacency))
         return curve_of(self, adjacency)
@@ -285,12 +285,17 @@ class Mechanism(ABC):
         raise UnsupportedMechanismError(self, "its privacy loss is not known")
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return the Rényi curve; kept. By default that of the pairs."""
-        return curve_of_pairs(self, adjacency)
+        """Return the Rényi curve; kept.
 
-    def curve_to_sample(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return a Rényi curve from which those of samples follow: that of one pair where known."""
-        return curve_of(self, adjacency)
+        By default that of the pairs, and where these reveal everything that of the largest loss.
+        """
+        curve = curve_of_pairs(self, adjacency)
+        if curve.is_unbounded:
+            losses = [self.largest_loss(adjacency, side) for side in DIRECTIONS]
+            finite = [loss for loss in losses if loss is not None]
+            if len(finite) == len(losses):
+                return pure_curve(max(finite))
+        return curve
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the largest privacy loss; None: infinite, or it has no closed form.
@@ -633,7 +638,7 @@ def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
         If no pair is known, or nothing of a pair but its spans, and these have no end.
     """
     sides = DIRECTIONS[:1] if mechanism.same_in_both_directions(adjacency) else DIRECTIONS
-    curves = [RenyiCurve.of_pair(pair_of(mechanism, adjacency, side)) for side in sides]
+    curves = [pair_of(mechanism, adjacency, side).moment() for side in sides]
     known = [curve for curve in curves if curve is not None]
     if len(known) < len(curves):
         raise UnsupportedMechanismError(
@@ -644,11 +649,13 @@ def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     return known[0] if len(known) == 1 else known[0].larger(known[1])
 
 
-def pure_curve(loss: float) -> RenyiCurve:
+def pure_curve(loss: Fraction | float) -> RenyiCurve:
     """Return the curve of pure differential privacy."""
-    if loss <= LARGEST_LOSS:
-        return RenyiCurve.pure_dp(max(loss, SMALLEST_LOSS) if loss else 0.0)
-    return linear_curve(0.0, loss * (1.0 + 2.0**-50))
+    if loss > LARGEST_LOSS:
+        return linear_curve(0.0, float(min(loss, LARGEST)) * (1.0 + 2.0**-50))
+    curve = Pair.approximate_privacy(float(loss) * (1.0 + 2.0**-52), 0.0).moment()
+    assert curve is not None  # two losses
+    return curve
 
 
 def sum_of_losses(

@@ -29,7 +29,7 @@ ADJACENT: dict[Adjacency, str] = {
 _PERSONS = "where a person has several records, the guarantee is for each record by itself"
 _UNSAMPLED = "none: every record may take part"
 _STATED = "as stated: none beyond what the guarantee or distribution contains"
-_SEEN = "everything released may be seen by anybody, not only the last result"
+_VISIBLE = "everything released may be seen by anybody, not only the last result"
 _PLANNED = (
     "a query may depend on earlier results; mechanisms, parameters and their number are fixed "
     "beforehand, else take a filter"
@@ -99,6 +99,7 @@ def assumptions_of(
 
     Examples
     --------
+    >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
     >>> for sentence in assumptions_of(steps, "add_remove")["sampling"]:
     ...     print(sentence.partition(":")[0])
@@ -117,7 +118,7 @@ def assumptions_of(
         "adjacency": (f"{ADJACENT[adjacency]}; {_PERSONS}",),
         "noise": of("noise"),
         "selection": of("selection"),
-        "release": (f"{_SEEN}; {_PLANNED}" if many else _SEEN if uses else "nothing",),
+        "release": (f"{_VISIBLE}; {_PLANNED}" if many else _VISIBLE if uses else "nothing",),
     }
     return {topic: sentences for topic, sentences in found.items() if sentences}
 

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 from renyi._validation import integer_of, probability_of, shortest
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
@@ -562,24 +561,43 @@ def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCur
 
 
 def _poisson_curve(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
-    """Return the curve of ((1-q) Q + q P, Q) and its reverse, (P, Q) the pairs of a mechanism."""
+    """Return the curve of ((1-q) Q + q P, Q) and its reverse, (P, Q) the pairs of a mechanism.
+
+    Where an involution swaps a pair, the first of the two is the larger one.
+    """
     if rate == 0.0:
         return RenyiCurve.linear(0.0)
     if rate == 1.0:
         return curve_of(base, adjacency)
     rate = max(rate, SMALLEST_RATE)
-    if isinstance(base, Gaussian) and base.noise_multiplier < math.inf:
-        step = within_domain(SampledStep(rate, base.noise_multiplier / distance(adjacency)))
-        if step is None or step.noise == 0.0:
+    steps = base.gaussian_steps
+    release = None if steps is None else one_release(steps)
+    if release is not None and release.rate == 1.0:
+        step = within_domain(SampledStep(rate, release.noise / distance(adjacency)))
+        if step is None:
+            return RenyiCurve.linear(0.0)
+        if step.noise == 0.0:
             return RenyiCurve.unbounded()
         return RenyiCurve.sampled_gaussian(step.rate, step.noise)
-    curve = base.curve_to_sample(adjacency)
     if base.has_swapped_pairs:
-        return curve.sampled(rate) or curve.poisson_bound(rate, "tight")
-    known = None
+        known = _curve_of_sampled_pair(base, rate, adjacency)
+        if known is not None and not base.parts:
+            return known
+        bound = curve_of(base, adjacency).poisson_bound(rate, "tight")
+        return bound if known is None else known.smaller(bound)
+    curve, known = curve_of(base, adjacency), None
     if adjacency != REPLACE:
         known = known_curve_of_pairs(PoissonSampled(base, rate), adjacency)
     return known or curve.poisson_bound(rate, "tight").smaller(curve.mixture_bound(rate))
+
+
+def _curve_of_sampled_pair(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve | None:
+    """Return the curve of ((1-q) Q + q P, Q); None: it is not known, or has no end."""
+    try:
+        curve = pair_of(base, adjacency, "remove").sampled(rate).moment()
+    except UnsupportedMechanismError:
+        return None
+    return None if curve is None or curve.is_unbounded else curve
 
 
 def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:

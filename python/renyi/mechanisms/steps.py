@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renyi._accounting import RenyiCurve
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair
+from renyi._pair import Pair, RenyiCurve
 
 __all__ = [
     "LARGEST_MU",

@@ -1,4 +1,4 @@
-"""Bregman divergences of the logarithm, the exponential and the log-gamma function, uncancelled.
+"""Remainders of the logarithm, the exponential, log Gamma and log sinh, without cancellation.
 
 For a convex f, B_f(k, h) = f(k + h) - f(k) - h f'(k) >= 0. Domain, formula and bound stand with
 each function; u = 2^-53.
@@ -11,7 +11,17 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "entropy_excess", "exp_excess", "gamma_excess", "log_deficit", "weighted"]
+__all__ = [
+    "Array",
+    "entropy_excess",
+    "exp_excess",
+    "gamma_excess",
+    "langevin",
+    "log_deficit",
+    "log_sinhc",
+    "sinhc_deficit",
+    "weighted",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -82,6 +92,37 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     shift = total - a
     return total, (a - (total - shift)) + (b - shift)
+
+
+# S(y) = log(sinh(y)/y), convex and even, with the derivative coth(y) - 1/y.
+
+
+def langevin(y: Array) -> Array:
+    """Return coth(y) - 1/y for y >= 0."""
+    small = np.minimum(y, 1.0)
+    square, top, bottom = small * small, np.zeros_like(y), np.zeros_like(y)
+    for k in range(10, 0, -1):  # (y cosh(y) - sinh(y)) / y^2 over sinh(y)/y
+        factorial = math.factorial(2 * k + 1)
+        top = top * square + 2.0 * k / factorial
+        bottom = (bottom + 1.0 / factorial) * square
+    large = np.maximum(y, 1.0)
+    return np.where(y < 1.0, small * top / (1.0 + bottom), 1.0 / np.tanh(large) - 1.0 / large)
+
+
+def log_sinhc(y: Array) -> Array:
+    """Return log(sinh(y)/y) for y >= 0."""
+    small = np.minimum(y, 1.0)
+    square, series = small * small, np.zeros_like(y)
+    for k in range(10, 0, -1):
+        series = (1.0 + series) * square / (2.0 * k * (2.0 * k + 1.0))
+    large = np.maximum(y, 1.0)
+    return np.where(y < 1.0, np.log1p(series), large - sinhc_deficit(large))
+
+
+def sinhc_deficit(y: Array) -> Array:
+    """Return y - log(sinh(y)/y) for y >= 1/2; smaller y give the value there."""
+    y = np.maximum(y, 0.5)
+    return np.asarray(np.log(2.0 * y) - np.log(-np.expm1(-2.0 * y)))
 
 
 # The log-gamma function less its leading part,

@@ -112,7 +112,7 @@ def _total(counts: list[float], values: list[float]) -> float:
     return above(found) if found else 0.0
 
 
-def mean_loss_bound(epsilon: float, *, sharp: bool = True) -> float:
+def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -> float:
     """Bound the mean of the privacy loss of an epsilon-private mechanism.
 
     Parameters
@@ -121,7 +121,11 @@ def mean_loss_bound(epsilon: float, *, sharp: bool = True) -> float:
         In [0, inf].
     sharp : bool
         The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
-        a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond.
+        a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
+        epsilon^2 / log 2.
+    both : bool
+        Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon (exp(epsilon)
+        - 1).
 
     Returns
     -------
@@ -147,7 +151,9 @@ def mean_loss_bound(epsilon: float, *, sharp: bool = True) -> float:
     if epsilon == math.inf:
         return math.inf
     if sharp:
-        return min(above(epsilon * math.tanh(0.5 * epsilon)), epsilon)
+        return (2.0 if both else 1.0) * min(above(epsilon * math.tanh(0.5 * epsilon)), epsilon)
+    if both:
+        return above(epsilon * math.expm1(epsilon)) if epsilon < 700.0 else math.inf
     return min(above(epsilon * math.expm1(epsilon)), epsilon) if epsilon <= _LOG_2 else epsilon
 
 

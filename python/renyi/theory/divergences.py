@@ -42,7 +42,10 @@ from renyi.theory._bregman import (
     entropy_excess,
     exp_excess,
     gamma_excess,
+    langevin,
     log_deficit,
+    log_sinhc,
+    sinhc_deficit,
     weighted,
 )
 
@@ -534,41 +537,13 @@ def _logistic(p: Values, q: Values, alpha: Array) -> Array:
     y1, y2, width = np.full(a.size, 0.5 * t), (a - 0.5) * t, (a - 1.0) * t
     near, mean = np.abs(width) < 1.0, np.zeros(a.size)
     for node, weight in zip(0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS, strict=True):
-        mean += weight * _langevin(y1 + node * np.where(near, width, 0.0))
+        mean += weight * langevin(y1 + node * np.where(near, width, 0.0))
     safe = np.where(near, 1.0, a - 1.0)
     both = np.minimum(y1, y2) >= 0.5
-    large = t - (_below_line(y2) - _below_line(y1)) / safe
-    apart = np.where(both, large, (_log_sinhc(y2) - _log_sinhc(y1)) / safe)
+    large = t - (sinhc_deficit(y2) - sinhc_deficit(y1)) / safe
+    apart = np.where(both, large, (log_sinhc(y2) - log_sinhc(y1)) / safe)
     found = np.where(near, t * mean, apart)
     return found * np.where(low, alpha / np.where(low, 1.0 - alpha, 1.0), 1.0)
-
-
-def _langevin(y: Array) -> Array:
-    """Return coth(y) - 1/y for y >= 0."""
-    small = np.minimum(y, 1.0)
-    square, top, bottom = small * small, np.zeros_like(y), np.zeros_like(y)
-    for k in range(10, 0, -1):  # (y cosh(y) - sinh(y)) / y^2 over sinh(y)/y
-        factorial = math.factorial(2 * k + 1)
-        top = top * square + 2.0 * k / factorial
-        bottom = (bottom + 1.0 / factorial) * square
-    large = np.maximum(y, 1.0)
-    return np.where(y < 1.0, small * top / (1.0 + bottom), 1.0 / np.tanh(large) - 1.0 / large)
-
-
-def _log_sinhc(y: Array) -> Array:
-    """Return log(sinh(y)/y) for y >= 0."""
-    small = np.minimum(y, 1.0)
-    square, series = small * small, np.zeros_like(y)
-    for k in range(10, 0, -1):
-        series = (1.0 + series) * square / (2.0 * k * (2.0 * k + 1.0))
-    large = np.maximum(y, 1.0)
-    return np.where(y < 1.0, np.log1p(series), large - _below_line(large))
-
-
-def _below_line(y: Array) -> Array:
-    """Return y - log(sinh(y)/y) for y >= 1/2; smaller y give the value there."""
-    y = np.maximum(y, 0.5)
-    return np.asarray(np.log(2.0 * y) - np.log(-np.expm1(-2.0 * y)))
 
 
 def _cramer(p: Values, q: Values, alpha: Array) -> Array:

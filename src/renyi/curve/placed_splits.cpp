@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/curve_guess.hpp"
+#include "renyi/curve/curve_root.hpp"
 
 namespace renyi {
 
@@ -14,8 +14,8 @@ constexpr double kUseful = 1e-9;   // and at which none is placed anew
 constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum was placed
 constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
 constexpr double kReach = 0.4;
-constexpr double kMove = 0.94;
-constexpr double kInside = 0.02;   // of an interval, from its ends
+constexpr double kMove = 0.94, kStep = 0.6;
+constexpr double kInside = 0.02;  // of an interval, from its ends
 constexpr int kMostPlacements = 10, kMostMoves = 2;
 constexpr std::size_t kMostKept = 64;  // about a megabyte each
 
@@ -89,7 +89,15 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         }
         const Bracket here = split.delta(epsilon);
         if (here.lower > delta) low = epsilon, at_low = std::log(here.lower / delta);
-        if (here.upper < delta) high = epsilon, at_high = std::log(here.upper / delta);
+        double down = kStep;  // towards 0, as a line through the last two would have it
+        if (here.upper < delta) {
+            const double at = std::log(here.upper / delta);
+            if (high < kInfinity)
+                down =
+                    std::clamp(epsilon - at * (high - epsilon) / (at_high - at), kInside * epsilon, kStep * epsilon) /
+                    epsilon;
+            high = epsilon, at_high = at;
+        }
         if (low != epsilon && high != epsilon) {
             if (++moves > kMostMoves) break;
             epsilon = at_size(kMove * size(epsilon));
@@ -100,7 +108,7 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
             const double from = low == least ? 1.6 : size(low), to = high == kInfinity ? 0.6 : size(high);
             epsilon = at_size(low == least || high == kInfinity ? from * to : from * std::pow(to / from, part));
         } else {
-            epsilon = low == least ? 0.6 * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
+            epsilon = low == least ? down * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
         }
         best = common(best, {low > least ? low : -kInfinity, high});
     }

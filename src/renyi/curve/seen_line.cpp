@@ -5,7 +5,7 @@
 #include <complex>
 
 #include "renyi/fp/lanes.hpp"
-#include "renyi/transform/hockey_stick_kernel.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
 
@@ -25,8 +25,9 @@ constexpr double kUnseenTilt = 30.0, kLeastUnseen = 0.3;  // the first over c^2
 constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
 constexpr double kReach = 0.5;                 // of a line, in units of 1/t
 constexpr double kRough = 1e-4, kEnd = 1e-10;  // of epsilon
+constexpr double kOverlap = 0.1;               // of all C
 constexpr double kUseless = 0.1;               // of delta, an error
-constexpr double kLeastSeen = 18.0;            // nats, of delta over what is unseen
+constexpr double kLeastSeen = 0.0;             // nats, of delta over what is unseen
 
 // log(1 + e^x) and log(e^d - 1)
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
@@ -59,14 +60,16 @@ SeenLine::SeenLine(const SortedSteps& c, SampledPair pair)
     }
 }
 
-// With C = 0: for searches.
-SeenLine::Moment SeenLine::without_overlap(double t) const noexcept {
+// Without certificate, for searches: with C only where it matters.
+SeenLine::Moment SeenLine::rough_moment(double t) const noexcept {
     double base = 0.5 * gaussian_ * t * (t + 1.0), mean = 0.5 * gaussian_ * (2.0 * t + 1.0), seen = 0.0, slope = 0.0,
            bend = 0.0;
     for (const SeenOverlap& s : steps_) {
-        const double x = s.log_seen(t), part = 1.0 / (1.0 + std::exp(-x)), apart = s.log_seen_slope(t);
-        base += s.count * (1.0 + t) * s.log_rest;
-        mean += s.count * s.log_rest;
+        const double overlap = overlaps_ ? s.at(t) : 0.0, log_b = std::log1p(overlap),
+                     turn = overlaps_ ? s.slope_at(t) / (1.0 + overlap) : 0.0;
+        const double x = s.log_seen(t) - log_b, part = 1.0 / (1.0 + std::exp(-x)), apart = s.log_seen_slope(t) - turn;
+        base += s.count * ((1.0 + t) * s.log_rest + log_b);
+        mean += s.count * (s.log_rest + turn);
         seen += s.count * log1p_exp(x);
         slope += s.count * part * apart;
         bend += s.count * part * (s.c * s.c + apart * apart * (1.0 - part));
@@ -109,7 +112,7 @@ SeenLine::Moment SeenLine::moment(double t) const noexcept {
         of_negative += s.count * log1p_exp(x - std::log(negative));
         seen_error += s.count * part * size;
     }
-    const Moment rough = without_overlap(t);
+    const Moment rough = rough_moment(t);
     Moment m{base, error, 0.0, rough.mean, rough.curvature};
     if (!is_many_) {
         const double factor = -1.0 / std::expm1(-seen);
@@ -131,14 +134,14 @@ double SeenLine::saddle(double epsilon) const noexcept {
     double low = 1e-18, high = kFarthest;
     for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
         const double t = std::sqrt(low * high);
-        const double slope = without_overlap(t).mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
+        const double slope = rough_moment(t).mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
         (slope < 0.0 ? low : high) = t;
     }
     const double t = std::sqrt(low * high);
-    const Moment at = without_overlap(t);
+    const Moment at = rough_moment(t);
     const double farther = kLeastTilt / std::sqrt(at.curvature);
     if (!(farther > t)) return t;
-    const double spent = without_overlap(farther).value - farther * epsilon - (at.value - t * epsilon);
+    const double spent = rough_moment(farther).value - farther * epsilon - (at.value - t * epsilon);
     return spent < kMostSpent ? farther : t;
 }
 
@@ -148,7 +151,7 @@ double SeenLine::guess(double delta) const noexcept {
     double low = 1e-18, high = kFarthest, epsilon = 0.0;
     for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
         const double t = std::sqrt(low * high);
-        const Moment at = without_overlap(t);
+        const Moment at = rough_moment(t);
         epsilon = at.mean - 1.0 / t - 1.0 / (1.0 + t);
         const double found = at.value - t * epsilon - std::log(t) - std::log1p(t) -
                              0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, t));
@@ -178,7 +181,7 @@ bool SeenLine::place(double epsilon, bool roughly) {
         largest = std::max(largest, s.log_seen(tilt_));
     }
     is_many_ = seen > kMany && largest < kMostExponent;
-    const Moment at = without_overlap(tilt_);
+    const Moment at = rough_moment(tilt_);
     double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
                   0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, tilt_));
     is_rough_ = true;
@@ -198,12 +201,12 @@ bool SeenLine::place(double epsilon, bool roughly) {
 
 bool SeenLine::place_line(double epsilon, double log_goal) {
     const double depth = is_rough_ ? kRoughDepth : kDepth;
-    const double reach = std::sqrt(2.0 * depth / without_overlap(tilt_).curvature);
+    const double reach = std::sqrt(2.0 * depth / rough_moment(tilt_).curvature);
     const auto nearest = [&](std::initializer_list<double> tilts, double& best) {
         double least = kInfinity;
         for (const double s : tilts) {
             if (s < 0.0 || s > kFarthest) continue;
-            const double level = log_chernoff({s, without_overlap(s).value}, epsilon) - log_goal + depth;
+            const double level = log_chernoff({s, rough_moment(s).value}, epsilon) - log_goal + depth;
             const double distance = std::max(level, 1.0) / std::fabs(tilt_ - s);
             if (distance < least) least = distance, best = s;
         }
@@ -224,7 +227,7 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
     overlap_.clear();
     negative_.clear();
     for (SeenOverlap& s : steps_) {
-        if (is_rough_) {
+        if (is_rough_ && !overlaps_) {
             s.ignore();
         } else if (!s.place(farthest_, std::min(10.0 * widest, kMostNodes * step_))) {
             return false;
@@ -235,7 +238,7 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
         negative_.push_back(
             std::log(1.0 + overlap_.back() + (is_rough_ ? 0.0 : s.error(tilt_, 0.0)) + 2.0 * s.negative_part(tilt_)));
     }
-    at_ = is_rough_ ? without_overlap(tilt_) : moment(tilt_);
+    at_ = is_rough_ ? rough_moment(tilt_) : moment(tilt_);
     centre_ = at_.mean;
     // The ordinate beyond which all that is left out is nothing.
     const double level = at_.value - tilt_ * epsilon - log_goal + depth;
@@ -263,7 +266,7 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
 
 // Chernoff's bound of the sums in which no record is seen, nearly.
 void SeenLine::bound_unseen(double epsilon) {
-    unseen_ = {0.0, is_many_ ? -kInfinity : 0.0};
+    unseen_ = {0.0, is_many_ ? -kInfinity : kInfinity};
     if (is_many_) return;
     const auto bound = [&](double tilt, auto overlap) {
         double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * (1.0 + 1e-12) + 1e-9;
@@ -376,7 +379,16 @@ SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
             absolute + aliases};
 }
 
+// Whether C changes the sum by more than a little.
+void SeenLine::find_overlaps() {
+    overlaps_ = false;
+    for (SeenOverlap& s : steps_)
+        if (s.count * s.above(0.0) > kOverlap && s.place(kLeastUnseen, 10.0 / s.c))
+            overlaps_ = overlaps_ || s.count * std::fabs(s.at(0.0)) > kOverlap;
+}
+
 Bracket SeenLine::delta(double epsilon) {
+    find_overlaps();
     if (!place(epsilon, false)) return {0.0, 1.0};
     const Reading r = read(epsilon);
     return {std::fmax(r.lower, 0.0), std::fmin(r.upper, 1.0)};
@@ -434,6 +446,7 @@ double SeenLine::end_of(double delta, double epsilon, double direction) {
 
 Bracket SeenLine::epsilon(double delta) {
     constexpr Bracket kNothing{-kInfinity, kInfinity};
+    find_overlaps();
     double epsilon = search(delta);
     bound_unseen(epsilon);
     if (log_chernoff(unseen_, epsilon) > std::log(delta) - kLeastSeen) return kNothing;

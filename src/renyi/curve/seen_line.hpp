@@ -1,5 +1,5 @@
 // The privacy curve of steps with little noise, Direction::remove, on one vertical line. With the two terms of
-// seen_overlap.hpp, A_i(z) = b_i + f_i, where
+// sampled_loss.hpp, A_i(z) = b_i + f_i, where
 //     f_i = q^a e^{c^2 a (a-1)/2},  a = 1 + z,     b_i = (1-q)^a (1 + C(z)),
 // and g the transform of Gaussian steps, what is inverted is
 //     M = g prod A_i^k_i                       where many records are seen, or
@@ -18,7 +18,6 @@
 #include "renyi/fp/bracket.hpp"
 #include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/sampled_loss.hpp"
-#include "renyi/transform/seen_overlap.hpp"
 
 namespace renyi {
 
@@ -49,7 +48,8 @@ private:
         double error;  // but for what is unseen
     };
 
-    Moment without_overlap(double t) const noexcept;
+    Moment rough_moment(double t) const noexcept;
+    void find_overlaps();
     Moment moment(double t) const noexcept;
     double log_chernoff(const Bound& b, double epsilon) const noexcept;
     double saddle(double epsilon) const noexcept;
@@ -69,7 +69,8 @@ private:
     double gaussian_ = 0.0;
     bool serves_ = false;
     bool is_many_ = false;   // the first M
-    bool is_rough_ = false;  // C = 0, without errors
+    bool is_rough_ = false;  // without errors
+    bool overlaps_ = false;  // where that is false, with C = 0
     double tilt_ = 0.0, step_ = 0.0, centre_ = 0.0;
     Moment at_{};
     std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)

@@ -8,8 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "renyi/curve/best_order.hpp"
-#include "renyi/curve/rdp_touch.hpp"
+#include "renyi/curve/rdp_guarantee.hpp"
 #include "renyi/fp/golden_section.hpp"
 
 namespace renyi {
@@ -132,7 +131,7 @@ private:
     RdpQuery query_;
     std::span<const double> orders_;
     double loss_;
-    int start_ = kSlots / 2;  // the best of the last search
+    int start_ = kSlots / 2;                  // the best of the last search
     std::array<double, kSlots + 1> moments_;  // negative: not known yet
 };
 

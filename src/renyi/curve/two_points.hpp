@@ -14,7 +14,7 @@
 
 #include <span>
 
-#include "renyi/curve/rdp_composition.hpp"
+#include "renyi/curve/rdp_guarantee.hpp"
 
 namespace renyi {
 

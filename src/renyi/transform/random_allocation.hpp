@@ -1,3 +1,4 @@
+// The Rényi curve of one epoch of random allocation of Gaussian noise.
 #pragma once
 
 #include <cstdint>

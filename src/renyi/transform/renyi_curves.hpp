@@ -7,16 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "renyi/pair/composition.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {
 
 // Composition of mechanisms, adaptive or not: K is the sum of theirs (Mironov 2017, Proposition 1).
-struct CountedCurve {
-    CurvePointer curve;
-    double count;  // > 0
-};
-
 class ComposedCurve final : public RenyiCurve {
 public:
     explicit ComposedCurve(std::vector<CountedCurve> parts);

@@ -110,7 +110,7 @@ std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last
 //
 // tight (Theorem 27): the factor of gamma^j C(n,j) is at most 4 sqrt(B_{2 floor(j/2)} B_{2 ceil(j/2)}), B_l = E_Q[(P/Q
 // - 1)^l], if one pair reaches the base at every order, as the Gaussian does. B_l is known to l = 256 for the Gaussian,
-// for others as far as the digits of K_j let it (central_moments.hpp, some 40); above, the term of Theorem 9 stands.
+// for others as far as the digits of K_j let it (even_central_moments, some 40); above, the term of Theorem 9 stands.
 //
 // Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. Unless told otherwise it is
 // cut at (alpha-1) log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9); at gamma = 1 at the base itself. Every

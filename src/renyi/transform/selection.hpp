@@ -1,3 +1,4 @@
+// The Rényi curve of the best of several runs, and the profile of a run that it takes.
 #pragma once
 
 #include <vector>
@@ -51,7 +52,7 @@ std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least);
 //       For E[N] < 1, where that would fall below 0, the outcome without a run is counted for itself: in the proof of
 //       the theorem e^{K'} is at most e^{-E[N]} + E[N] e^{K + (alpha-1) E[N] delta}.
 //       delta is read from what is known of the profile of the base, in both directions, and from its Renyi curve
-//       (privacy_profile.hpp). The proof uses delta(eps) at that one eps only, so that nothing is lost where the
+//       (renyi_profile). The proof uses delta(eps) at that one eps only, so that nothing is lost where the
 //       profile is exact.
 //
 // Divergences do not fall with the order, so below the order at which K'/(alpha-1) is least that value stands, and K'

@@ -8,11 +8,11 @@
 // reach eps, or is inverted on a line of its own.
 // replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
 // add: a step beyond the outer level leaves nothing of delta; below it the same is taken from a closed form
-// (split_add.cpp).
+// (split_sum.cpp).
 // The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
 //
 // The same serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t: what is
-// then sought is E[(S - x)_+], and the rests are closed forms of their own (ratio_rest.cpp).
+// then sought is E[(S - x)_+], and the rests are closed forms of their own (split_sum.cpp).
 #pragma once
 
 #include <optional>
@@ -87,7 +87,7 @@ private:
     static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     void lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
-    // Direction add (split_add.cpp): what of it is left for the parts of `remove`.
+    // Direction add (split_sum.cpp): what of it is left for the parts of `remove`.
     enum class Below { nothing, unplaced, failed };
     Below place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon);
     bool place_frequent(std::vector<SplitStep> steps, double epsilon);

@@ -1,5 +1,5 @@
 // Spans are narrow or wide. A span of half-width w, all of whose centres lie within d of its middle, w (4 d + 32 w)
-// <= 1, is part of a panel (panels.hpp) for every normal density. Otherwise it is wide, or divided until its losses
+// <= 1, is part of a panel (division.hpp) for every normal density. Otherwise it is wide, or divided until its losses
 // differ by 1 at least: there the masses are differences of normal tails, of which less than a factor 5 is lost, and
 // the mean is that of their logs.
 //
@@ -132,9 +132,9 @@ NormalMixtures::Sums NormalMixtures::sums(double x) const noexcept {
     return s;
 }
 
-// The ratio of both densities less 1, where all moves start at one place; NaN where it is not easily told.
+// The ratio of both densities less 1, where several moves start at one place and it is easily told; else NaN.
 NormalMixtures::EasyRatio NormalMixtures::easy_ratio(double x) const noexcept {
-    double excess = 0.0, largest = 0.0;
+    double excess = one_start_ ? 0.0 : kNaN, largest = 0.0;
     for (const NormalMove& m : moves_) {
         const double length = m.to - m.from, gain = length * (x - 0.5 * (m.to + m.from));
         if (length == 0.0) continue;
@@ -145,15 +145,13 @@ NormalMixtures::EasyRatio NormalMixtures::easy_ratio(double x) const noexcept {
 }
 
 double NormalMixtures::loss(double x) const noexcept {
-    if (one_start_) {
-        const double excess = easy_ratio(x).excess;
-        if (!std::isnan(excess)) return lane_log1p(excess);
-    }
-    return sums(x).loss;
+    const double excess = easy_ratio(x).excess;
+    return std::isnan(excess) ? sums(x).loss : lane_log1p(excess);
 }
 
 OutputPoint NormalMixtures::at(double x, bool positive) const noexcept {
-    if (const auto [excess, largest] = one_start_ ? easy_ratio(x) : EasyRatio{kNaN, 0.0}; !std::isnan(excess)) {
+    const auto [excess, largest] = easy_ratio(x);
+    if (!std::isnan(excess)) {
         const bool near = largest < kNear;  // P's exponent is nearly Q's
         const double from = x - moves_[0].from;
         double density = near || !positive ? deep_exp(-0.5 * from * from) : 0.0;

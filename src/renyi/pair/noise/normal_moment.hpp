@@ -57,7 +57,7 @@ private:
 
 // Gaussian noise on a Poisson sample: K = log A(q, sigma, alpha) of
 // loss/sampled_gaussian.hpp, for bases of further steps (sampling, selection). Compositions of such steps alone have a
-// faster road, curve/rdp_composition.hpp. In the other order of the neighbours K(alpha) = log A(q, sigma, 1 - alpha).
+// faster road, curve/rdp_guarantee.hpp. In the other order of the neighbours K(alpha) = log A(q, sigma, 1 - alpha).
 // Domain as there.
 class SampledGaussianCurve final : public RenyiCurve {
 public:

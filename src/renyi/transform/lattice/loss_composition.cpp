@@ -107,12 +107,12 @@ constexpr double kReach = 40.0;  // deviations beyond which a Gaussian has no ma
 
 }  // namespace
 
-MergedParts merged_parts(const std::vector<LossPart>& parts) {
-    MergedParts merged;
+GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
+    GaussiansMerged merged;
     DoubleDouble squares{0.0, 0.0};
     std::int64_t gaussians = 0;
     PairPointer last;
-    for (const LossPart& part : parts) {
+    for (const CountedPair& part : parts) {
         if (part.count == 0) continue;
         if (const double mu = part.pair->gaussian_shift(); mu > 0.0) {
             squares = squares + two_prod(mu, mu) * static_cast<double>(part.count);
@@ -120,12 +120,7 @@ MergedParts merged_parts(const std::vector<LossPart>& parts) {
             last = part.pair;
             continue;
         }
-        const auto same = std::ranges::find(merged.parts, part.pair, &LossPart::pair);
-        if (same != merged.parts.end()) {
-            same->count += part.count;
-        } else {
-            merged.parts.push_back(part);
-        }
+        merged.parts.push_back(part);
     }
     if (gaussians == 1) {
         merged.parts.push_back({last, 1});
@@ -187,20 +182,20 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
 
 }  // namespace
 
-LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points,
+LossComposition::LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
                                  bool upper_only)
-    : merged_(merged_parts(parts)),
+    : merged_(merge_gaussians(parts)),
       rtol_(rtol),
       max_points_(max_points),
       upper_only_(upper_only),
       largest_(merged_.drift),
       reached_(-merged_.drift) {
-    if (std::ranges::any_of(parts, [](const LossPart& part) { return part.pair->two_sided(); })) {
+    if (std::ranges::any_of(parts, [](const CountedPair& part) { return part.pair->two_sided(); })) {
         compose_apart(parts);
         return;
     }
     InfiniteMass least, most;
-    for (const LossPart& part : merged_.parts) {
+    for (const CountedPair& part : merged_.parts) {
         outlines_.push_back(outline_of(*part.pair));
         const LossOutline& outline = outlines_.back();
         const double count = static_cast<double>(part.count);
@@ -387,20 +382,15 @@ constexpr double kApart = 0.05;       // relative distance of the sides beside w
 bool is_within(Bracket b, double rtol) noexcept { return b.upper - b.lower <= rtol * b.upper; }
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
 
-// Pairs that are used several times stay one pair.
-std::vector<LossPart> one_side_of(const std::vector<LossPart>& parts, Side side) {
-    std::vector<LossPart> found;
-    for (const LossPart& part : parts) {
-        const auto same = std::ranges::find(parts, part.pair, &LossPart::pair) - parts.begin();
-        const bool known = same < static_cast<std::ptrdiff_t>(found.size());
-        found.push_back({known ? found[static_cast<std::size_t>(same)].pair : part.pair->side(side), part.count});
-    }
-    return found;
+std::vector<CountedPair> one_side_of(const std::vector<CountedPair>& parts, Side side) {
+    Composer composer;
+    for (const CountedPair& part : parts) composer.add(part.pair->side(side), part.count);
+    return composer.composition().pairs;
 }
 
 }  // namespace
 
-void LossComposition::compose_apart(const std::vector<LossPart>& parts) {
+void LossComposition::compose_apart(const std::vector<CountedPair>& parts) {
     rough_ = sides_of(parts, std::max(rtol_, kRough), std::max(rtol_, kRoughBelow), max_points_);
     if (rtol_ < kMiddle) middle_ = sides_of(parts, kMiddle, kMiddle, max_points_);
     fine_ = sides_of(parts, rtol_, rtol_, max_points_);
@@ -416,7 +406,7 @@ LossComposition* LossComposition::scout() {
     return scout_.get();
 }
 
-LossComposition::Sides LossComposition::sides_of(const std::vector<LossPart>& parts, double rtol_above,
+LossComposition::Sides LossComposition::sides_of(const std::vector<CountedPair>& parts, double rtol_above,
                                                  double rtol_below, std::int64_t max_points) {
     return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
             std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};

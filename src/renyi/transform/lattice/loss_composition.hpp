@@ -78,20 +78,21 @@ Bracket single_delta(const Pair& pair, double epsilon, double drift = 0.0);
 // Encloses the least epsilon with delta(epsilon) <= delta; -inf and inf where there is none.
 Bracket single_epsilon(const Pair& pair, double delta, double drift = 0.0);
 
-// The parts of a composition: equal ones added up, Gaussians merged into one.
-struct MergedParts {
-    std::vector<LossPart> parts;
-    double drift = 0.0;  // how far merging Gaussians may have moved their loss
+// Parts with all Gaussians among them as one.
+struct GaussiansMerged {
+    std::vector<CountedPair> parts;
+    double drift = 0.0;  // how far that may have moved their loss
 };
 
-MergedParts merged_parts(const std::vector<LossPart>& parts);
+GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts);
 
 class LossComposition {
 public:
     // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
     // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
     // With `upper_only` the lower ends are estimates.
-    LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points, bool upper_only = false);
+    LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
+                    bool upper_only = false);
 
     // delta in [0, 1] at any epsilon, infinite ones included. Where `known` is certainly enough the answer may be rough.
     Bracket delta(double epsilon, FourierTransform& fourier, double known = 0.0);
@@ -121,15 +122,15 @@ private:
         Bracket epsilon(double delta, FourierTransform& fourier) const;
         bool are_apart(double epsilon, FourierTransform& fourier) const;
     };
-    static Sides sides_of(const std::vector<LossPart>& parts, double rtol_above, double rtol_below,
+    static Sides sides_of(const std::vector<CountedPair>& parts, double rtol_above, double rtol_below,
                           std::int64_t max_points);
-    void compose_apart(const std::vector<LossPart>& parts);
+    void compose_apart(const std::vector<CountedPair>& parts);
     Bracket two_sided_delta(double epsilon, FourierTransform& fourier, double known) const;
     Bracket two_sided_epsilon(double delta, FourierTransform& fourier, double known) const;
     LossComposition* scout();
 
     std::optional<Sides> rough_, middle_, fine_;  // where sides differ, instead of all that follows
-    MergedParts merged_;
+    GaussiansMerged merged_;
     double rtol_;
     std::int64_t max_points_;
     bool upper_only_;

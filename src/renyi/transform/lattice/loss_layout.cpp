@@ -109,7 +109,7 @@ LossRange held(const LossOutline& outline, double widest) {
 
 }  // namespace
 
-LossLayout::LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines,
+LossLayout::LossLayout(const std::vector<CountedPair>& parts, const std::vector<LossOutline>& outlines,
                        std::int64_t max_points, std::int64_t nodes) {
     const double most = kWidestStep * static_cast<double>(max_points - 8);
     double widest = 0.0, farthest = 0.0;

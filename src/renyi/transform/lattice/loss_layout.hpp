@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
-#include "renyi/pair/pair.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/lattice/tilt_placement.hpp"
 
 namespace renyi::lattice {
@@ -32,12 +32,6 @@ LossOutline outline_of(const Pair& pair);
 // each part's losses, stopped at their rounding errors.
 std::optional<double> common_step(const std::vector<LossOutline>& parts);
 
-// A pair and how often it is used.
-struct LossPart {
-    PairPointer pair;
-    std::int64_t count;
-};
-
 struct LossRange {
     double low, high;
 };
@@ -45,7 +39,7 @@ struct LossRange {
 class LossLayout {
 public:
     // Lattices of about so many nodes over all losses; ranges that are too wide for any step are cut.
-    LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points,
+    LossLayout(const std::vector<CountedPair>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points,
                std::int64_t nodes);
 
     double step() const noexcept { return step_; }

@@ -1,23 +1,33 @@
-"""Budgets (epsilon, delta) kept by Gaussian differential privacy."""
+"""Budgets of one number: zero-concentrated, Gaussian and Rényi differential privacy."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from renyi import special
-from renyi._rounding import round_down
+from renyi._rounding import above, round_down
 from renyi._search import bisected
-from renyi._validation import real_of
+from renyi._strict_json import read_number
+from renyi._validation import decimal_of, float_above, probability_of, real_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
-from renyi.filters._filter import Filter
-from renyi.filters._spent import ROUNDED_UP, Cost, Total, inside
-from renyi.mechanisms import Composed, Gaussian, Mechanism
+from renyi.filters._filter import (
+    ROUNDED_UP,
+    Cost,
+    Filter,
+    Total,
+    divergences,
+    inside,
+    orders_of,
+    times,
+)
+from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaussian, Mechanism
 
-__all__ = ["GDPFilter", "mu_squared"]
+__all__ = ["GDPFilter", "RenyiFilter", "ZCDPFilter", "mu_squared"]
 
 HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
 
@@ -217,3 +227,203 @@ def _followed_by(budget: GDPFilter, mechanism: Mechanism, count: int, mu: float)
     if mu > 0.0:  # replaced records are twice as far apart
         together.compose(Gaussian((2.0 if budget.adjacency == "replace_one" else 1.0) / mu))
     return together.get_delta(budget.epsilon) <= budget.delta
+
+
+class ZCDPFilter(Filter):
+    """A budget rho of zero-concentrated privacy: Rényi divergences of at most rho alpha, all alpha.
+
+    Holds however the mechanisms, their parameters and their number are chosen along the way: it is
+    a filter of every order at once.
+
+    Parameters
+    ----------
+    rho : float
+        In (0, inf).
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
+    (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
+    Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
+    Gaussian noise are no better than the noise alone here: a finite
+    order or an exact curve sees what sampling gains. A use is rounded up
+    once, sums are exact.
+
+    References
+    ----------
+    Feldman, Zrnic 2021, arXiv 2008.11193; Whitehouse, Ramdas, Rogers, Wu 2023, arXiv 2203.05481.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> budget = ZCDPFilter(rho=0.1)
+    >>> budget.count_that_fits(Gaussian(10.0), 1000)
+    20
+    """
+
+    _ARGUMENTS = ("rho", "adjacency")
+
+    def __init__(self, rho: float, adjacency: Adjacency = "add_remove") -> None:
+        self._rho = real_of(rho, "rho", "a number in (0, inf)")
+        if not 0.0 < self._rho < math.inf:
+            raise ValueError(f"rho must be a number in (0, inf), got {rho!r}")
+        super().__init__((self._rho,), adjacency, 0.0)
+
+    @property
+    def rho(self) -> float:
+        """The budget."""
+        return self._rho
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {"rho": self._rho}
+
+    def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        return Cost(np.array([times(count, _rho_of(mechanism, self._adjacency))]), 0.0)
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        return {"rho": float(total.rounded()[0][0])}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._rho = real_of(state["rho"], "rho", "a number in (0, inf)")
+
+    def __repr__(self) -> str:
+        return f"<ZCDPFilter: rho {self._rho!r}, {round_down(self.remaining, 3)} remaining>"
+
+
+@lru_cache(maxsize=256)
+def _rho_of(mechanism: Mechanism, adjacency: Adjacency) -> float:
+    if isinstance(mechanism, Composed):
+        total = 0.0
+        for part, count in mechanism.parts:
+            total = (total + count * _rho_of(part, adjacency) * ROUNDED_UP) * ROUNDED_UP
+        return total
+    pure = _pure(mechanism, adjacency)
+    known = [above(0.5 * pure * pure) if pure else 0.0] if pure < math.inf else []
+    if isinstance(mechanism, ZCDP) and mechanism.xi == 0.0:
+        known.append(mechanism.rho)
+    if isinstance(mechanism, Exponential) and mechanism.epsilon < math.inf:
+        # The loss is in an interval of this length: by Hoeffding's lemma log E e^(t L) is at most
+        # t E L + t^2 epsilon^2/8. It is 0 at t = -1, so that E L <= epsilon^2/8; t = alpha - 1.
+        known.append(0.125 * mechanism.epsilon * mechanism.epsilon * ROUNDED_UP)
+    if isinstance(mechanism, DiscreteGaussian):
+        distance = mechanism.sensitivity * (2.0 if adjacency == "replace_one" else 1.0)
+        known.append(above(0.5 * (distance / mechanism.sigma) ** 2))
+    if isinstance(mechanism, Gaussian) and 1e-100 < mechanism.noise_multiplier < 1e100:
+        square = (4 if adjacency == "replace_one" else 1) / Fraction(
+            mechanism.noise_multiplier
+        ) ** 2
+        known.append(float_above(square / 2))  # rounded once
+    try:
+        known.append(0.5 * mu_squared(mechanism, adjacency))
+    except UnsupportedMechanismError as error:
+        if not known:
+            raise UnsupportedMechanismError(
+                mechanism,
+                "no rho with divergences of at most rho alpha is known of it, or none below that "
+                "of the noise without sampling",
+            ) from error
+    return min(known)
+
+
+def _pure(mechanism: Mechanism, adjacency: Adjacency) -> float:
+    return RDPAccountant(adjacency=adjacency).compose(mechanism).get_epsilon(0.0)
+
+
+class RenyiFilter(Filter):
+    """A budget of Rényi divergence that refuses the mechanism which would exceed it.
+
+    The whole interaction has a Rényi divergence of the order of at most the budget, except with
+    probability ``failure_delta``, however the mechanisms, their parameters and their number are
+    chosen along the way.
+
+    Parameters
+    ----------
+    order : float
+        The Rényi order, in (1, 1e6].
+    budget : float
+        The largest divergence, in (0, inf).
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Which data sets are neighbours.
+    failure_delta : float
+        In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Methods may be called from many threads, which together never overspend.
+
+    References
+    ----------
+    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> budget = RenyiFilter(order=8.0, budget=0.5)
+    >>> budget.spend(Gaussian(10.0), 12)  # 12 times 8/200
+    >>> budget.fits(Gaussian(10.0)), round(budget.remaining, 6)
+    (False, 0.04)
+    """
+
+    _ARGUMENTS = ("order", "budget", "adjacency", "failure_delta")
+
+    def __init__(
+        self,
+        order: float,
+        budget: float,
+        adjacency: Adjacency = "add_remove",
+        failure_delta: float = 0.0,
+    ) -> None:
+        self._budget = real_of(budget, "budget", "a number in (0, inf)")
+        if not 0.0 < self._budget < math.inf:
+            raise ValueError(f"budget must be a number in (0, inf), got {budget!r}")
+        self._orders = orders_of((order,))
+        failing = probability_of(failure_delta, "failure_delta")
+        super().__init__((self._budget,), adjacency, failing)
+
+    @property
+    def order(self) -> float:
+        """The Rényi order by which is counted."""
+        return self._orders[0]
+
+    @property
+    def budget(self) -> float:
+        """The largest Rényi divergence of the order."""
+        return self._budget
+
+    def _cost(self, mechanism: Mechanism, count: int) -> Cost:
+        return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
+
+    @property
+    def _unit(self) -> str:
+        return f"divergence of order {decimal_of(self.order)}"
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {self._unit: self._budget}
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        return {self._unit: float(total.rounded()[0][0])}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._orders = orders_of((read_number(state["order"]),))
+        self._budget = float(self._budgets[0])
+        if state["budget"] != self._budget:
+            raise ValueError(f"budget must be that of the state, got {state['budget']!r}")
+
+    def __repr__(self) -> str:
+        return f"<RenyiFilter: order {self.order!r}, {round_down(self.remaining, 3)} remaining>"

@@ -1,0 +1,146 @@
+// What is neither of records seen nor of others, against a much finer rule in long double, and its bounds; the curve
+// on the line against split sums, which take other windows and other nodes, and against binomial means of Gaussian
+// curves where outputs tell for sure.
+#include "renyi/curve/seen_line.hpp"
+
+#include <cmath>
+#include <complex>
+#include <random>
+
+#include "check.hpp"
+#include "renyi/curve/placed_splits.hpp"
+#include "renyi/curve/seen_records.hpp"
+#include "renyi/fp/lanes.hpp"
+
+using namespace renyi;
+
+namespace {
+
+using Real = long double;
+using Complex = std::complex<Real>;
+
+constexpr Real kRootTwoPi = 2.506628274631000502415765284811L;
+
+// The integral of phi(x) ((1 + e^v)^a - 1 - e^{a v}), from v = -60 to far beyond the peak.
+Complex overlap(const SeenOverlap& s, Real t, Real y) {
+    const Real c = s.c, h = 0.01L / c, centre = (-s.log_odds) / c + 0.5L * c;
+    const Complex a{1 + t, y};
+    Complex sum{};
+    for (long j = static_cast<long>(-60 / (c * h)); j < static_cast<long>((60 + 2 * c * c * (1 + t)) / (c * h)); ++j) {
+        const Real x = centre + static_cast<Real>(j) * h, v = c * static_cast<Real>(j) * h;
+        const Real l = std::log1p(std::exp(-std::fabs(v)));
+        const Real half = std::sin(y * l / 2), more = std::expm1((1 + t) * l);  // grown = e^{a l} - 1
+        const Complex grown{more - 2 * (more + 1) * half * half, (more + 1) * std::sin(y * l)},
+            tilted = std::exp(a * v);
+        const Complex term = v < 0 ? grown - tilted : tilted * grown - Real{1};
+        sum += h * std::exp(-x * x / 2) / kRootTwoPi * term;
+    }
+    return sum;
+}
+
+// Of the densities of both losses, the part at which that of records seen is larger.
+Real negative_part(const SeenOverlap& s, Real t) {
+    const Real c = s.c, h = 1e-3L;
+    const auto output = [&](Real v) { return (v - s.log_odds) / c + 0.5L * c; };
+    Real sum = 0;
+    for (Real v = -60; v < 6; v += h) {  // of T - log(1-q); beyond, both are too near each other
+        const Real x = output(v), seen = std::exp(-x * x / 2 + (1 + t) * v) / (kRootTwoPi * c);
+        Real all = 0;
+        if (v > 0) {
+            const Real odds = std::log(std::expm1(v)), at = output(odds);
+            all = std::exp(-at * at / 2 + (1 + t) * v + v - odds) / (kRootTwoPi * c);
+        }
+        sum += h * std::fmax(seen - all, 0);
+    }
+    return sum;
+}
+
+void compare_overlaps() {
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<double> unit(0.0, 1.0);
+    for (int i = 0; i < 60; ++i) {
+        const double sigma = std::exp(std::log(0.06) + unit(random) * std::log(8.0)),
+                     q = std::exp(-14.0 * unit(random) - 0.1);
+        SeenOverlap s({q, sigma, std::exp(20.0 * unit(random))});
+        if (!s.is_little()) continue;
+        const double tilt = 0.4 * unit(random) + (sigma > 0.2 ? 1.5 * unit(random) : 0.0), last = 8.0 * sigma;
+        if (!s.place(tilt, last)) continue;
+        s.set_tilt(tilt);
+        double y[kLanes], re[kLanes], im[kLanes];
+        for (int j = 0; j < kLanes; ++j) y[j] = last * j / (kLanes - 1);
+        s.at_ordinates(y, re, im);
+        const double error = s.error(tilt, last),
+                     small = 1e-14 / s.count * (1.0 + std::exp(s.log_seen(tilt))) + 1e-10 * s.above(tilt);
+        CHECK_THAT(error, <, small);
+        for (int j = 0; j < kLanes; j += 5) {
+            const Complex truth = overlap(s, tilt, y[j]);
+            CHECK_THAT(static_cast<double>(std::abs(truth - Complex{re[j], im[j]})), <=, error * (1.0 + 1e-9));
+        }
+        const Real real = overlap(s, tilt, 0).real();
+        CHECK_THAT(std::fabs(static_cast<double>(real - Real{s.at(tilt)})), <=, s.error(tilt, 0.0));
+        CHECK_THAT(static_cast<double>(std::fabs(real)), <=, s.above(tilt));
+        const Real d = 1e-5L, slope = (overlap(s, tilt + d, 0).real() - overlap(s, tilt - d, 0).real()) / (2 * d);
+        CHECK_THAT(std::fabs(static_cast<double>(slope) - s.slope_at(tilt)), <=,
+                   1e-5 * std::fabs(s.slope_at(tilt)) + 10.0 * small);
+        CHECK_THAT(static_cast<double>(negative_part(s, tilt)), <=,
+                   s.negative_part(tilt) * (1.0 + 1e-3));  // of the rule
+    }
+}
+
+void compare_with_sums() {
+    for (const double q : {1e-3, 0.05, 0.4})
+        for (const double sigma : {0.12, 0.18, 0.25})
+            for (const double count : {3.0, 40.0, 700.0}) {
+                const SampledStep step{q, sigma, count};
+                const SortedSteps c = sorted_steps({&step, 1});
+                SeenLine line(c, SampledPair::remove);
+                PlacedSplits sums(c, SampledPair::remove);
+                for (const double delta : {1e-30, 1e-6, 1e-3}) {
+                    const Bracket a = line.epsilon(delta), b = sums.epsilon(delta, 0.0);
+                    if (!(b.lower > 0.0) || !(a.upper < kInfinity)) continue;
+                    CHECK_THAT(a.lower, <=, b.upper);
+                    CHECK_THAT(b.lower, <=, a.upper);
+                    const Bracket at = line.delta(b.upper);
+                    CHECK_THAT(at.lower, <=, delta);
+                }
+            }
+}
+
+void compare_with_means() {
+    for (const double q : {1e-4, 0.03, 0.9})
+        for (const double sigma : {0.004, 0.009})
+            for (const double count : {1.0, 7.0, 3000.0, 1e6}) {
+                const SampledStep step{q, sigma, count};
+                const SortedSteps c = sorted_steps({&step, 1});
+                CHECK(tells_seen_records(c, SampledPair::remove) != Seen::unknown);
+                SeenLine line(c, SampledPair::remove);
+                for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
+                    const Bracket a = line.epsilon(delta), b = seen_records_epsilon(step, delta);
+                    CHECK(b.upper - b.lower <= 1e-9 * b.upper);
+                    CHECK_THAT(a.lower, <=, b.upper);
+                    CHECK_THAT(b.lower, <=, a.upper);
+                    CHECK_THAT(seen_records_delta(step, b.upper).lower, <=, delta);
+                }
+            }
+}
+
+// 1 - (1-q)^2, next to which delta is from some epsilon below 0 to several hundred.
+void stand_on_a_plateau() {
+    const SampledStep step{0.5, 0.02, 2.0};
+    const SortedSteps c = sorted_steps({&step, 1});
+    SeenLine line(c, SampledPair::remove);
+    const double below = line.epsilon(0.75 * (1.0 - 1e-9)).lower;
+    CHECK_THAT(line.epsilon(0.75).upper, >=, below - 120.0);
+    CHECK_THAT(line.epsilon(0.75).upper, <=, below);
+    CHECK_THAT(below, >, 700.0);
+}
+
+}  // namespace
+
+int main() {
+    compare_overlaps();
+    compare_with_sums();
+    compare_with_means();
+    stand_on_a_plateau();
+    return check::finish();
+}
