@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from renyi import RDPAccountant, reference
+from renyi import RDPAccountant, reference, special
 from renyi._pair import Pair, RenyiCurve
 from renyi.mechanisms import ZCDP, Gaussian, Laplace, PoissonSampled, RDPCurve, RepeatAndSelect
 
@@ -548,3 +548,17 @@ def test_polygons_are_chords():
             check(curve, k / (mp.mpf(alpha) - 1), alpha, 1e-13)
     assert curve.largest_order == 16.0
     assert curve.log_moment(16.5) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1e-4, 5e-4, 6e-4, 7e-4, 1e-3, 0.05])
+@pytest.mark.parametrize("rate", [1e-12, 0.01, 0.5])
+def test_orders_far_beyond_the_noise_are_never_below_the_largest_term(sigma, rate):
+    order = 1e6
+    with mp.workdps(40):
+        q, c, a = mp.mpf(rate), 1 / mp.mpf(sigma), mp.mpf(order)
+        half = (a - 1) * c * c / 2
+        low, high = a * (mp.log(q) + half), a * mp.log(1 - q + q * mp.exp(half))
+    assert special.log_a_lower(rate, sigma, order) <= high
+    assert special.log_a_upper(rate, sigma, order) >= low
+    found = RDPAccountant(orders=[order]).compose(PoissonSampled(Gaussian(sigma), rate))
+    assert found.get_epsilon(1e-5) >= low / (a - 1) - 1e-5

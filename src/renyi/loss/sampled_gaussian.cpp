@@ -7,6 +7,9 @@
 //   terms are below 1e-33
 //   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
+//   5b. alpha/sigma > 1e7                                        log A = alpha (log q + (alpha-1) / (2 sigma^2)): with X
+//   = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and the ends differ
+//   by alpha (1-q)/q e^{-(alpha-1) c^2/2} at most in log A, less than e^-1e7
 //   6. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
 //   7. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   8. everything else                                           quadrature
@@ -30,6 +33,7 @@ namespace {
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
 constexpr double kSmallestBinomialSigma = 1e-3;
+constexpr double kFarPeak = 1e7;  // alpha/sigma: the quadrature resolves the peak there up to about 1e9
 constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
@@ -58,6 +62,11 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     } else if (out_of_reach(q, c, alpha)) {
         const double l = lane_log1p(-q);
         answer = {{alpha * l, 4.0 * kUnitRoundoff}, l, 0.0};
+    } else if (alpha > 1.0 && (alpha - 1.0) * c > kFarPeak) {
+        // (alpha-1) c^2/2 >= 5e7, for alpha <= 1e6 makes c >= 10; |log q| <= 231. Seven roundings, each at most 1.00001 of
+        // the result.
+        const double l = lane_log(q), half = 0.5 * c * c;
+        answer = {{alpha * (l + (alpha - 1.0) * half), 16.0 * kUnitRoundoff}, l + (2.0 * alpha - 1.0) * half, 2.0 * half};
     } else {
         return false;
     }
