@@ -353,10 +353,12 @@ RdpGuarantee better_of(const RdpGuarantee& g, const RdpGuarantee& pure) noexcept
     return pure.value < g.value ? pure : g;
 }
 
+constexpr double kExpError = kSystemError + 2.0 * kUnitRoundoff;
+
 double exp_up(double x) noexcept {
-    return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + 0x1p-50), 2.0), 1.0);
+    return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + kExpError), 2.0), 1.0);
 }
-double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - 0x1p-50), 0.0); }
+double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - kExpError), 0.0); }
 
 }  // namespace
 

@@ -142,7 +142,7 @@ constexpr double kFewer = 1e-3;   // relative width from which few nodes do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
-constexpr double kRoom = 4.0 * kUnitRoundoff;
+constexpr double kRoom = kSystemError + 2.0 * kUnitRoundoff;
 
 // The same number of nodes on the losses that are likely enough to be seen beside delta, about.
 LossLayout seen_at(const LossLayout& layout, double delta) {
