@@ -155,7 +155,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     }
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
-    double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() || is_reversed() ? kRatioOfFew : kRatio;
+    double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kSure (t - x)/t, below which all are certain
         const double parts = std::ceil(std::log(2.0 * count_ / kSure) / std::log(kRatioOfFew));
         ratio = std::pow(2.0 * count_ / kSure, 1.0 / parts);
@@ -261,8 +261,8 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
 
 namespace {
 
-constexpr double kClear = 0.5;  // of what the second part is taken from, at least left
-constexpr std::size_t kMostTakenOff = 2;
+constexpr double kClear = 0.9;  // of what the second part is taken from, at least left
+constexpr std::size_t kMostTakenOff = 4;
 constexpr int kMostTurns = 40;
 constexpr double kRatioTakenOff = 6.0;
 constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 16384.0;
