@@ -11,13 +11,17 @@ from renyi import (
     ApproxDP,
     DiscreteLaplace,
     Exponential,
+    FixedAllocation,
+    FixedSizeSampled,
     Gaussian,
     Laplace,
     PLDAccountant,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RDPAccountant,
+    RepeatAndSelect,
     Staircase,
     calibrate,
     calibrate_noise_multiplier,
@@ -67,6 +71,9 @@ EXACT = [
     ([(DiscreteLaplace(3.0, 2), 5), (Exponential(0.7), 3)], Fraction(10, 3) + 3 * Fraction(0.7)),
     ([(Laplace(0.001), 3)], 3 / Fraction(0.001)),
     ([(PureDP(0.3) * 2, 4), (Staircase(0.5, 0.3), 1)], 8 * Fraction(0.3) + Fraction(1, 2)),
+    ([(RandomAllocation(Laplace(2.0), 10), 7)], Fraction(7, 2)),
+    ([(RandomAllocation(PureDP(0.1), 10, 3), 2)], 6 * Fraction(0.1)),
+    ([(FixedAllocation(Laplace(2.0), 10, 3), 2), (PureDP(0.1), 3)], 3 + 3 * Fraction(0.1)),
 ]
 
 
@@ -94,6 +101,31 @@ def test_rational_losses_are_rounded_once(accountant, parts, loss):
     for mechanism, times in rest:
         before.compose(mechanism, times)
     assert before.get_epsilon_after(0.0, first, [count]).tolist() == [most]
+
+
+@pytest.mark.parametrize("accountant", [PLDAccountant, RDPAccountant])
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        FixedSizeSampled(Laplace(2.0), 10, 1000),
+        RandomAllocation(Laplace(2.0), 10),
+        PoissonSampled(RandomizedResponse(0.8), 0.1),
+        PoissonSampled(Exponential(0.5), 0.1),
+        RepeatAndSelect(Laplace(2.0), 3.0, 1.0),
+        ApproxDP(1.0, 0.0),
+    ],
+    ids=str,
+)
+def test_delta_ends_where_epsilon_at_delta_0_is(accountant, adjacency, mechanism):
+    known = accountant(adjacency=adjacency)
+    if not known.supports(mechanism):
+        pytest.skip("no bound is known")
+    for count in (1, 2, 4):
+        known.compose(mechanism, count)
+        most = known.get_epsilon(0.0)
+        assert known.get_delta([most, 1.001 * most, math.inf]).tolist() == [0.0, 0.0, 0.0]
+        assert known.get_epsilon(1e-200) <= most < math.inf
 
 
 @pytest.mark.parametrize("accountant", [PLDAccountant, RDPAccountant])

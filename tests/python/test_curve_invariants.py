@@ -58,6 +58,28 @@ def test_bounds_are_monotone(direction):
             assert there[0] >= here[0] * (1 - 1e-12), (what, q, sigma, count, epsilon, step)
 
 
+SWEEPS = {
+    "sigma": np.arange(1.2, 0.05, -0.023),
+    "q": np.geomspace(1e-3, 0.4, 40),
+    "count": np.unique(np.geomspace(1, 1e5, 40).astype(int)),
+}
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("swept", SWEEPS)
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [(0.01, 0.15, 100, 1e-5), (0.05, 0.3, 30, 1e-3), (0.02, 0.7, 1000, 1e-8)],
+)
+def test_upper_ends_are_monotone_in_sweeps(q, sigma, count, delta, swept, direction):
+    """More steps, a larger rate or less noise never seem safer, whatever route answers."""
+    base = {"q": q, "sigma": sigma, "count": count}
+    runs = [composed(tuple((base | {swept: x}).values())) for x in SWEEPS[swept]]
+    epsilon = composed((q, sigma, count)).get_epsilon(delta)
+    assert (np.diff([run.get_epsilon(delta, direction=direction) for run in runs]) >= 0.0).all()
+    assert (np.diff([run.get_delta(epsilon, direction=direction) for run in runs]) >= 0.0).all()
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_epsilon_is_monotone_in_delta(direction):
     deltas = np.sort(10 ** np.random.default_rng(2).uniform(-11, -1, 30))

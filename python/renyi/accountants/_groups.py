@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,11 @@ class GroupCurve:
     """
 
     def __init__(self, own: Curve, other: Curve, size: int) -> None:
-        self._own, self._size = own, size
-        self._chain = Chain(own, other, size)
+        self._own, self._other, self._size = own, other, size
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return Chain(self._own, self._other, self._size)
 
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
@@ -72,10 +76,10 @@ class GroupCurve:
 
     def _epsilon(self, delta: float, start: float) -> float:
         """Return an epsilon at which the chain's delta is small enough, about the least."""
+        if delta == 0.0:  # the largest losses add up
+            return math.inf
         if self._chain.delta(0.0) <= delta:
             return 0.0
-        if delta == 0.0:
-            return math.inf
         start = min(max(start, LEAST_EPSILON), MOST_EPSILON)
         return smallest_argument(
             self._chain.delta, delta, start, LEAST_EPSILON, MOST_EPSILON, tolerance=CLOSE

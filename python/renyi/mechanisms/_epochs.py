@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
@@ -147,6 +148,11 @@ class RandomAllocation(Sampling):
             return RenyiCurve.random_allocation(base.noise_multiplier, steps)
         whole, known = curve_of(base, adjacency), known_curve_of_pairs(self, adjacency)
         return whole if known is None else known.smaller(whole)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return that of as many uses as picks: all choices of steps may lose the most at once."""
+        loss = None if adjacency == REPLACE else self.mechanism.largest_loss(adjacency, direction)
+        return None if loss is None else self.picks * loss
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:

@@ -423,6 +423,10 @@ class Equivalent(Mechanism):
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         return curve_of(self.released, adjacency)
 
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return that of `released`."""
+        return self.released.largest_loss(adjacency, direction)
+
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
         """Those of `released`."""

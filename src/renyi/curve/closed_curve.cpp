@@ -287,7 +287,8 @@ std::optional<Bracket> closed_delta(const SortedSteps& c, SampledPair pair, doub
     if (epsilon == kInfinity) return Bracket{0.0, 0.0};
     if (c.steps.empty()) {
         const double value = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
-        return Bracket{value * (1.0 - 4.0 * kUnitRoundoff), value * (1.0 + 4.0 * kUnitRoundoff)};
+        constexpr double kError = kSystemError + 2.0 * kUnitRoundoff;
+        return Bracket{value * (1.0 - kError), value * (1.0 + kError)};
     }
     if (c.only_gaussian) return gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, epsilon); });
     if (is_closed_step(c, pair))

@@ -209,9 +209,11 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
     const double exponent = value_at - t_ * epsilon;
     const double absolute = total([](const Group& g) { return g.at.error; }) +
                             2.0 * kUnitRoundoff * (std::fabs(value_at) + t_ * std::fabs(epsilon));
-    return {exponent - std::log(t_) - std::log1p(t_) + std::log(step_ / kPi) + std::log(value),
-            (line.slope - 0.5 * t_) / value,
-            kUnitRoundoff * (line.error / value + 16.0 + std::fabs(exponent)) + absolute + tail / value};
+    const LineFactor factor = line_factor(t_, step_, 1.0);
+    const double log_value = std::log(value);
+    return {exponent + factor.log + log_value, (line.slope - 0.5 * t_) / value,
+            kUnitRoundoff * (line.error / value + 16.0 + 4.0 * std::fabs(log_value) + std::fabs(exponent)) +
+                factor.rounding + absolute + tail / value};
 }
 
 double Contour::log_aliasing(double epsilon) const noexcept {

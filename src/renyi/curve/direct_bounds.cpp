@@ -101,11 +101,12 @@ constexpr double kUnspent = 1e-15;       // of the largest loss
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
-// Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
+// Q(x) = P(N > x), right to kSystemTailError + 2 u x^2 < 1e-12 of itself, and its logarithm, from above, also where Q
+// leaves the range of doubles.
 double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
 double log_normal_tail_above(double x) noexcept {
     const double tail = normal_tail_at(x);
-    return tail > 1e-290 ? std::log(tail) + 1e-13 : -0.5 * x * x;
+    return tail > 1e-290 ? std::log(tail) + 1e-12 : -0.5 * x * x;
 }
 
 // An output, from above, at which a step of `add` loses as much of its largest loss.
@@ -182,7 +183,7 @@ double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
         const double x = output_that_loses(s, rest);
-        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-13)) : log_normal_tail_above(-x));
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-12)) : log_normal_tail_above(-x));
     }
     return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
 }

@@ -336,7 +336,8 @@ RdpGuarantee pure_epsilon(const RdpQuery& query, double loss) noexcept {
     // Direction +1 rounds up.
     const auto epsilon = [&](double direction) {
         const double rest = share * (1.0 - direction * kPureMargin);
-        return rest < 1.0 ? std::max(loss + lane_log1p(-rest) + direction * kPureMargin * loss, 0.0) : 0.0;
+        const double value = loss + lane_log1p(-rest) + direction * kPureMargin * loss;
+        return rest < 1.0 ? std::clamp(value, 0.0, loss) : 0.0;
     };
     return {epsilon(1.0), epsilon(-1.0), kInfinity};
 }
@@ -352,10 +353,12 @@ RdpGuarantee better_of(const RdpGuarantee& g, const RdpGuarantee& pure) noexcept
     return pure.value < g.value ? pure : g;
 }
 
+constexpr double kExpError = kSystemError + 2.0 * kUnitRoundoff;
+
 double exp_up(double x) noexcept {
-    return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + 0x1p-50), 2.0), 1.0);
+    return x >= 0.0 ? 1.0 : std::min(std::nextafter(std::exp(x) * (1.0 + kExpError), 2.0), 1.0);
 }
-double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - 0x1p-50), 0.0); }
+double exp_down(double x) noexcept { return x >= 0.0 ? 1.0 : std::max(std::exp(x) * (1.0 - kExpError), 0.0); }
 
 }  // namespace
 

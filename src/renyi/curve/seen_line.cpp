@@ -361,11 +361,12 @@ SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
     const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
     const double exponent = at_.value - t * epsilon;
-    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log1p(t));
+    const LineFactor factor = line_factor(t, step_, 1.0);
+    const double scale = std::exp(exponent + factor.log);
     const double value = scale * nodes.value, slope = nodes.slope / nodes.value;
     if (is_rough_) return {value, slope, value, value, 0.0};
     const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
-    const double relative = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) +
+    const double relative = at_.error + factor.rounding + kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) +
                                                          4.0 * t * std::fabs(epsilon));
     const double absolute =
         scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);

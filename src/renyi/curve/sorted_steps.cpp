@@ -29,7 +29,8 @@ SortedSteps sorted_steps(std::span<const SampledStep> steps) {
         c.gaussian_mu = std::sqrt(squares) / least;
         c.gaussian = std::max(c.gaussian_mu * c.gaussian_mu, std::numeric_limits<double>::min());
     }
-    c.largest_loss = c.gaussian > 0.0 ? kInfinity : c.largest_loss * (1.0 + 8.0 * kUnitRoundoff);
+    const double error = kSystemError + (4.0 + static_cast<double>(c.steps.size())) * kUnitRoundoff;
+    c.largest_loss = c.gaussian > 0.0 ? kInfinity : c.largest_loss * (1.0 + error);
     return c;
 }
 

@@ -22,6 +22,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUnitRoundoff = 0x1p-53;
 
+// What is assumed of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos and hypot, relatively: one ulp, as
+// the GNU C library states of each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library keep;
+// and of erfc, eight. tests/cpp/test_system_math.cpp probes it. A complex function is right to a few of these.
+constexpr double kSystemError = 2.0 * kUnitRoundoff;
+constexpr double kSystemTailError = 16.0 * kUnitRoundoff;
+
 constexpr Certified kOutsideDomain{kNaN, 0.0};
 
 namespace detail {

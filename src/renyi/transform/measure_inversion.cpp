@@ -447,8 +447,9 @@ Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept
     const double y = static_cast<double>(nodes_.size()) * step_;
     const double tail = std::exp(log_tail_) * t * (t + shift_) / (step_ * y);
     const double exponent = at_.value - t * epsilon + log_factor;
-    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log(t + shift_));
-    const double relative = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) +
+    const LineFactor factor = line_factor(t, step_, shift_);
+    const double scale = std::exp(exponent + factor.log);
+    const double relative = at_.error + factor.rounding + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) +
                                                          4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
     const double absolute =
         scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));

@@ -32,6 +32,19 @@ inline double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::lo
 // The largest value of e^{-s x} x, x > 0, is 1/(e s).
 inline double log_excess_peak(double s) noexcept { return s > 0.0 ? -1.0 - std::log(s) : kInfinity; }
 
+// log(h/(pi t (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the logarithms
+// and of their sum with an exponent.
+struct LineFactor {
+    double log, rounding;
+};
+
+inline LineFactor line_factor(double t, double step, double shift) noexcept {
+    constexpr double kPi = 0x1.921fb54442d18p1;
+    const double of_step = std::log(step / kPi), of_t = std::log(t), of_shifted = std::log(t + shift);
+    const double size = std::fabs(of_step) + std::fabs(of_t) + std::fabs(of_shifted);
+    return {of_step - of_t - of_shifted, (kSystemError + 4.0 * kUnitRoundoff) * (1.0 + size)};
+}
+
 struct SplitStep {
     double count;
     SampledLoss law;

@@ -142,7 +142,7 @@ constexpr double kFewer = 1e-3;   // relative width from which few nodes do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
-constexpr double kRoom = 4.0 * kUnitRoundoff;
+constexpr double kRoom = kSystemError + 2.0 * kUnitRoundoff;
 
 // The same number of nodes on the losses that are likely enough to be seen beside delta, about.
 LossLayout seen_at(const LossLayout& layout, double delta) {
@@ -231,9 +231,9 @@ Bracket LossComposition::delta(double epsilon, FourierTransform& fourier, double
 }
 
 Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourier) {
-    if (infinite_.upper == 1.0 || epsilon > largest_) {
-        // Beyond every finite loss nothing but the infinite mass counts; without finite losses nothing can be composed.
-        return epsilon > largest_ ? infinite_ : Bracket{infinite_.lower, 1.0};
+    if (infinite_.upper == 1.0 || epsilon >= largest_) {
+        // From the largest finite loss on only the infinite mass counts; without finite losses nothing can be composed.
+        return epsilon >= largest_ ? infinite_ : Bracket{infinite_.lower, 1.0};
     }
     const std::scoped_lock lock(mutex_);
     Bracket found{0.0, 1.0};
