@@ -114,7 +114,7 @@ def test_table_covers_what_it_should():
         ([(0.5, -1, 1)], 1, "add", "sigma must be positive"),
         ([(0.5, 1, 0)], 1, "add", "count must be a whole number >= 1"),
         ([(0.5, 1, 1)], float("inf"), "add", "epsilon must be finite"),
-        ([(0.5, 1, 1)], 1, "both", 'direction must be .remove. or .add.'),
+        ([(0.5, 1, 1)], 1, "both", "direction must be .remove. or .add."),
     ],
 )
 def test_refusals(steps, epsilon, direction, message):
