@@ -30,11 +30,12 @@ from tqdm import tqdm
 from renyi._benchmark.peers import Training
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference"))
-from large_losses import LargeLosses, Unreachable  # noqa: E402
+from large_losses import LargeLosses, Unreachable
 
 Direction = Literal["remove", "add"]
 NARROW, LEVELS, NAMED = 1e-8, (0.5, 0.9, 0.99, 1.0), 10
 PATIENT, QUICK = 20.0, 0.03  # seconds
+WORK = 6e5  # for a truth, some seconds
 
 
 def grid() -> list[Question]:
@@ -88,19 +89,18 @@ def report(
         long, wide = np.quantile(times, level), np.quantile(widths, level)
         rows.append([f"{100 * level:g} %", f"{duration(long)}, {wide:.1e}"])
     missing = Counter(answer.reason for answer in found if answer.reason)
-    yield f"## {title}, {direction}: {len(questions):,} questions, {dict(missing) or 'all answered'}\n"
+    reasons = dict(missing) or "all answered"
+    yield f"## {title}, {direction}: {len(questions):,} questions, {reasons}\n"
     yield table("what|how many", rows)
     for name, sizes, told in (("Widest", widths, "{:.1e}".format), ("Slowest", times, duration)):
         order = np.argsort(-sizes, kind="stable")[:NAMED]
-        yield "\n".join(
-            [f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""]
-        )
+        yield "\n".join([f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""])
 
 
 def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
     """Both ends of brackets that are positive, against the truth."""
     counts: Counter[str] = Counter()
-    bar = tqdm(total=number, desc="truths", disable=None)
+    bar = tqdm(total=number, desc="truths")
     for question in questions:
         if sum(counts.values()) - counts["out of reach"] >= number:
             break
@@ -109,7 +109,7 @@ def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
         if not 0 < low <= high < np.inf or steps == 1:
             continue
         try:
-            truth = LargeLosses(q, sigma, steps, low, np.log(question.at))
+            truth = LargeLosses(q, sigma, steps, low, np.log(question.at), WORK)
         except Unreachable:
             counts["out of reach"] += 1
             continue
@@ -120,6 +120,8 @@ def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
         if not is_in:
             yield f"* outside: {question}, {low!r} to {high!r}\n"
         bar.update()
+        if bar.n % 50 == 0:
+            yield f"{dict(counts)}\n"
     yield f"## Truths: {dict(counts)}\n"
 
 

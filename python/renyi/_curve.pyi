@@ -4,7 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 PairName = Literal["remove", "add", "replace_one"]
-Route = Literal["nothing new", "closed form", "bounds", "line", "seen line", "split sum", "long line"]
+Route = Literal[
+    "nothing new", "closed form", "bounds", "line", "seen line", "split sum", "long line"
+]
 _Array = npt.NDArray[np.float64]
 
 def wide_brackets(brackets: _Array, rtol: float, /) -> list[int]: ...

@@ -8,6 +8,13 @@
 
 namespace renyi {
 
+namespace {
+
+constexpr double kManySeen = 50.0;
+constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
+
+}  // namespace
+
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 
 Bracket DirectBounds::delta_near_one(double epsilon) {
@@ -30,6 +37,13 @@ Bracket DirectBounds::epsilon(double delta) {
     if (pair_ == SampledPair::replace_one) return {below, replaced_epsilon_above(c_, delta)};
     const Bracket plain = plain_epsilon(c_, direction_of(pair_), delta);
     return {std::fmax(plain.lower, below), plain.upper};
+}
+
+bool DirectBounds::has_many_seen() const noexcept {
+    double seen = 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.sigma < kLittleNoise) seen += s.q * s.count;
+    return seen > kManySeen;
 }
 
 }  // namespace renyi

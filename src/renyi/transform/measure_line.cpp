@@ -10,7 +10,7 @@ namespace renyi {
 namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 16384.0;
+constexpr double kMostNodes = 4096.0, kMostOfRemove = 16384.0;  // tiny deltas and epsilons next to 0
 constexpr double kEndSlack = 6.0;  // nats
 constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
 constexpr int kMostEnds = 12;
@@ -75,7 +75,8 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
 
 // The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
-    const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step;
+    const double most = steps_.front().law.pair == SampledPair::remove ? kMostOfRemove : kMostNodes;
+    const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = most * step;
     double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
     for (int turn = 0; turn < kMostEnds; ++turn) {
         const double tail = log_tail(rough_, y), lacking = tail + level - std::log(kPi * y);

@@ -8,7 +8,7 @@ namespace renyi {
 namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
+constexpr double kMostWork = 1.5e7, kMostWorkOfRemove = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
@@ -90,6 +90,11 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
+double SplitSum::most_work() const noexcept {
+    if (are_ratios()) return kMostWorkOfRatios;
+    return pair_ == SampledPair::remove ? kMostWorkOfRemove : kMostWork;
+}
+
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     sure_ = {};
@@ -159,10 +164,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     if (!add && !has_base) {
         parts_.emplace_back(Measure::base, steps, gaussian_);
         parts_.back().approach(epsilon);
-        parts_.back().place(epsilon, scale, kDepth, kMostWork);
+        parts_.back().place(epsilon, scale, kDepth, most_work());
     }
     for (MeasureInversion& part : parts_)
-        if (!part.placed()) part.place(epsilon, scale, kDepth, are_ratios() ? kMostWorkOfRatios : kMostWork);
+        if (!part.placed()) part.place(epsilon, scale, kDepth, most_work());
     if (add && has_base) {
         bound_lost_ratios(steps.front(), epsilon, 1.0 / outermost);
         return true;

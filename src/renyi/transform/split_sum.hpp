@@ -67,6 +67,7 @@ private:
         Decided ratios;
         bool is_decided = false;
     };
+    double most_work() const noexcept;
     bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
     std::vector<double> unseen_levels() const;
