@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from renyi.cli.parser import build_parser
+from renyi.cli.commands import build_parser
 
 NO_TEXT = re.compile(r"<(pre|code|script|style|math)\b.*?</\1>", re.DOTALL)
 RAW = re.compile(r"\\[a-zA-Z]{2,}|:[a-z]+:`|\.\. [a-z]+::|wzxhzdk")

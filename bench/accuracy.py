@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from facts import cpu
 from numpy.typing import NDArray
+from peers import Peer, installed, quiet
 from tqdm import tqdm
 
 from renyi import special
-from renyi._benchmark.peers import Peer, installed, quiet
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "reference"))

@@ -20,16 +20,17 @@ from typing import Any, NamedTuple
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # before NumPy is there
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
 
 # ruff: noqa: E402
 import numpy as np
+from examples._text import docstrings, reference
+from examples._transformer import Transformer
+from examples.adapters import LENGTH, pretrain, split, train
 from facts import facts
 from speed import table
 from tqdm import tqdm
 
-from renyi.examples._text import docstrings, reference
-from renyi.examples._transformer import Transformer
-from renyi.examples.adapters import LENGTH, pretrain, split, train
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "adapters.md"

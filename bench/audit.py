@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
+
+from examples.audit import audit
 from facts import facts
 from speed import table
 
-from renyi.examples.audit import audit
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "audit.md"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from renyi._benchmark.peers import Training
+from peers import Training
 
 DELTA = 1e-5
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peers import CurvePeer, Training, installed_curves
 from tqdm import tqdm
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi._benchmark.peers import CurvePeer, Training, installed_curves
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "reference"), str(ROOT / "bench")]

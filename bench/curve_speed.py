@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 from facts import publish
+from peers import CurvePeer, Training, installed_curves
 from speed import duration, machine, mechanism, relative, table, times
+from timing import Contender, interleave
 
 import renyi
 from renyi import PLDAccountant
-from renyi._benchmark.peers import CurvePeer, Training, installed_curves
-from renyi._benchmark.timing import Contender, interleave
 
 OUTPUT = Path(__file__).parent / "results" / "curve_speed.md"
 DELTA = 1e-5

@@ -19,16 +19,17 @@ from typing import Any, NamedTuple
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # before NumPy is there
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
 
 # ruff: noqa: E402
 import numpy as np
+from examples._classifiers import CLASSIFIERS
+from examples._data import Split, digits
+from examples.digits import CLASSES, train
 from facts import facts
 from speed import table
 from tqdm import tqdm
 
-from renyi.examples._classifiers import CLASSIFIERS
-from renyi.examples._data import Split, digits
-from renyi.examples.digits import CLASSES, train
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "digits.md"

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import cases
 import mpmath
 from cases import DELTA
+from peers import Training
 
 from renyi import reference
-from renyi._benchmark.peers import Training
 
 DIGITS = 20
 mpmath.mp.dps = 40
@@ -37,7 +37,7 @@ def listed(rdp: Callable[[float], mpmath.mpf], orders: Sequence[float]) -> tuple
     """Least epsilon over increasing orders; the curve has one valley, so search it by thirds."""
 
     def epsilon(k: int) -> mpmath.mpf:
-        return reference.epsilon_balle(orders[k], rdp(orders[k]), DELTA, digits=DIGITS)
+        return reference.epsilon_from_rdp(orders[k], rdp(orders[k]), DELTA, "balle", DIGITS)
 
     low, high = 0, len(orders) - 1
     while high - low > 3:
@@ -54,7 +54,7 @@ def best(rdp: Callable[[float], mpmath.mpf], guess: float) -> tuple[mpmath.mpf, 
 
     def epsilon(y: float) -> mpmath.mpf:
         order = 1 + math.exp(y)
-        return reference.epsilon_optimal(order, rdp(order), DELTA, digits=DIGITS)
+        return reference.epsilon_from_rdp(order, rdp(order), DELTA, "optimal", DIGITS)
 
     golden = (math.sqrt(5) - 1) / 2
     a, b = math.log(guess - 1) - 0.7, math.log(guess - 1) + 0.7

@@ -9,6 +9,7 @@ than 20 seconds. ``python bench/fuzz.py --input FILE`` tries one input again.
 import argparse
 import contextlib
 import faulthandler
+import importlib.machinery
 import json
 import random
 import sys
@@ -25,6 +26,23 @@ try:
 except ImportError:
     atheris = None
 
+
+class SourceFinder:
+    """Loads modules of an editable install from their sources: atheris sees no others."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] != "renyi":
+            return None
+        others = sys.meta_path[sys.meta_path.index(SourceFinder) + 1 :]
+        found = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is not None and (spec.origin or "").endswith(".py"):
+            spec.loader = importlib.machinery.SourceFileLoader(name, spec.origin)
+        return spec
+
+
+sys.meta_path.insert(0, SourceFinder)
 with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nullcontext():
     from renyi import (
         ApproxDP,
@@ -43,7 +61,20 @@ with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nu
         UnsupportedMechanismError,
         ZCDPFilter,
     )
-    from renyi.samplers import PoissonSampler, ShuffledSampler
+    from renyi._states import _RUNS
+    from renyi.matrix import SquareRoot
+    from renyi.noise import SecureGenerator
+    from renyi.release import Release, Releases
+    from renyi.samplers import (
+        BallsInBinsSampler,
+        CyclicPoissonSampler,
+        FixedOrderSampler,
+        FixedSizeSampler,
+        PoissonSampler,
+        ShuffledSampler,
+        TruncatedPoissonSampler,
+    )
+    from renyi.sgd import DPSGD, Adam, QuantileClipNorm, Schedule, TrainingPlan
 
 DOCUMENTED = (TypeError, ValueError, LedgerError, UnsupportedMechanismError)
 PROBE = Gaussian(20.0)
@@ -52,7 +83,7 @@ PROBE = Gaussian(20.0)
 def readers():
     """Return what takes text, and what it makes of itself again."""
     kinds = (PrivacyFilter, GDPFilter, ZCDPFilter, RenyiFilter, PrivacyOdometer)
-    return [kind.from_json for kind in (Mechanism, PLDAccountant, RDPAccountant, *kinds)]
+    return [kind.from_json for kind in (Mechanism, PLDAccountant, RDPAccountant, *kinds, Release)]
 
 
 def read(reader, content):
@@ -60,6 +91,11 @@ def read(reader, content):
     found = reader(content)
     again = reader(found.to_json())
     assert found == again
+    if isinstance(found, Release):
+        with must_work():
+            assert str(found).isprintable()
+            if found.standard_deviation is not None:
+                found.interval(0.9)
     if isinstance(found, PrivacyFilter | GDPFilter | ZCDPFilter):
         arguments = {
             name: getattr(found, name)
@@ -104,25 +140,146 @@ def read_file(content):
             check_ledger(ledger)
 
 
-def text_of(sampler):
-    return json.dumps(sampler.state_dict(), default=np.ndarray.tolist)
+def text_of(one):
+    """Return all of a state as JSON."""
+    return json.dumps(plain(one.state_dict(secrets=True)))
+
+
+def plain(value):
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": str(value.dtype)}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(item) for item in value]}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return {k: plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+DTYPES = {name: np.dtype(name) for name in ("float32", "float64", "int64", "object")}
+
+
+def rich(value):
+    """Undo `plain`, where it can be undone."""
+    if value.keys() == {"array", "dtype"}:
+        with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
+            return np.array(value["array"], DTYPES[value["dtype"]])
+    if value.keys() == {"tuple"} and isinstance(value["tuple"], list):
+        return tuple(value["tuple"])
+    return value
+
+
+def source(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)
+
+
+def samplers():
+    yield PoissonSampler(100, 0.1, generator=source())
+    yield TruncatedPoissonSampler(100, 0.1, 12, generator=source())
+    yield FixedSizeSampler(100, 10, generator=source())
+    yield ShuffledSampler(100, 10, generator=source())
+    yield BallsInBinsSampler(100, 4, generator=source())
+    yield BallsInBinsSampler(100, 4)  # whose bins go on in one place only
+    yield CyclicPoissonSampler(100, 0.2, 4, generator=source())
+    yield FixedOrderSampler(100, 10)
+
+
+KINDS = 6
+
+
+def optimizer_of(kind):
+    """Return an optimiser and its sampler; all but the last have the generators of tests."""
+    falling = Schedule((1, 4, 6), (2.0, 1.0, 0.5))
+    order = {"sampling": "fixed_order", "strategy": SquareRoot(9), "population": 45}
+    settings: dict = (
+        {},
+        {"noise_schedule": falling},
+        {"sampling": "balls_in_bins"},
+        {"sampling": "shuffled", "adjacency": "replace_one"},
+        {**order, "adjacency": "zero_out"},
+        {},
+    )[kind]
+    given = {"population": 20, "batch_size": 5, "noise_multiplier": 2.0, "steps": 9}
+    plan = TrainingPlan(**{**given, **settings})
+    own, drawing = (None, None) if kind == 5 else (source(2), source(1))
+    norm = QuantileClipNorm(1.0, expected_batch_size=5, count_noise=5.0) if kind == 0 else None
+    sampler = plan.sampler(generator=drawing)
+    arrays = [np.zeros(2), np.zeros(1)]
+    rule = Adam(0.1)
+    return DPSGD(arrays, plan, rule, clip_norm=norm, sampler=sampler, generator=own), sampler
+
+
+def take_step(optimizer, sampler):
+    rows = len(sampler.sample())
+    optimizer.step([np.ones((rows, 2)), np.ones((rows, 1))])
+
+
+@contextlib.contextmanager
+def must_work():
+    """Errors that are documented are findings too where a state has been taken."""
+    try:
+        yield
+    except DOCUMENTED as error:
+        raise AssertionError("an error of what a state was loaded into") from error
+
+
+def state_in(content):
+    _RUNS.clear()  # in another process each state would be loaded for the first time
+    try:
+        return json.loads(content, object_hook=rich)
+    except RecursionError:  # not read by this package
+        return None
 
 
 def read_state(content):
-    """Load a state, of which a sampler is as it was where it refuses."""
-    try:
-        state = json.loads(content)
-    except RecursionError:  # not read by this package
-        return
-    for sampler in (
-        PoissonSampler(100, 0.1, generator=np.random.default_rng(1)),
-        ShuffledSampler(100, 10, generator=np.random.default_rng(1)),
-    ):
+    """Load a state, which leaves all as it was where it is refused."""
+    state = state_in(content)
+    for sampler in samplers():
         before = text_of(sampler)
         try:
             sampler.load_state_dict(state)
         except DOCUMENTED:
-            assert text_of(sampler) == before
+            assert text_of(sampler) == before, "a refused state"
+            continue
+        with must_work():
+            assert sampler.drawn == state["drawn"]
+            sampler.sample()
+
+
+def read_training(content):
+    """Load a state of training: what it says is recorded, and no step is free.
+
+    The first byte says into which optimiser, and whether as a branch.
+    """
+    if not content:
+        return
+    state = state_in(content[1:])
+    with must_work():
+        optimizer, sampler = optimizer_of(content[0] // 2 % KINDS)
+        before = text_of(optimizer), optimizer.accountant.to_json()
+    try:
+        optimizer.load_state_dict(state, branch=bool(content[0] % 2))
+    except DOCUMENTED:
+        assert (text_of(optimizer), optimizer.accountant.to_json()) == before, "a refused state"
+        return
+    with must_work():
+        saved = optimizer.state_dict()
+        for name in ("steps", "releases", "interrupted"):
+            assert saved[name] == state[name]
+        assert recorded_in(optimizer) == saved["releases"]
+        check_paid(optimizer)
+        with contextlib.suppress(RuntimeError):  # past the end, or ahead of the batches
+            take_step(optimizer, sampler)
+        check_paid(optimizer)
+
+
+def check_paid(optimizer):
+    begun = optimizer.steps + optimizer.state_dict()["interrupted"]
+    due = -(-begun // optimizer.plan.steps_per_release)
+    assert recorded_in(optimizer) >= due, "a step that is free"
+
+
+def recorded_in(optimizer):
+    return sum(count for _, count in optimizer.accountant.mechanisms)
 
 
 TARGETS = [
@@ -130,6 +287,7 @@ TARGETS = [
     read_lines,
     read_file,
     read_state,
+    read_training,
 ]
 
 
@@ -152,7 +310,16 @@ def seeds():
         renyi,
         odometer,
     ]
+    releases = Releases(ZCDPFilter(1.0), generator=source())
+    found.append(releases.mean([0.5], lower=0, upper=1, epsilon=0.1, note="mean"))
     yield from ((n, one.to_json().encode()) for n, one in enumerate(found))
+    for one in (
+        releases.sum([0.5], lower=0, upper=1, rho=0.1),
+        releases.count([True], epsilon=0.1),
+        releases.histogram([1], bins=[-np.inf, 0, np.inf], rho=0.1),
+        releases.noisy_max(["a"], categories=["a", "b"], epsilon=0.1),
+    ):
+        yield len(found) - 1, one.to_json().encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.db"
         with Ledger(path) as ledger:
@@ -169,12 +336,14 @@ def seeds():
             lines = list(ledger.export_lines())
         yield len(found), "\n".join(lines).encode()
         yield len(found) + 1, path.read_bytes()
-    for sampler in (
-        PoissonSampler(100, 0.1, generator=np.random.default_rng(1)),
-        ShuffledSampler(100, 10, generator=np.random.default_rng(1)),
-    ):
-        next(iter(sampler))
+    for sampler in samplers():
+        sampler.sample()
         yield len(found) + 2, text_of(sampler).encode()
+    for kind in range(KINDS):
+        optimizer, sampler = optimizer_of(kind)
+        take_step(optimizer, sampler)
+        content = text_of(optimizer).encode()
+        yield from ((len(found) + 3, bytes([2 * kind + branch]) + content) for branch in (0, 1))
 
 
 def one_input(data):
@@ -207,8 +376,36 @@ WORDS = [
 ]
 
 
+VALUES = [None, True, -1, 0, 1, 2, 3, 9, 0.5, 1e308, 1e-320, 2**63, 10**400, "", "inf", "a", [], {}]
+
+
+def altered(rng, data):
+    """Change entries of JSON, which remains JSON, or lines of a history."""
+    start = data.index(b"{")
+    lines = data[start:].splitlines()
+    place = rng.randrange(len(lines))
+    whole = [json.loads(lines[place])]
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        node, key = whole, 0
+        while isinstance(node[key], dict | list) and node[key] and rng.random() < 0.8:
+            node = node[key]
+            key = rng.choice(list(node) if isinstance(node, dict) else range(len(node)))
+        value = node[key]
+        if rng.random() < 0.2 and node is not whole:
+            del node[key]
+        elif isinstance(value, int | float) and rng.random() < 0.5:
+            node[key] = value + rng.choice((-1, 1))
+        else:
+            node[key] = rng.choice(VALUES)
+    lines[place] = json.dumps(whole[0]).encode()
+    return data[:start] + b"\n".join(lines)
+
+
 def mutated(rng, data):
-    """Change bytes, numbers, or parts of an input; of a text most often a number or a word."""
+    """Change entries, bytes, numbers, or parts of an input; of a text a number or a word."""
+    if rng.random() < 0.5:
+        with contextlib.suppress(ValueError, RecursionError):  # not JSON
+            return altered(rng, data)
     data = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
         place, kind = rng.randrange(1, len(data) + 1), rng.random()

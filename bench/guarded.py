@@ -10,8 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from renyi._benchmark.peers import quiet
+from peers import quiet
 
 MEMORY = 6 << 30
 

@@ -27,12 +27,8 @@ from facts import facts, publish
 from scipy.special import lambertw, ndtr
 from speed import duration, table
 
-from renyi.theory.iteration import (
-    DecayingNoise,
-    NoisyDescent,
-    online_deltas,
-    online_worst,
-)
+from renyi.theory.iteration import DecayingNoise, NoisyDescent
+from renyi.theory.online import online_deltas, online_worst
 
 OUTPUT = Path(__file__).parent / "results" / "iteration.md"
 EPSILON, C1, C2, POWER = 1.0, 100.0, 100.0, 1.5

@@ -23,11 +23,10 @@ from typing import Literal
 
 import numpy as np
 from guarded import Answer, answers
+from peers import Training
 from questions import Question, log_uniform
 from speed import duration, table
 from tqdm import tqdm
-
-from renyi._benchmark.peers import Training
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference"))
 from large_losses import LargeLosses, Unreachable
@@ -89,8 +88,8 @@ def report(
         long, wide = np.quantile(times, level), np.quantile(widths, level)
         rows.append([f"{100 * level:g} %", f"{duration(long)}, {wide:.1e}"])
     missing = Counter(answer.reason for answer in found if answer.reason)
-    reasons = dict(missing) or "all answered"
-    yield f"## {title}, {direction}: {len(questions):,} questions, {reasons}\n"
+    answered = dict(missing) or "all answered"
+    yield f"## {title}, {direction}: {len(questions):,} questions, {answered}\n"
     yield table("what|how many", rows)
     for name, sizes, told in (("Widest", widths, "{:.1e}".format), ("Slowest", times, duration)):
         order = np.argsort(-sizes, kind="stable")[:NAMED]

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 from facts import publish
 from mechanisms_pairs import sections
+from peers import load, quiet
 from speed import duration, machine, table, times
+from timing import Contender, interleave
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
-from renyi._benchmark.peers import load, quiet
-from renyi._benchmark.timing import Contender, interleave
 from renyi.mechanisms import RDPCurve
 
 OUTPUT = Path(__file__).parent / "results" / "mechanisms.md"

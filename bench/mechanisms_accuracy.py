@@ -22,11 +22,11 @@ import mpmath
 import numpy as np
 from accuracy import markdown
 from mechanisms_peers import Formula, Point, answer, autodp, dp_accounting
+from peers import quiet
 from speed import machine
 from tqdm import tqdm
 
 from renyi import Gaussian, Laplace, PureDP, RandomizedResponse, RDPAccountant, reference
-from renyi._benchmark.peers import quiet
 from renyi.mechanisms import Mechanism, RepeatAndSelect
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
@@ -53,18 +53,24 @@ def points(count: int) -> list[Point]:
     return [Point(*map(float, triple)) for triple in zip(rates, noises, orders, strict=True)]
 
 
+def laplace(noise: float, order: Any, digits: int) -> Any:
+    return reference.rdp(reference.laplace_pair(noise), order, digits)
+
+
 BASES: dict[str, tuple[Callable[[float], Mechanism], Callable[..., Any]]] = {
     "Gaussian": (Gaussian, reference.rdp_gaussian),
-    "Laplace": (Laplace, reference.rdp_laplace),
+    "Laplace": (Laplace, laplace),
     "randomized response": (
         lambda noise: RandomizedResponse(answer(noise)),
-        lambda noise, order, digits: reference.rdp_randomized_response(
-            answer(noise), order, 2, digits
+        lambda noise, order, digits: reference.rdp(
+            reference.randomized_response_pair(answer(noise), 2), order, digits
         ),
     ),
     "pure DP": (
         lambda noise: PureDP(1 / noise),
-        lambda noise, order, digits: reference.rdp_pure_dp(1 / noise, order, digits),
+        lambda noise, order, digits: reference.rdp(
+            reference.pure_dp_pair(1 / noise), order, digits
+        ),
     ),
 }
 
@@ -95,7 +101,9 @@ def cases(others: Sequence[dict[str, dict[str, Formula]]]) -> Iterator[Case]:
         )
     exact = {
         "Gaussian": lambda p: reference.rdp_sampled_gaussian(p.rate, p.noise, p.order, DIGITS),
-        "Laplace": lambda p: reference.rdp_sampled_laplace(p.rate, p.noise, p.order, digits=DIGITS),
+        "Laplace": lambda p: reference.rdp(
+            reference.laplace_pair(p.noise), p.order, DIGITS, q=p.rate
+        ),
     }
     for kind, truth in exact.items():
         make = BASES[kind][0]
@@ -135,7 +143,7 @@ def bounded(function: Any, make: Callable[[float], Mechanism], bound: str, point
 def largest_loss(base: Callable[..., Any], noise: float) -> Any:
     if base is reference.rdp_gaussian:
         return math.inf
-    if base is reference.rdp_laplace:
+    if base is laplace:
         return 1 / Fraction(noise)
     p = Fraction(answer(noise))  # of randomized response
     with mpmath.workdps(2 * DIGITS):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from peers import load
 from speed import duration, table, times
+from timing import Contender, Timing, interleave
 
 from renyi import (
     DiscreteGaussian,
@@ -19,8 +21,6 @@ from renyi import (
     RandomizedResponse,
     TruncatedPoissonSampled,
 )
-from renyi._benchmark.peers import load
-from renyi._benchmark.timing import Contender, Timing, interleave
 from renyi.accountants import Adjacency
 from renyi.mechanisms import Mechanism
 

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from renyi._benchmark.peers import load
+from peers import load
 
 KINDS = ("Gaussian", "Laplace", "randomized response", "pure DP")
 

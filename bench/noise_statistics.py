@@ -162,7 +162,7 @@ def undecided(name: str, generator: SecureGenerator) -> str:
     """Return the share of numbers that the first words, and double precision left undecided."""
     law, dtype = name.split(", ")
     numbers = np.zeros(BLOCK, dtype)
-    by_words, by_double = generator._core.add_noise(law == "Gaussian", numbers, 1.0, 2)
+    by_words, by_double = generator.core.add_noise(law == "Gaussian", numbers, 1.0, 2)
     return (
         f"{100 * by_words / BLOCK:.3f} %, more than double precision {100 * by_double / BLOCK:g} %"
     )

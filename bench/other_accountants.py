@@ -25,9 +25,9 @@ import dp_accounting
 import facts
 import numpy as np
 from dp_accounting import dp_event
+from peers import quiet
 from tqdm import tqdm
 
-from renyi._benchmark.peers import quiet
 from renyi.compat.dp_accounting import PLDAccountant, RenyiAccountant, from_dp_event
 
 with quiet():

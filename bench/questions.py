@@ -8,8 +8,9 @@ import sys
 import warnings
 from typing import Any, NamedTuple
 
+from peers import Training
+
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi._benchmark.peers import Training
 
 
 class Question(NamedTuple):

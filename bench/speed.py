@@ -24,11 +24,8 @@ import cases
 import numpy as np
 from cases import DELTA
 from facts import facts
-
-import renyi
-from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
-from renyi._benchmark.peers import Peer, Training, installed
-from renyi._benchmark.timing import (
+from peers import Peer, Training, installed
+from timing import (
     Contender,
     Timing,
     epsilon_contenders,
@@ -36,6 +33,9 @@ from renyi._benchmark.timing import (
     interleave,
     log_a_contenders,
 )
+
+import renyi
+from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
 from renyi.accountants import Conversion
 
 OUTPUT = Path(__file__).parent / "results" / "speed.md"

@@ -12,9 +12,9 @@ import itertools
 
 import cases
 import pytest
+from timing import epsilon_contenders, everyday_points
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, calibrate_noise_multiplier, special
-from renyi._benchmark.timing import epsilon_contenders, everyday_points
 
 CASES = pytest.mark.parametrize("case", cases.EPSILON, ids=lambda case: case.title)
 

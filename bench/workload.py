@@ -23,11 +23,11 @@ from typing import Literal
 import numpy as np
 from facts import facts, publish
 from guarded import Answer, answers
+from peers import CurvePeer, installed_curves
 from questions import Question, anything, bracket, plain, stressed, training
 from speed import duration, table
 from tqdm import tqdm
 
-from renyi._benchmark.peers import CurvePeer, installed_curves
 from renyi._curve import SampledGaussianCurve
 
 OUTPUT = Path(__file__).parent / "results" / "workload.md"

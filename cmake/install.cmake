@@ -6,7 +6,6 @@ include(CMakePackageConfigHelpers)
 set(public_headers
   fp/certified.hpp
   fp/environment.hpp
-  loss/closed_form_bound.hpp
   loss/gaussian.hpp
   loss/sampled_gaussian.hpp)
 foreach(header ${public_headers})

@@ -30,9 +30,9 @@ from renyi import (
     RDPAccountant,
 )
 from renyi.mechanisms import Mechanism
-from renyi.theory.classic import optimal_composition_epsilon
-from renyi.theory.papers import moments_leading_term
-from renyi.theory.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp, poisson_rdp_by_terms
+from renyi.theory.composition import optimal_composition
+from renyi.theory.sampled_gaussian import moments_leading_term
+from renyi.theory.subsampling import PoissonBound, fixed_size_rdp, poisson_rdp
 
 RATE, DELTA = 1e-3, 1e-8
 ORDERS = np.arange(2.0, 10_001.0)
@@ -114,7 +114,7 @@ def strong(mechanism: Mechanism, counts: tuple[int, ...]) -> Array:
     for count in counts:
         each = 0.5 * DELTA / count
         single = step.get_epsilon(each)
-        found.append(optimal_composition_epsilon(single, DELTA, count, delta=each))
+        found.append(optimal_composition(single, count, target_delta=DELTA, delta=each).epsilon)
     return np.array(found)
 
 
@@ -165,17 +165,19 @@ def divergences(mechanism: Mechanism, orders: Array = SHOWN) -> dict[str, Array]
         found[label] = np.asarray(poisson_rdp(mechanism, RATE, orders, bound=bound))
     for terms in TERMS:
         found[f"{terms} terms"] = np.array(
-            [poisson_rdp_by_terms(mechanism, RATE, int(order), terms=terms) for order in orders]
+            [
+                poisson_rdp(mechanism, RATE, int(order), bound="tight", terms=terms)
+                for order in orders
+            ]
         )
     return found
 
 
 def _fixed_size(mechanism: Mechanism, orders: Array) -> Array:
     """Return the bound for a replaced record whose effect is that of one added here."""
-    same = {
-        Gaussian: lambda m: Gaussian(2.0 * m.noise_multiplier),
-        Laplace: lambda m: Laplace(2.0 * m.noise_multiplier),
-    }.get(type(mechanism), lambda m: m)(mechanism)
+    same = mechanism
+    if isinstance(mechanism, Gaussian | Laplace):
+        same = type(mechanism)(2.0 * mechanism.noise_multiplier)
     return np.asarray(fixed_size_rdp(same, RATE, orders, bound="tight"))
 
 
@@ -197,10 +199,10 @@ def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
         below.set(
             xlabel="compositions", ylabel=r"$\varepsilon$ at $\delta = 10^{-8}$", ylim=(None, top)
         )
-    handles = {}
+    lines: dict[str, Any] = {}
     for axes in grid[:2].flat:
-        handles |= {line.get_label(): line for line in axes.get_lines()}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+        lines |= {str(line.get_label()): line for line in axes.get_lines()}
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi.theory import closed_form
+from renyi.theory import sampled_gaussian
 
 SIGMAS = (4.0, 10.0)
 RIGHT_SIGMA, RIGHT_RATE = 4.0, 0.01
@@ -89,7 +89,7 @@ def table() -> list[tuple[float, float, float, float, float, float]]:
             q,
             root_of_condition_1(q, sigma),
             root_of_condition_2(q, sigma),
-            float(closed_form.largest_order(q, sigma)),
+            float(sampled_gaussian.largest_order(q, sigma)),
             crossing(q, sigma),
         )
         for sigma in SIGMAS

@@ -40,7 +40,7 @@ class Release(NamedTuple):
 
     title: str
     deviation: float
-    count: int
+    uses: int
     rate: float = 1.0
 
 
@@ -109,7 +109,7 @@ def staircase(deviation: float) -> Staircase:
         # Where the derivative by gamma vanishes (Geng, Viswanath 2014, arXiv 1212.1186).
         b = math.exp(-epsilon)
         root = (0.5 * b * (1.0 - 2.0 * b + 2.0 * b**3 - b**4)) ** (1.0 / 3.0)
-        return (root - b * (1.0 - b)) / (1.0 - b) ** 2
+        return float((root - b * (1.0 - b)) / (1.0 - b) ** 2)
 
     low, high = 1e-3, 50.0
     while high - low > 1e-14 * high:
@@ -149,7 +149,7 @@ def epsilons(
     mechanism = noise.mechanism(release.deviation)
     if release.rate < 1.0:
         mechanism = PoissonSampled(mechanism, release.rate)
-    accountant = PLDAccountant().compose(mechanism, release.count)
+    accountant = PLDAccountant().compose(mechanism, release.uses)
     return np.array(
         [accountant.get_epsilon_bounds(float(d), rtol=rtol)[1] for d in np.asarray(deltas)]
     )

@@ -22,16 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi.theory.iteration import (
-    DecayingNoise,
-    NoisyDescent,
-    epochs_mu,
-    fixed_scale,
-    online_delta,
-    online_limit,
-    shuffled_delta,
-    shuffled_limit,
-)
+from renyi.theory.iteration import DecayingNoise, NoisyDescent, shuffled_delta, shuffled_limit
+from renyi.theory.last_iterate import epochs_mu
+from renyi.theory.online import online_delta, online_limit
 
 EPSILON, LIPSCHITZ = 1.0, 10.0
 INDEX = 100
@@ -87,7 +80,7 @@ RATES = ({2.0: -2.147, 9.0: -8.916}, {9.0: 4.552, 14.0: 11.07})
 def shuffled(curve: Shuffled, log10_n: float) -> float:
     """Return delta of a pass over so many records."""
     n = round(10.0**log10_n)
-    scale = fixed_scale(curve.descent, n, curve.c1, curve.c2)
+    scale = DecayingNoise(curve.descent, curve.c1, curve.c2, power=1.0).scale(n)
     return shuffled_delta(curve.descent, EPSILON, scale, n)
 
 
@@ -138,7 +131,12 @@ def scales(log10_n: Array) -> list[tuple[str, Array]]:
     found = [
         (
             f"shuffled, {curve.label}",
-            np.array([fixed_scale(curve.descent, each, curve.c1, curve.c2) for each in n]),
+            np.array(
+                [
+                    DecayingNoise(curve.descent, curve.c1, curve.c2, power=1.0).scale(each)
+                    for each in n
+                ]
+            ),
         )
         for curve in SHUFFLED
     ]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from renyi import special
-from renyi.theory.papers import published_bounds
+from renyi.theory.sampled_gaussian import published_bounds
 
 SETTINGS = (
     (0.01, 4.0, 2),

@@ -123,7 +123,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def commands() -> str:
     """Return an index of the commands, and the help of each, from the parser itself."""
-    from renyi.cli.parser import build_parser
+    from renyi.cli.commands import build_parser
 
     chosen = _subcommands(build_parser())
     table = ["| command | |", "|---|---|"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-__all__ = ["ADJACENCIES", "LARGEST_COUNT", "Adjacency"]
+__all__ = ["ADJACENCIES", "DIRECTIONS", "LARGEST_COUNT", "Adjacency", "DirectionName"]
 
 Adjacency = Literal["add_remove", "replace_one", "zero_out"]
 ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
+
+DirectionName = Literal["remove", "add"]
+DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
 
 LARGEST_COUNT = 10**9
 """Of equal uses of a mechanism; the error bounds of the curves hold up to it."""

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["FORMATS", "figure_for", "plain_ticks"]
 
 FORMATS = (".png", ".svg", ".pdf")
-POWERS = 1e4  # ratio of the ends of an axis from which powers of ten read best
+POWERS = 300.0  # ratio of the ends of an axis from which powers of ten read best
 
 
 def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:

@@ -47,11 +47,17 @@ def least_argument(
 
 
 def smallest_argument(
-    delta: Callable[[float], float], target: float, start: float, low: float, high: float
+    delta: Callable[[float], float],
+    target: float,
+    start: float,
+    low: float,
+    high: float,
+    *,
+    tolerance: float = TOLERANCE,
 ) -> float:
     """Return an x in [low, high] with ``delta(x) <= target``; inf if there is none.
 
-    At ``x (1 - 1e-12)`` the target is missed, unless x is ``low``. ``delta`` must not increase.
+    At ``x (1 - tolerance)`` the target is missed, unless x is ``low``. ``delta`` must not increase.
     False position in log x and log delta, after Dowell and Jarratt 1971, and bisection in between.
     """
 
@@ -79,9 +85,9 @@ def smallest_argument(
     if at_left <= 0.0:
         return left
     looks = side = 0
-    while right > left * (1.0 + TOLERANCE):
+    while right > left * (1.0 + tolerance):
         looks += 1
-        x = _crossing(left, right, at_left, at_right, bisect=looks % 4 == 0)
+        x = _crossing(left, right, at_left, at_right, tolerance, bisect=looks % 4 == 0)
         at = excess(x)
         if at <= 0.0:
             at_left *= 0.5 if side < 0 else 1.0
@@ -92,13 +98,15 @@ def smallest_argument(
     return right
 
 
-def _crossing(left: float, right: float, at_left: float, at_right: float, *, bisect: bool) -> float:
+def _crossing(
+    left: float, right: float, at_left: float, at_right: float, tolerance: float, *, bisect: bool
+) -> float:
     """Return where the secant crosses, moved away from the nearer end to go beyond the root."""
     width = math.log(right / left)
     share = 0.5
     if not bisect and math.isfinite(at_left - at_right):
         share = at_left / (at_left - at_right)
-        aside = min(0.25 * TOLERANCE / width, 0.25)
+        aside = min(0.25 * tolerance / width, 0.25)
         share = min(share + aside, 1.0) if share < 0.5 else max(share - aside, 0.0)
     x = left * math.exp(width * share)
     return x if left < x < right else left + 0.5 * (right - left)

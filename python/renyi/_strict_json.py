@@ -47,9 +47,11 @@ def loads(text: str | bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or "version" not in data:
         raise ValueError("text must be a JSON object with the field 'version', got another")
     level: list[Any] = [data]
-    for _ in range(DEEPEST):
+    depth = 0
+    while level and depth < DEEPEST:
         inside = (one.values() if isinstance(one, dict) else one for one in level)
         level = [item for items in inside for item in items if isinstance(item, dict | list)]
+        depth += 1
     if level:
         raise ValueError(f"text must be nested at most {DEEPEST} deep, got more")
     return data

@@ -57,7 +57,7 @@ def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
 
 def adjacency_of(value: Any) -> Adjacency:
     """Return a known neighbouring relation."""
-    return one_of(value, "adjacency", ADJACENCIES)
+    return value if value in ADJACENCIES else one_of(value, "adjacency", ADJACENCIES)
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:
@@ -155,6 +155,8 @@ PROBABILITY = Range(0.0, 1.0)
 
 def number_in(value: Any, name: str, range_: Range) -> float:
     """Return a number of the range, zero without a sign."""
+    if type(value) is float and range_.low < value < range_.high:
+        return value + 0.0
     number = real_of(value, name, range_.allowed)
     if not range_.holds(number):
         raise ValueError(f"{name} must be {range_.allowed}, got {value!r}")
@@ -190,6 +192,8 @@ def count_of(value: Any, name: str = "count") -> int:
 
 def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST_COUNT) -> int:
     """Return a number of uses that can be accounted for."""
+    if type(value) is int and least <= value <= most:
+        return value
     allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
     number = _whole(value)
     if number is None:

@@ -35,6 +35,7 @@ Kind = Literal["exact", "renyi", "gaussian"]
 
 SMALLEST_DELTA = 1e-10  # where a curve ends if no range of epsilon is given
 POINTS = 201
+LEAST = 1e-30  # on a logarithmic axis
 PAIRS = 400  # (epsilon, delta) pairs that stand for a Rényi guarantee in a trade-off function
 
 # Dark to light, so that they differ in print without colour; from Okabe and Ito's palette.
@@ -158,18 +159,27 @@ def plot_tradeoff(
     return draw_tradeoffs(lines, ax)
 
 
-def draw_privacy_curves(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
-    """Draw lines of delta against epsilon; where delta is 0 they end."""
+def draw_lines(lines: Iterable[Line], ax: Axes | None = None, *, log_y: bool = False) -> Axes:
+    """Draw lines from 0 on; with ``log_y`` they end where they fall below 1e-30."""
     axes = _axes(ax)
-    axes.set_yscale("log")
     axes.margins(x=0.0)
+    if log_y:
+        lines = [line._replace(y=np.where(line.y >= LEAST, line.y, np.nan)) for line in lines]
+        if any(np.isfinite(line.y).any() for line in lines):
+            axes.set_yscale("log")
     for line in lines:
-        _draw(axes, line._replace(y=np.where(line.y > 0.0, line.y, np.nan)))
-    axes.set_ylim(top=min(1.5, axes.get_ylim()[1]))
+        _draw(axes, line)
     axes.set_xlim(left=0.0)
+    _finish(axes)
+    return axes
+
+
+def draw_privacy_curves(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
+    """Draw lines of delta against epsilon; where delta is below 1e-30 they end."""
+    axes = draw_lines(lines, ax, log_y=True)
+    axes.set_ylim(top=min(1.5, axes.get_ylim()[1]))
     axes.set_xlabel("privacy parameter ε (nats)")
     axes.set_ylabel("δ (probability)")
-    _finish(axes)
     return axes
 
 
@@ -274,7 +284,7 @@ def _finish(axes: Axes) -> None:
     labels = axes.get_legend_handles_labels()[1]
     longest = max(map(len, labels))
     if len(labels) <= 5 and longest <= 20:
-        axes.legend(frameon=False, loc="upper right")
+        axes.legend(frameon=False, loc="best")
         return
     # Below: inside it would hide the lines. In small print, and never more than four rows.
     columns = max(-(-len(labels) // 4), 1 if longest > 45 else 2)

@@ -10,6 +10,8 @@ from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
 
+from renyi._pair cimport Composer, Direction, SampledStep
+
 include "counted_steps.pxi"
 
 
@@ -35,11 +37,6 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
         Route route()
     void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
 
-
-cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
-    cdef enum class Direction:
-        remove
-        add
 
 cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
     cdef cppclass AllocationCurve:
@@ -128,15 +125,15 @@ cdef class SampledGaussianCurve(CountedSteps):
     def questions(self, str pair):
         """Return the curve of the steps so far, to be asked."""
         cdef SampledGaussianQuestions result = SampledGaussianQuestions.__new__(SampledGaussianQuestions)
-        cdef vector[SampledStep] steps = self.steps
+        cdef vector[SampledStep] steps = self.parts.composition().steps
         result.curve.reset(new PrivacyCurve(Steps(steps.data(), steps.size()), pair_of(pair)))
         return result
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
                            double[:, ::1] out):
         """Answer epsilon after these steps and each number of repetitions of others."""
-        cdef vector[SampledStep] steps = self.steps
-        cdef vector[SampledStep] more = repeated.steps
+        cdef vector[SampledStep] steps = self.parts.composition().steps
+        cdef vector[SampledStep] more = repeated.parts.composition().steps
         cdef vector[Bracket] answers
         cdef size_t n = times.shape[0]
         answers.resize(n)

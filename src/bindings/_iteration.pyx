@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t
 
-cdef extern from "renyi/iteration/setting.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
         gaussian
         laplace
@@ -30,10 +30,10 @@ cdef extern from "renyi/iteration/noise_schedule.hpp" namespace "renyi" nogil:
         double c2
     void _step_scales "renyi::step_scales"(const NoiseSchedule&, double, int, double*)
 
-cdef extern from "renyi/iteration/shuffled.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     double _shuffled_delta "renyi::shuffled_delta"(const IterationSetting&, double, double)
 
-cdef extern from "renyi/iteration/online.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef struct WorstStep:
         double delta
         int64_t index

@@ -29,10 +29,10 @@ cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
     void _solve_buffered "renyi::solve_buffered"(const double* weights, const double* decays, size_t count,
                                                  double* buffers, double* x, size_t n)
 
-cdef extern from "renyi/matrix/selection.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
     double _selection "renyi::best_selection"(const double* x, size_t n, size_t separation, size_t most, double* work)
 
-cdef extern from "renyi/matrix/buffered.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
     const size_t kMostBuffers
     cdef struct BufferedSetting:
         size_t buffers

@@ -49,7 +49,7 @@ cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
         GeneratorState state()
         void restore(const GeneratorState&)
 
-cdef extern from "renyi/sgd/exact_rounding.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
         gaussian
         laplace
@@ -71,17 +71,17 @@ cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
     Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, double* numbers, size_t count,
                         int threads)
 
-cdef extern from "renyi/sgd/discrete_gaussian.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     cdef cppclass DiscreteGaussian:
         DiscreteGaussian(double sigma)
 
-cdef extern from "renyi/sgd/discrete_laplace.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     double kSmallestScale
     double kLargestScale
     cdef cppclass DiscreteLaplace:
         DiscreteLaplace(double scale)
 
-cdef extern from "renyi/sgd/integer_noise.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
 cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
@@ -90,7 +90,7 @@ cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
     cbool add_to_grid(const double* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
                       int64_t* sum, int threads)
 
-cdef extern from "renyi/sgd/word_source.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     cdef cppclass WordSource:
         WordSource(const ChaChaStream&)
 

@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from libc.stdint cimport int64_t
+from libc.math cimport INFINITY, fmax
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.utility cimport move
@@ -38,34 +39,20 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         lower
         upper
 
-cdef extern from "renyi/pair/division.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
     Spans spans_at(const CppPair& pair, CppSide side, vector[double] losses)
 
-cdef extern from "renyi/pair/mixed.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/operations/basic.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
         double weight
         PairPointer pair
 
-cdef extern from "renyi/pair/product.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/operations/product.hpp" namespace "renyi" nogil:
     cdef struct RepeatedPair:
         PairPointer pair
         int64_t count
 
-cdef extern from "renyi/pair/atoms.hpp" namespace "renyi" nogil:
-    cdef cppclass AtomsPair:
-        pass
-
-cdef extern from "renyi/pair/discrete.hpp" namespace "renyi" nogil:
-    AtomsPair discrete_pair(const vector[double]& p, const vector[double]& q)
-    AtomsPair cpp_randomized_response "renyi::randomized_response"(double p, int64_t choices)
-    AtomsPair cpp_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
-    AtomsPair cpp_approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
-
-cdef extern from "renyi/pair/integer_noise.hpp" namespace "renyi" nogil:
-    AtomsPair cpp_discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
-    AtomsPair cpp_discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
-
-cdef extern from "renyi/pair/truncated_poisson.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/operations/replacement.hpp" namespace "renyi" nogil:
     cdef struct TruncatedSampling:
         double rate
         double limit
@@ -80,8 +67,6 @@ cdef extern from "renyi/pair/truncated_poisson.hpp" namespace "renyi" nogil:
     TruncatedRates rates_of_equal_size(const TruncatedSampling& sampling)
     TruncatedRates rates_of_removal(const TruncatedSampling& sampling)
     PairPointer truncated_pair(const TruncatedRates&, PairPointer, PairPointer, PairPointer)
-
-cdef extern from "renyi/pair/with_replacement.hpp" namespace "renyi" nogil:
     cdef struct Appearances:
         int64_t largest
         double weight
@@ -108,26 +93,14 @@ cdef extern from "renyi/transform/lattice/lattice.hpp" namespace "renyi::lattice
 
 cdef extern from * nogil:
     """
-    #include "renyi/curve/allocation_pair.hpp"
-    #include "renyi/pair/allocated_pair.hpp"
+    #include "renyi/curve/allocation_curve.hpp"
     #include "renyi/pair/atoms.hpp"
-    #include "renyi/pair/discrete.hpp"
-    #include "renyi/pair/exponential_loss.hpp"
-    #include "renyi/pair/gaussian.hpp"
-    #include "renyi/pair/generalised_gaussian.hpp"
-    #include "renyi/pair/gumbel.hpp"
-    #include "renyi/pair/integer_noise.hpp"
-    #include "renyi/pair/mixed.hpp"
-    #include "renyi/pair/normal_mixtures.hpp"
-    #include "renyi/pair/product.hpp"
-    #include "renyi/pair/reversed.hpp"
-    #include "renyi/pair/sampled.hpp"
-    #include "renyi/pair/skellam.hpp"
-    #include "renyi/pair/spliced.hpp"
-    #include "renyi/pair/staircase.hpp"
-    #include "renyi/pair/student.hpp"
-    #include "renyi/pair/truncated_poisson.hpp"
-    #include "renyi/pair/with_replacement.hpp"
+    #include "renyi/pair/noise/even_noise.hpp"
+    #include "renyi/pair/noise/exponential_loss.hpp"
+    #include "renyi/pair/noise/integer_noise.hpp"
+    #include "renyi/pair/noise/normal_mixtures.hpp"
+    #include "renyi/pair/operations/allocation.hpp"
+    #include "renyi/pair/operations/replacement.hpp"
 
     namespace {
 
@@ -154,13 +127,8 @@ cdef extern from * nogil:
         return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(rate, sigma));
     }
 
-    renyi::PairPointer shared_atoms(renyi::AtomsPair&& pair) {
-        return std::make_shared<const renyi::AtomsPair>(std::move(pair));
-    }
-
     }  // namespace
     """
-    PairPointer shared_atoms(AtomsPair)
     Spans cpp_spans "coarse_spans"(const PairPointer&, cbool above)
     PairPointer make_laplace(double scale)
     PairPointer make_bounded_range(double epsilon)
@@ -170,15 +138,19 @@ cdef extern from * nogil:
     PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
     PairPointer make_allocated "make_pair<renyi::AllocatedPair>"(PairPointer base, double steps)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
+    PairPointer discrete_pair "renyi::discrete_pair"(const vector[double]& p, const vector[double]& q)
+    PairPointer randomized_response "renyi::randomized_response"(double p, int64_t choices)
+    PairPointer response_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
+    PairPointer approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
+    PairPointer discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
+    PairPointer discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
     PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
     PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
     PairPointer skellam_noise "renyi::skellam_noise"(double variance, int shift)
     PairPointer staircase_noise "renyi::staircase_noise"(double epsilon, double gamma)
-    PairPointer make_reversed "make_pair<renyi::ReversedPair>"(PairPointer base)
-    PairPointer make_sampled "make_pair<renyi::PoissonSampledPair>"(PairPointer base, double rate)
     PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
     PairPointer make_spliced "make_pair<renyi::SplicedPair>"(PairPointer base, double rate)
-    PairPointer make_product "make_pair<renyi::ProductPair>"(vector[RepeatedPair] parts)
+    PairPointer product_pair "renyi::product_pair"(const vector[RepeatedPair]& parts)
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
 
 
@@ -332,32 +304,32 @@ cdef class Pair:
             first.push_back(p[i])
             second.push_back(q[i])
         arguments = ("discrete", bytes(p), bytes(q))
-        return only_one(arguments, shared_atoms(discrete_pair(first, second)))
+        return only_one(arguments, discrete_pair(first, second))
 
     @staticmethod
     def randomized_response(double p, int64_t choices):
         """The true one of several answers with probability p; two records of different answers."""
-        return only_one(("randomized_response", p, choices), shared_atoms(cpp_randomized_response(p, choices)))
+        return only_one(("randomized_response", p, choices), randomized_response(p, choices))
 
     @staticmethod
     def response_against_uniform(double p, int64_t choices):
         """The true one of several answers with probability p, against a uniform one."""
-        return only_one(("response_against_uniform", p, choices), shared_atoms(cpp_against_uniform(p, choices)))
+        return only_one(("response_against_uniform", p, choices), response_against_uniform(p, choices))
 
     @staticmethod
     def approximate_privacy(double epsilon, double delta):
         """What dominates every (epsilon, delta)-private mechanism; epsilon in [0, 700]."""
-        return only_one(("approximate_privacy", epsilon, delta), shared_atoms(cpp_approximate_privacy(epsilon, delta)))
+        return only_one(("approximate_privacy", epsilon, delta), approximate_privacy(epsilon, delta))
 
     @staticmethod
     def discrete_gaussian(double sigma, int64_t shift):
         """Discrete Gaussian noise on an integer moved by `shift`."""
-        return only_one(("discrete_gaussian", sigma, shift), shared_atoms(cpp_discrete_gaussian(sigma, shift)))
+        return only_one(("discrete_gaussian", sigma, shift), discrete_gaussian(sigma, shift))
 
     @staticmethod
     def discrete_laplace(double scale, int64_t shift):
         """Discrete Laplace noise on an integer moved by `shift`; shift / scale <= 700."""
-        return only_one(("discrete_laplace", scale, shift), shared_atoms(cpp_discrete_laplace(scale, shift)))
+        return only_one(("discrete_laplace", scale, shift), discrete_laplace(scale, shift))
 
     @staticmethod
     def product(parts):
@@ -367,7 +339,7 @@ cdef class Pair:
         for pair, count in parts:
             one = pair
             found.push_back(RepeatedPair(one.pair, count))
-        return only_one(("product", *parts), make_product(found))
+        return only_one(("product", *parts), product_pair(found))
 
     @staticmethod
     def spliced(Pair base, double rate, Pair attained):
@@ -401,9 +373,9 @@ cdef class Pair:
         Of the mechanism on the batch: a record removed, a record replaced.
         """
         cdef TruncatedRates rates = rates_of_removal(TruncatedSampling(rate, limit, population))
-        cdef PairPointer below = make_sampled(removal.pair, rates.below.rate)
-        cdef PairPointer full = make_sampled(replacement.pair, rates.full.rate)
-        cdef PairPointer taken = make_sampled(removal.pair, rates.taken)
+        cdef PairPointer below = removal.pair.get().sampled(rates.below.rate)
+        cdef PairPointer full = replacement.pair.get().sampled(rates.full.rate)
+        cdef PairPointer taken = removal.pair.get().sampled(rates.taken)
         arguments = ("truncated_poisson_removal", removal, replacement, rate, limit, population)
         return only_one(arguments, truncated_pair(rates, below, full, taken))
 
@@ -426,7 +398,7 @@ cdef class Pair:
 
     def reversed(self):
         """(Q, P)."""
-        return self if self.symmetric else only_one(("reversed", self), make_reversed(self.pair))
+        return self if self.symmetric else only_one(("reversed", self), self.pair.get().reverse())
 
     def allocated(self, double steps):
         """One epoch of random allocation to so many steps: with the record against without."""
@@ -434,7 +406,12 @@ cdef class Pair:
 
     def sampled(self, double rate):
         """((1 - rate) Q + rate P, Q)."""
-        return only_one(("sampled", self, rate), make_sampled(self.pair, rate))
+        return only_one(("sampled", self, rate), self.pair.get().sampled(rate))
+
+    def moment(self):
+        """The Rényi curve of (P, Q), or an upper bound of it; None where its losses have no bound and no form is known."""
+        cdef CurvePointer found = self.pair.get().moment(Direction.remove)
+        return wrapped_curve(move(found)) if found else None
 
     @property
     def symmetric(self):
@@ -480,4 +457,5 @@ cdef class Pair:
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
 
 
+include "renyi_curve.pxi"
 include "loss_composition.pxi"

@@ -20,7 +20,7 @@ cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
         RowArray(const void*, Element, Py_ssize_t, const vector[size_t]&, const vector[Py_ssize_t]&, cbool) except +
 
-cdef extern from "renyi/sgd/clip_factor.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     cdef enum class ClipRule:
         flat
         normalise

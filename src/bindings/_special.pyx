@@ -24,7 +24,7 @@ cdef extern from *:
     const int renyi_ufunc_count
     void* renyi_no_data[2]
 
-cdef extern from "renyi/loss/closed_form_bound.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/loss/gaussian.hpp" namespace "renyi" nogil:
     enum class BoundCondition:
         first
         second

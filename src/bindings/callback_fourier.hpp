@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "renyi/transform/lattice/fourier_transform.hpp"
+#include "renyi/transform/lattice/spectrum.hpp"
 
 namespace renyi::lattice {
 

@@ -13,7 +13,7 @@ cdef extern from "renyi/loss/sampled_gaussian.hpp" namespace "renyi" nogil:
         double q, double sigma, cpp_complex[double] alpha) noexcept
     Certified engine_rdp "renyi::rdp_sampled_gaussian"(double q, double sigma, double alpha) noexcept
 
-cdef extern from "renyi/loss/closed_form_bound.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/loss/gaussian.hpp" namespace "renyi" nogil:
     double engine_bound "renyi::rdp_sampled_gaussian_bound"(double q, double sigma, double alpha) noexcept
 
 cdef extern from "renyi/loss/gaussian.hpp" namespace "renyi" nogil:

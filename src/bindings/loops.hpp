@@ -16,9 +16,7 @@
 #include <cstddef>
 
 #include "renyi/capi/renyi.h"
-#include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/curve/single_step.hpp"
-#include "renyi/loss/closed_form_bound.hpp"
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/loss/gaussian.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 

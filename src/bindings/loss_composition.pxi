@@ -3,7 +3,7 @@ from libcpp.memory cimport unique_ptr
 from libcpp.optional cimport optional
 
 
-cdef extern from "renyi/transform/lattice/fourier_transform.hpp" namespace "renyi::lattice" nogil:
+cdef extern from "renyi/transform/lattice/spectrum.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass FourierTransform:
         pass
 
@@ -14,11 +14,6 @@ cdef extern from "callback_fourier.hpp" namespace "renyi::lattice" nogil:
         CallbackFourier(Forward, Inverse)
 
 cdef extern from "renyi/transform/lattice/loss_layout.hpp" namespace "renyi::lattice" nogil:
-    cdef struct LossPart:
-        PairPointer pair
-        int64_t count
-
-cdef extern from "renyi/transform/lattice/loss_atoms.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass LossOutline:
         cbool only_atoms
     LossOutline outline_of(const CppPair&)
@@ -26,7 +21,7 @@ cdef extern from "renyi/transform/lattice/loss_atoms.hpp" namespace "renyi::latt
 
 cdef extern from "renyi/transform/lattice/loss_composition.hpp" namespace "renyi::lattice" nogil:
     cdef cppclass CppLossComposition "renyi::lattice::LossComposition":
-        CppLossComposition(const vector[LossPart]&, double rtol, int64_t max_points) except +
+        CppLossComposition(const vector[CountedPair]&, double rtol, int64_t max_points) except +
         Bracket delta(double epsilon, FourierTransform&, double known) except +
         Bracket epsilon(double delta, FourierTransform&, double known) except +
 
@@ -70,12 +65,12 @@ cdef class LossComposition:
     cdef unique_ptr[CppLossComposition] composition
 
     def __init__(self, parts, double rtol, int64_t max_points):
-        cdef vector[LossPart] found
+        cdef Composer composer
         cdef Pair one
         for pair, count in parts:
             one = pair
-            found.push_back(LossPart(one.pair, count))
-        self.composition.reset(new CppLossComposition(found, rtol, max_points))
+            composer.add(one.pair, <int64_t>count)
+        self.composition.reset(new CppLossComposition(composer.composition().pairs, rtol, max_points))
 
     def delta_bounds(self, double epsilon, double known=0.0):
         """Numbers that enclose delta(epsilon), perhaps roughly where `known` is certainly enough."""

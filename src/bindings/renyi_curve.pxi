@@ -1,4 +1,55 @@
-cdef RenyiCurve wrapped(CurvePointer curve):
+cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
+    cdef struct PolygonPoint:
+        double alpha
+        double k
+
+cdef extern from "renyi/transform/sampling_bounds.hpp" namespace "renyi" nogil:
+    cdef enum class PoissonBoundKind:
+        general
+        tight
+        lower
+
+cdef extern from "renyi/transform/selection.hpp" namespace "renyi" nogil:
+    cdef struct ProfilePoint:
+        pass
+    ProfilePoint profile_point(double epsilon, double delta)
+
+cdef extern from * nogil:
+    """
+    #include "renyi/pair/noise/normal_moment.hpp"
+    #include "renyi/transform/random_allocation.hpp"
+    #include "renyi/transform/renyi_curves.hpp"
+    #include "renyi/transform/sampling_bounds.hpp"
+    #include "renyi/transform/selection.hpp"
+
+    namespace {
+
+    template <class T, class... Arguments>
+    renyi::CurvePointer make_curve(Arguments&&... arguments) {
+        return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
+    }
+
+    }  // namespace
+    """
+    CurvePointer curve_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
+    CurvePointer curve_unbounded "make_curve<renyi::UnboundedCurve>"() except +
+    CurvePointer curve_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
+    CurvePointer curve_polygon "make_curve<renyi::Polygon>"(vector[PolygonPoint]) except +
+    CurvePointer curve_composed "make_curve<renyi::ComposedCurve>"(vector[CountedCurve]) except +
+    CurvePointer curve_random_allocation "make_curve<renyi::RandomAllocationCurve>"(double, long long) except +
+    CurvePointer curve_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
+    CurvePointer curve_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
+    CurvePointer curve_larger "make_curve<renyi::LargerCurve>"(CurvePointer, CurvePointer) except +
+    CurvePointer curve_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind, cbool cut) except +
+    CurvePointer curve_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight, cbool cut) except +
+    CurvePointer curve_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
+    CurvePointer curve_selection "make_curve<renyi::RepeatAndSelectCurve>"(
+        CurvePointer, double mean, double shape, vector[ProfilePoint]) except +
+
+cdef dict _POISSON_BOUNDS = {"general": 0, "tight": 1, "lower": 2}
+
+
+cdef RenyiCurve wrapped_curve(CurvePointer curve):
     cdef RenyiCurve result = RenyiCurve.__new__(RenyiCurve)
     result.curve = move(curve)
     return result
@@ -7,10 +58,8 @@ cdef RenyiCurve wrapped(CurvePointer curve):
 cdef class RenyiCurve:
     """The Rényi curve of a mechanism, K(alpha) = (alpha - 1) D_alpha; immutable.
 
-    Made by the static methods below; the methods of a curve give the curves of what is done to it.
+    Made by the static methods below and by `Pair.moment`; the methods of a curve give the curves of what is done to it.
     """
-
-    cdef CurvePointer curve
 
     def __init__(self):
         raise TypeError("made by the static methods of RenyiCurve")
@@ -18,55 +67,19 @@ cdef class RenyiCurve:
     # What is released.
 
     @staticmethod
-    def of_pair(Pair pair not None):
-        """The curve of a pair of distributions; None where its losses have no bound and no form is known."""
-        cdef CurvePointer found = pair_curve(pair.pair)
-        return wrapped(move(found)) if found else None
-
-    @staticmethod
     def linear(double rho, double xi=0.0):
         """D_alpha = xi + rho alpha: Gaussian noise (rho = 1/(2 sigma^2)), zero-concentrated DP."""
-        return wrapped(make_linear(rho, xi))
+        return wrapped_curve(curve_linear(rho, xi))
 
     @staticmethod
     def unbounded():
         """Infinite divergences of every order."""
-        return wrapped(make_unbounded())
-
-    @staticmethod
-    def laplace(double scale):
-        """Laplace noise of the given scale on a query of sensitivity 1."""
-        return wrapped(make_pair(LossPair.laplace(scale)))
-
-    @staticmethod
-    def discrete_laplace(double scale, int sensitivity):
-        """Noise of mass proportional to exp(-|x|/scale) on the integers."""
-        return wrapped(make_pair(LossPair.discrete_laplace(scale, sensitivity)))
-
-    @staticmethod
-    def randomized_response(double p, double choices):
-        """One of ``choices`` answers, the true one with probability p in (0, 1)."""
-        return wrapped(make_pair(LossPair.randomized_response(p, choices)))
-
-    @staticmethod
-    def pure_dp(double epsilon):
-        """The worst pair of epsilon-DP."""
-        return wrapped(make_pair(LossPair.pure_dp(epsilon)))
-
-    @staticmethod
-    def exponential(double epsilon):
-        """The pair that dominates every mechanism of bounded range epsilon."""
-        return wrapped(make_pair(LossPair.exponential(epsilon)))
+        return wrapped_curve(curve_unbounded())
 
     @staticmethod
     def bounded_range(double epsilon):
         """Bounded range epsilon: the worst pair of each order."""
-        return wrapped(make_bounded_range(epsilon))
-
-    @staticmethod
-    def gumbel(double shift):
-        """Gumbel noise of scale 1 on a query of sensitivity ``shift``."""
-        return wrapped(make_gumbel(shift))
+        return wrapped_curve(curve_bounded_range(epsilon))
 
     @staticmethod
     def polygon(orders, k):
@@ -74,7 +87,7 @@ cdef class RenyiCurve:
         cdef vector[PolygonPoint] points
         for alpha, value in zip(orders, k, strict=True):
             points.push_back(PolygonPoint(alpha, value))
-        return wrapped(make_polygon(move(points)))
+        return wrapped_curve(curve_polygon(move(points)))
 
     @staticmethod
     def composed(parts):
@@ -84,42 +97,37 @@ cdef class RenyiCurve:
         for curve, count in parts:
             part = curve
             counted.push_back(CountedCurve(part.curve, count))
-        return wrapped(make_composed(move(counted)))
+        return wrapped_curve(curve_composed(move(counted)))
 
     @staticmethod
     def sampled_gaussian(double q, double sigma):
         """Gaussian noise on a Poisson sample."""
-        return wrapped(make_sampled_gaussian(q, sigma))
+        return wrapped_curve(curve_sampled_gaussian(q, sigma))
 
     @staticmethod
     def random_allocation(double sigma, long long steps):
         """Gaussian noise in every step, each record in one of them."""
-        return wrapped(make_random_allocation(sigma, steps))
+        return wrapped_curve(curve_random_allocation(sigma, steps))
 
     # What is done to it. That is unbounded too where this curve is and anything is done.
-
-    def sampled(self, double q):
-        """Poisson sampling of a pair, exactly; None where the curve is not that of a pair."""
-        cdef CurvePointer result = sampled_pair(self.curve, q)
-        return wrapped(move(result)) if result.get() != NULL else None
 
     def poisson_bound(self, double q, str kind, bint cut=True):
         """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""
         if self.is_unbounded and q > 0.0:
             return self
-        return wrapped(make_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
+        return wrapped_curve(curve_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
 
     def fixed_size_bound(self, double gamma, bint tight, bint cut=True):
         """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan; cut as above."""
         if self.is_unbounded and gamma > 0.0:
             return self
-        return wrapped(make_fixed_size(self.curve, gamma, tight, cut))
+        return wrapped_curve(curve_fixed_size(self.curve, gamma, tight, cut))
 
     def mixture_bound(self, double r):
         """Any sampling that lets the record in with probability r, by convexity."""
         if self.is_unbounded and r > 0.0:
             return self
-        return wrapped(make_mixture(self.curve, r))
+        return wrapped_curve(curve_mixture(self.curve, r))
 
     def repeat_and_select(self, double mean, double shape, profile=()):
         """The best output of a random number of runs (Papernot, Steinke 2022).
@@ -131,17 +139,17 @@ cdef class RenyiCurve:
         cdef vector[ProfilePoint] points
         for epsilon, delta in profile:
             points.push_back(profile_point(epsilon, delta))
-        return wrapped(make_selection(self.curve, mean, shape, move(points)))
+        return wrapped_curve(curve_selection(self.curve, mean, shape, move(points)))
 
     def larger(self, RenyiCurve other not None):
         """What holds for both of two mechanisms."""
-        return wrapped(make_larger(self.curve, other.curve))
+        return wrapped_curve(curve_larger(self.curve, other.curve))
 
     def smaller(self, RenyiCurve other not None):
         """The smaller of two bounds of one mechanism."""
         if self.is_unbounded:
             return other
-        return wrapped(make_smaller(self.curve, other.curve))
+        return wrapped_curve(curve_smaller(self.curve, other.curve))
 
     # What is known of it.
 

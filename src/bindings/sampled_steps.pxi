@@ -9,13 +9,12 @@ def all_floats(tuple values):
 cdef class SampledSteps(CountedSteps):
     """A composition: Poisson-sampled Gaussian steps and Rényi curves with counts; equal ones merge."""
 
-    cdef vector[CountedCurve] curves
     cdef vector[double] orders
-    cdef dict curve_positions
+    cdef dict curves
     cdef Conversion conversion
 
     def __init__(self, orders, str conversion):
-        self.curve_positions = {}
+        self.curves = {}
         self.conversion = <Conversion><int>_CONVERSIONS[conversion]
         if orders is not None:
             self.set_orders(orders)
@@ -38,46 +37,64 @@ cdef class SampledSteps(CountedSteps):
 
     def add_curve(self, key, RenyiCurve curve not None, double count):
         """Add ``count`` > 0 uses of a mechanism; equal keys stand for equal curves."""
-        cdef Py_ssize_t index = self.curve_positions.setdefault(key, <Py_ssize_t>self.curves.size())
-        if index == <Py_ssize_t>self.curves.size():
-            self.curves.push_back(CountedCurve(curve.curve, 0.0))
-        self.curves[index].count += count
-
-    def __len__(self):
-        return self.steps.size() + self.curves.size()
+        cdef RenyiCurve known = self.curves.setdefault(key, curve)
+        self.parts.add(known.curve, count)
 
     def largest_loss(self):
         """What no privacy loss exceeds, rounded up."""
-        cdef Snapshot copy = Snapshot(self.steps, self.curves)
-        return largest_loss(copy.view())
+        cdef Composition copy = self.parts.composition()
+        return largest_loss(copy)
 
     def epsilon(self, double delta):
         """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
-        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_epsilon(copy.view(), delta, self.conversion,
+            g = rdp_epsilon(copy, delta, self.conversion,
                             ConstDoubles(self.orders.data(), self.orders.size()))
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
         """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
-        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_delta(copy.view(), epsilon, self.conversion,
+            g = rdp_delta(copy, epsilon, self.conversion,
                           ConstDoubles(self.orders.data(), self.orders.size()))
         return g.value, g.floor, g.order
 
+    def betas_into(self, const double[::1] alphas, double[::1] out):
+        """Least type II errors that all orders allow at type I errors in [0, 1], rounded down."""
+        cdef Composition copy = self.parts.composition()
+        with nogil:
+            type_two_errors(copy, ConstDoubles(self.orders.data(), self.orders.size()),
+                            ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
+
+    def advantage(self):
+        """Largest 1 - alpha - beta that all orders allow, rounded up."""
+        cdef Composition copy = self.parts.composition()
+        cdef double most
+        with nogil:
+            most = largest_advantage(copy, ConstDoubles(self.orders.data(), self.orders.size()))
+        return most
+
+    def bayes_risk(self, double rare):
+        """Least chance of an error that all orders allow, rounded down; the rarer prior, at most 1/2."""
+        cdef Composition copy = self.parts.composition()
+        cdef double risk
+        with nogil:
+            risk = least_bayes_risk(copy, ConstDoubles(self.orders.data(), self.orders.size()), rare)
+        return risk
+
     def rdp_into(self, const double[::1] orders, double[::1] out):
         """Renyi-DP of each order, rounded up."""
-        cdef Snapshot copy = Snapshot(self.steps, self.curves)
+        cdef Composition copy = self.parts.composition()
         cdef Py_ssize_t i
         cdef double least
         with nogil:
-            least = DBL_MIN if largest_loss(copy.view()) > 0.0 else 0.0  # below, digits are lost
+            least = DBL_MIN if largest_loss(copy) > 0.0 else 0.0  # below, digits are lost
             for i in range(orders.shape[0]):
-                out[i] = upper(rdp(copy.view(), orders[i]))
+                out[i] = upper(rdp(copy, orders[i]))
                 if out[i] != out[i]:  # out of the engine's reach
                     out[i] = INFINITY
                 out[i] = fmax(out[i], least)

@@ -246,7 +246,7 @@ that suffices. NaN where nothing does, that is, where ``delta < 1 - exp(epsilon)
 - (c1) ``1 < alpha <= sigma**2*L/2 - 2*log(sigma)``,
 - (c2) ``alpha <= (sigma**2*L**2/2 - log(5) - 2*log(sigma)) / (L + log(q*alpha) + 1/(2*sigma**2))``;
 
-NaN where a condition fails. `renyi.theory.closed_form` says which one, and gives the largest order.""",
+NaN where a condition fails. `renyi.theory.sampled_gaussian` says which one, and gives the largest order.""",
         ("bound q", "bound sigma", "bound alpha"),
         "At most 4 times the exact value.",
         _SOURCE.replace("Theorem 4", "Theorem 11"),

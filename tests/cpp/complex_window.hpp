@@ -5,7 +5,6 @@
 #include <cmath>
 #include <complex>
 
-#include "renyi/transform/loss_window.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace reference {

@@ -8,7 +8,6 @@
 #define RENYI_MULTIVERSION
 #define renyi renyi_baseline
 #include "renyi/curve/contour_sum.cpp"
-#include "renyi/loss/exponential_sums.cpp"
 #include "renyi/loss/sampled_gaussian_tilted_kernels.cpp"
 #undef renyi
 

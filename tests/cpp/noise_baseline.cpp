@@ -9,8 +9,6 @@
 #undef RENYI_HAS_CLONES
 #define renyi renyi_baseline
 #include "renyi/sgd/chacha20.cpp"
-#include "renyi/sgd/exact_rounding.cpp"
-#include "renyi/sgd/fixed_point.cpp"
 #include "renyi/sgd/rounded_noise.cpp"
 #undef renyi
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "renyi/transform/lattice/fourier_transform.hpp"
+#include "renyi/transform/lattice/spectrum.hpp"
 
 class RadixTwo final : public renyi::lattice::FourierTransform {
 public:

@@ -1,17 +1,15 @@
 // Random allocation of any pair: both sides against exact sums over all outputs of a few steps, and what remains of the
 // masses for pairs of all kinds.
-#include "renyi/pair/allocated_pair.hpp"
+#include "renyi/pair/operations/allocation.hpp"
 
 #include <cmath>
 #include <vector>
 
 #include "check.hpp"
 #include "outcomes.hpp"
-#include "renyi/pair/exponential_loss.hpp"
-#include "renyi/pair/gaussian.hpp"
-#include "renyi/pair/normal_mixtures.hpp"
-#include "renyi/pair/reversed.hpp"
-#include "renyi/pair/sampled.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/operations/basic.hpp"
 
 using namespace renyi;
 

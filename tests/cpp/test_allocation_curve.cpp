@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "renyi/curve/allocation_pair.hpp"
 
 using namespace renyi;
 

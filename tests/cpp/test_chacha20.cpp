@@ -16,7 +16,6 @@
 #include "check.hpp"
 #include "renyi/sgd/chacha20.hpp"
 #include "renyi/sgd/generator.hpp"
-#include "renyi/sgd/word_source.hpp"
 
 using namespace renyi;
 using reference::Block;

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "check.hpp"
-#include "renyi/loss/closed_form_bound.hpp"
+#include "renyi/loss/gaussian.hpp"
 #include "renyi/fp/certified.hpp"
 
 using namespace renyi;

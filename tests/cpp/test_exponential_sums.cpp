@@ -10,7 +10,6 @@
 #include "line_baseline.hpp"
 #include "random.hpp"
 #include "renyi/curve/contour_sum.hpp"
-#include "renyi/loss/exponential_sums.hpp"
 #include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 
 using namespace renyi;

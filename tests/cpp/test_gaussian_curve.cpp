@@ -7,8 +7,7 @@
 
 #include "check.hpp"
 #include "measure.hpp"
-#include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/curve/single_step.hpp"
+#include "renyi/curve/closed_curve.hpp"
 #include "table_gaussian_curve.hpp"
 
 using namespace renyi;

@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/sgd/discrete_gaussian.hpp"
-#include "renyi/sgd/exact_exponential.hpp"
-#include "renyi/sgd/integer_noise.hpp"
+#include "renyi/sgd/discrete_noise.hpp"
 
 using namespace renyi;
 

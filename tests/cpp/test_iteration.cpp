@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "measure.hpp"
-#include "renyi/iteration/online.hpp"
+#include "renyi/iteration/passes.hpp"
 #include "renyi/iteration/step_terms.hpp"
 #include "renyi/special/lambert_w.hpp"
 #include "renyi/special/lane_erfcx.hpp"

@@ -7,12 +7,12 @@
 
 #include "check.hpp"
 #include "radix_two.hpp"
-#include "renyi/transform/lattice/composed_spectrum.hpp"
-#include "renyi/transform/lattice/lattice_kernels.hpp"
-#include "renyi/transform/lattice/log_crossing.hpp"
+#include "renyi/transform/lattice/spectrum.hpp"
+#include "renyi/transform/lattice/lattice.hpp"
+#include "renyi/transform/lattice/loss_composition.hpp"
 #include "renyi/transform/lattice/low_frequencies.hpp"
-#include "renyi/transform/lattice/node_masses.hpp"
-#include "renyi/transform/lattice/outside_mass.hpp"
+#include "renyi/transform/lattice/tilted_law.hpp"
+#include "renyi/transform/lattice/composed_sides.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;

@@ -8,12 +8,10 @@
 #include "check.hpp"
 #include "outcomes.hpp"
 #include "radix_two.hpp"
-#include "renyi/curve/gaussian_curve.hpp"
-#include "renyi/pair/exponential_loss.hpp"
-#include "renyi/pair/gaussian.hpp"
-#include "renyi/pair/reversed.hpp"
-#include "renyi/pair/sampled.hpp"
-#include "renyi/transform/lattice/single_use.hpp"
+#include "renyi/curve/closed_curve.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/operations/basic.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;
@@ -68,8 +66,8 @@ void contains(Bracket found, long double truth, double room, double width) {
     CHECK_THAT(found.upper - found.lower, <=, width * std::fabs(found.upper));
 }
 
-std::vector<LossPart> parts_of(const std::vector<std::pair<Table, int>>& tables) {
-    std::vector<LossPart> parts;
+std::vector<CountedPair> parts_of(const std::vector<std::pair<Table, int>>& tables) {
+    std::vector<CountedPair> parts;
     for (const auto& [table, count] : tables) parts.push_back({table.pair(), count});
     return parts;
 }

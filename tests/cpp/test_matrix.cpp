@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/matrix/buffered.hpp"
-#include "renyi/matrix/selection.hpp"
-#include "renyi/matrix/stream.hpp"
 #include "renyi/matrix/toeplitz.hpp"
+#include "renyi/matrix/stream.hpp"
 #include "renyi/sgd/rounded_noise.hpp"
 
 using namespace renyi;

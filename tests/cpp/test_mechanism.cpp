@@ -7,15 +7,12 @@
 
 #include "check.hpp"
 #include "measure.hpp"
-#include "renyi/mechanism/bounded_range.hpp"
-#include "renyi/mechanism/composed_curve.hpp"
-#include "renyi/mechanism/gumbel.hpp"
-#include "renyi/mechanism/linear_curve.hpp"
-#include "renyi/mechanism/poisson_bound.hpp"
-#include "renyi/mechanism/polygon.hpp"
-#include "renyi/mechanism/sampled_gaussian_curve.hpp"
-#include "renyi/mechanism/sampled_loss_pair.hpp"
-#include "renyi/mechanism/smaller_curve.hpp"
+#include "pairs.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/normal_moment.hpp"
+#include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+#include "renyi/transform/sampling_bounds.hpp"
 #include "table_mechanism.hpp"
 
 using namespace renyi;
@@ -28,11 +25,11 @@ CurvePointer curve_of(Curve curve) {
     return std::make_shared<const Curve>(std::move(curve));
 }
 
-LossPair pair_of(const table::SampledRow& row) {
-    if (row.family == 0.0) return LossPair::laplace(row.first);
-    if (row.family == 1.0) return LossPair::exponential(row.first);
-    if (row.family == 2.0) return LossPair::randomized_response(row.first, row.second);
-    return LossPair::discrete_laplace(row.first, static_cast<int>(row.second));
+PairPointer pair_of(const table::SampledRow& row) {
+    if (row.family == 0.0) return pairs::laplace(row.first);
+    if (row.family == 1.0) return pairs::bounded_range(row.first);
+    if (row.family == 2.0) return renyi::randomized_response(row.first, static_cast<std::int64_t>(row.second));
+    return renyi::discrete_laplace(row.first, static_cast<std::int64_t>(row.second));
 }
 
 Certified at(const RenyiCurve& curve, double alpha) {
@@ -50,9 +47,9 @@ bool close(double a, double b, double tolerance) {
 void pairs_contain_the_truth() {
     Worst error{"pairs and their samples", 200.0}, claimed{"what they claim", 10000.0};
     for (const table::SampledRow& row : table::kSampled) {
-        const LossPair pair = pair_of(row);
-        std::vector<Certified> values{at(SampledLossPair(pair, row.q), row.alpha)};
-        if (row.q == 1.0) values.push_back(at(pair, row.alpha));
+        const PairPointer pair = pair_of(row);
+        std::vector<Certified> values{at(*pairs::sampled_moment(pair, row.q), row.alpha)};
+        if (row.q == 1.0) values.push_back(at(*pairs::moment(pair), row.alpha));
         for (const Certified c : values) {
             CHECK(contains(c, row.hi, row.lo));
             error.relative(c.value, row.hi, row.lo, row.alpha);
@@ -67,7 +64,7 @@ void closed_forms_contain_the_truth() {
     Worst claimed{"bounded range, Gumbel", 200000.0};
     for (const table::ClosedRow& row : table::kClosed) {
         const CurvePointer curve =
-            row.family == 0.0 ? curve_of(BoundedRangeCurve(row.first)) : curve_of(GumbelCurve(row.first));
+            row.family == 0.0 ? curve_of(BoundedRangeCurve(row.first)) : pairs::gumbel(row.first);
         const Certified c = at(*curve, row.alpha);
         CHECK(contains(c, row.hi, row.lo));
         claimed.note_error(c.relative_error / kUnitRoundoff, row.alpha);
@@ -76,17 +73,22 @@ void closed_forms_contain_the_truth() {
 }
 
 std::vector<CurvePointer> some_curves() {
-    std::vector<CurvePointer> curves{
-        curve_of(LinearCurve(0.3)),           curve_of(LinearCurve(0.01, 0.2)),
-        curve_of(LossPair::laplace(0.2)),     curve_of(LossPair::laplace(5.0)),
-        curve_of(LossPair::exponential(2.0)), curve_of(LossPair::randomized_response(0.8, 4.0)),
-        curve_of(LossPair::pure_dp(0.1)),     curve_of(LossPair::discrete_laplace(2.0, 3)),
-        curve_of(BoundedRangeCurve(0.01)),    curve_of(BoundedRangeCurve(3.0)),
-        curve_of(GumbelCurve(0.02)),          curve_of(SampledGaussianCurve(0.01, 1.0))};
+    std::vector<CurvePointer> curves{curve_of(LinearCurve(0.3)),
+                                     curve_of(LinearCurve(0.01, 0.2)),
+                                     pairs::moment(pairs::laplace(0.2)),
+                                     pairs::moment(pairs::laplace(5.0)),
+                                     pairs::moment(pairs::bounded_range(2.0)),
+                                     pairs::moment(renyi::randomized_response(0.8, 4)),
+                                     pairs::moment(pairs::pure_dp(0.1)),
+                                     pairs::moment(renyi::discrete_laplace(2.0, 3)),
+                                     curve_of(BoundedRangeCurve(0.01)),
+                                     curve_of(BoundedRangeCurve(3.0)),
+                                     pairs::gumbel(0.02),
+                                     curve_of(SampledGaussianCurve(0.01, 1.0))};
     for (const double q : {1e-4, 0.1, 0.7}) {
-        curves.push_back(curve_of(SampledLossPair(LossPair::laplace(0.5), q)));
-        curves.push_back(curve_of(SampledLossPair(LossPair::exponential(1.0), q)));
-        curves.push_back(curve_of(SampledLossPair(LossPair::randomized_response(0.7, 2.0), q)));
+        curves.push_back(pairs::sampled_moment(pairs::laplace(0.5), q));
+        curves.push_back(pairs::sampled_moment(pairs::bounded_range(1.0), q));
+        curves.push_back(pairs::sampled_moment(renyi::randomized_response(0.7, 2), q));
     }
     return curves;
 }
@@ -127,58 +129,59 @@ void divergences_rise_to_the_largest_loss() {
 
 // The expansion of Zhu and Wang at whole orders is a second way to the same number.
 void samples_agree_with_the_expansion() {
-    const std::vector<LossPair> pairs{LossPair::laplace(0.1),
-                                      LossPair::laplace(2.0),
-                                      LossPair::exponential(1.0),
-                                      LossPair::randomized_response(0.9, 2.0),
-                                      LossPair::randomized_response(0.3, 8.0),
-                                      LossPair::discrete_laplace(3.0, 2)};
-    for (const LossPair& pair : pairs) {
+    const std::vector<PairPointer> bases{pairs::laplace(0.1),
+                                         pairs::laplace(2.0),
+                                         pairs::bounded_range(1.0),
+                                         renyi::randomized_response(0.9, 2),
+                                         renyi::randomized_response(0.3, 8),
+                                         renyi::discrete_laplace(3.0, 2)};
+    for (const PairPointer& pair : bases) {
         for (const double q : {1e-6, 0.01, 0.3, 0.99}) {
-            const SampledLossPair sampled(pair, q);
-            const PoissonBound expansion(curve_of(LossPair(pair)), q, PoissonBoundKind::tight);
+            const CurvePointer sampled = pairs::sampled_moment(pair, q);
+            const PoissonBound expansion(pairs::moment(pair), q, PoissonBoundKind::tight);
             for (const double alpha : {2.0, 3.0, 8.0, 100.0})
-                CHECK(close(sampled.log_moment(alpha).value.value, expansion.log_moment(alpha).value.value, 1e-11));
-            CHECK(close(sampled.largest_loss(), expansion.largest_loss(), 1e-12));
+                CHECK(close(sampled->log_moment(alpha).value.value, expansion.log_moment(alpha).value.value, 1e-11));
+            CHECK(close(sampled->largest_loss(), expansion.largest_loss(), 1e-12));
         }
     }
 }
 
 void limits_of_pairs() {
     for (const double alpha : {1.0, 1.5, 2.0, 1e6}) {
-        CHECK(SampledLossPair(LossPair::laplace(0.5), 0.0).log_moment(alpha).value.value == 0.0);
-        CHECK(SampledLossPair(LossPair::randomized_response(0.9, 2.0), 0.0).log_moment(alpha).value.value == 0.0);
-        CHECK(LossPair::exponential(0.0).log_moment(alpha).value.value == 0.0);
+        CHECK(pairs::sampled_moment(pairs::laplace(0.5), 0.0)->log_moment(alpha).value.value == 0.0);
+        CHECK(pairs::sampled_moment(renyi::randomized_response(0.9, 2), 0.0)->log_moment(alpha).value.value == 0.0);
+        CHECK(pairs::moment(pairs::bounded_range(0.0))->log_moment(alpha).value.value == 0.0);
         CHECK(BoundedRangeCurve(0.0).log_moment(alpha).value.value == 0.0);
-        CHECK(GumbelCurve(0.0).log_moment(alpha).value.value == 0.0);
+        CHECK(pairs::gumbel(0.0)->log_moment(alpha).value.value == 0.0);
     }
-    CHECK(close(LossPair::laplace(1e-3).log_moment(1e6).value.value, 999999.0 * 1e3 - std::log(2.0), 1e-14));
+    CHECK(
+        close(pairs::moment(pairs::laplace(1e-3))->log_moment(1e6).value.value, 999999.0 * 1e3 - std::log(2.0), 1e-14));
     // Randomized response of two answers is the worst pair of pure differential privacy.
     const double p = 0.8, epsilon = std::log(p / (1.0 - p));
     for (const double alpha : {1.3, 2.0, 50.0}) {
-        CHECK(close(LossPair::randomized_response(p, 2.0).log_moment(alpha).value.value,
-                    LossPair::pure_dp(epsilon).log_moment(alpha).value.value, 1e-13));
-        CHECK(close(LossPair::randomized_response(1.0 - p, 2.0).log_moment(alpha).value.value,
-                    LossPair::pure_dp(epsilon).log_moment(alpha).value.value, 1e-13));
+        CHECK(close(pairs::moment(renyi::randomized_response(p, 2))->log_moment(alpha).value.value,
+                    pairs::moment(pairs::pure_dp(epsilon))->log_moment(alpha).value.value, 1e-13));
+        CHECK(close(pairs::moment(renyi::randomized_response(1.0 - p, 2))->log_moment(alpha).value.value,
+                    pairs::moment(pairs::pure_dp(epsilon))->log_moment(alpha).value.value, 1e-13));
         // Fine steps of noise on the integers are Laplace noise.
-        CHECK(close(LossPair::discrete_laplace(2000.0, 1000).log_moment(alpha).value.value,
-                    LossPair::laplace(2.0).log_moment(alpha).value.value, 1e-6));
+        CHECK(close(pairs::moment(renyi::discrete_laplace(2000.0, 1000))->log_moment(alpha).value.value,
+                    pairs::moment(pairs::laplace(2.0))->log_moment(alpha).value.value, 1e-6));
         // The worst pair of every order is below the pair that dominates at all of them.
         CHECK_THAT(BoundedRangeCurve(1.0).log_moment(alpha).value.value, <,
-                   LossPair::exponential(1.0).log_moment(alpha).value.value);
+                   pairs::moment(pairs::bounded_range(1.0))->log_moment(alpha).value.value);
     }
     // An atom of Q alone: P never gives that answer.
-    const LossPair missing({{std::log(2.0), 1.0, 0.5}, {-kInfinity, 0.0, 0.5}});
-    CHECK(close(missing.log_moment(3.0).value.value, 2.0 * std::log(2.0), 1e-15));
-    CHECK(close(missing.divergence(1.0).value, std::log(2.0), 1e-15));
-    CHECK(close(SampledLossPair(missing, 0.25).log_moment(2.0).value.value, std::log(1.0 + 0.0625), 1e-15));
+    const PairPointer missing = discrete_pair({1.0, 0.0}, {0.5, 0.5});
+    CHECK(close(pairs::moment(missing)->log_moment(3.0).value.value, 2.0 * std::log(2.0), 1e-15));
+    CHECK(close(pairs::moment(missing)->divergence(1.0).value, std::log(2.0), 1e-15));
+    CHECK(close(pairs::sampled_moment(missing, 0.25)->log_moment(2.0).value.value, std::log(1.0 + 0.0625), 1e-15));
 }
 
 // Losses whose squares leave the range of double: a bound stands for them, never 0.
 void underflow_is_a_bound() {
-    const std::vector<CurvePointer> curves{curve_of(LossPair::laplace(1e200)), curve_of(LossPair::pure_dp(1e-160)),
-                                           curve_of(SampledLossPair(LossPair::laplace(1e150), 1e-100)),
-                                           curve_of(BoundedRangeCurve(1e-170)), curve_of(GumbelCurve(1e-180))};
+    const std::vector<CurvePointer> curves{pairs::moment(pairs::laplace(1e200)), pairs::moment(pairs::pure_dp(1e-160)),
+                                           pairs::sampled_moment(pairs::laplace(1e150), 1e-100),
+                                           curve_of(BoundedRangeCurve(1e-170)), pairs::gumbel(1e-180)};
     for (const CurvePointer& curve : curves) {
         for (const double alpha : {1.0, 1.0 + 1e-9, 2.0, 100.0}) {
             const Certified d = curve->divergence(alpha);
@@ -190,12 +193,12 @@ void underflow_is_a_bound() {
 
 void gumbel_ends_at_its_largest_order() {
     for (const double shift : {1e-4, 0.1, 1.0, 20.0, 40.0, 1e3}) {
-        const GumbelCurve curve(shift);
-        const double largest = curve.largest_order();
+        const CurvePointer curve = pairs::gumbel(shift);
+        const double largest = curve->largest_order();
         CHECK_THAT(largest, >=, 1.0);
         CHECK_THAT(largest, <=, 1.0 / -std::expm1(-shift));
-        if (largest > 1.0 && largest <= 1e6) CHECK(std::isfinite(upper(curve.log_moment(largest).value)));
-        CHECK(curve.largest_loss() == kInfinity);
+        if (largest > 1.0 && largest <= 1e6) CHECK(std::isfinite(upper(curve->log_moment(largest).value)));
+        CHECK(curve->largest_loss() == kInfinity);
     }
 }
 
@@ -227,7 +230,7 @@ void polygons_are_the_lower_hull() {
 }
 
 void compositions_add_and_the_smaller_wins() {
-    const CurvePointer linear = curve_of(LinearCurve(0.5)), laplace = curve_of(LossPair::laplace(1.0)),
+    const CurvePointer linear = curve_of(LinearCurve(0.5)), laplace = pairs::moment(pairs::laplace(1.0)),
                        table = curve_of(Polygon({{2.0, 0.1}, {9.0, 3.0}}));
     const ComposedCurve sum({{linear, 2.0}, {laplace, 3.0}, {table, 1.0}});
     const SmallerCurve smaller(laplace, table);
@@ -241,7 +244,7 @@ void compositions_add_and_the_smaller_wins() {
         CHECK(close(value(smaller), std::min(value(*laplace), value(*table)), 1e-15));
     }
     CHECK(smaller.log_moment(20.0).value.value == laplace->log_moment(20.0).value.value);
-    const ComposedCurve pure({{laplace, 10.0}, {curve_of(LossPair::pure_dp(0.1)), 3.0}});
+    const ComposedCurve pure({{laplace, 10.0}, {pairs::moment(pairs::pure_dp(0.1)), 3.0}});
     CHECK_THAT(pure.largest_loss(), >=, 10.3);
     CHECK_THAT(pure.largest_loss(), <=, 10.3 * (1.0 + 1e-14));
 }

@@ -14,7 +14,7 @@
 #include "check.hpp"
 #include "kernels_baseline.hpp"
 #include "renyi/fp/environment.hpp"
-#include "renyi/loss/sampled_gaussian_far.hpp"
+#include "renyi/loss/sampled_gaussian_grid.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_law.hpp"
 

@@ -12,7 +12,6 @@
 
 #include "check.hpp"
 #include "noise_baseline.hpp"
-#include "renyi/sgd/fixed_point.hpp"
 #include "renyi/sgd/rounded_noise.hpp"
 #include "renyi/sgd/variates.hpp"
 

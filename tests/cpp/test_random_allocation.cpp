@@ -4,9 +4,8 @@
 
 #include "check.hpp"
 #include "measure.hpp"
-#include "renyi/mechanism/allocation.hpp"
-#include "renyi/mechanism/linear_curve.hpp"
-#include "renyi/mechanism/random_allocation.hpp"
+#include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/random_allocation.hpp"
 #include "table_bounds.hpp"
 
 using namespace renyi;

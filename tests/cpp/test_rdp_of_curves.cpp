@@ -8,17 +8,13 @@
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "pairs.hpp"
 #include "renyi/curve/rdp_guarantee.hpp"
-#include "renyi/mechanism/bounded_range.hpp"
-#include "renyi/mechanism/gumbel.hpp"
-#include "renyi/mechanism/linear_curve.hpp"
-#include "renyi/mechanism/mixture_bound.hpp"
-#include "renyi/mechanism/poisson_bound.hpp"
-#include "renyi/mechanism/polygon.hpp"
-#include "renyi/mechanism/sampled_gaussian_curve.hpp"
-#include "renyi/mechanism/sampled_loss_pair.hpp"
-#include "renyi/mechanism/shown_choice.hpp"
-#include "renyi/mechanism/smaller_curve.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/normal_moment.hpp"
+#include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+#include "renyi/transform/sampling_bounds.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -41,23 +37,16 @@ CurvePointer chords(double rho, double largest, double ratio) {
 
 struct Mix {
     std::vector<SampledStep> steps;
-    std::vector<CurvePointer> owned;
-    std::vector<WeightedCurve> curves;
+    std::vector<CountedCurve> curves;
 
-    Mix(std::vector<SampledStep> s, std::vector<std::pair<CurvePointer, double>> parts) : steps(std::move(s)) {
-        for (auto& [curve, count] : parts) {
-            owned.push_back(curve);
-            curves.push_back({owned.back().get(), count});
-        }
-    }
-    operator Composition() const { return {steps, curves}; }
+    operator Composition() const { return {steps, {}, curves}; }
 };
 
 std::vector<Mix> some_mixes() {
-    const CurvePointer laplace = curve_of(LossPair::laplace(2.0)),
-                       answers = curve_of(LossPair::randomized_response(0.6, 3.0)),
-                       sampled = curve_of(SampledLossPair(LossPair::laplace(0.5), 0.01)),
-                       range = curve_of(BoundedRangeCurve(0.2)), gumbel = curve_of(GumbelCurve(0.05)),
+    const CurvePointer laplace = pairs::moment(pairs::laplace(2.0)),
+                       answers = pairs::moment(renyi::randomized_response(0.6, 3)),
+                       sampled = pairs::sampled_moment(pairs::laplace(0.5), 0.01),
+                       range = curve_of(BoundedRangeCurve(0.2)), gumbel = pairs::gumbel(0.05),
                        linear = curve_of(LinearCurve(0.02)),
                        bound = curve_of(PoissonBound(curve_of(LinearCurve(0.5)), 0.01, PoissonBoundKind::general));
     std::vector<Mix> mixes;
@@ -73,7 +62,7 @@ std::vector<Mix> some_mixes() {
     mixes.emplace_back(Mix{{}, {{chords(0.3, 4.0, 0.3), 1.0}, {linear, 1.0}}});
     mixes.emplace_back(Mix{{{0.001, 0.8, 500.0}}, {{chords(1e-4, 1e5, 1.0), 1.0}}});
     // Rare parts that rule from some order on, and curves that cross.
-    const CurvePointer rare = curve_of(ShownChoice({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}}));
+    const CurvePointer rare = curve_of(LabelledMixtureCurve({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}}));
     mixes.emplace_back(Mix{{}, {{rare, 1.0}}});
     const CurvePointer steep = curve_of(LinearCurve(0.5)), sampled_steep = curve_of(MixtureBound(steep, 0.01));
     const CurvePointer crossing = curve_of(SmallerCurve(bound, sampled_steep));
@@ -195,7 +184,7 @@ void orders_beyond_the_largest_are_infinite() {
         CHECK(rdp_delta(mix, 1.0, c, all).value < 1.0);
     }
     // Only the divergence is finite: Gumbel noise that is far too small.
-    const Mix hopeless{{}, {{curve_of(GumbelCurve(60.0)), 1.0}}};
+    const Mix hopeless{{}, {{pairs::gumbel(60.0), 1.0}}};
     for (const Conversion c : kAll) {
         CHECK(rdp_epsilon(hopeless, 1e-6, c, {}).value == kInfinity);
         CHECK(rdp_delta(hopeless, 1.0, c, {}).value == 1.0);
@@ -207,7 +196,7 @@ void orders_beyond_the_largest_are_infinite() {
 
 void pure_privacy_caps_the_loss() {
     for (const double loss : {1e-6, 0.1, 1.0, 10.0, 500.0}) {
-        const Mix one{{}, {{curve_of(LossPair::pure_dp(loss)), 1.0}}};
+        const Mix one{{}, {{pairs::moment(pairs::pure_dp(loss)), 1.0}}};
         for (const Conversion c : kAll) {
             // Beyond the largest loss there is nothing.
             CHECK(rdp_delta(one, loss * (1.0 + 1e-12), c, {}).value == 0.0);
@@ -222,7 +211,7 @@ void pure_privacy_caps_the_loss() {
         }
     }
     // A Gaussian step has no largest loss, one that adds nothing has.
-    const CurvePointer pure = curve_of(LossPair::pure_dp(0.5));
+    const CurvePointer pure = pairs::moment(pairs::pure_dp(0.5));
     CHECK(largest_loss(Mix{{{0.1, 1.0, 1.0}}, {{pure, 1.0}}}) == kInfinity);
     CHECK_THAT(largest_loss(Mix{{{0.0, 1.0, 1.0}}, {{pure, 4.0}}}), <=, 2.0 * (1.0 + 1e-14));
     CHECK_THAT(largest_loss(Mix{{{0.5, HUGE_VAL, 1.0}}, {{pure, 4.0}}}), >=, 2.0);

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/mechanism/linear_curve.hpp"
-#include "renyi/mechanism/loss_pair.hpp"
-#include "renyi/mechanism/polygon.hpp"
-#include "renyi/mechanism/repeat_and_select.hpp"
+#include "pairs.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+#include "renyi/transform/selection.hpp"
 
 using namespace renyi;
 
@@ -68,7 +69,7 @@ void poisson() {
     CHECK_THAT(std::fabs(RepeatAndSelectCurve(silent, 5.0, kInfinity).log_moment(9.0).value.value), <=, 1e-4);
     // Pure DP: delta = 0 as soon as eps <= log(alpha/(alpha-1)).
     const double epsilon = 0.1, mean = 20.0, alpha = 9.0;
-    const auto pure = std::make_shared<LossPair>(LossPair::pure_dp(epsilon));
+    const auto pure = pairs::moment(pairs::pure_dp(epsilon));
     const RepeatAndSelectCurve curve(pure, mean, kInfinity);
     const double plain = pure->log_moment(alpha).value.value + std::log(mean);
     CHECK_THAT(curve.log_moment(alpha).value.value, <=, plain * (1.0 + 1e-12));
@@ -130,7 +131,7 @@ void edges() {
             CHECK(once.log_moment(alpha).value.value == b->log_moment(alpha).value.value);
     }
     // Pure DP, geometric: three times epsilon (Liu, Talwar 2019).
-    const auto pure = std::make_shared<LossPair>(LossPair::pure_dp(0.3));
+    const auto pure = pairs::moment(pairs::pure_dp(0.3));
     const RepeatAndSelectCurve geometric(pure, 1e6, 1.0);
     CHECK_THAT(geometric.largest_loss(), <=, 0.9 * (1.0 + 1e-12));
     CHECK_THAT(geometric.divergence(1e6).value, <=, 0.9 + std::log(1e6) / 1e6 + 1e-9);

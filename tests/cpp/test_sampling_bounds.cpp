@@ -6,15 +6,13 @@
 
 #include "check.hpp"
 #include "measure.hpp"
+#include "pairs.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/renyi_curve.hpp"
 #include "renyi/special/binomial_terms.hpp"
-#include "renyi/mechanism/fixed_size_bound.hpp"
-#include "renyi/mechanism/linear_curve.hpp"
-#include "renyi/mechanism/loss_pair.hpp"
-#include "renyi/mechanism/mixture_bound.hpp"
-#include "renyi/mechanism/poisson_bound.hpp"
-#include "renyi/mechanism/polygon.hpp"
-#include "renyi/mechanism/sampled_loss_pair.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+#include "renyi/transform/sampling_bounds.hpp"
 #include "table_bounds.hpp"
 
 using namespace renyi;
@@ -34,7 +32,7 @@ CurvePointer gaussian(double sigma) { return std::make_shared<LinearCurve>(0.5 /
 
 CurvePointer base(double family, double parameter) {
     if (family == 0.0) return std::make_shared<LinearCurve>(parameter);
-    return std::make_shared<LossPair>(LossPair::pure_dp(parameter));
+    return pairs::moment(pairs::pure_dp(parameter));
 }
 
 Certified k(const RenyiCurve& curve, double alpha) { return curve.log_moment(alpha).value; }
@@ -87,13 +85,13 @@ void poisson_against_exact_curves() {
             for (double sigma : {0.02, 0.4, 1.0, 6.0, 1e4})
                 CHECK(agree(k(PoissonBound(gaussian(sigma), q, kTight), alpha), log_a(q, sigma, alpha)));
             for (double scale : {0.01, 0.5, 3.0, 1e4}) {
-                const LossPair pair = LossPair::laplace(scale);
-                const PoissonBound bound(std::make_shared<LossPair>(pair), q, kTight);
-                CHECK(agree(k(bound, alpha), k(SampledLossPair(pair, q), alpha)));
+                const PairPointer pair = pairs::laplace(scale);
+                const PoissonBound bound(pairs::moment(pair), q, kTight);
+                CHECK(agree(k(bound, alpha), k(*pairs::sampled_moment(pair, q), alpha)));
             }
-            const LossPair answers = LossPair::randomized_response(0.8, 2.0);
-            const PoissonBound bound(std::make_shared<LossPair>(answers), q, kTight);
-            CHECK(agree(k(bound, alpha), k(SampledLossPair(answers, q), alpha)));
+            const PairPointer answers = renyi::randomized_response(0.8, 2);
+            const PoissonBound bound(pairs::moment(answers), q, kTight);
+            CHECK(agree(k(bound, alpha), k(*pairs::sampled_moment(answers, q), alpha)));
         }
     }
 }

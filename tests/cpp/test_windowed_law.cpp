@@ -8,7 +8,6 @@
 
 #include "check.hpp"
 #include "complex_window.hpp"
-#include "renyi/transform/windowed_decay.hpp"
 #include "renyi/transform/windowed_transform.hpp"
 
 using namespace renyi;

@@ -33,7 +33,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
-from renyi.mechanisms.nesting import samplings
+from renyi.mechanisms.sampling import samplings
 
 rates = st.floats(0.0, 1.0)
 losses = st.floats(0.0, math.inf)

@@ -15,12 +15,6 @@ from mpmath import mp, mpf
 from renyi import Composed, Gaussian, PoissonSampled, RDPAccountant, reference
 
 CONVERSIONS = ["optimal", "balle", "asoodeh", "mironov"]
-REFERENCE = {
-    "optimal": (reference.epsilon_optimal, reference.delta_optimal),
-    "balle": (reference.epsilon_balle, reference.delta_balle),
-    "asoodeh": (reference.epsilon_asoodeh, reference.delta_asoodeh),
-    "mironov": (reference.epsilon_mironov, reference.delta_mironov),
-}
 
 
 def sampled(q, sigma, steps, **options):
@@ -41,7 +35,6 @@ def random_settings(count, seed):
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_the_value_is_safe_and_tight_at_its_order(conversion):
     """Against 30 digits: K from the mpmath integral, the conversion from its definition."""
-    to_epsilon, to_delta = REFERENCE[conversion]
     for q, sigma, steps, delta in random_settings(6, 11):
         acc = sampled(q, sigma, steps, conversion=conversion)
         epsilon, order = acc.get_epsilon_and_order(delta)
@@ -50,7 +43,7 @@ def test_the_value_is_safe_and_tight_at_its_order(conversion):
             assert epsilon == 0.0
             continue
         rho = steps * reference.rdp_sampled_gaussian(q, sigma, order, 30)
-        exact = to_epsilon(order, rho, delta, 25)
+        exact = reference.epsilon_from_rdp(order, rho, delta, conversion, 25)
         assert mpf(lower) <= exact <= mpf(upper)
         assert upper == pytest.approx(float(exact), rel=1e-9, abs=1e-14)
 
@@ -58,7 +51,7 @@ def test_the_value_is_safe_and_tight_at_its_order(conversion):
         low, high = acc.get_delta_bounds(epsilon)
         if order > 1.0:
             rho = steps * reference.rdp_sampled_gaussian(q, sigma, order, 30)
-            exact = min(to_delta(order, rho, epsilon, 25), mpf(1))
+            exact = min(reference.delta_from_rdp(order, rho, epsilon, conversion, 25), mpf(1))
             assert mpf(low) <= exact <= mpf(high)
         assert value == high
         assert value <= delta * (1 + 1e-6)
@@ -112,13 +105,32 @@ def test_epsilon_falls_with_noise_down_to_the_smallest():
     assert values[0] > 1e5
 
 
-def test_monotone_in_every_argument():
-    base = {"q": 0.01, "sigma": 1.2, "steps": 2000}
-    value = sampled(**base).get_epsilon(1e-6)
-    assert sampled(**base | {"q": 0.0101}).get_epsilon(1e-6) > value
-    assert sampled(**base | {"steps": 2001}).get_epsilon(1e-6) > value
-    assert sampled(**base | {"sigma": 1.19}).get_epsilon(1e-6) > value
-    assert sampled(**base).get_epsilon(1e-7) > value
+SWEEPS = {
+    "sigma": -np.geomspace(0.05, 20.0, 200)[::-1],
+    "q": np.geomspace(1e-6, 1.0, 200),
+    "steps": np.unique(np.geomspace(1, 1e6, 200).astype(int)),
+}
+
+
+@pytest.mark.parametrize("swept", SWEEPS)
+@pytest.mark.parametrize("base", [(0.01, 0.4, 100), (0.2, 1.2, 2000), (1.0, 3.0, 1)])
+def test_monotone_in_every_argument(base, swept):
+    """More steps, a larger rate or less noise never seem safer: root finders rely on it."""
+    names = ("q", "sigma", "steps")
+    epsilon = sampled(*base).get_epsilon(1e-5)
+    runs = [sampled(**dict(zip(names, base, strict=True)) | {swept: abs(x)}) for x in SWEEPS[swept]]
+    for values, rounding in (
+        ([run.get_epsilon(1e-5) for run in runs], 0.0),
+        ([run.get_epsilon(0.2) for run in runs], 0.0),
+        ([run.get_delta(epsilon) for run in runs], 0.0),
+        ([run.get_advantage() for run in runs[::4]], 1e-13),
+        ([1.0 - run.get_beta(0.05) for run in runs[::4]], 1e-10),
+        ([1.0 - run.get_bayes_risk(0.3) for run in runs[::4]], 1e-10),
+    ):
+        assert (np.diff(values) >= -rounding).all()
+    assert (np.diff(runs[0].get_epsilon(np.geomspace(1e-300, 0.999, 400))) <= 0.0).all()
+    assert (np.diff(runs[0].get_delta(np.linspace(0.0, 40.0, 400))) <= 0.0).all()
+    assert (np.diff(runs[0].get_beta(np.linspace(0.0, 1.0, 400))) <= 0.0).all()
 
 
 def test_equal_steps_merge_and_grouping_does_not_matter():
@@ -256,7 +268,7 @@ accountant, budget = PLDAccountant(), PrivacyFilter(5.0, 1e-5)
 held, done = threading.Event(), threading.Event()
 
 def hold():
-    with accountant._lock, budget._lock:
+    with accountant.lock, budget._lock:
         held.set()
         done.wait(30)
 

@@ -19,7 +19,7 @@ from renyi import (
     PoissonSampled,
     RandomizedResponse,
 )
-from renyi.accountants._direction import DirectionCurve
+from renyi.accountants.pld import WorseCurve
 
 MANY = np.sort(np.random.default_rng(8).random(100_000))
 
@@ -43,13 +43,13 @@ def assert_just_below(found, exact, rtol, least=1e-12):
 def asked(monkeypatch):
     """Count the epsilons that curves are asked at."""
     numbers = []
-    plain = DirectionCurve.delta_brackets
+    plain = WorseCurve.delta_brackets
 
     def counted(self, epsilons, *args):
         numbers.append(epsilons.size)
         return plain(self, epsilons, *args)
 
-    monkeypatch.setattr(DirectionCurve, "delta_brackets", counted)
+    monkeypatch.setattr(WorseCurve, "delta_brackets", counted)
     return numbers
 
 

@@ -6,13 +6,13 @@ from functools import partial
 import mpmath
 import numpy as np
 import pytest
+from examples import audit as program
 from scipy.stats import beta, binom
 
 from renyi import Gaussian, PLDAccountant, special
 from renyi._binomial import largest_mean_upper, tail_bounds
 from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound, plot_attack
 from renyi.audit._figure import attack_band, attack_errors
-from renyi.examples import audit as program
 from renyi.sgd import SecureGenerator, TrainingPlan
 
 

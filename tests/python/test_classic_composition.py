@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from renyi import special
-from renyi.theory import classic
+from renyi.theory.composition import (
+    advanced_composition,
+    basic_composition,
+    best_split,
+    mean_loss_bound,
+    optimal_composition,
+)
 
 FORMS = ("independent", "adaptive", "sharp")
 
@@ -28,7 +34,7 @@ def composed(pairs):
     return atoms
 
 
-def hockey_stick(atoms, epsilon):
+def exact_delta(atoms, epsilon):
     factor = mp.exp(mp.mpf(epsilon))
     return mp.fsum(max(p - factor * q, 0) for p, q in atoms)
 
@@ -52,30 +58,30 @@ def repeated(epsilon, count, target, delta=0.0):
 
 
 def test_sums():
-    found = classic.basic_composition([0.5, 1.0, 0.25], [1e-3, 0.0, 1e-6], [1, 2, 0])
+    found = basic_composition([0.5, 1.0, 0.25], [1e-3, 0.0, 1e-6], [1, 2, 0])
     assert found.epsilon == pytest.approx(2.5)
     assert found.epsilon >= 2.5
     assert found.delta == pytest.approx(1e-3)
-    assert classic.basic_composition(0.1, 0.1, 20) == (pytest.approx(2.0), 1.0)
-    assert classic.basic_composition([], []) == (0.0, 0.0)
-    assert classic.basic_composition(math.inf).epsilon == math.inf
+    assert basic_composition(0.1, 0.1, 20) == (pytest.approx(2.0), 1.0)
+    assert basic_composition([], []) == (0.0, 0.0)
+    assert basic_composition(math.inf).epsilon == math.inf
 
 
 def test_basic_composition_holds_for_unequal_mechanisms():
     steps = [(0.3, 0.01), (0.7, 0.0), (0.1, 0.05), (1.1, 0.002)]
     atoms = composed([worst_pair(*step) for step in steps])
-    total = classic.basic_composition(*zip(*steps, strict=True))
-    assert hockey_stick(atoms, total.epsilon) <= total.delta
-    assert hockey_stick(atoms, total.epsilon) >= 0.9 * total.delta
+    total = basic_composition(*zip(*steps, strict=True))
+    assert exact_delta(atoms, total.epsilon) <= total.delta
+    assert exact_delta(atoms, total.epsilon) >= 0.9 * total.delta
 
 
 def test_counts_are_whole():
     with pytest.raises(ValueError, match="count must be integers"):
-        classic.basic_composition(1.0, 0.0, 1.5)
+        basic_composition(1.0, 0.0, 1.5)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.basic_composition(1.0, 1.5)
+        basic_composition(1.0, 1.5)
     with pytest.raises(ValueError, match="epsilon must be"):
-        classic.basic_composition(-1.0)
+        basic_composition(-1.0)
 
 
 # The mean of the loss.
@@ -85,12 +91,15 @@ def test_counts_are_whole():
 def test_the_mean_loss(epsilon):
     with mp.workdps(40):
         mean = mp.mpf(epsilon) * mp.tanh(mp.mpf(epsilon) / 2)
-    sharp, stated = (classic.mean_loss_bound(epsilon, sharp=s) for s in (True, False))
+    sharp, stated = (mean_loss_bound(epsilon, sharp=s) for s in (True, False))
     assert mean <= sharp <= mean * (1 + mp.mpf(1e-13))
     assert sharp <= stated
     # continuous where the two branches meet
-    assert classic.mean_loss_bound(math.log(2.0), sharp=False) == pytest.approx(math.log(2.0))
-    assert classic.mean_loss_bound(0.7, sharp=False) == 0.7
+    assert mean_loss_bound(math.log(2.0), sharp=False) == pytest.approx(math.log(2.0))
+    assert mean_loss_bound(0.7, sharp=False) == 0.7
+    assert stated <= epsilon**2 / math.log(2.0) * (1 + 1e-12)  # (6.98)
+    assert mean_loss_bound(epsilon, both=True) == 2.0 * sharp
+    assert mean_loss_bound(epsilon, sharp=False, both=True) >= 2.0 * sharp
 
 
 def test_the_mean_loss_bounds_every_private_pair():
@@ -100,16 +109,19 @@ def test_the_mean_loss_bounds_every_private_pair():
         p = q * np.exp(rng.uniform(-1.0, 1.0, 4))
         p /= p.sum()
         losses = np.log(p / q)
-        assert (p * losses).sum() <= classic.mean_loss_bound(float(np.abs(losses).max()))
-    assert classic.mean_loss_bound(0.0) == 0.0
-    assert classic.mean_loss_bound(math.inf) == math.inf
+        largest = float(np.abs(losses).max())
+        assert (p * losses).sum() <= mean_loss_bound(largest)
+        for sharp in (True, False):  # Claim 11: the sum of both orders
+            assert ((p - q) * losses).sum() <= mean_loss_bound(largest, sharp=sharp, both=True)
+    assert mean_loss_bound(0.0) == 0.0
+    assert mean_loss_bound(math.inf) == math.inf
 
 
 # Advanced composition.
 
 
 def test_the_numbers_of_the_text():
-    found = [classic.advanced_composition(0.1, 1e-6, count=100, form=form) for form in FORMS]
+    found = [advanced_composition(0.1, 1e-6, count=100, form=form) for form in FORMS]
     assert [round(one.epsilon, 3) for one in found] == [6.308, 6.861, 5.756]
     assert all(one.delta == pytest.approx(1e-6) for one in found)
     with mp.workdps(40):
@@ -123,13 +135,11 @@ def test_the_numbers_of_the_text():
 def test_advanced_composition_is_an_upper_bound(form, epsilon, delta):
     for count in (1, 7, 60):
         for slack in (0.3, 1e-3, 1e-8):
-            found = classic.advanced_composition(
-                epsilon, slack, delta=delta, count=count, form=form
-            )
+            found = advanced_composition(epsilon, slack, delta=delta, count=count, form=form)
             assert repeated(epsilon, count, mp.mpf(found.epsilon), delta) <= found.delta
-            back = classic.advanced_composition_delta(
-                epsilon, found.epsilon, delta=delta, count=count, form=form
-            )
+            back = advanced_composition(
+                epsilon, target_epsilon=found.epsilon, delta=delta, count=count, form=form
+            ).delta
             assert back == pytest.approx(found.delta, rel=1e-9)
 
 
@@ -138,10 +148,10 @@ def test_unequal_mechanisms(form):
     epsilons, deltas = [0.2, 0.5, 0.05, 0.9, 0.4], [0.0, 1e-3, 0.0, 1e-5, 0.01]
     atoms = composed([worst_pair(e, d) for e, d in zip(epsilons, deltas, strict=True)])
     for slack in (0.5, 0.05, 1e-4):
-        found = classic.advanced_composition(epsilons, slack, delta=deltas, form=form)
-        assert hockey_stick(atoms, found.epsilon) <= found.delta
-    twice = classic.advanced_composition([0.2, 0.5], 0.01, count=[2, 1], form=form)
-    listed = classic.advanced_composition([0.2, 0.2, 0.5], 0.01, form=form)
+        found = advanced_composition(epsilons, slack, delta=deltas, form=form)
+        assert exact_delta(atoms, found.epsilon) <= found.delta
+    twice = advanced_composition([0.2, 0.5], 0.01, count=[2, 1], form=form)
+    listed = advanced_composition([0.2, 0.2, 0.5], 0.01, form=form)
     assert twice == pytest.approx(listed, rel=1e-12)
 
 
@@ -169,25 +179,28 @@ def test_adaptive_choices_gain_nothing_over_the_worst_pair(epsilon):
     choices.append([(float(p), float(q)) for p, q in worst_pair(epsilon) if p and q])
     for target in (0.0, 0.5 * epsilon, 1.4 * epsilon, 3.0 * epsilon):
         found = best_adaptive_delta(choices, 4, target)
-        optimal = classic.optimal_composition_delta(epsilon, target, 4)
+        optimal = optimal_composition(epsilon, 4, target_epsilon=target).delta
         assert found <= optimal * (1 + 1e-9) + 1e-15
         assert found >= optimal * (1 - 1e-9)  # the worst pair is among the choices
         for form in ("adaptive", "sharp"):
-            assert found <= classic.advanced_composition_delta(epsilon, target, count=4, form=form)
+            assert (
+                found
+                <= advanced_composition(epsilon, target_epsilon=target, count=4, form=form).delta
+            )
 
 
 def test_advanced_arguments():
     for bad in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match=r"slack must be a number in \(0, 1\)"):
-            classic.advanced_composition(0.1, bad)
+            advanced_composition(0.1, bad)
     with pytest.raises(ValueError, match="form must be one of"):
-        classic.advanced_composition(0.1, 0.1, form="best")
+        advanced_composition(0.1, 0.1, form="best")
     with pytest.raises(ValueError, match="target_epsilon must be"):
-        classic.advanced_composition_delta(0.1, -1.0)
-    assert classic.advanced_composition_delta(0.1, 0.0, count=10) == 1.0
-    assert classic.advanced_composition_delta(0.1, math.inf, delta=0.1, count=2) > 0.2
-    assert classic.advanced_composition_delta(0.0, 0.5, count=9) <= 1e-300
-    assert classic.advanced_composition(0.0, 0.5).epsilon <= 1e-300
+        advanced_composition(0.1, target_epsilon=-1.0)
+    assert advanced_composition(0.1, target_epsilon=0.0, count=10).delta == 1.0
+    assert advanced_composition(0.1, target_epsilon=math.inf, delta=0.1, count=2).delta > 0.2
+    assert advanced_composition(0.0, target_epsilon=0.5, count=9).delta <= 1e-300
+    assert advanced_composition(0.0, 0.5).epsilon <= 1e-300
 
 
 # The division of delta.
@@ -199,23 +212,21 @@ def test_the_best_split_is_best_and_holds(form, mu, count, delta):
     def curve(each):
         return float(special.gaussian_epsilon_upper(mu, each))
 
-    best = classic.best_split(curve, delta, count, form=form)
+    best = best_split(curve, delta, count, form=form)
     assert best.slack + count * best.step_delta <= delta
     assert best.step_epsilon == curve(best.step_delta)
     exact = float(special.gaussian_epsilon(mu * math.sqrt(count), delta))
     assert exact <= best.epsilon
     for share in np.geomspace(1e-5, 0.99, 25):
         each = delta * share / count
-        other = classic.advanced_composition(
-            curve(each), delta * (1 - share), count=count, form=form
-        )
+        other = advanced_composition(curve(each), delta * (1 - share), count=count, form=form)
         assert best.epsilon <= other.epsilon * (1 + 1e-9)
 
 
 def test_a_mechanism_that_never_answers():
-    assert classic.best_split(lambda delta: math.inf, 0.1, 3).epsilon == math.inf
+    assert best_split(lambda delta: math.inf, 0.1, 3).epsilon == math.inf
     with pytest.raises(ValueError, match="epsilon_at must be"):
-        classic.best_split(lambda delta: math.nan, 0.1, 3)
+        best_split(lambda delta: math.nan, 0.1, 3)
 
 
 # Optimal composition.
@@ -228,7 +239,7 @@ def test_optimal_composition_is_that_of_the_worst_pair(epsilon, delta):
         for share in (0.0, 0.1, 0.5, 0.99):
             target = share * count * epsilon
             exact = repeated(epsilon, count, mp.mpf(target), delta)
-            found = classic.optimal_composition_delta(epsilon, target, count, delta=delta)
+            found = optimal_composition(epsilon, count, target_epsilon=target, delta=delta).delta
             assert exact <= found <= exact * (1 + mp.mpf(1e-10)) + mp.mpf(1e-300)
 
 
@@ -236,8 +247,8 @@ def test_the_worst_pair_by_enumeration():
     pair = worst_pair(0.8, 0.03)
     atoms = composed([pair] * 4)
     for target in (0.0, 0.8, 1.7, 3.1):
-        exact = hockey_stick(atoms, target)
-        found = classic.optimal_composition_delta(0.8, target, 4, delta=0.03)
+        exact = exact_delta(atoms, target)
+        found = optimal_composition(0.8, 4, target_epsilon=target, delta=0.03).delta
         assert exact <= found * (1 + mp.mpf(1e-14))
         assert found <= exact * (1 + mp.mpf(1e-10))
 
@@ -256,7 +267,7 @@ def test_the_published_corners():
         )
         stated = 1 - (1 - mp.mpf(delta)) ** count * (1 - inner)
         target = (count - 2 * i) * epsilon
-        found = classic.optimal_composition_delta(epsilon, target, count, delta=delta)
+        found = optimal_composition(epsilon, count, target_epsilon=target, delta=delta).delta
         assert found == pytest.approx(float(stated), rel=1e-9)
 
 
@@ -274,7 +285,7 @@ def test_many_mechanisms(epsilon, count):
             total += mass * max(1 - mp.exp(target - (count - 2 * fallen) * e), 0)
             mass *= fallen * (1 - unlikely) / ((count - fallen + 1) * unlikely)
             fallen -= 1
-    found = classic.optimal_composition_delta(epsilon, target, count)
+    found = optimal_composition(epsilon, count, target_epsilon=target).delta
     assert total <= found <= total * (1 + mp.mpf(1e-9))
 
 
@@ -284,38 +295,37 @@ def test_epsilon_is_the_inverse(epsilon, count, delta):
     for target in (0.2, 1e-2, 1e-6):
         if target <= -math.expm1(count * math.log1p(-delta)):
             continue
-        found = classic.optimal_composition_epsilon(epsilon, target, count, delta=delta)
-        at = classic.optimal_composition_delta(epsilon, found, count, delta=delta)
+        found = optimal_composition(epsilon, count, target_delta=target, delta=delta).epsilon
+        at = optimal_composition(epsilon, count, target_epsilon=found, delta=delta).delta
         assert at <= target
         if found > 0.0:
             less = found * (1 - 1e-9)
-            assert classic.optimal_composition_delta(epsilon, less, count, delta=delta) > target
+            assert (
+                optimal_composition(epsilon, count, target_epsilon=less, delta=delta).delta > target
+            )
         # what basic and advanced composition promise is never below
         assert found <= epsilon * count * (1 + 1e-12)
         if delta == 0.0:
-            assert (
-                found
-                <= classic.advanced_composition(epsilon, target, count=count, form="sharp").epsilon
-            )
+            assert found <= advanced_composition(epsilon, target, count=count, form="sharp").epsilon
 
 
 def test_optimal_edges():
-    assert classic.optimal_composition_delta(1.0, 0.0, 0) == 0.0
-    assert classic.optimal_composition_delta(0.0, 0.0, 10) == 0.0
-    assert classic.optimal_composition_delta(1.0, 10.1, 10) == 0.0
-    assert classic.optimal_composition_delta(1.0, math.inf, 10, delta=1.0) == 1.0
-    assert classic.optimal_composition_delta(800.0, 1.0, 2) == pytest.approx(1.0)
-    assert classic.optimal_composition_epsilon(0.5, 0.0, 4) == pytest.approx(2.0)
-    assert classic.optimal_composition_epsilon(0.5, 1.0, 4) == 0.0
-    assert classic.optimal_composition_epsilon(0.5, 1e-3, 4, delta=1e-3) == math.inf
-    assert classic.optimal_composition_epsilon(0.0, 0.0, 4) == 0.0
-    assert 0.0 < classic.optimal_composition_delta(1e-3, 900.0, 10**6) < 1e-300
+    assert optimal_composition(1.0, 0, target_epsilon=0.0).delta == 0.0
+    assert optimal_composition(0.0, 10, target_epsilon=0.0).delta == 0.0
+    assert optimal_composition(1.0, 10, target_epsilon=10.1).delta == 0.0
+    assert optimal_composition(1.0, 10, target_epsilon=math.inf, delta=1.0).delta == 1.0
+    assert optimal_composition(800.0, 2, target_epsilon=1.0).delta == pytest.approx(1.0)
+    assert optimal_composition(0.5, 4, target_delta=0.0).epsilon == pytest.approx(2.0)
+    assert optimal_composition(0.5, 4, target_delta=1.0).epsilon == 0.0
+    assert optimal_composition(0.5, 4, target_delta=1e-3, delta=1e-3).epsilon == math.inf
+    assert optimal_composition(0.0, 4, target_delta=0.0).epsilon == 0.0
+    assert 0.0 < optimal_composition(1e-3, 10**6, target_epsilon=900.0).delta < 1e-300
     for bad in (-1, 10**9 + 1):
         with pytest.raises(ValueError, match="count must be an integer"):
-            classic.optimal_composition_delta(1.0, 1.0, bad)
+            optimal_composition(1.0, bad, target_epsilon=1.0)
     for bad in (math.inf, -1.0, math.nan):
         with pytest.raises(ValueError, match="epsilon must be"):
-            classic.optimal_composition_delta(bad, 1.0, 2)
+            optimal_composition(bad, 2, target_epsilon=1.0)
 
 
 def test_nothing_beats_the_optimum():
@@ -325,5 +335,5 @@ def test_nothing_beats_the_optimum():
         pair = [(mp.mpf(p), mp.mpf(q)), (1 - mp.mpf(p), 1 - mp.mpf(q))]
         atoms = composed([pair] * 6)
         for target in itertools.accumulate([0.1] * 10):
-            found = classic.optimal_composition_delta(epsilon * (1 + 1e-12), target, 6)
-            assert hockey_stick(atoms, target) <= found
+            found = optimal_composition(epsilon * (1 + 1e-12), 6, target_epsilon=target).delta
+            assert exact_delta(atoms, target) <= found

@@ -3,11 +3,19 @@
 import itertools
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from renyi import pairs
-from renyi.theory import classic
+from renyi.theory.indistinguishability import (
+    approximate_max_divergence,
+    common_part,
+    hockey_stick,
+    indistinguishability,
+    loss_tail,
+)
+from renyi.theory.noise import gaussian_calibration
 
 
 def sets(size):
@@ -25,7 +33,7 @@ def random_pairs(count, size=5):
         yield p / math.fsum(p), q / math.fsum(q)
 
 
-def hockey_stick(p, q, epsilon):
+def exact_delta(p, q, epsilon):
     return max(math.fsum(p[s]) - math.exp(epsilon) * math.fsum(q[s]) for s in sets(len(p)))
 
 
@@ -41,58 +49,109 @@ def max_divergence(p, q, delta):
 @pytest.mark.parametrize("epsilon", [-0.7, 0.0, 0.3, 1.0, 4.0])
 def test_hockey_stick_is_the_best_set(epsilon):
     for p, q in random_pairs(40):
-        lower, upper = classic.hockey_stick((p, q), epsilon)
-        exact = hockey_stick(p, q, epsilon)
+        lower, upper = hockey_stick((p, q), epsilon)
+        exact = exact_delta(p, q, epsilon)
         assert lower - 1e-15 <= exact <= upper + 1e-16
         assert upper - lower <= 1e-13
-        both = max(exact, hockey_stick(q, p, epsilon))
-        assert both <= classic.indistinguishability_delta((p, q), epsilon) + 1e-16
+        both = max(exact, exact_delta(q, p, epsilon))
+        assert both <= indistinguishability((p, q), epsilon=epsilon).delta + 1e-16
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.4])
 def test_max_divergence_is_the_supremum_over_sets(delta):
     for p, q in random_pairs(10):
-        lower, upper = classic.approximate_max_divergence((p, q), delta)
+        lower, upper = approximate_max_divergence((p, q), delta)
         exact = max_divergence(p, q, delta)
         assert lower - 1e-11 <= exact <= upper + 1e-12
         both = max(exact, max_divergence(q, p, delta), 0.0)
-        found = classic.indistinguishability_epsilon((p, q), delta)
+        found = indistinguishability((p, q), delta=delta).epsilon
         assert both - 1e-12 <= found <= both + 1e-11
 
 
 def test_the_maximum_over_points_is_something_else():
     p, q = np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.1, 0.8])
     by_points = max(math.log((a - 0.25) / b) for a, b in zip(p, q, strict=True))
-    _, upper = classic.approximate_max_divergence((p, q), 0.25)
+    _, upper = approximate_max_divergence((p, q), 0.25)
     assert upper == pytest.approx(math.log(0.35 / 0.2))
     assert by_points < 0.0 < upper
 
 
 def test_outcomes_that_only_one_has():
     pair = ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5])
-    assert classic.indistinguishability_delta(pair, 3.0) == pytest.approx(0.5)
-    assert classic.indistinguishability_epsilon(pair, 0.4) == math.inf
-    assert classic.indistinguishability_epsilon(pair, 0.51) <= 1e-9
-    assert classic.loss_tail(pair, 10.0) == pytest.approx(0.5)
+    assert indistinguishability(pair, epsilon=3.0).delta == pytest.approx(0.5)
+    assert indistinguishability(pair, delta=0.4).epsilon == math.inf
+    assert indistinguishability(pair, delta=0.51).epsilon <= 1e-9
+    assert loss_tail(pair, 10.0) == pytest.approx((0.5, 0.5))
 
 
 def test_equal_distributions_cannot_be_told_apart():
     pair = ([0.5, 0.5], [0.5, 0.5])
-    assert classic.indistinguishability_delta(pair, 0.0) <= 1e-15
-    assert classic.indistinguishability_epsilon(pair, 0.0) <= 1e-14
+    assert indistinguishability(pair, epsilon=0.0).delta <= 1e-15
+    assert indistinguishability(pair, delta=0.0).epsilon <= 1e-14
 
 
 def test_a_tail_gives_a_guarantee_but_not_the_other_way():
     # Claim 2: (log(4/3), 1/3)-indistinguishable, but the loss exceeds log(4/3) with 3/5
     p, q = [0.4, 0.6], [0.6, 0.4]
     epsilon = math.log(4 / 3)
-    assert classic.indistinguishability_delta((p, q), epsilon) <= 1 / 3
-    assert classic.loss_tail((p, q), epsilon) == pytest.approx(0.6)
+    assert indistinguishability((p, q), epsilon=epsilon).delta <= 1 / 3
+    assert loss_tail((p, q), epsilon) == pytest.approx((0.6, 0.6))
     for a, b in random_pairs(60):
         for at in (0.1, 0.5, 2.0):
-            tail = max(classic.loss_tail((a, b), at), classic.loss_tail((b, a), at))
-            assert tail >= classic.indistinguishability_delta((a, b), at) - 1e-15
-            assert classic.loss_tail((a, b), at) == pytest.approx(a[np.log(a / b) > at].sum())
+            tail = max(loss_tail((a, b), at)[1], loss_tail((b, a), at)[1])
+            assert tail >= indistinguishability((a, b), epsilon=at).delta - 1e-15
+            exact = a[np.log(a / b) > at].sum()
+            assert loss_tail((a, b), at) == pytest.approx((exact, exact))
+
+
+def normal_tail(mu, epsilon):
+    with mp.workdps(40):
+        t = mp.mpf(epsilon) / mp.mpf(mu) - mp.mpf(mu) / 2
+        return mp.erfc(t / mp.sqrt(2)) / 2
+
+
+def laplace_tail(largest, epsilon):
+    """The loss |x| - |x - d| over the scale of a Laplace variable around d exceeds epsilon."""
+    if epsilon >= largest:
+        return mp.mpf(0)
+    return 1 - mp.exp((mp.mpf(epsilon) - largest) / 2) / 2 if epsilon >= -largest else mp.mpf(1)
+
+
+@pytest.mark.parametrize(
+    ("part", "exact", "levels", "width"),
+    [
+        (pairs.GaussianPair(3.0), lambda e: normal_tail(3, e), (-2.0, 0.0, 4.0, 30.0), 1e-5),
+        (pairs.GaussianPair(0.1), lambda e: normal_tail(0.1, e), (-0.3, 0.0, 0.4), 1e-5),
+        ([(pairs.GaussianPair(0.5), 16)], lambda e: normal_tail(2, e), (-1.0, 2.0, 9.0), 1e-5),
+        (pairs.LaplacePair(1.0), lambda e: laplace_tail(1, e), (-0.5, 0.0, 0.5, 1.5), 1e-5),
+        (pairs.LaplacePair(2.5), lambda e: laplace_tail(mp.mpf(0.4), e), (-0.39, 0.3), 1e-5),
+    ],
+    ids=["gaussian", "little", "several", "laplace", "even"],
+)
+def test_tails_of_the_loss_are_enclosed(part, exact, levels, width):
+    for epsilon in levels:
+        lower, upper = loss_tail(part, epsilon)
+        assert lower <= exact(epsilon) <= upper
+        assert upper - lower <= width * upper + 1e-300
+    assert loss_tail(part, math.inf) == (0.0, 0.0)
+    assert loss_tail(part, -math.inf) == (1.0, 1.0)
+
+
+def test_tails_of_compositions_of_finite_pairs():
+    """Each product of outcomes, with losses that are on no lattice; the atoms are few."""
+    rng = np.random.default_rng(2)
+    for p, q in random_pairs(4, size=3):
+        many_p, many_q = p, q
+        for _ in range(3):
+            many_p, many_q = np.outer(many_p, p).ravel(), np.outer(many_q, q).ravel()
+        losses = np.log(many_p / many_q)
+        for epsilon in rng.uniform(losses.min(), losses.max(), 5):
+            if np.abs(losses - epsilon).min() < 1e-3:
+                continue
+            lower, upper = loss_tail([((p, q), 4)], epsilon)
+            exact = many_p[losses > epsilon].sum()
+            assert lower - 1e-12 <= exact <= upper + 1e-12
+            assert upper - lower <= 1e-3
 
 
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
@@ -105,12 +164,12 @@ def test_densities_by_their_logarithms(sigma):
 
     pair = pairs.DensityPair(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
     for epsilon in (0.0, 0.4, 1.5):
-        exact = classic.gaussian_noise_delta(sigma, epsilon)
-        lower, upper = classic.hockey_stick(pair, epsilon)
+        exact = gaussian_calibration(sigma=sigma, epsilon=epsilon)
+        lower, upper = hockey_stick(pair, epsilon)
         assert lower <= exact <= upper + 1e-12
         assert upper - lower <= 1e-11
-    delta = classic.gaussian_noise_delta(sigma, 0.4)
-    assert classic.indistinguishability_epsilon(pair, delta) == pytest.approx(0.4, abs=1e-9)
+    delta = gaussian_calibration(sigma=sigma, epsilon=0.4)
+    assert indistinguishability(pair, delta=delta).epsilon == pytest.approx(0.4, abs=1e-9)
 
 
 def test_a_loss_that_turns():
@@ -126,7 +185,7 @@ def test_a_loss_that_turns():
     pair = pairs.DensityPair(log_p, log_q, -20.0, 20.0)
     x = np.linspace(-20.0, 20.0, 400_001)
     excess = np.maximum(np.exp(log_p(x)) - math.exp(0.2) * np.exp(log_q(x)), 0.0)
-    lower, upper = classic.hockey_stick(pair, 0.2)
+    lower, upper = hockey_stick(pair, 0.2)
     assert lower - 1e-8 <= excess.sum() * (x[1] - x[0]) <= upper + 1e-8
     assert upper - lower < 1e-9
 
@@ -134,14 +193,18 @@ def test_a_loss_that_turns():
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 5.0, math.inf])
 def test_the_common_part_is_kept_by_two_events(epsilon):
     for p, q in [*random_pairs(60), (np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]:
-        delta, kept_p, kept_q = classic.common_part((p, q), epsilon)
-        exact = max(hockey_stick(a, b, min(epsilon, 600.0)) for a, b in ((p, q), (q, p)))
+        delta, kept_p, kept_q = common_part((p, q), epsilon)
+        exact = max(exact_delta(a, b, min(epsilon, 600.0)) for a, b in ((p, q), (q, p)))
         assert exact - 1e-15 <= delta <= exact + 1e-13
         for kept, whole, other in ((kept_p, p, kept_q), (kept_q, q, kept_p)):
             assert kept.sum() == pytest.approx(1.0 - exact, abs=1e-14)
             assert (kept >= 0.0).all()
             assert (kept <= whole * (1 + 1e-15)).all()
             assert (kept <= math.exp(min(epsilon, 700.0)) * other * (1 + 1e-13)).all()
+        if kept_p.sum() > 0.0:  # Claim 5: the laws given the events
+            given_p, given_q = kept_p / kept_p.sum(), kept_q / kept_q.sum()
+            both = np.maximum(given_p, given_q), np.minimum(given_p, given_q)
+            assert (both[0] <= math.exp(min(epsilon, 700.0)) * both[1] * (1 + 1e-12)).all()
 
 
 def test_events_give_a_guarantee():
@@ -152,31 +215,33 @@ def test_events_give_a_guarantee():
         delta = 1.0 - min(kept_p.sum(), kept_q.sum())
         ratios = (kept_p / kept_p.sum()) / (kept_q / kept_q.sum())
         epsilon = float(np.abs(np.log(ratios)).max())
-        assert classic.indistinguishability_delta((p, q), epsilon) <= delta + 1e-14
+        assert indistinguishability((p, q), epsilon=epsilon).delta <= delta + 1e-14
 
 
 def test_one_outcome_and_no_outcome_in_common():
-    assert classic.common_part(([1.0], [1.0]), 0.0).kept_p.tolist() == [1.0]
-    apart = classic.common_part(([1.0, 0.0], [0.0, 1.0]), 3.0)
+    assert common_part(([1.0], [1.0]), 0.0).kept_p.tolist() == [1.0]
+    apart = common_part(([1.0, 0.0], [0.0, 1.0]), 3.0)
     assert apart.delta == 1.0
     assert not apart.kept_p.any()
     assert not apart.kept_q.any()
     with pytest.raises(TypeError, match="pair must be"):
-        classic.common_part(pairs.LaplacePair(1.0), 0.5)
+        common_part(pairs.LaplacePair(1.0), 0.5)
     with pytest.raises(ValueError, match="epsilon must be"):
-        classic.common_part(([1.0], [1.0]), -1.0)
+        common_part(([1.0], [1.0]), -1.0)
 
 
 def test_arguments():
-    with pytest.raises(TypeError, match=r"pair must be \(p, q\), got"):
-        classic.loss_tail(pairs.LaplacePair(1.0), 0.0)
+    with pytest.raises(TypeError, match=r"pair must be \(p, q\) or a DominatingPair, got"):
+        loss_tail([(0.5, 1)], 0.0)
+    with pytest.raises(TypeError, match="count must be"):
+        loss_tail([(pairs.LaplacePair(1.0), 1.5)], 0.0)
     with pytest.raises(TypeError, match="pair must be"):
-        classic.hockey_stick([0.5, 0.5], 0.0)
+        hockey_stick([0.5, 0.5], 0.0)
     with pytest.raises(ValueError, match="q must be as long as p"):
-        classic.hockey_stick(([0.5, 0.5], [1.0]), 0.0)
+        hockey_stick(([0.5, 0.5], [1.0]), 0.0)
     with pytest.raises(ValueError, match="p must be"):
-        classic.hockey_stick(([0.5, 0.6], [0.5, 0.5]), 0.0)
+        hockey_stick(([0.5, 0.6], [0.5, 0.5]), 0.0)
     with pytest.raises(ValueError, match="epsilon must be"):
-        classic.hockey_stick(([1.0], [1.0]), math.nan)
+        hockey_stick(([1.0], [1.0]), math.nan)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.approximate_max_divergence(([1.0], [1.0]), 1.5)
+        approximate_max_divergence(([1.0], [1.0]), 1.5)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant, special
-from renyi.theory import classic
-from renyi.theory.classic._moments_theorem import log_moment_beyond
+from renyi.theory import moments
+from renyi.theory.moments import dp_from_moments, dp_from_rdp, log_moment_constant, moments_of
+from renyi.theory.noise import gaussian_calibration
+from renyi.theory.routes import full_batch_route
 
 # The Legendre transform.
 
@@ -35,7 +37,7 @@ def test_moments_bound_the_hockey_stick(count):
         for _ in range(count - 1):
             everything, other = np.outer(everything, p).ravel(), np.outer(other, q).ravel()
         for epsilon in (0.1, 0.8, 2.5):
-            found = classic.delta_from_moments(kappa(p, q), epsilon, count=count)
+            found = dp_from_moments(kappa(p, q), epsilon=epsilon, count=count).delta
             a, b = everything, math.exp(epsilon) * other
             c, d = other, math.exp(epsilon) * everything
             exact = max(np.maximum(a - b, 0).sum(), np.maximum(c - d, 0).sum())
@@ -55,52 +57,57 @@ def test_gaussian_noise_gives_the_tail_bound(sigma, count):
         return t * (t + 1.0) / (2.0 * sigma**2)
 
     for epsilon in (0.5, 3.0, 12.0):
-        found = classic.delta_from_moments(moment, epsilon, count=count)
+        found = dp_from_moments(moment, epsilon=epsilon, count=count).delta
         # the best order is 1/2 + epsilon sigma^2, above 1 only for sigma^2 > 1/(2 epsilon)
         if sigma**2 * epsilon <= count / 2:
             assert found == pytest.approx(1.0, abs=1e-5)
             continue
         if found < 1e-300:
             continue
-        by_tail = classic.gaussian_noise_delta(sigma, epsilon, count=count, bound="chernoff")
+        by_tail = gaussian_calibration(
+            sigma=sigma, epsilon=epsilon, count=count, calibration="chernoff"
+        )
         assert found == pytest.approx(by_tail, rel=1e-9)
         assert found == pytest.approx(
-            classic.full_batch_route_delta(sigma, count, epsilon).delta, rel=1e-9
+            full_batch_route(sigma, count, epsilon=epsilon).delta, rel=1e-9
         )
-        assert classic.epsilon_from_moments(moment, found, count=count) == pytest.approx(epsilon)
+        assert dp_from_moments(moment, delta=found, count=count).epsilon == pytest.approx(epsilon)
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(1.3), PoissonSampled(Gaussian(1.1), 0.05)])
 def test_mechanisms_give_what_the_accountant_gives(mechanism):
     account = RDPAccountant(conversion="mironov").compose(mechanism, 10)
-    moment = classic.moments_of(mechanism)
+    moment = moments_of(mechanism)
     for epsilon in (0.5, 2.0):
-        found = classic.delta_from_moments(moment, epsilon, count=10)
+        found = dp_from_moments(moment, epsilon=epsilon, count=10).delta
         assert found == pytest.approx(account.get_delta(epsilon), rel=1e-6, abs=1e-300)
         assert found >= PLDAccountant().compose(mechanism, 10).get_delta(epsilon)
-    found = classic.epsilon_from_moments(moment, 1e-5, count=10)
+    found = dp_from_moments(moment, delta=1e-5, count=10).epsilon
     assert found == pytest.approx(account.get_epsilon(1e-5), rel=1e-5)
 
 
 def test_one_order():
-    assert classic.delta_from_rdp(3.0, 1.0, 2.0) == pytest.approx(math.exp(-2.0))
-    assert classic.delta_from_rdp(3.0, 2.0, 1.0) == 1.0
-    assert classic.delta_from_rdp(math.inf, 1.0, 2.0) == 0.0
-    assert classic.epsilon_from_rdp(3.0, 1.0, math.exp(-2.0)) == pytest.approx(2.0)
-    assert classic.epsilon_from_rdp(math.inf, 1.0, 1e-9) == 1.0
-    assert classic.epsilon_from_rdp(3.0, 1.0, 0.0) == math.inf
-    assert classic.epsilon_from_rdp(3.0, 1.0, 1.0) == 0.0
-    for function in (classic.delta_from_rdp, classic.epsilon_from_rdp):
+    assert dp_from_rdp(3.0, 1.0, epsilon=2.0).delta == pytest.approx(math.exp(-2.0))
+    assert dp_from_rdp(3.0, 2.0, epsilon=1.0).delta == 1.0
+    assert dp_from_rdp(math.inf, 1.0, epsilon=2.0).delta == 0.0
+    assert dp_from_rdp(3.0, 1.0, delta=math.exp(-2.0)).epsilon == pytest.approx(2.0)
+    assert dp_from_rdp(math.inf, 1.0, delta=1e-9).epsilon == 1.0
+    assert dp_from_rdp(3.0, 1.0, delta=0.0).epsilon == math.inf
+    assert dp_from_rdp(3.0, 1.0, delta=1.0).epsilon == 0.0
+    for given in {"epsilon": 0.5}, {"delta": 0.5}:
         with pytest.raises(ValueError, match="order must be"):
-            function(1.0, 1.0, 0.5)
+            dp_from_rdp(1.0, 1.0, **given)
         with pytest.raises(ValueError, match="rdp must be"):
-            function(2.0, -1.0, 0.5)
+            dp_from_rdp(2.0, -1.0, **given)
+    for given in {}, {"epsilon": 1.0, "delta": 0.5}:
+        with pytest.raises(ValueError, match="epsilon must be given if delta is not"):
+            dp_from_rdp(2.0, 1.0, **given)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.epsilon_from_moments(lambda t: t, 0.0)
+        dp_from_moments(lambda t: t, delta=0.0)
     with pytest.raises(ValueError, match="kappa must be"):
-        classic.delta_from_moments(lambda t: math.nan, 1.0)
-    assert classic.delta_from_moments(lambda t: t, math.inf) == 0.0
-    assert classic.delta_from_moments(lambda t: math.inf, 1.0) == 1.0
+        dp_from_moments(lambda t: math.nan, epsilon=1.0)
+    assert dp_from_moments(lambda t: t, epsilon=math.inf).delta == 0.0
+    assert dp_from_moments(lambda t: math.inf, epsilon=1.0).delta == 1.0
 
 
 # The constant.
@@ -153,7 +160,7 @@ def test_the_integral_is_the_sum():
 def test_the_table_of_constants(row):
     name, *values = row.split()
     for c2, value in zip((0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0), values, strict=True):
-        found = classic.log_moment_constant(float(name[3:]), c2)
+        found = log_moment_constant(float(name[3:]), c2)
         assert float(value) * (1 - 5e-5) <= found <= float(value) * (1 + 3e-3)
 
 
@@ -161,7 +168,7 @@ def test_the_table_of_constants(row):
     ("c1", "c2"), [(0.05, 7.0), (0.3, 2.0), (1.0, 1.0), (2.0, 0.5), (0.02, 0.3), (1.0, 3.5)]
 )
 def test_the_constant_against_direct_maximisation(c1, c2):
-    constant = classic.log_moment_constant(c1, c2)
+    constant = log_moment_constant(c1, c2)
     orders = [*range(1, 130), 200, 400, 1000, 5000]
     terms = [term(c1, c2, order) for order in orders]
     assert max(terms) <= constant
@@ -183,19 +190,19 @@ def test_the_constant_is_as_near_the_supremum_as_it_says():
         rates = np.clip(c1 * np.sqrt(c2 / orders), 1e-12, 1.0)
         lowest = max(special.log_a_lower(rates, np.sqrt(orders / c2), orders).max(), 0.0)
         lowest = max(float(lowest), (c1 * c2) ** 2 / 2)
-        excess = classic.log_moment_constant(c1, c2) / lowest - 1.0
+        excess = log_moment_constant(c1, c2) / lowest - 1.0
         assert 0.0 <= excess <= (3e-3 if c2 <= 2.0 else 1.2e-2)
 
 
 @pytest.mark.parametrize(("c1", "c2"), [(0.02, 0.3), (0.5, 1.0), (1.0, 4.0), (3.0, 2.0)])
 def test_beyond_the_orders_of_the_engine(c1, c2):
-    bound = log_moment_beyond(c1, c2)
+    bound = moments._log_moment_beyond(c1, c2)
     limit = mp.mpf((c1 * c2) ** 2) / 2
     assert limit <= bound <= limit * (1 + 0.05) + 1e-6
     for order in (10**6, 10**8, 10**11):
         exact = integral(c1, c2, order)
         assert exact <= bound
-        assert bound <= classic.log_moment_constant(c1, c2)
+        assert bound <= log_moment_constant(c1, c2)
 
 
 def test_the_constant_bounds_the_moments_in_its_domain():
@@ -208,18 +215,18 @@ def test_the_constant_bounds_the_moments_in_its_domain():
         c1 = math.exp(rng.uniform(math.log(1e-3), math.log(2.0)))
         rate = min(c1 / sigma, 1.0) * rng.uniform(0.5, 1.0)
         exact = float(special.log_a_lower(rate, sigma, order))
-        assert exact <= classic.log_moment_constant(c1, c2)
+        assert exact <= log_moment_constant(c1, c2)
 
 
 def test_the_domain_of_the_constant():
     for c1, c2 in ((1.0, 14.0), (20.0, 5.0), (1e3, 1.0)):
         with pytest.raises(ValueError, match="c1 and c2 must be small enough"):
-            classic.log_moment_constant(c1, c2)
+            log_moment_constant(c1, c2)
     with pytest.raises(ValueError, match="c2 must be"):
-        classic.log_moment_constant(1.0, 0.9e-6)
+        log_moment_constant(1.0, 0.9e-6)
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="c1 must be"):
-            classic.log_moment_constant(bad, 1.0)
+            log_moment_constant(bad, 1.0)
 
 
 def test_smaller_powers_of_the_rate_have_no_constant():

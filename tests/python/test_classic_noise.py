@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from renyi import pairs
-from renyi.theory import classic
-
-CALIBRATIONS = (
-    "exact",
-    "chernoff_exact",
-    "chernoff",
-    "mills",
-    "chernoff_concave",
-    "mills_concave",
+from renyi.theory.indistinguishability import (
+    hockey_stick,
+    indistinguishability,
+    normal_tail_bound,
+    sum_tail_bound,
+    tail_from_guarantee,
 )
+from renyi.theory.noise import gaussian_calibration, laplace_calibration
+
+CALIBRATIONS = ("exact", "chernoff_exact", "chernoff", "mills", "chernoff_concave", "mills_concave")
 EPSILONS = (1e-3, 0.05, 0.5, 1.0, 3.0, 20.0)
 DELTAS = (1e-200, 1e-12, 1e-5, 0.01, 0.3, 0.9)
 
@@ -34,50 +34,19 @@ def gaussian_delta(sigma, epsilon, sensitivity=1):
 @pytest.mark.parametrize("t", [1e-3, 0.5, 1.0, 5.0, 35.0])
 @pytest.mark.parametrize("form", ["chernoff", "half", "mills"])
 def test_normal_tail_bounds_hold(t, form):
-    assert mp.mpf(classic.normal_tail_bound(t, form)) >= mp.erfc(mp.mpf(t) / mp.sqrt(2)) / 2
+    assert mp.mpf(normal_tail_bound(t, form)) >= mp.erfc(mp.mpf(t) / mp.sqrt(2)) / 2
 
 
 def test_normal_tail_bounds_are_the_formulas():
-    assert classic.normal_tail_bound(2.0) == pytest.approx(math.exp(-2.0), rel=1e-12)
-    assert classic.normal_tail_bound(0.0, "half") == pytest.approx(0.5)
+    assert normal_tail_bound(2.0) == pytest.approx(math.exp(-2.0), rel=1e-12)
+    assert normal_tail_bound(0.0, "half") == pytest.approx(0.5)
     mills = math.exp(-2.0) / (2.0 * math.sqrt(2.0 * math.pi))
-    assert classic.normal_tail_bound(2.0, "mills") == pytest.approx(mills, rel=1e-12)
+    assert normal_tail_bound(2.0, "mills") == pytest.approx(mills, rel=1e-12)
     for bad in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="t must be"):
-            classic.normal_tail_bound(bad)
+            normal_tail_bound(bad)
     with pytest.raises(ValueError, match="form must be"):
-        classic.normal_tail_bound(1.0, "exact")
-
-
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0])
-@pytest.mark.parametrize("epsilon", [-2.0, 0.0, 0.7, 4.0, 30.0])
-def test_gaussian_loss_tail_against_mpmath(sigma, epsilon):
-    with mp.workdps(40):
-        t = mp.mpf(epsilon) * mp.mpf(sigma) - 1 / (2 * mp.mpf(sigma))
-        exact = mp.erfc(t / mp.sqrt(2)) / 2
-    found = classic.gaussian_loss_tail(sigma, epsilon)
-    assert exact <= found <= exact * (1 + mp.mpf(1e-9)) + mp.mpf(1e-320)
-
-
-def test_gaussian_loss_tail_where_it_underflows_or_fills():
-    assert 0.0 < classic.gaussian_loss_tail(1.0, 1e6) < 1e-300
-    assert classic.gaussian_loss_tail(1.0, -1e6) == 1.0
-    assert classic.gaussian_loss_tail(1e-3, 1.0) == 1.0
-
-
-@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
-def test_laplace_loss_tail_against_the_integral(scale):
-    largest = 1.0 / scale
-    for epsilon in np.linspace(-largest, largest, 9)[:-1]:
-        # loss (|x| - |x - 1|)/b for x around 1: above epsilon where x > (1 + epsilon b)/2
-        edge = 0.5 * (1.0 + epsilon * scale)
-        exact = 1.0 - 0.5 * math.exp((edge - 1.0) / scale)
-        found = classic.laplace_loss_tail(scale, epsilon)
-        assert exact <= found * (1 + 1e-15)
-        assert found <= exact * (1 + 1e-12)
-    assert classic.laplace_loss_tail(scale, largest * (1 + 1e-15)) == 0.0
-    assert classic.laplace_loss_tail(scale, -largest * (1 + 1e-9)) == 1.0
-    assert classic.laplace_loss_tail(scale, math.inf) == 0.0
+        normal_tail_bound(1.0, "exact")
 
 
 def test_the_tail_from_a_guarantee_holds_for_finite_pairs():
@@ -86,28 +55,28 @@ def test_the_tail_from_a_guarantee_holds_for_finite_pairs():
         p, q = rng.dirichlet(np.full(5, 0.4)) + 1e-12, rng.dirichlet(np.full(5, 0.4)) + 1e-12
         p, q = p / p.sum(), q / q.sum()
         epsilon, factor = rng.uniform(0.1, 2.0), rng.uniform(1.05, 4.0)
-        delta = classic.indistinguishability_delta((p, q), epsilon)
+        delta = indistinguishability((p, q), epsilon=epsilon).delta
         tail = p[np.log(p / q) > factor * epsilon].sum()
-        assert tail <= classic.tail_from_guarantee(epsilon, delta, factor) * (1 + 1e-12)
+        assert tail <= tail_from_guarantee(epsilon, delta, factor) * (1 + 1e-12)
 
 
 def test_the_tail_from_a_guarantee_at_its_edges():
-    assert classic.tail_from_guarantee(1.0, 0.0, 2.0) == 0.0
-    assert classic.tail_from_guarantee(1.0, 1.0, 2.0) == 1.0
-    assert classic.tail_from_guarantee(1e-300, 0.5, 1.0 + 1e-15) == 1.0
+    assert tail_from_guarantee(1.0, 0.0, 2.0) == 0.0
+    assert tail_from_guarantee(1.0, 1.0, 2.0) == 1.0
+    assert tail_from_guarantee(1e-300, 0.5, 1.0 + 1e-15) == 1.0
     for bad in (1.0, 0.5, math.inf):
         with pytest.raises(ValueError, match="factor must be"):
-            classic.tail_from_guarantee(1.0, 0.1, bad)
+            tail_from_guarantee(1.0, 0.1, bad)
 
 
 @pytest.mark.parametrize(("count", "bound"), [(10, 1.0), (100, 0.3)])
 def test_sums_of_coins_stay_below_their_bound(count, bound):
     for k in range(count // 2, count + 1):
         tail = mp.fsum(mp.binomial(count, j) for j in range(k, count + 1)) / mp.mpf(2) ** count
-        assert tail <= classic.sum_tail_bound((2 * k - count) * bound * (1 - 1e-12), bound, count)
-    assert classic.sum_tail_bound(1.0, [0.0, 0.0]) == 0.0
-    assert classic.sum_tail_bound(0.0, 1.0) == 1.0
-    assert classic.sum_tail_bound(1.0, math.inf) == 1.0
+        assert tail <= sum_tail_bound((2 * k - count) * bound * (1 - 1e-12), bound, count)
+    assert sum_tail_bound(1.0, [0.0, 0.0]) == 0.0
+    assert sum_tail_bound(0.0, 1.0) == 1.0
+    assert sum_tail_bound(1.0, math.inf) == 1.0
 
 
 # Laplace noise.
@@ -117,7 +86,7 @@ def test_sums_of_coins_stay_below_their_bound(count, bound):
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.2])
 @pytest.mark.parametrize("sensitivity", [1.0, 3.7])
 def test_laplace_noise_meets_its_target_and_no_less_does(epsilon, delta, sensitivity):
-    scale = classic.laplace_noise_scale(epsilon, sensitivity, delta=delta)
+    scale = laplace_calibration(epsilon=epsilon, sensitivity=sensitivity, delta=delta)
 
     def exact(b):
         return max(1 - mp.exp((mp.mpf(epsilon) - mp.mpf(sensitivity) / mp.mpf(b)) / 2), 0)
@@ -125,31 +94,36 @@ def test_laplace_noise_meets_its_target_and_no_less_does(epsilon, delta, sensiti
     with mp.workdps(40):
         assert exact(scale) <= delta
         assert exact(scale * (1 - 1e-9)) > delta
-    assert classic.laplace_noise_delta(scale, epsilon, sensitivity) <= delta * (1 + 1e-9) + 1e-12
-    assert classic.laplace_noise_epsilon(scale, sensitivity, delta=delta) <= epsilon * (1 + 1e-12)
+    assert (
+        laplace_calibration(scale=scale, epsilon=epsilon, sensitivity=sensitivity)
+        <= delta * (1 + 1e-9) + 1e-12
+    )
+    assert laplace_calibration(scale=scale, sensitivity=sensitivity, delta=delta) <= epsilon * (
+        1 + 1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
 def test_laplace_delta_is_the_hockey_stick_of_two_laplaces(scale):
     for epsilon in (0.0, 0.1, 0.9 / scale, 2.0 / scale):
-        lower, upper = classic.hockey_stick(pairs.LaplacePair(scale), epsilon)
-        found = classic.laplace_noise_delta(scale, epsilon)
+        lower, upper = hockey_stick(pairs.LaplacePair(scale), epsilon)
+        found = laplace_calibration(scale=scale, epsilon=epsilon)
         assert lower <= found
         assert found <= upper + 1e-14
 
 
 def test_laplace_edges():
-    assert classic.laplace_noise_delta(1.0, math.inf) == 0.0
-    assert classic.laplace_noise_epsilon(1.0, delta=1.0) == 0.0
+    assert laplace_calibration(scale=1.0, epsilon=math.inf) == 0.0
+    assert laplace_calibration(scale=1.0, delta=1.0) == 0.0
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="epsilon must be a number in"):
-            classic.laplace_noise_scale(bad)
+            laplace_calibration(epsilon=bad, delta=0.0)
         with pytest.raises(ValueError, match="scale must be"):
-            classic.laplace_noise_delta(bad, 1.0)
+            laplace_calibration(scale=bad, epsilon=1.0)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.laplace_noise_scale(1.0, delta=1.0)
+        laplace_calibration(epsilon=1.0, delta=1.0)
     with pytest.raises(TypeError, match="sensitivity must be"):
-        classic.laplace_noise_scale(1.0, "1")
+        laplace_calibration(epsilon=1.0, sensitivity="1", delta=0.0)
 
 
 # Gaussian noise.
@@ -159,52 +133,58 @@ def test_laplace_edges():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_every_calibration_is_private_enough(calibration, epsilon):
     for delta in DELTAS:
-        sigma = classic.gaussian_noise_sigma(epsilon, delta, calibration=calibration)
+        sigma = gaussian_calibration(epsilon=epsilon, delta=delta, calibration=calibration)
         assert gaussian_delta(sigma, epsilon) <= delta
-        assert sigma >= classic.gaussian_noise_sigma(epsilon, delta) * (1 - 1e-12)
+        assert sigma >= gaussian_calibration(epsilon=epsilon, delta=delta) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_less_noise_than_the_exact_one_is_too_little(epsilon, delta):
-    sigma = classic.gaussian_noise_sigma(epsilon, delta)
+    sigma = gaussian_calibration(epsilon=epsilon, delta=delta)
     assert gaussian_delta(sigma * (1 - 1e-9), epsilon) > delta
 
 
 def test_the_calibrations_are_those_of_the_text():
-    found = [classic.gaussian_noise_sigma(1.0, 1e-5, calibration=name) for name in CALIBRATIONS]
+    found = [
+        gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=name) for name in CALIBRATIONS
+    ]
     stated = [3.7306, None, 5.5056, 5.31015, 4.9016, 4.7104]
     for value, expected in zip(found, stated, strict=True):
         assert expected is None or value == pytest.approx(expected, abs=6e-5)
     sigma = found[1]
     assert sigma - 0.5 / sigma == pytest.approx(math.sqrt(2.0 * math.log(1e5)), rel=1e-12)
-    dwork_roth = classic.gaussian_noise_sigma(1 - 1e-12, 1e-5, calibration="dwork_roth")
+    dwork_roth = gaussian_calibration(epsilon=1 - 1e-12, delta=1e-5, calibration="dwork_roth")
     assert dwork_roth == pytest.approx(4.8448, abs=5e-5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 0.999])
 def test_dwork_and_roth_hold_in_their_range(epsilon):
     for delta in DELTAS:
-        sigma = classic.gaussian_noise_sigma(epsilon, delta, calibration="dwork_roth")
+        sigma = gaussian_calibration(epsilon=epsilon, delta=delta, calibration="dwork_roth")
         assert gaussian_delta(sigma, epsilon) <= delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(5.0, 0.3), (20.0, 1e-5)])
 def test_dwork_and_roth_are_refused_outside_where_they_fail(epsilon, delta):
     with pytest.raises(ValueError, match=r"epsilon must be a number in \(0, 1\)"):
-        classic.gaussian_noise_sigma(epsilon, delta, calibration="dwork_roth")
+        gaussian_calibration(epsilon=epsilon, delta=delta, calibration="dwork_roth")
     sigma = max(1.5, math.sqrt(2.0 * math.log(1.25 / delta))) / epsilon
     assert gaussian_delta(sigma, epsilon) > delta
 
 
 def test_sensitivity_and_count_scale_the_noise():
-    one = classic.gaussian_noise_sigma(0.7, 1e-6)
-    assert classic.gaussian_noise_sigma(0.7, 1e-6, 2.5) == pytest.approx(2.5 * one, rel=1e-12)
-    assert classic.gaussian_noise_sigma(0.7, 1e-6, count=16) == pytest.approx(4.0 * one, rel=1e-12)
-    delta = classic.gaussian_noise_delta(8.0, 0.7, 2.0, count=4)
-    assert delta == pytest.approx(classic.gaussian_noise_delta(2.0, 0.7), rel=1e-11)
+    one = gaussian_calibration(epsilon=0.7, delta=1e-6)
+    assert gaussian_calibration(epsilon=0.7, delta=1e-6, sensitivity=2.5) == pytest.approx(
+        2.5 * one, rel=1e-12
+    )
+    assert gaussian_calibration(epsilon=0.7, delta=1e-6, count=16) == pytest.approx(
+        4.0 * one, rel=1e-12
+    )
+    delta = gaussian_calibration(sigma=8.0, epsilon=0.7, sensitivity=2.0, count=4)
+    assert delta == pytest.approx(gaussian_calibration(sigma=2.0, epsilon=0.7), rel=1e-11)
     # the corollary for k uses: sqrt(k) (sqrt(2 log 1/delta)/epsilon + 1/sqrt(2 epsilon))
-    found = classic.gaussian_noise_sigma(0.5, 1e-4, count=9, calibration="chernoff")
+    found = gaussian_calibration(epsilon=0.5, delta=1e-4, count=9, calibration="chernoff")
     assert found == pytest.approx(3.0 * (math.sqrt(2 * math.log(1e4)) / 0.5 + 1.0), rel=1e-12)
     assert gaussian_delta(found, 0.5, 3) <= 1e-4
 
@@ -213,10 +193,10 @@ def test_sensitivity_and_count_scale_the_noise():
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 15.0])
 def test_gaussian_delta_is_exact_and_below_the_tail(sigma, epsilon):
     exact = gaussian_delta(sigma, epsilon)
-    found = classic.gaussian_noise_delta(sigma, epsilon)
+    found = gaussian_calibration(sigma=sigma, epsilon=epsilon)
     assert exact <= found <= exact * (1 + mp.mpf(1e-9)) + mp.mpf(1e-300)
     if epsilon * sigma > 0.5 / sigma:
-        bound = classic.gaussian_noise_delta(sigma, epsilon, bound="chernoff")
+        bound = gaussian_calibration(sigma=sigma, epsilon=epsilon, calibration="chernoff")
         assert found <= max(bound, 1e-300)
         assert bound == pytest.approx(
             math.exp(-0.5 * (epsilon * sigma - 0.5 / sigma) ** 2), rel=1e-6, abs=1e-320
@@ -227,10 +207,10 @@ def test_the_tail_bound_is_refused_where_it_is_false():
     # the formula alone says 6.1e-6 there
     assert gaussian_delta(0.1, 1.0) > 0.99999
     with pytest.raises(ValueError, match=r"sigma must be above .* = 0.707107"):
-        classic.gaussian_noise_delta(0.1, 1.0, bound="chernoff")
+        gaussian_calibration(sigma=0.1, epsilon=1.0, calibration="chernoff")
     with pytest.raises(ValueError, match="sigma must be above"):
-        classic.gaussian_noise_delta(3.0, 0.0, bound="chernoff")
-    assert classic.gaussian_noise_delta(0.708, 1.0, bound="chernoff") == pytest.approx(
+        gaussian_calibration(sigma=3.0, epsilon=0.0, calibration="chernoff")
+    assert gaussian_calibration(sigma=0.708, epsilon=1.0, calibration="chernoff") == pytest.approx(
         1.0, abs=1e-5
     )
 
@@ -238,17 +218,30 @@ def test_the_tail_bound_is_refused_where_it_is_false():
 def test_gaussian_arguments():
     for bad in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="epsilon must be"):
-            classic.gaussian_noise_sigma(bad, 0.1)
+            gaussian_calibration(epsilon=bad, delta=0.1)
         with pytest.raises(ValueError, match="sensitivity must be"):
-            classic.gaussian_noise_delta(1.0, 1.0, bad)
+            gaussian_calibration(sigma=1.0, epsilon=1.0, sensitivity=bad)
     for bad in (0.0, 1.0, 2.0):
         with pytest.raises(ValueError, match=r"delta must be a number in \(0, 1\)"):
-            classic.gaussian_noise_sigma(1.0, bad)
+            gaussian_calibration(epsilon=1.0, delta=bad)
     with pytest.raises(ValueError, match="calibration must be one of 'exact'"):
-        classic.gaussian_noise_sigma(1.0, 0.1, calibration="best")
-    with pytest.raises(ValueError, match="bound must be"):
-        classic.gaussian_noise_delta(1.0, 1.0, bound="mills")
+        gaussian_calibration(epsilon=1.0, delta=0.1, calibration="best")
+    with pytest.raises(ValueError, match="calibration must be one of 'exact', 'chernoff'"):
+        gaussian_calibration(sigma=1.0, epsilon=1.0, calibration="mills")
     with pytest.raises(ValueError, match="count must be"):
-        classic.gaussian_noise_sigma(1.0, 0.1, count=0)
+        gaussian_calibration(epsilon=1.0, delta=0.1, count=0)
     with pytest.raises(TypeError, match="sigma must be"):
-        classic.gaussian_noise_delta("1", 1.0)
+        gaussian_calibration(sigma="1", epsilon=1.0)
+    for noise in gaussian_calibration, laplace_calibration:
+        with pytest.raises(ValueError, match=r"must be one of two that are given, got .*=None"):
+            noise(epsilon=1.0)
+
+
+@pytest.mark.parametrize("sigma", [0.7, 3.0])
+def test_the_epsilon_of_gaussian_noise_is_the_inverse(sigma):
+    for delta in (1e-200, 1e-5, 0.2):
+        found = gaussian_calibration(sigma=sigma, delta=delta, count=4)
+        assert gaussian_delta(sigma, found, 2) <= delta
+        assert found == 0.0 or gaussian_delta(sigma, found * (1 - 1e-9), 2) > delta
+    assert gaussian_calibration(sigma=sigma, delta=1.0) == 0.0
+    assert gaussian_calibration(sigma=sigma, delta=0.0) == math.inf

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from renyi import FixedSizeSampled, Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, special
-from renyi.theory import classic
+from renyi.theory.noise import gaussian_calibration
+from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 ROUTES = """
 r=.01  k=1   sigma=1  eps=2  : .376   | .325    | 9.1e-4 (9)    | 4.7e-7  | 2.0e-8
@@ -26,11 +27,11 @@ def test_the_table_of_routes(row):
     rate, epochs, sigma, epsilon = map(float, re.findall(r"=([\d.]+)", row))
     cells = [float(cell.split("(")[0]) for cell in row.split(":")[1].split("|")]
     steps = round(epochs / rate)
-    first = classic.advanced_route_delta(rate, sigma, steps, epsilon)
+    first = advanced_route(rate, sigma, steps, epsilon=epsilon)
     assert first.delta == pytest.approx(cells[0], rel=0.02)
-    second = classic.full_batch_route_delta(sigma, int(epochs), epsilon)
+    second = full_batch_route(sigma, int(epochs), epsilon=epsilon)
     assert second.delta == pytest.approx(cells[1], rel=0.02)
-    third = classic.moment_bound_delta(rate, sigma, steps, epsilon)
+    third = moment_bound(rate, sigma, steps, epsilon=epsilon)
     assert third.log_constant * steps <= 0.5 * third.order * epsilon
     if "(10)" in row:  # the table stops at c2 = 10
         assert third.delta < cells[2]
@@ -45,7 +46,7 @@ def test_the_table_of_routes(row):
         assert listed == pytest.approx(cell, rel=0.03)
         best = RDPAccountant(conversion=conversion).compose(step, steps).get_delta(epsilon)
         assert best <= listed <= third.delta
-    direct = classic.moment_bound_delta(rate, sigma, steps, epsilon, form="direct")
+    direct = moment_bound(rate, sigma, steps, epsilon=epsilon, form="direct")
     assert best <= direct.delta <= third.delta
 
 
@@ -57,23 +58,23 @@ def test_every_route_is_above_the_exact_curve(sigma, rate, steps):
     for epsilon in (0.5, 2.0, 6.0):
         exact = account.get_delta_bounds(epsilon)[0]
         for form in ("halved", "direct"):
-            assert exact <= classic.moment_bound_delta(rate, sigma, steps, epsilon, form=form).delta
+            assert exact <= moment_bound(rate, sigma, steps, epsilon=epsilon, form=form).delta
         for step in ("tail", "exact"):
             for composition in ("adaptive", "independent", "sharp", "optimal"):
-                found = classic.advanced_route_delta(
-                    rate, sigma, steps, epsilon, step=step, composition=composition
+                found = advanced_route(
+                    rate, sigma, steps, epsilon=epsilon, step=step, composition=composition
                 )
                 assert exact <= found.delta
     for delta in (1e-3, 1e-8):
         exact = account.get_epsilon_bounds(delta)[0]
         for form in ("halved", "direct"):
-            found = classic.moment_bound_epsilon(rate, sigma, steps, delta, form=form)
+            found = moment_bound(rate, sigma, steps, delta=delta, form=form)
             assert exact <= found.epsilon
-            back = classic.moment_bound_delta(rate, sigma, steps, found.epsilon, form=form)
+            back = moment_bound(rate, sigma, steps, epsilon=found.epsilon, form=form)
             assert back.delta <= delta * (1 + 1e-6)
         for composition in ("adaptive", "optimal"):
-            found = classic.advanced_route_epsilon(
-                rate, sigma, steps, delta, step="exact", composition=composition
+            found = advanced_route(
+                rate, sigma, steps, delta=delta, step="exact", composition=composition
             )
             assert exact <= found.epsilon
 
@@ -82,47 +83,46 @@ def test_every_route_is_above_the_exact_curve(sigma, rate, steps):
 @pytest.mark.parametrize("epochs", [1, 30])
 def test_no_sampling(sigma, epochs):
     for delta in (0.3, 1e-9):
-        found = classic.full_batch_route_epsilon(sigma, epochs, delta)
-        back = classic.full_batch_route_delta(sigma, epochs, found.epsilon)
+        found = full_batch_route(sigma, epochs, delta=delta)
+        back = full_batch_route(sigma, epochs, epsilon=found.epsilon)
         assert back.delta == pytest.approx(delta, rel=1e-9)
-        assert classic.gaussian_noise_delta(sigma, found.epsilon, count=epochs) <= delta
-    assert classic.full_batch_route_delta(sigma, epochs, epochs / (2 * sigma**2)).delta == 1.0
+        assert gaussian_calibration(sigma=sigma, epsilon=found.epsilon, count=epochs) <= delta
+    assert full_batch_route(sigma, epochs, epsilon=epochs / (2 * sigma**2)).delta == 1.0
 
 
 def test_one_step_is_the_step_itself():
-    found = classic.advanced_route_epsilon(0.1, 2.0, 1, 1e-4, step="exact", composition="optimal")
+    found = advanced_route(0.1, 2.0, 1, delta=1e-4, step="exact", composition="optimal")
     exact = float(special.sampled_gaussian_epsilon_remove(0.1, 2.0, 1e-4))
     assert exact <= found.epsilon
     assert found.epsilon == pytest.approx(exact, rel=1e-6)
 
 
 def test_routes_at_their_edges():
-    for function in (classic.advanced_route_delta, classic.moment_bound_delta):
-        assert function(0.01, 1.0, 10, 0.0).delta == 1.0
-        assert function(0.01, 1.0, 10, math.inf).delta == 0.0
-    for function in (classic.advanced_route_epsilon, classic.moment_bound_epsilon):
-        assert function(0.01, 1.0, 10, 0.0).epsilon == math.inf
-        assert function(0.01, 1.0, 10, 1.0).epsilon == 0.0
+    for function in (advanced_route, moment_bound):
+        assert function(0.01, 1.0, 10, epsilon=0.0).delta == 1.0
+        assert function(0.01, 1.0, 10, epsilon=math.inf).delta == 0.0
+        assert function(0.01, 1.0, 10, delta=0.0).epsilon == math.inf
+        assert function(0.01, 1.0, 10, delta=1.0).epsilon == 0.0
     # no order from 2 on: c2 = 2/sigma^2 is beyond what is proven
-    nothing = classic.moment_bound_delta(0.01, 0.3, 10, 1.0)
+    nothing = moment_bound(0.01, 0.3, 10, epsilon=1.0)
     assert (nothing.delta, nothing.order) == (1.0, 0)
-    assert classic.moment_bound_epsilon(0.01, 0.3, 10, 1e-5).epsilon == math.inf
-    assert classic.full_batch_route_epsilon(1.0, 3, 0.0).epsilon == math.inf
-    assert classic.full_batch_route_epsilon(1.0, 3, 1.0).epsilon == 0.0
+    assert moment_bound(0.01, 0.3, 10, delta=1e-5).epsilon == math.inf
+    assert full_batch_route(1.0, 3, delta=0.0).epsilon == math.inf
+    assert full_batch_route(1.0, 3, delta=1.0).epsilon == 0.0
     with pytest.raises(ValueError, match="step must be"):
-        classic.advanced_route_delta(0.1, 1.0, 10, 1.0, step="best")
+        advanced_route(0.1, 1.0, 10, epsilon=1.0, step="best")
     with pytest.raises(ValueError, match="composition must be"):
-        classic.advanced_route_delta(0.1, 1.0, 10, 1.0, composition="best")
+        advanced_route(0.1, 1.0, 10, epsilon=1.0, composition="best")
     with pytest.raises(ValueError, match="form must be"):
-        classic.moment_bound_delta(0.1, 1.0, 10, 1.0, form="best")
+        moment_bound(0.1, 1.0, 10, epsilon=1.0, form="best")
     for name, values in {
         "noise_multiplier": (0.1, 0.0, 10),
         "sample_rate": (0.0, 1.0, 10),
         "steps": (0.1, 1.0, 0),
     }.items():
-        for function in (classic.advanced_route_delta, classic.moment_bound_epsilon):
+        for function, given in (advanced_route, {"epsilon": 0.5}), (moment_bound, {"delta": 0.5}):
             with pytest.raises(ValueError, match=f"{name} must be"):
-                function(*values, 0.5)
+                function(*values, **given)
 
 
 def fixed_size_account(sigma, size, population, steps):
@@ -135,9 +135,7 @@ def test_the_first_route_holds_for_fixed_size_samples():
     account = fixed_size_account(2.0, 10, 100, 20)
     low, high = account.get_epsilon_bounds(1e-4, rtol=1e-2)
     for step, composition in (("tail", "adaptive"), ("exact", "optimal")):
-        found = classic.advanced_route_epsilon(
-            0.1, 2.0, 20, 1e-4, step=step, composition=composition
-        )
+        found = advanced_route(0.1, 2.0, 20, delta=1e-4, step=step, composition=composition)
         assert low <= found.epsilon
     # the curve itself is close to that of Poisson samples
     poisson = PLDAccountant().compose(PoissonSampled(Gaussian(2.0), 0.1), 20).get_epsilon(1e-4)
@@ -146,5 +144,5 @@ def test_the_first_route_holds_for_fixed_size_samples():
 
 def test_one_fixed_size_sample_is_what_the_subsampling_theorem_says():
     low, high = fixed_size_account(2.0, 10, 100, 1).get_epsilon_bounds(1e-4)
-    found = classic.advanced_route_epsilon(0.1, 2.0, 1, 1e-4, step="exact", composition="optimal")
+    found = advanced_route(0.1, 2.0, 1, delta=1e-4, step="exact", composition="optimal")
     assert low <= found.epsilon <= high * (1 + 1e-6)

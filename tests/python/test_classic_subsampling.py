@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from renyi import special
-from renyi.theory import classic
+from renyi.theory.composition import advanced_composition
+from renyi.theory.noise import gaussian_calibration
+from renyi.theory.subsampling import subsampled, subsampled_rdp
 
 
-def hockey_stick(p, q, epsilon):
+def exact_delta(p, q, epsilon):
     return np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
 
 
@@ -55,13 +57,13 @@ def test_fixed_size_samples(size):
     for _ in range(25):
         laws = normalised(random_mechanism(rng, size))
         for epsilon in (0.1, 0.6, 1.5):
-            delta = max(hockey_stick(p, q, epsilon) for p, q in neighbours(laws))
-            found = classic.subsampled(epsilon, delta, size / population)
+            delta = max(exact_delta(p, q, epsilon) for p, q in neighbours(laws))
+            found = subsampled(epsilon, delta, size / population)
             for ones in range(population):
                 data = [1] * ones + [0] * (population - ones)
                 other = [1] * (ones + 1) + [0] * (population - ones - 1)
                 p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
-                worst = max(hockey_stick(p, q, found.epsilon), hockey_stick(q, p, found.epsilon))
+                worst = max(exact_delta(p, q, found.epsilon), exact_delta(q, p, found.epsilon))
                 assert worst <= found.delta + 1e-15
 
 
@@ -71,12 +73,12 @@ def test_poisson_samples(rate):
     for _ in range(25):
         laws = normalised(random_mechanism(rng, 4))
         for epsilon in (0.1, 0.6, 1.5):
-            delta = max(hockey_stick(p, q, epsilon) for p, q in neighbours(laws))
-            found = classic.subsampled(epsilon, delta, rate)
+            delta = max(exact_delta(p, q, epsilon) for p, q in neighbours(laws))
+            found = subsampled(epsilon, delta, rate)
             for ones in range(4):
                 data = [1] * ones + [0] * (3 - ones)
                 p, q = poisson(laws, data, rate), poisson(laws, [*data, 1], rate)
-                worst = max(hockey_stick(p, q, found.epsilon), hockey_stick(q, p, found.epsilon))
+                worst = max(exact_delta(p, q, found.epsilon), exact_delta(q, p, found.epsilon))
                 assert worst <= found.delta + 1e-15
 
 
@@ -84,8 +86,8 @@ def test_poisson_samples(rate):
 @pytest.mark.parametrize("sigma", [0.6, 2.0])
 def test_it_is_an_equality_for_gaussian_noise(q, sigma):
     for epsilon in (0.1, 1.0, 4.0):
-        base = classic.gaussian_noise_delta(sigma, epsilon)
-        found = classic.subsampled(epsilon, base, q)
+        base = gaussian_calibration(sigma=sigma, epsilon=epsilon)
+        found = subsampled(epsilon, base, q)
         exact = float(special.sampled_gaussian_delta_remove(q, sigma, found.epsilon))
         assert exact <= found.delta
         assert exact == pytest.approx(found.delta, rel=1e-9)
@@ -94,17 +96,17 @@ def test_it_is_an_equality_for_gaussian_noise(q, sigma):
 @pytest.mark.parametrize("rate", [1e-300, 1e-9, 0.01, 0.7, 1.0])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.5, 30.0, 699.0, 701.0, 1e5])
 def test_forth_and_back(rate, epsilon):
-    found = classic.subsampled(epsilon, 1e-5, rate)
+    found = subsampled(epsilon, 1e-5, rate)
     with mp.workdps(700):
         exact = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(epsilon)))
         assert exact <= found.epsilon <= exact * (1 + mp.mpf(1e-10)) + mp.mpf(1e-320)
         assert mp.mpf(rate) * mp.mpf(1e-5) <= found.delta
-    back = classic.before_subsampling(epsilon, 1e-12, rate)
+    back = subsampled(epsilon, 1e-12, rate, inverse=True)
     with mp.workdps(700):
         exact = mp.log1p(mp.expm1(mp.mpf(epsilon)) / mp.mpf(rate))
         assert exact * (1 - mp.mpf(1e-10)) - mp.mpf(1e-320) <= back.epsilon <= exact
         assert back.delta <= min(mp.mpf(1e-12) / mp.mpf(rate), 1)
-    again = classic.subsampled(back.epsilon, back.delta, rate)
+    again = subsampled(back.epsilon, back.delta, rate)
     assert again.epsilon <= epsilon * (1 + 1e-10) + 1e-320
 
 
@@ -113,8 +115,8 @@ def test_what_is_asked_of_a_sample_is_met_to_the_last_digit():
     asked = [(0.065, 0.0, 0.55), (700.0, 1e-300, 0.5), (5e-324, 5e-324, 0.5), (1e-300, 0.7, 1e-9)]
     exponents = rng.uniform((-12, -300, -12), (2.8, 0, 0), (4000, 3))
     for epsilon, delta, rate in asked + [tuple(row) for row in 10.0**exponents]:
-        base = classic.before_subsampling(epsilon, delta, rate)
-        again = classic.subsampled(*base, rate)
+        base = subsampled(epsilon, delta, rate, inverse=True)
+        again = subsampled(*base, rate)
         assert again.epsilon <= epsilon
         assert again.delta <= delta
         if min(epsilon, delta) > 1e-300:  # hardly anything is given away
@@ -125,32 +127,38 @@ def test_what_is_asked_of_a_sample_is_met_to_the_last_digit():
 def test_samples_of_an_epsilon_whose_exponential_overflows():
     for epsilon, rate in ((737.0, 5e-324), (720.0, 1e-310), (800.0, 1e-300), (1e4, 1e-3)):
         exact = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(epsilon)))
-        found = classic.subsampled(epsilon, 0.0, rate).epsilon
+        found = subsampled(epsilon, 0.0, rate).epsilon
         assert exact <= found <= exact * (1 + 1e-10)
 
 
 def test_edges():
-    assert classic.subsampled(math.inf, 1.0, 0.5) == (math.inf, pytest.approx(0.5))
-    assert classic.subsampled(0.0, 0.0, 0.5) == (0.0, 0.0)
-    assert classic.before_subsampling(0.0, 0.0, 0.5) == (0.0, 0.0)
-    assert classic.before_subsampling(1.0, 0.6, 0.5).delta == 1.0
-    assert classic.before_subsampling(math.inf, 0.1, 0.5).epsilon == math.inf
-    for bad in (0.0, 1.5, math.nan):
+    assert subsampled(math.inf, 1.0, 0.5) == (math.inf, pytest.approx(0.5))
+    assert subsampled(0.0, 0.0, 0.5) == (0.0, 0.0)
+    assert subsampled(0.0, 0.0, 0.5, inverse=True) == (0.0, 0.0)
+    assert subsampled(1.0, 0.6, 0.5, inverse=True).delta == 1.0
+    assert subsampled(math.inf, 0.1, 0.5, inverse=True).epsilon == math.inf
+    # a record that is never in the sample, Claims 19 and 24 at r = 0
+    assert subsampled(math.inf, 0.3, 0.0) == (0.0, 0.0)
+    assert subsampled_rdp(3.0, 2.0, 0.0) == 0.0
+    for bad in (-0.1, 1.5, math.nan):
+        with pytest.raises(ValueError, match=r"rate must be a number in \[0, 1\]"):
+            subsampled(1.0, 0.1, bad)
+    for bad in (0.0, 1.5):
         with pytest.raises(ValueError, match=r"rate must be a number in \(0, 1\]"):
-            classic.subsampled(1.0, 0.1, bad)
-        with pytest.raises(ValueError, match="rate must be"):
-            classic.before_subsampling(1.0, 0.1, bad)
+            subsampled(1.0, 0.1, bad, inverse=True)
+    for epsilon in (1e-9, 0.4, 3.0):  # the linear form is weaker
+        assert subsampled(epsilon, 0.0, 0.1).epsilon <= 0.1 * math.expm1(epsilon) * (1 + 1e-12)
     with pytest.raises(ValueError, match="delta must be"):
-        classic.subsampled(1.0, 2.0, 0.5)
+        subsampled(1.0, 2.0, 0.5)
 
 
 def test_the_shorter_sum_of_the_text_is_not_implied():
     # sqrt(2 k r log(1/beta)) epsilon + 2 k r epsilon^2 = .8087 for a minibatch run
     rate, epochs, epsilon, slack = 0.01, 10, 0.5, 1e-5
-    step = classic.subsampled(epsilon, 0.0, rate).epsilon
+    step = subsampled(epsilon, 0.0, rate).epsilon
     count = round(epochs / rate)
     found = [
-        classic.advanced_composition(step, slack, count=count, form=form).epsilon
+        advanced_composition(step, slack, count=count, form=form).epsilon
         for form in ("independent", "adaptive")
     ]
     assert [round(value, 4) for value in found] == [1.0232, 1.0295]
@@ -169,13 +177,13 @@ def test_convexity_bounds_the_divergence_of_samples(order):
         laws = normalised(random_mechanism(rng, 3))
         rdp = max(renyi(p, q, order) for p, q in neighbours(laws))
         for size, population in ((1, 4), (3, 4)):
-            bound = classic.subsampled_rdp(order, rdp, size / population)
+            bound = subsampled_rdp(order, rdp, size / population)
             for ones in range(population):
                 data = [1] * ones + [0] * (population - ones)
                 other = [1] * (ones + 1) + [0] * (population - ones - 1)
                 p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
                 assert max(renyi(p, q, order), renyi(q, p, order)) <= bound * (1 + 1e-12)
-        bound = classic.subsampled_rdp(order, rdp, 0.3)
+        bound = subsampled_rdp(order, rdp, 0.3)
         for ones in range(3):
             data = [1] * ones + [0] * (2 - ones)
             p, q = poisson(laws, data, 0.3), poisson(laws, [*data, 1], 0.3)
@@ -183,13 +191,13 @@ def test_convexity_bounds_the_divergence_of_samples(order):
 
 
 def test_the_convexity_bound_is_linear_in_the_rate():
-    found = classic.subsampled_rdp(10.0, 10.0 / 32.0, 0.01)
+    found = subsampled_rdp(10.0, 10.0 / 32.0, 0.01)
     assert found == pytest.approx(0.01616, abs=5e-6)
     assert found > 400 * float(special.rdp_sampled_gaussian(0.01, 4.0, 10.0))
     # the weaker corollary r (e^((l-1) rho) - 1)/(l - 1)
     assert found <= 0.01 * math.expm1(9.0 * 10.0 / 32.0) / 9.0
-    assert classic.subsampled_rdp(3.0, 0.0, 0.5) == 0.0
-    assert classic.subsampled_rdp(3.0, 0.7, 1.0) == pytest.approx(0.7)
+    assert subsampled_rdp(3.0, 0.0, 0.5) == 0.0
+    assert subsampled_rdp(3.0, 0.7, 1.0) == pytest.approx(0.7)
     for bad in (1.0, 0.5, math.inf):
         with pytest.raises(ValueError, match="order must be"):
-            classic.subsampled_rdp(bad, 1.0, 0.5)
+            subsampled_rdp(bad, 1.0, 0.5)

@@ -23,8 +23,8 @@ from renyi import (
     special,
 )
 from renyi.cli import main
+from renyi.cli.options import POSITIVE, numbers
 from renyi.cli.output import plain, round_down, round_up
-from renyi.cli.values import POSITIVE, numbers
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 
@@ -482,9 +482,9 @@ def test_an_order_at_the_end_of_the_list(capsys):
     assert "the best order is the largest of --orders" in " ".join(out.split())
 
 
-# Help, version, info, bench.
+# Help, version, info.
 
-COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "bench", "info"]
+COMMANDS = ["epsilon", "delta", "curve", "noise", "steps", "rate", "rdp", "verify", "info"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -511,10 +511,3 @@ def test_info(capsys):
     assert json.loads(out) == build_info()
     _, out, _ = run(capsys, "info")
     assert __version__ in out
-
-
-def test_bench(capsys):
-    rows = results(capsys, "bench", "--quick")
-    assert rows[0]["library"] == "renyi"
-    assert rows[0]["ratio"] == 1.0
-    assert all(row["seconds"] > 0.0 for row in rows)

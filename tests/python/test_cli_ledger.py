@@ -73,7 +73,9 @@ def test_what_others_wrote_does_nothing_to_a_terminal(shell):
 def test_a_refusal_has_its_own_code(shell):
     code, out, err = shell("charge privacy.db census ages.json --count 50")
     assert (code, out) == (3, "")
-    assert err.startswith("renyi ledger charge: refused: mechanism must fit in what remains")
+    assert err.startswith(
+        "renyi ledger charge: refused: mechanism must fit in the budget, epsilon 1 at delta 1e-6"
+    )
     assert "18 would fit" in err or "19 would fit" in err
     assert shell("check privacy.db census ages.json --count 50")[0] == 3
     assert shell("check privacy.db census ages.json --count 5")[0] == 0

@@ -12,8 +12,8 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.cli import main
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
-from renyi.theory import classic
 from renyi.theory.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
+from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 SIGMA, RATE, STEPS = 4.0, 0.01, 1000
 RUN = ["--noise-multiplier", "4", "--sample-rate", "0.01", "--steps", "1000"]
@@ -43,12 +43,12 @@ def test_the_numbers_are_those_of_the_parts():
     found = {row.method: row.epsilon for row in compare(RATE, SIGMA, STEPS, delta=1e-5)}
     step = PoissonSampled(Gaussian(SIGMA), RATE)
     assert found == {
-        "full_batch": classic.full_batch_route_epsilon(SIGMA, 10, 1e-5).epsilon,
-        "advanced": classic.advanced_route_epsilon(RATE, SIGMA, STEPS, 1e-5).epsilon,
-        "optimal": classic.advanced_route_epsilon(
-            RATE, SIGMA, STEPS, 1e-5, step="exact", composition="optimal"
+        "full_batch": full_batch_route(SIGMA, 10, delta=1e-5).epsilon,
+        "advanced": advanced_route(RATE, SIGMA, STEPS, delta=1e-5).epsilon,
+        "optimal": advanced_route(
+            RATE, SIGMA, STEPS, delta=1e-5, step="exact", composition="optimal"
         ).epsilon,
-        "moment_bound": classic.moment_bound_epsilon(RATE, SIGMA, STEPS, 1e-5).epsilon,
+        "moment_bound": moment_bound(RATE, SIGMA, STEPS, delta=1e-5).epsilon,
         "moments": RDPAccountant(conversion="mironov").compose(step, STEPS).get_epsilon(1e-5),
         "rdp": RDPAccountant().compose(step, STEPS).get_epsilon(1e-5),
         "exact": PLDAccountant().compose(step, STEPS).get_epsilon(1e-5),
@@ -83,7 +83,7 @@ def test_every_row_says_what_it_holds_for():
 )
 def test_epochs_of_the_route_without_sampling(rate, steps, epochs):
     (row,) = compare(rate, 3.0, steps, delta=1e-5, methods=["full_batch"])
-    assert row.epsilon == classic.full_batch_route_epsilon(3.0, epochs, 1e-5).epsilon
+    assert row.epsilon == full_batch_route(3.0, epochs, delta=1e-5).epsilon
 
 
 def test_arguments():
@@ -256,7 +256,7 @@ def test_lines_end_where_a_method_gives_nothing():
     assert axes.get_xscale() == axes.get_yscale() == "log"
     assert axes.get_xlabel() == "steps"
     assert axes.get_ylabel().startswith("δ")
-    with pytest.raises(ValueError, match="rows must be one tuple for each of 2 steps"):
+    with pytest.raises(ValueError, match="rows must be a tuple for each of 2 places"):
         plot_comparison(steps[:2], rows)
     import matplotlib.pyplot as plt
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from renyi.cli import main
-from renyi.theory.classic import log_moment_constant
 from renyi.theory.comparison import compare
+from renyi.theory.moments import log_moment_constant
 
 FOLDER = Path(__file__).parents[2] / "docs"
 TEXT = (FOLDER / "comparison.md").read_text(encoding="utf-8")

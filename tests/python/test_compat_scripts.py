@@ -13,8 +13,6 @@ from renyi.compat import (
     compute_dp_sgd_privacy_statement,
     compute_rdp,
     get_privacy_spent,
-    prv_accountant,
-    riskcal,
 )
 
 ORDERS = [1.5, 2.5, 5, 50, 100]
@@ -91,57 +89,3 @@ def test_statement_of_wrong_arguments(wrong):
     given = {"number_of_examples": 100, "batch_size": 10, "num_epochs": 1.0, "delta": 1e-5, **wrong}
     with pytest.raises(ValueError, match=next(iter(wrong))):
         compute_dp_sgd_privacy_statement(noise_multiplier=1.0, **given)
-
-
-def test_triples_of_prv_accountant():
-    steps = prv_accountant.PoissonSubsampledGaussianMechanism(0.01, 1.0)
-    noise = prv_accountant.GaussianMechanism(8.0, l2_sensitivity=2.0)
-    accountant = prv_accountant.PRVAccountant([steps, noise], 0.1, 1e-9, [1000, 5])
-    low, middle, high = accountant.compute_epsilon(1e-5, [1000, 5])
-    exact = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 0.01), 1000)
-    exact.compose(Gaussian(4.0), 5)
-    assert (low, high) == exact.get_epsilon_bounds(1e-5)
-    assert low <= middle <= high
-    low, middle, high = accountant.compute_delta(2.0, [1000, 5])
-    assert (low, high) == exact.get_delta_bounds(2.0)
-    with pytest.raises(ValueError, match="max_self_compositions"):
-        accountant.compute_epsilon(1e-5, [1001, 5])
-    with pytest.raises(ValueError, match="as many as"):
-        accountant.compute_epsilon(1e-5, [1000])
-
-
-def test_dp_sgd_of_prv_accountant():
-    """q 0.2, noise 1, 500 steps: the package as it was released raises RuntimeError."""
-    accountant = prv_accountant.DPSGDAccountant(1.0, 0.2, max_steps=500)
-    low, _, high = accountant.compute_epsilon(1e-6, 500)
-    assert 0 < low <= high <= low * (1 + 1e-9)
-    sigma = prv_accountant.find_noise_multiplier(0.01, 1000, 1.0, 1e-5)
-    made = prv_accountant.DPSGDAccountant(sigma, 0.01, 1000)
-    assert made.compute_epsilon(1e-5, 1000)[2] <= 1.0
-
-
-def test_conversions_of_riskcal():
-    alpha = np.array([0.01, 0.1, 0.5])
-    gaussian = special.gaussian_tradeoff(1.0, alpha)
-    assert (riskcal.get_beta_from_gdp(1.0, alpha) <= gaussian).all()
-    # rho-zCDP of rho = mu^2/2 is weaker than mu-GDP, and a single order weaker than all.
-    concentrated = riskcal.get_beta_from_zcdp(0.5, alpha)
-    one = riskcal.get_beta_from_rdp(1.0, alpha, order=2.0)
-    assert (one <= concentrated + 1e-5).all()
-    assert (concentrated <= gaussian).all()
-    run = PLDAccountant().compose(PoissonSampled(Gaussian(1.0), 0.01), 1000)
-    assert (riskcal.get_beta_for_dpsgd(1.0, 0.01, 1000, alpha) == run.get_beta(alpha)).all()
-    assert riskcal.get_advantage_for_dpsgd(1.0, 0.01, 1000) == run.get_advantage()
-    sigma = riskcal.find_noise_multiplier_for_advantage(0.1, 0.01, 1000)
-    assert riskcal.get_advantage_for_dpsgd(sigma, 0.01, 1000) <= 0.1
-    sigma = riskcal.find_noise_multiplier_for_err_rates(0.1, 0.8, 0.01, 1000)
-    assert riskcal.get_beta_for_dpsgd(sigma, 0.01, 1000, 0.1) >= 0.8
-
-
-def test_epsilon_from_error_rates():
-    epsilon = riskcal.get_epsilon_from_err_rates(1e-3, 1e-3, 0.8)
-    assert 0 <= epsilon - math.log((1 - 1e-3 - 0.8) / 1e-3) < 1e-14
-    assert riskcal.get_epsilon_from_err_rates(0.0, 0.5, 0.5) == 0.0
-    assert riskcal.get_epsilon_from_err_rates(0.0, 0.0, 0.5) == math.inf
-    with pytest.raises(ValueError, match="alpha"):
-        riskcal.get_epsilon_from_err_rates(0.0, -0.1, 0.5)

@@ -125,7 +125,6 @@ def test_only_public_headers_are_installed():
         "renyi.h",
         "renyi/fp/certified.hpp",
         "renyi/fp/environment.hpp",
-        "renyi/loss/closed_form_bound.hpp",
         "renyi/loss/gaussian.hpp",
         "renyi/loss/sampled_gaussian.hpp",
     }

@@ -23,8 +23,8 @@ from renyi import (
 )
 from renyi.cli import main
 from renyi.sgd import TrainingPlan
-from renyi.theory.classic import optimal_composition_delta
 from renyi.theory.comparison import compare
+from renyi.theory.composition import optimal_composition
 
 MOST = 10**9
 STEP = PoissonSampled(Gaussian(2e4), 0.01)
@@ -90,7 +90,7 @@ def test_calibration_follows_the_rule(accountant):
         PrivacyFilter(1.0, 1e-6).fits,
         PrivacyOdometer(1e-6).spend,
         lambda mechanism, count: PLDAccountant().compose(mechanism, count),
-        lambda mechanism, count: optimal_composition_delta(0.1, 1.0, count),
+        lambda mechanism, count: optimal_composition(0.1, count, target_epsilon=1.0).delta,
     ],
 )
 def test_one_message_wherever_uses_are_counted(use):

@@ -8,7 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi.theory.divergences import mixture_bound
+from renyi.theory.f_divergences import mixture_bound
 
 
 def divergence(p, q, alpha):

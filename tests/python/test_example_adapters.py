@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from examples import adapters as program
+from examples._text import CHARACTERS, docstrings, reference, shown
+from examples._transformer import Transformer
 from ghost_reference import in_full
 from numpy.testing import assert_allclose
 
-from renyi.examples import adapters as program
-from renyi.examples._text import CHARACTERS, docstrings, reference, shown
-from renyi.examples._transformer import Transformer
 from renyi.sgd import ghost_clip_and_sum
 
 RNG = np.random.default_rng(8)

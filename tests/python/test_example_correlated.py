@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from renyi.examples import correlated as program
+from examples import correlated as program
 
 FEW = ["--epsilon", "8", "--repeats", "2", "--learning-rate", "0.4", "--batch-size", "8"]
 

@@ -1,8 +1,7 @@
-"""`python -m renyi.examples.pnsgd`: what it prints, and what it says without scikit-learn."""
+"""`python -m examples.pnsgd`: what it prints, and what it says without scikit-learn."""
 
 import pytest
-
-from renyi.examples import pnsgd
+from examples import pnsgd
 
 
 def test_it_prints_accuracy_beside_the_guarantee(capsys, tmp_path):
@@ -46,6 +45,6 @@ def test_it_says_what_to_install(monkeypatch, capsys):
     def without(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("renyi.examples._data.import_module", without)
+    monkeypatch.setattr("examples._data.import_module", without)
     assert pnsgd.main(["--runs", "1"]) == 2
     assert "python -m pip install scikit-learn" in capsys.readouterr().err

@@ -1,11 +1,11 @@
-"""`python -m renyi.examples.stream`: accuracy rises with the length of the stream."""
+"""`python -m examples.stream`: accuracy rises with the length of the stream."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import stream
 
-from renyi.examples import stream
 from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
 

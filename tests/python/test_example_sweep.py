@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from examples import sweep as program
 
 from renyi import special
-from renyi.examples import sweep as program
 
 
 def test_small(capsys):

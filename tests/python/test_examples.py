@@ -1,15 +1,15 @@
-"""The programs of renyi.examples: what they print, draw and refuse."""
+"""The programs of examples: what they print, draw and refuse."""
 
 import re
 import sys
 
 import numpy as np
 import pytest
+from examples import digits as program
+from examples._classifiers import CLASSIFIERS
+from examples._data import bundled, digits
 
 from renyi import PLDAccountant
-from renyi.examples import digits as program
-from renyi.examples._classifiers import CLASSIFIERS
-from renyi.examples._data import bundled, digits
 from renyi.sgd import TrainingPlan, clip_and_sum
 
 FEW = ["--epochs", "4", "--batch-size", "512", "--epsilon", "3"]

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from examples import distributed as program
+from examples._classifiers import LogisticRegression
+from examples._data import Split, digits
 
-from renyi.examples import distributed as program
-from renyi.examples._classifiers import LogisticRegression
-from renyi.examples._data import Split, digits
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 

@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
-from renyi.theory import classic
-from renyi.theory.divergences import density_divergence, finite_divergence
+from renyi.theory.f_divergences import (
+    density_divergence,
+    f_contraction,
+    f_divergence,
+    finite_divergence,
+)
+from renyi.theory.moments import moments_theorem_constant, moments_theorem_noise, relaxed_log_moment
+from renyi.theory.noise import mean_noise_multiplier
+from renyi.theory.routes import moment_bound
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
 
@@ -19,15 +26,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encodi
 @pytest.mark.parametrize("form", ["halved", "direct"])
 def test_the_noise_of_the_moment_bound(form):
     for rate, steps, epsilon, delta in ((0.01, 1000, 1.0, 1e-5), (0.1, 50, 3.0, 1e-8)):
-        found = classic.moment_bound_noise(rate, steps, epsilon, delta, form=form)
+        found = moment_bound(rate, None, steps, epsilon=epsilon, delta=delta, form=form)
         noise = found.noise_multiplier
-        again = classic.moment_bound_delta(rate, noise, steps, epsilon, form=form)
-        assert again == found.bound
+        again = moment_bound(rate, noise, steps, epsilon=epsilon, form=form)
+        assert again == found
         assert again.delta <= delta
-        less = classic.moment_bound_delta(rate, noise * (1 - 1e-8), steps, epsilon, form=form)
+        less = moment_bound(rate, noise * (1 - 1e-8), steps, epsilon=epsilon, form=form)
         assert less.delta > delta
         if form == "halved":  # the closed form, at its own c2
-            assert noise**2 >= 2 / found.bound.c2 * (1 + math.log(1 / delta) / epsilon) * (1 - 1e-9)
+            assert noise**2 >= 2 / found.c2 * (1 + math.log(1 / delta) / epsilon) * (1 - 1e-9)
         exact = PLDAccountant().compose(PoissonSampled(Gaussian(noise), rate), steps)
         assert exact.get_delta(epsilon) <= delta
 
@@ -38,7 +45,7 @@ def test_the_noise_of_the_moment_bound(form):
 )
 def test_the_constants_of_the_moments_theorem_are_needed(c1, depth, slack):
     """Where no order has an exponent large enough, delta is too large after many steps (Cramer)."""
-    smaller = classic.moments_theorem_constant(c1, depth=depth) / (1.0 + slack)
+    smaller = moments_theorem_constant(c1, depth=depth) / (1.0 + slack)
     orders = np.geomspace(1.01, 8.0 * depth + 20.0, 4000)
     for x in depth * np.geomspace(1.0, 10.0, 30):
         noise = smaller * math.sqrt(x / c1)
@@ -50,14 +57,12 @@ def test_the_constants_of_the_moments_theorem_are_needed(c1, depth, slack):
 
 
 def test_the_constants_of_the_moments_theorem_for_small_rates_and_large_depths():
-    assert classic.moments_theorem_constant(1e-6, depth=1e4) == pytest.approx(
-        math.sqrt(2), abs=3e-4
-    )
+    assert moments_theorem_constant(1e-6, depth=1e4) == pytest.approx(math.sqrt(2), abs=3e-4)
 
 
 @pytest.mark.parametrize("c1", [0.05, 1.0, 3.0])
 def test_the_constants_of_the_moments_theorem_are_enough_at_the_largest_rate(c1):
-    constant = classic.moments_theorem_constant(c1)
+    constant = moments_theorem_constant(c1)
     noise = constant / math.sqrt(c1)
     rate = 1 / 16 / noise
     largest = 0.0
@@ -78,8 +83,8 @@ def test_the_constants_of_the_moments_theorem_are_enough():
         if not 1e-2 < epsilon < 60 or x * epsilon > 600:
             continue
         delta = math.exp(-x * epsilon)
-        constant = classic.moments_theorem_constant(c1)
-        noise = classic.moments_theorem_noise(rate, steps, epsilon, delta, constant)
+        constant = moments_theorem_constant(c1)
+        noise = moments_theorem_noise(rate, steps, epsilon, delta, constant)
         if rate * noise > 1 / 16:
             continue
         count += 1
@@ -108,20 +113,18 @@ def test_what_the_proof_of_the_constants_says_of_the_moments():
 
 def test_relaxed_rates():
     for d, sigma in itertools.product((0.0, 0.5, 0.9), (3.0, 30.0, 300.0)):
-        found = classic.relaxed_log_moment(0.3, 1.0, d, sigma)
+        found = relaxed_log_moment(0.3, 1.0, d, sigma)
         assert found.rate == min(0.3 * sigma**-d, 1.0)
         assert found.least <= found.log_moment
         assert found.log_moment == special.log_a_upper(found.rate, sigma, found.order)
-    moments = [
-        classic.relaxed_log_moment(0.3, 1.0, 0.5, s).log_moment for s in (5, 10, 30, 100, 300)
-    ]
+    moments = [relaxed_log_moment(0.3, 1.0, 0.5, s).log_moment for s in (5, 10, 30, 100, 300)]
     assert moments == pytest.approx([0.25, 0.49, 1.42, 4.64, 13.7], rel=0.02)
     # the steps that the moment permits at epsilon 1 have nearly the same T r^2 for every d
     for d in (0.5, 1.0):
-        one = classic.relaxed_log_moment(0.3, 1.0, d, 300.0)
+        one = relaxed_log_moment(0.3, 1.0, d, 300.0)
         assert 300.0**2 / (2 * one.log_moment) * one.rate**2 == pytest.approx(1.0, rel=0.02)
     with pytest.raises(ValueError, match="noise_multiplier must give an order"):
-        classic.relaxed_log_moment(0.3, 1.0, 0.5, 0.9)
+        relaxed_log_moment(0.3, 1.0, 0.5, 0.9)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 0.999, 1.0, 1.5, 2.0, 40.0, math.inf])
@@ -146,6 +149,51 @@ def test_finite_divergences(alpha):
     assert finite_divergence([1.0, 0.0], [0.5, 0.5], 2.0) == pytest.approx(math.log(2.0))
     assert finite_divergence([1.0, 0.0], [0.0, 1.0], 0.5) == math.inf
     assert finite_divergence([0.5, 0.5], [1.0, 0.0], 0.5) == pytest.approx(math.log(2.0))
+
+
+KINDS = {  # from the definitions, on outcomes of positive probability
+    "kl": lambda p, q: (p * np.log(p / q)).sum(),
+    "total_variation": lambda p, q: abs(p - q).sum() / 2,
+    "chi_squared": lambda p, q: ((p - q) ** 2 / q).sum(),
+    "squared_hellinger": lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_processing(kind):
+    """No kernel raises an f-divergence, none contracts it less than its bounds say."""
+    rng = np.random.default_rng(12)
+    for _ in range(6):
+        kernel = rng.dirichlet(np.full(4, rng.choice([0.2, 2.0])), 3) + 1e-9
+        kernel /= kernel.sum(axis=1, keepdims=True)
+        lower, upper = f_contraction(kernel, kind)
+        assert 0.0 <= lower <= upper <= 1.0
+        for _ in range(30):
+            p, q = rng.dirichlet(np.ones(3), 2)
+            before, after = f_divergence(p, q, kind), f_divergence(p @ kernel, q @ kernel, kind)
+            assert before == pytest.approx(KINDS[kind](p, q), rel=1e-12)
+            assert after <= upper * before * (1 + 1e-12)
+    same = [[0.3, 0.7]] * 2
+    assert f_contraction(same, kind) == pytest.approx((0.0, 0.0), abs=1e-15)
+    assert f_contraction(np.eye(3), kind) == pytest.approx((1.0, 1.0), rel=2e-6)
+    for r in (0.05, 0.3):  # equality cases: a binary symmetric channel, erasure
+        lower, upper = f_contraction([[1 - r, r], [r, 1 - r]], kind)
+        exact = 1 - 2 * r if kind == "total_variation" else (1 - 2 * r) ** 2
+        assert lower == pytest.approx(exact, rel=2e-3)
+        assert upper == pytest.approx(1 - 2 * r, rel=1e-12)
+        erased = f_contraction([[1 - r, 0, r], [0, 1 - r, r]], kind)
+        assert erased == pytest.approx((1 - r, 1 - r), rel=2e-6)
+
+
+def test_f_divergences_of_outcomes_that_one_lacks():
+    p, q = [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]
+    found = [f_divergence(p, q, kind) for kind in KINDS]
+    assert found == [math.inf, 0.5, math.inf, pytest.approx(1.0)]
+    assert f_divergence(p, q, lambda t: max(t - 2.0, 0.0), slope=1.0) == 0.5
+    with pytest.raises(ValueError, match="f must be one of 'kl'"):
+        f_divergence(p, q, "renyi")
+    with pytest.raises(TypeError, match=r"f must be one of 'kl'.* or callable, got 3"):
+        f_divergence(p, q, 3)
 
 
 def test_densities_of_the_user():
@@ -198,16 +246,16 @@ def test_means_of_batches_of_every_size():
         if len(more) == 4:
             worst["replaced"] = max(worst["replaced"], np.linalg.norm(ends[0] - ends[1]))
     for kind, counted in (("mean", {}), ("rows", {})):
-        ratio = 8.0 / classic.mean_noise_multiplier(8.0, norm, clipped=kind, **counted)
+        ratio = 8.0 / mean_noise_multiplier(8.0, norm, clipped=kind, **counted)
         assert 0.999 * ratio <= worst[kind] <= ratio * (1 + 1e-12)
-    replaced = classic.mean_noise_multiplier(
+    replaced = mean_noise_multiplier(
         8.0, norm, clipped="rows", adjacency="replace_one", least_size=4
     )
     assert 0.99 * 2 * 8.0 / replaced <= worst["replaced"] <= 2 * 8.0 / replaced * (1 + 1e-12)
 
 
 def test_what_a_noisy_mean_is_accounted_as():
-    multiplier = classic.mean_noise_multiplier
+    multiplier = mean_noise_multiplier
     assert multiplier(3.0, 1.0, clipped="mean", learning_rate=0.5) == 6.0
     assert multiplier(3.0, 1.0, clipped="rows", least_size=9) == 15.0
     assert multiplier(1.0, 3.0, clipped="mean") * 3.0 <= 1.0
@@ -226,8 +274,8 @@ def test_the_page():
     for line in table.strip().splitlines()[2:]:
         cells = [float(cell) for cell in line.strip("|").split("|")]
         for depth, cell in zip((1.0, 10.0, 100.0), cells[1:], strict=True):
-            assert 0.0 <= cell - classic.moments_theorem_constant(cells[0], depth=depth) < 1e-3
+            assert 0.0 <= cell - moments_theorem_constant(cells[0], depth=depth) < 1e-3
     relaxed = PAGE[PAGE.index("| σ | log G") :]
     for s, cell in re.findall(r"\| (\d+) \| (\S+) \| \S+ \|", relaxed):
-        found = classic.relaxed_log_moment(0.3, 1.0, 0.5, float(s)).log_moment
+        found = relaxed_log_moment(0.3, 1.0, 0.5, float(s)).log_moment
         assert 0.0 <= float(cell) - found < 0.01

@@ -1,8 +1,10 @@
 """Budgets for adaptive composition: never overspent, whatever is tried."""
 
+import json
 import math
 import re
 import threading
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +16,7 @@ from renyi import (
     ApproxDP,
     BudgetExceededError,
     Gaussian,
+    GDPFilter,
     Laplace,
     PLDAccountant,
     PoissonSampled,
@@ -42,9 +45,7 @@ class TestFilter:
                 budget.spend(mechanism, count)
                 spent.compose(mechanism, count)
             else:
-                with pytest.raises(
-                    BudgetExceededError, match="mechanism must fit in what remains of the budget"
-                ):
+                with pytest.raises(BudgetExceededError, match="mechanism must fit in the budget"):
                     budget.spend(mechanism, count)
         while budget.fits(Gaussian(200.0)):
             budget.spend(Gaussian(200.0))
@@ -201,7 +202,10 @@ class TestFailures:
             budget.spend(failing)
             spent.compose(failing)
         assert not budget.fits(failing)
-        with pytest.raises(BudgetExceededError, match="of failure_delta"):
+        with pytest.raises(
+            BudgetExceededError,
+            match=r"got .* failure_delta 1.2.* left .* failure_delta 9.999e-8; 0 would",
+        ):
             budget.spend(failing)
         while budget.fits(Gaussian(50.0)):
             budget.spend(Gaussian(50.0))
@@ -312,17 +316,94 @@ class TestOdometer:
         assert odometer.get_epsilon() == 0.0
 
 
+AMOUNT = r"(?:inf|[0-9.]+(?:e-?[0-9]+)?)"
+
+
+def amounts(text):
+    """Return what a part of a refusal says, by unit."""
+    pair = rf"epsilon ({AMOUNT}) at this delta \(delta ({AMOUNT}) at this epsilon\)"
+    found = re.search(pair, text)
+    if found:
+        return dict(zip(("epsilon", "delta"), map(Decimal, found.groups()), strict=True))
+    name, amount = re.search(rf"(rho|pure epsilon|divergence of order 8) ({AMOUNT})", text).groups()
+    return {name: Decimal(amount)}
+
+
+REFUSING = {
+    "routes": (PrivacyFilter(1.0, 1e-6), {"epsilon": 1.0, "delta": 1e-6}),
+    "order": (PrivacyFilter(1.0, 1e-6, order=20.0), {"epsilon": 1.0, "delta": 1e-6}),
+    "failing": (PrivacyFilter(1.0, 1e-6, failure_delta=1e-7), {"epsilon": 1.0, "delta": 1e-6}),
+    "pure": (PrivacyFilter(1.0, 0.0), {"pure epsilon": 1.0}),
+    "gaussian": (GDPFilter(1.0, 1e-6), {"epsilon": 1.0, "delta": 1e-6}),
+    "zcdp": (ZCDPFilter(0.05), {"rho": 0.05}),
+    "divergence": (RenyiFilter(8.0, 0.5), {"divergence of order 8": 0.5}),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSING)
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
+def test_a_refusal_says_amounts_that_are_certified(kind, adjacency):
+    """What was asked for does not fit, what would does, and what is left is no more than that."""
+    budget, limits = REFUSING[kind]
+    data = json.loads(budget.to_json())
+    settings = {name: data[name] for name in budget._ARGUMENTS} | {"adjacency": adjacency}
+    budget, exact = type(budget)(**settings), PLDAccountant(adjacency=adjacency)
+    step = Laplace(30.0) if kind == "pure" else Gaussian(40.0)
+    limits = {name: Decimal(repr(limit)) for name, limit in limits.items()}
+    for count in (100_000, 1, 3, 100_000, 5, 900, 2, 1, 700):
+        if budget.fits(step, count):
+            budget.spend(step, count)
+            exact.compose(step, count)
+            continue
+        with pytest.raises(BudgetExceededError) as refused:
+            budget.spend(step, count)
+        before, now, fitting = str(refused.value).split("; ")
+        assert f"used {count} times" in before
+        assert fitting.startswith(f"{refused.value.fits} would fit")
+        asked = amounts(before.split(", got ")[1])
+        spent, left = map(amounts, now.split(", left "))
+        for name, limit in limits.items():
+            assert asked[name] > limit or (name, asked[name]) == ("delta", 1)
+            assert 0 <= left[name] <= limit - spent[name] * (1 - Decimal("1e-3"))
+            assert not refused.value.fits or spent[name] < amounts(fitting)[name] <= limit
+        if exact.mechanisms:
+            known = {
+                "epsilon": exact.get_epsilon_bounds(1e-6)[0],
+                "delta": exact.get_delta_bounds(1.0)[0],
+                "pure epsilon": exact.get_epsilon(0.0) * (1 - 1e-15),
+            }
+            assert all(known.get(name, 0.0) <= spent[name] for name in limits)
+        if budget.fits(step):
+            budget.reserve(step, 1)  # counts as spent
+            exact.compose(step)
+
+
+def test_a_first_call_that_is_refused_is_told_by_its_exact_curve():
+    step = PoissonSampled(Gaussian(1.0), 0.01)
+    for budget in GDPFilter(1.0, 1e-6), PrivacyFilter(1.0, 1e-6):
+        with pytest.raises(BudgetExceededError) as refused:
+            budget.spend(step, 1000)
+        before, _, fitting = str(refused.value).split("; ")
+        uses, exact = (PLDAccountant().compose(step, n) for n in (1000, refused.value.fits))
+        assert amounts(before.split(", got ")[1])["epsilon"] >= uses.get_epsilon_bounds(1e-6)[0]
+        assert 1 >= amounts(fitting)["epsilon"] >= exact.get_epsilon_bounds(1e-6)[0]
+    assert amounts(before.split(", got ")[1])["epsilon"] < 3  # divergences say 16
+
+
 def test_a_refusal_never_contradicts_itself():
-    """What is left is rounded down and what was asked for up; both are shares of the budget."""
+    """Amounts that differ in the last digit of a double differ as they are printed, too."""
     budget = ZCDPFilter(0.1)
+    budget.spend(Gaussian(5.0), 5)  # all of it, to the last digit
     with pytest.raises(BudgetExceededError) as refused:
-        budget.spend(Gaussian(5.0), 5)  # a relative 1e-15 more than all of it
+        budget.spend(Gaussian(1e9))
     assert str(refused.value) == (
-        "mechanism must fit in what remains of the budget, 100.0 % of rho 0.1, got "
-        "Gaussian(noise_multiplier=5.0) used 5 times, which takes 100.1 %; 4 would fit"
+        "mechanism must fit in the budget, rho 0.1, got Gaussian(noise_multiplier=1000000000.0) "
+        "used 1 times, rho 0.1001 with them; spent is rho 0.1000, left rho 0; 0 would fit"
     )
-    with pytest.raises(BudgetExceededError, match=r"100.0 % of epsilon 1.0, delta 1e-06, got"):
-        PrivacyFilter(1.0, 1e-6).spend(Gaussian(0.1))
+    alone = ZCDPFilter(0.1)
+    for _ in range(5):
+        alone.spend(Gaussian(5.0))
+    assert alone.remaining == 0.0
 
 
 class TestPure:

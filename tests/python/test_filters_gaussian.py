@@ -25,7 +25,7 @@ from renyi import (
     ZCDPFilter,
     reference,
 )
-from renyi.filters._gaussian import mu_squared
+from renyi.filters._single_number import mu_squared
 
 BURST = PoissonSampled(Gaussian(0.8), 0.001)
 

@@ -3,10 +3,12 @@
 import copy
 import json
 import pickle
+import threading
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interruptions import at_line
 
 from renyi import (
     ApproxDP,
@@ -101,24 +103,44 @@ def test_an_odometer_is_copied_with_its_reading():
     assert odometer.get_epsilon() == reading
 
 
+HELD = {
+    "number": 1,
+    "mechanism": Gaussian(9.0).to_dict(),
+    "count": 1,
+    "amounts": [0.1],
+    "failing": 0.0,
+    "additive": True,
+}
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
         ({"version": 2}, ValueError, "version must be 1"),
         ({"type": "GDPFilter"}, ValueError, "type must be 'RenyiFilter'"),
-        ({"total": [-1.0]}, ValueError, "total must be"),
-        ({"total": [0.0, 0.0]}, ValueError, "total must be"),
-        ({"total": "none"}, TypeError, "total must be"),
+        ({"spent": [0.0, 0.0]}, ValueError, "spent must hold sums"),
+        ({"spent": ["-0x1p0", "0x0p0"]}, ValueError, "spent must hold sums"),
+        ({"spent": ["0x1p9999", "0x0p0"]}, ValueError, "spent must hold exponents"),
+        ({"spent": ["0x0p0"]}, ValueError, "spent must hold 2 sums"),
+        ({"spent": "none"}, TypeError, "spent must be a list"),
         ({"order": 1.0}, ValueError, "orders must be"),
         ({"adjacency": "swap"}, ValueError, "adjacency must be one of"),
         ({"reserved": [{}]}, ValueError, "reserved must have the fields"),
         ({"extra": 1}, ValueError, "has unknown 'extra'"),
+        ({"last": 1, "reserved": [HELD, HELD]}, ValueError, "reserved must hold each number once"),
+        ({"last": 1, "reserved": [HELD]}, ValueError, "spent must be at least what is reserved"),
     ],
 )
 def test_what_is_not_a_filter(change, error, words):
     data = json.loads(RenyiFilter(8.0, 0.5).to_json()) | change
     with pytest.raises(error, match=words):
         RenyiFilter.from_json(json.dumps(data))
+
+
+def test_a_filter_without_orders_is_refused():
+    data = json.loads(PrivacyFilter(1.0, 1e-6).to_json()) | {"orders": None}
+    with pytest.raises(TypeError, match="orders must be"):
+        PrivacyFilter.from_json(json.dumps(data))
 
 
 class TestReservations:
@@ -165,6 +187,29 @@ class TestReservations:
             budget.spend(Gaussian(10.0), 20)
         assert (refused.value.remaining, refused.value.fits) == (1.0, 12)
         budget.spend(Gaussian(10.0), 12)
+
+    @pytest.mark.parametrize("event", ["line", "opcode"])
+    @pytest.mark.parametrize("what", ["reserve", "settle"])
+    def test_an_interruption_gives_nothing_back_twice(self, what, event):
+        """What was spent and not given back remains spent, wherever it was."""
+        place, alive, spent = 1, True, ZCDPFilter(1.0)
+        spent.spend(Gaussian(5.0), 3)
+        while alive:
+            budget = ZCDPFilter(1.0)
+            budget.spend(Gaussian(5.0), 3)
+            run = budget.reserve(Gaussian(4.0), 2)
+            act = {
+                "reserve": lambda: budget.reserve(Gaussian(3.0), 1),  # noqa: B023
+                "settle": lambda: budget.settle(run, 0),  # noqa: B023
+            }[what]
+            alive = at_line(act, place, event=event, within="renyi/filters")
+            budget._lock = threading.Lock()  # a line of a trace may leave the old one held
+            for held in budget.reservations:
+                budget.settle(held, 0)
+            assert budget.remaining <= spent.remaining
+            place += 1
+        assert budget.remaining == spent.remaining
+        assert place > 5
 
     def test_failures_are_given_back(self):
         budget = RenyiFilter(8.0, 0.5, failure_delta=1e-8)

@@ -2,14 +2,13 @@
 
 import pytest
 
-from renyi.accountants._steps import gaussian_steps
 from renyi.mechanisms import Composed, Gaussian, Laplace, PoissonSampled, TreeAggregation
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 
 
 def only_step(mechanism):
-    (((rate, noise), count),) = gaussian_steps(mechanism)
+    (((rate, noise), count),) = mechanism.gaussian_steps
     assert count == 1
     return rate, noise
 
@@ -31,16 +30,16 @@ def test_sampling_twice_multiplies_the_rates():
 
 
 def test_two_samples_cannot_be_sampled_as_one():
-    assert gaussian_steps(PoissonSampled(STEP * 2, 0.5)) is None
-    assert gaussian_steps(PoissonSampled(STEP + Gaussian(1.0), 0.5)) is None
-    assert gaussian_steps(PoissonSampled(STEP * 2, 1.0)) == [((0.01, 1.0), 2)]
+    assert PoissonSampled(STEP * 2, 0.5).gaussian_steps is None
+    assert PoissonSampled(STEP + Gaussian(1.0), 0.5).gaussian_steps is None
+    assert PoissonSampled(STEP * 2, 1.0).gaussian_steps == (((0.01, 1.0), 2),)
 
 
 def test_compositions_add():
-    assert gaussian_steps(STEP * 3 + Gaussian(2.0)) == [((0.01, 1.0), 3), ((1.0, 2.0), 1)]
-    assert gaussian_steps(Composed()) == []
-    assert gaussian_steps(STEP + Laplace(1.0)) is None
-    assert gaussian_steps(PoissonSampled(Laplace(1.0), 0.1)) is None
+    assert (STEP * 3 + Gaussian(2.0)).gaussian_steps == (((0.01, 1.0), 3), ((1.0, 2.0), 1))
+    assert Composed().gaussian_steps == ()
+    assert (STEP + Laplace(1.0)).gaussian_steps is None
+    assert PoissonSampled(Laplace(1.0), 0.1).gaussian_steps is None
 
 
 def test_a_tree_is_one_gaussian():

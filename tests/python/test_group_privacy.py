@@ -20,8 +20,7 @@ from renyi import (
     TruncatedPoissonSampled,
     UnsupportedMechanismError,
 )
-from renyi.accountants._chain import Chain
-from renyi.accountants._group_renyi import group_curve
+from renyi.accountants._groups import Chain, group_curve
 
 EPSILONS = np.array([0.0, 0.4, 1.0, 2.5])
 

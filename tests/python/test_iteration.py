@@ -11,18 +11,12 @@ import pytest
 from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
-    contraction_coefficient,
-    fixed_scale,
     noise_divergence,
-    online_delta,
-    online_deltas,
-    online_limit,
-    record_divergence,
     shuffled_delta,
     shuffled_limit,
-    shuffled_limit_constant,
     step_contraction,
 )
+from renyi.theory.online import online_delta, online_deltas, online_limit
 
 TINY = sys.float_info.min
 LAWS = ["gaussian", "laplace"]
@@ -103,7 +97,8 @@ def test_shuffled_delta_has_the_limit_of_the_theorem(law):
     c2 = 2.0 if law == "laplace" else 100.0
     limit = shuffled_limit(law, 1.0, 1e5)
     near = [
-        shuffled_delta(descent, 1.0, fixed_scale(descent, n, 1e5, c2), n) / limit - 1.0
+        shuffled_delta(descent, 1.0, DecayingNoise(descent, 1e5, c2, power=1.0).scale(n), n) / limit
+        - 1.0
         for n in (10**8, 10**10, 10**12)
     ]
     if law == "laplace":  # as 1/n
@@ -111,21 +106,23 @@ def test_shuffled_delta_has_the_limit_of_the_theorem(law):
     else:  # as (1 + eps^2/8)/W
         w = [float(mp.lambertw(n**2 / (2 * mp.pi * 1e10) + 100).real) for n in (10**10, 10**12)]
         assert near[1:] == pytest.approx([1.125 / x for x in w], rel=0.12)
-    assert shuffled_limit_constant(law, 1.0, limit) == pytest.approx(1e5, rel=1e-10)
+    assert shuffled_limit(law, 1.0, delta=limit) == pytest.approx(1e5, rel=1e-10)
 
 
 def test_shuffled_delta_with_one_scale_falls_as_one_over_n_and_not_below():
     descent = descent_with("gaussian", eta=0.1)
     for n in (10**3, 10**6, 10**9):
-        b = contraction_coefficient(descent, 1.0, 4.0)
-        a = record_divergence(descent, 1.0, 4.0)
+        b = noise_divergence(descent.noise, 1.0, descent.state_shift, 4.0)
+        a = noise_divergence(descent.noise, 1.0, descent.record_shift, 4.0)
         floor = a / (n * (1.0 - b))
         assert shuffled_delta(descent, 1.0, 4.0, n) == pytest.approx(floor, rel=1e-9)
 
 
 def test_shuffled_delta_does_not_depend_on_n_where_nothing_contracts():
     descent = descent_with("gaussian", eta=1e-6)
-    assert shuffled_delta(descent, 1.0, 10.0, 10**9) == record_divergence(descent, 1.0, 10.0)
+    assert shuffled_delta(descent, 1.0, 10.0, 10**9) == noise_divergence(
+        descent.noise, 1.0, descent.record_shift, 10.0
+    )
 
 
 def test_step_contraction_is_the_root_from_above():

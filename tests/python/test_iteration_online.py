@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 from test_iteration import LAWS, descent_with, digits, is_just_above
 
-from renyi.theory.iteration import (
-    DecayingNoise,
-    NoisyDescent,
-    online_delta,
-    online_deltas,
-    online_limit,
-    online_worst,
-    shuffled_delta,
-)
+from renyi.theory.iteration import DecayingNoise, NoisyDescent, shuffled_delta
+from renyi.theory.online import online_delta, online_deltas, online_limit, online_worst
 
 __all__ = ["digits"]  # a fixture
 

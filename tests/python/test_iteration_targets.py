@@ -8,14 +8,11 @@ import pytest
 from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
-    online_delta,
-    online_epsilon,
-    online_noise_factor,
-    online_worst,
     shuffled_delta,
     shuffled_epsilon,
     shuffled_scale,
 )
+from renyi.theory.online import online_delta, online_epsilon, online_noise_factor, online_worst
 
 LAWS = ["gaussian", "laplace"]
 LESS = 1.0 - 2e-12

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from renyi import special
-from renyi.theory.iteration import epochs_mu, last_iterate_mu, shuffled_epochs_delta
+from renyi.theory.last_iterate import epochs_mu, last_iterate_mu, shuffled_epochs_delta
 
 
 def closed_form(c, batches, epochs):

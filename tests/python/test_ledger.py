@@ -47,12 +47,15 @@ def tampered(ledger, statement, *values):
     connection.close()
 
 
-def stored_state(ledger, dataset):
+def query(ledger, statement, *values):
     with sqlite3.connect(ledger._store.path) as connection:
-        found = connection.execute("SELECT filter FROM datasets WHERE name = ?", (dataset,))
-        (state,) = found.fetchone()
+        found = connection.execute(statement, values).fetchall()
     connection.close()
-    return state
+    return found
+
+
+def stored_state(ledger, dataset):
+    return query(ledger, "SELECT filter FROM datasets WHERE name = ?", dataset)[0][0]
 
 
 def forged(ledger, dataset, state):
@@ -317,9 +320,11 @@ class TestVerification:
         with pytest.raises(LedgerError, match="what follows from the settings"):
             ledger.charge("gauss", Gaussian(20.0))
         assert "what follows from the settings" in ledger.verify()[0]
-        forged(ledger, "gauss", {**state, "total": [0.0]})
+        forged(ledger, "gauss", {**state, "spent": ["0x0p0", "0x0p0"]})
         assert ledger.verify() == ["gauss: what is kept as spent does not follow from the history"]
-        forged(ledger, "gauss", {**state, "total": [state["total"][0] * (1 - 2**-52)]})
+        digits, _, exponent = state["spent"][0].partition("p")
+        less = f"{int(digits, 16) * 2**60 - 1:#x}p{int(exponent) - 60}"
+        forged(ledger, "gauss", {**state, "spent": [less, "0x0p0"]})
         assert ledger.verify() == ["gauss: what is kept as spent does not follow from the history"]
         ledger.rebuild("gauss")
         assert ledger.status("gauss") == before
@@ -344,7 +349,8 @@ class TestVerification:
         first = json.loads(next(ledger.export_lines()))
         old = GDPFilter(1.0, 1e-6).to_json()
         more = json.loads(old) | {"budgets": [1e6]}
-        less = json.loads(old) | {"total": [-0.0]}
+        less = json.loads(old) | {"total": [-0.0], "failing": 0.0}  # as it was written before
+        del less["spent"]
         for budget, words in [
             (json.dumps(more), "budget must be the one that its settings say"),
             (json.dumps(json.loads(old) | {"begun": True}), "the one that its settings say"),
@@ -378,17 +384,22 @@ class TestVerification:
 
     def test_a_ledger_of_an_older_version_goes_on(self, ledger):
         ledger.charge("rho", Gaussian(20.0), 3)
+        run = ledger.reserve("rho", Gaussian(20.0), 3)
         before = ledger.status("rho")
         ledger.close()
         connection = sqlite3.connect(ledger._store.path)
         connection.executescript(
-            "DROP INDEX entries_of_runs; ALTER TABLE datasets DROP COLUMN seal;"
+            "DROP INDEX entries_of_runs; DROP INDEX entries_of_reservations;"
+            "ALTER TABLE datasets DROP COLUMN seal; DROP TABLE reservations;"
             "PRAGMA user_version = 1; PRAGMA journal_mode = WAL;"
         )
         connection.close()
         assert ledger.status("rho") == before
         ledger.charge("rho", Gaussian(20.0), run="model", step=0)
         assert ledger.verify() == []
+        ledger.settle("rho", run, 2)
+        assert ledger.verify() == []
+        assert ledger.status("rho").reservations == ()
         ledger.close()
         connection = sqlite3.connect(ledger._store.path)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -407,6 +418,90 @@ class TestVerification:
             with pytest.raises(sqlite3.IntegrityError, match="only added to"):
                 connection.execute(statement)
         connection.close()
+
+
+class TestReservations:
+    """What is set aside has rows of its own, which charges do not read."""
+
+    def test_what_a_charge_reads_does_not_grow_with_them(self, ledger):
+        ledger.create("many", epsilon=1e3, delta=1e-6)
+        runs = [ledger.reserve("many", Gaussian(50.0), 2) for _ in range(30)]
+        size, read = len(stored_state(ledger, "many")), []
+        connection = ledger._store._connections[0]
+        connection.set_trace_callback(lambda statement: read.append(statement.split()[0]))
+        ledger.charge("many", Gaussian(50.0))
+        statements = len(read)
+        for _ in range(90):
+            runs.append(ledger.reserve("many", Gaussian(50.0), 2))
+        read.clear()
+        ledger.charge("many", Gaussian(50.0))
+        connection.set_trace_callback(None)
+        assert len(read) == statements
+        assert len(stored_state(ledger, "many")) <= size + 20  # digits of sums
+        assert ledger.status("many").reservations == tuple(runs)
+        ledger.settle("many", runs[7], 1)
+        assert ledger.status("many").reservations == (*runs[:7], *runs[8:])
+        assert ledger.verify() == []
+
+    def test_what_is_given_back_leaves_nothing(self, ledger):
+        for dataset in ledger.datasets:
+            before = stored_state(ledger, dataset)
+            runs = [ledger.reserve(dataset, Gaussian(30.0 + k), k + 1) for k in range(5)]
+            for run in reversed(runs):
+                ledger.settle(dataset, run, 0)
+            spent = [
+                json.loads(state)["spent"] for state in (before, stored_state(ledger, dataset))
+            ]
+            assert spent[0] == spent[1]
+
+    @pytest.mark.parametrize("number", [2, 7, 10**30])
+    def test_what_is_not_open_is_not_settled(self, ledger, number):
+        run = ledger.reserve("rho", Gaussian(20.0), 3)
+        with pytest.raises(ValueError, match=rf"must be an open one \(1\), got {number}"):
+            ledger.settle("rho", number, 0)
+        ledger.settle("rho", run, 1)
+        for _ in range(12):
+            ledger.reserve("rho", Gaussian(90.0), 1)
+        with pytest.raises(ValueError, match=r"open one \(2, 3, 4.*, 11, ...\), got 1"):
+            ledger.settle("rho", run, 0)
+        with pytest.raises(TypeError, match="reservation must be an integer"):
+            ledger.settle("rho", "2", 0)
+
+    def test_a_row_that_was_changed_gives_nothing_back(self, ledger):
+        run = ledger.reserve("rho", Gaussian(20.0), 3)
+        ledger.charge("rho", Gaussian(20.0), 20)
+        (held,) = query(ledger, "SELECT held FROM reservations")
+        more = held[0].replace('"amounts":[0.0', '"amounts":[0.02')
+        assert more != held[0]
+        tampered(ledger, "UPDATE reservations SET held = ?", more)
+        for use in (lambda: ledger.settle("rho", run, 0), lambda: ledger.status("rho")):
+            with pytest.raises(LedgerError, match="reservation 1 does not belong to its entry"):
+                use()
+        ledger.charge("rho", Gaussian(20.0))  # nothing is wrong with what was spent
+        assert "reservation 1 does not belong" in ledger.verify()[0]
+        seal = _records.sealed(ledger.history("rho")[1].hash, more)
+        tampered(ledger, "UPDATE reservations SET seal = ?", seal)
+        assert ledger.verify() == ["rho: what is kept as spent does not follow from the history"]
+        ledger.rebuild("rho")
+        assert ledger.verify() == []
+        ledger.settle("rho", run, 0)
+
+    def test_a_row_that_comes_back_is_not_settled_again(self, ledger):
+        run = ledger.reserve("rho", Gaussian(20.0), 3)
+        (row,) = query(ledger, "SELECT * FROM reservations")
+        ledger.charge("rho", Gaussian(20.0), 20)
+        ledger.settle("rho", run, 0)
+        tampered(ledger, "INSERT INTO reservations VALUES (?, ?, ?, ?)", *row)
+        with pytest.raises(ValueError, match="must be an open one"):
+            ledger.settle("rho", run, 0)
+        with pytest.raises(LedgerError, match="does not belong to its entry"):
+            ledger.status("rho")
+        tampered(ledger, "DELETE FROM reservations")
+        run = ledger.reserve("rho", Gaussian(20.0), 3)
+        tampered(ledger, "DELETE FROM reservations")
+        with pytest.raises(LedgerError, match="does not belong to its entry"):
+            ledger.settle("rho", run, 0)
+        assert ledger.verify() == ["rho: what is kept as spent does not follow from the history"]
 
 
 class TestLines:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from interruptions import at_line
@@ -97,8 +98,8 @@ class TestWhereItIs:
     def test_a_file_that_is_replaced_during_a_charge(self, path, tmp_path):
         with Ledger(path) as ledger, Ledger(tmp_path / "other.db") as other:
             other.create("data", rho=0.5)
-            with pytest.raises(LedgerError, match="replaced"), ledger._store.changing():
-                os.replace(tmp_path / "other.db", path)
+            with pytest.raises(LedgerError, match="replaced"):
+                ledger._store.changing(lambda _: os.replace(tmp_path / "other.db", path))
             with pytest.raises(LedgerError, match="moved or removed"):
                 other.status("data")
 
@@ -145,8 +146,11 @@ class TestJournals:
 
     def test_every_commit_is_written_through(self, path):
         for wal in False, True:
-            with Ledger(path, wal=wal) as ledger, ledger._store.reading() as connection:
-                assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+            with Ledger(path, wal=wal) as ledger:
+                found = ledger._store.reading(
+                    lambda connection: connection.execute("PRAGMA synchronous").fetchone()
+                )
+                assert found == (3,)
 
     @pytest.mark.parametrize("wal", [False, True])
     def test_a_backup_is_complete_while_others_charge(self, path, tmp_path, wal):
@@ -206,10 +210,25 @@ def charge_and_wait(ledger):
     time.sleep(5)
 
 
+def elsewhere(ask, *arguments):
+    """Return what another thread is told."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ask, *arguments).result()
+
+
+def is_free(lock):
+    taken = lock.acquire(blocking=False)
+    if taken:
+        lock.release()
+    return taken
+
+
 def changed_by_a_handler(ledger):
-    with ledger._store.changing() as connection:
+    def change(connection):
         ledger.charge("data", NOISE)
         connection.execute("UPDATE datasets SET filter = ''")
+
+    ledger._store.changing(change)
 
 
 class TestInterruptions:
@@ -235,19 +254,55 @@ class TestInterruptions:
         charged = 0
         while True:
             number += 1
-            interrupted = at_line(lambda: ledger.charge("data", NOISE), number)
+            interrupted = at_line(
+                lambda: ledger.charge("data", NOISE), number, within="renyi/ledger"
+            )
             other.charge("data", NOISE)
             charged += 1
             if not interrupted:
                 break
-            if number > 120:  # the rest is the filter's, without a lock of the file
-                number += 6
         assert number > 120
         found = other.status("data").charges
         assert charged + 1 <= found <= 2 * charged
         assert other.verify() == []
         ledger.close()
         other.close()
+
+    @pytest.mark.parametrize("within", ["renyi/ledger", "contextlib"])
+    def test_an_interruption_at_any_call_leaves_no_lock(self, path, within):
+        """A signal may be taken where a function begins, an __exit__ in Python, too.
+
+        Whoever keeps the traceback keeps all frames: nothing is freed by their end.
+        """
+        with Ledger(path) as ledger, Ledger(path, timeout=0.2) as other:
+            run = ledger.reserve("data", NOISE, 2)
+            ledger.charge("data", NOISE)
+            for use in (
+                lambda: ledger.charge("data", NOISE),
+                lambda: ledger.settle("data", run, 9),  # refused
+                lambda: ledger.status("data"),
+            ):
+                number, kept = 0, [None]
+
+                def kept_traceback():
+                    try:
+                        use()  # noqa: B023
+                    except KeyboardInterrupt as error:
+                        kept[:] = [error]  # noqa: B023
+                        raise
+                    except ValueError:
+                        pass
+
+                while kept:
+                    number += 1
+                    kept.clear()
+                    at_line(kept_traceback, number, event="call", within=within)
+                    assert elsewhere(is_free, ledger._store._lock), number
+                    assert not any(one.in_transaction for one in ledger._store._connections)
+                    if not number % 20:
+                        other.charge("data", NOISE)
+                assert number > 5
+            assert ledger.verify() == []
 
     def test_a_signal_handler_that_charges_does_not_mix_with_a_charge(self, path):
         with Ledger(path) as ledger:

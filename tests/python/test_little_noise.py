@@ -4,6 +4,10 @@ The truths are independent of the engine: two steps by quadrature over the first
 of the second; more on a plain grid of losses whose mass goes to both neighbours such that the mean
 is kept, which is off by the number of steps times the square of the spacing; and multi-precision
 with the number of large losses as a condition (tests/reference/large_losses.py).
+
+Of the direction add with X = (the largest loss) - epsilon and G what a step loses less than the
+largest of its own, delta = E[(1 - e^(G_1 + ... + G_k - X))_+]: sums below X are composed on a grid
+of so much only, at two spacings; two steps by quadrature in multi-precision.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import math
 import sys
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -234,3 +239,109 @@ def test_plateaus_end_where_as_many_records_are_seen(sigma, number):
     assert mean - 10 * deviation < ends[2] < mean - 4 * deviation
     before = (number - 1) / (2 * sigma**2) + 10 * math.sqrt(number) / sigma
     assert ends[0] < before
+
+
+def output_that_loses(q, sigma, lost):
+    """Where a step loses so much less than its largest loss."""
+    return sigma * (np.log(np.expm1(lost)) - math.log(q) + math.log1p(-q)) + 0.5 / sigma
+
+
+def delta_of_rest(q, sigma, count, rest, cells):
+    """Of the direction add; a cell's mass goes to both ends such that mass and mean are kept."""
+    h = rest / cells
+    ends = h * np.arange(cells + 1)
+    point, weight = np.polynomial.legendre.leggauss(12)
+    inside = ends[1:-1, None] + 0.5 * h * (1 + point)
+    exceeded = 0.5 * NORMAL_TAIL(output_that_loses(q, sigma, inside)) @ weight
+    decay, weight = np.polynomial.laguerre.laggauss(80)  # the first cell, by its logarithm
+    first = NORMAL_TAIL(output_that_loses(q, sigma, h * np.exp(-decay))) @ weight
+    mean = np.concatenate([[first], exceeded])  # of P(G > g) in each cell
+    law = np.concatenate([[1 - first], -np.diff(mean), [0.0]])
+
+    def both(a, b):
+        size = 2 * law.size
+        return np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[: law.size]
+
+    sums = None
+    while count:
+        if count % 2:
+            sums = law if sums is None else both(sums, law)
+        law, count = both(law, law), count // 2
+    return float(sums @ -np.expm1(ends - rest))
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.5, 0.2, 5, 1e-6),
+        (0.2, 0.3, 5, 0.01),
+        (0.01, 0.5, 5, 0.01),
+        (0.05, 0.15, 20, 0.01),
+        (0.2, 0.2, 20, 0.01),
+        (0.001, 0.25, 20, 0.01),
+        (0.01, 0.15, 100, 0.01),
+        (0.01, 0.2, 100, 1e-6),
+        (0.05, 0.15, 100, 0.5),
+        (0.5, 0.15, 100, 0.01),
+        (0.001, 0.1, 10_000, 0.01),
+        (0.5, 0.1, 10_000, 0.01),
+        (0.2, 0.05, 10_000, 0.9),
+    ],
+)
+def test_added_records_are_narrow(q, sigma, count, delta):
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="add")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    largest = -count * math.log1p(-q)
+    slack = 4e-15 * largest  # of a rest that is a difference
+
+    def truth(rest):
+        rough, fine = (delta_of_rest(q, sigma, count, rest, cells) for cells in (2**11, 2**12))
+        return fine + (fine - rough) / 3
+
+    # What is off by 1e-7 of the rest may be off by more of a delta that rises steeply with it.
+    assert truth((largest - high) * (1 - 1e-7) - slack) < delta
+    assert truth((largest - low) * (1 + 1e-7) + slack) > delta
+
+
+def delta_of_two_added(q, sigma, epsilon):
+    """In multi-precision; `epsilon` is taken as it is."""
+    q, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
+    odds = mpmath.log(q) - mpmath.log1p(-q)
+    rest = -2 * mpmath.log1p(-q) - mpmath.mpf(epsilon)
+
+    def output(lost):
+        return (mpmath.log(mpmath.expm1(lost)) - odds) / c + c / 2
+
+    def of_one(lost):
+        x = output(lost)
+        none = mpmath.ncdf(x)
+        return none - mpmath.exp(-lost) * (none + q / (1 - q) * mpmath.ncdf(x - c))
+
+    def integrand(x):
+        lost = rest - mpmath.log1p(mpmath.exp(odds + c * x - c**2 / 2))
+        return mpmath.npdf(x) * of_one(lost) if lost > 0 else mpmath.mpf(0)
+
+    ends = [output(rest) - part for part in (6, 4, 3, 2, 1.5, 1, 0.5, 0.2, 0.05, 0.01, 0)]
+    return mpmath.quad(integrand, [-20, *ends], maxdegree=8)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "delta"),
+    [(0.5, 0.4, 1e-6), (0.5, 0.2, 1e-2), (0.01, 0.3, 1e-2), (1e-4, 0.5, 1e-6), (0.2, 0.7, 1e-2)],
+)
+def test_two_added_records_contain_the_truth(q, sigma, delta):
+    low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="add")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    with mpmath.workdps(30):
+        assert delta_of_two_added(q, sigma, high) <= delta <= delta_of_two_added(q, sigma, low)
+
+
+@pytest.mark.parametrize(
+    ("q", "count", "delta"), [(0.01, 100, 1e-2), (0.5, 1000, 0.3), (1e-4, 2, 1e-6)]
+)
+def test_upper_ends_of_added_records_fall_with_the_noise(q, count, delta):
+    """Those next to the largest loss fall by less than a rounding error."""
+    noises = [sigma / 1000 for sigma in range(50, 400)]
+    ends = [composed(q, s, count).get_epsilon(delta, direction="add") for s in noises]
+    assert all(b <= a * (1 + 1e-14) for a, b in itertools.pairwise(ends))
+    assert ends[-1] < ends[0]

@@ -33,7 +33,7 @@ def independent(scale, size, dtype):
     source = seeded()
     for deviation in scale:
         z = np.zeros(size, dtype)
-        source._core.add_noise(True, z, deviation, 1)
+        source.core.add_noise(True, z, deviation, 1)
         yield z
 
 
@@ -158,6 +158,7 @@ def test_other_states_are_refused():
         SquareRoot(12).noise(5, scale=2.0).load_state_dict(state)
     for name, value, message in (
         ("buffers", {}, "state must hold buffers"),
+        ("buffers", 1, "state must hold buffers"),
         ("step", 2, "state must hold the secrets of 1 steps, got those of 2"),
     ):
         others = {**state["secrets"], name: value}

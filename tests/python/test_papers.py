@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, special
-from renyi.theory import papers
+from renyi.theory.sampled_gaussian import (
+    moments_leading_term,
+    published_bounds,
+    truncated_cdp_bound,
+)
 from renyi.theory.subsampling import fixed_size_rdp
 
 FOLDER = Path(__file__).parents[2]
@@ -33,8 +37,7 @@ def log_b(q, sigma, alpha):
 
 
 @pytest.mark.parametrize(
-    ("q", "sigma", "alpha"),
-    [(0.01, 1.0, 2.0), (0.3, 0.7, 5.5), (0.9, 2.0, 1.5), (1e-4, 4.0, 33.0)],
+    ("q", "sigma", "alpha"), [(0.01, 1.0, 2.0), (0.3, 0.7, 5.5), (0.9, 2.0, 1.5), (1e-4, 4.0, 33.0)]
 )
 def test_b_is_the_moment_of_the_other_order(q, sigma, alpha):
     exact = log_b(q, sigma, alpha)
@@ -55,7 +58,7 @@ def test_the_leading_term_of_2016():
     for q, sigma, alpha in settings(4000, 2):
         noise, order = max(sigma, 1.0), float(round(alpha) + 1)
         try:
-            found = papers.moments_leading_term(q, noise, order)
+            found = moments_leading_term(q, noise, order)
         except ValueError:
             continue
         ratios.append((noise >= 2.0, found / special.rdp_sampled_gaussian(q, noise, order)))
@@ -70,14 +73,14 @@ def test_the_leading_term_of_2016_is_no_bound():
         mp.binomial(order, k) * (1 - q) ** (order - k) * q**k * mp.exp(k * (k - 1) / mp.mpf(2))
         for k in range(order + 1)
     )
-    assert papers.moments_leading_term(0.0457, 1.0, 4.0) < 0.945 * mp.log(moment) / (order - 1)
+    assert moments_leading_term(0.0457, 1.0, 4.0) < 0.945 * mp.log(moment) / (order - 1)
 
 
 def test_truncated_cdp_is_above_the_best_bound_of_samples_of_fixed_size():
     count = 0
     for s, sigma, alpha in settings(2000, 3):
         try:
-            found = papers.truncated_cdp_bound(s, sigma, alpha)
+            found = truncated_cdp_bound(s, sigma, alpha)
         except ValueError:
             continue
         count += 1
@@ -89,19 +92,15 @@ def test_truncated_cdp_is_above_the_best_bound_of_samples_of_fixed_size():
 @pytest.mark.parametrize(
     ("bound", "arguments", "message"),
     [
-        (papers.moments_leading_term, (0.1, 4.0, 2.0), r"q must be below 1/\(16 sigma\)"),
-        (papers.moments_leading_term, (0.01, 0.9, 2.0), "sigma must be at least 1"),
-        (papers.moments_leading_term, (0.01, 1.0, 2.5), "alpha must be a whole number"),
-        (papers.moments_leading_term, (0.01, 1.0, 9.0), r"alpha must be at most sigma\^2 log"),
-        (papers.truncated_cdp_bound, (0.11, 4.0, 2.0), "s must be at most 0.1"),
-        (papers.truncated_cdp_bound, (0.1, 2.2, 2.0), r"sigma must be at least sqrt\(5\)"),
-        (
-            papers.truncated_cdp_bound,
-            (0.1, 4.0, 20.0),
-            r"alpha must be at most sigma\^2 log\(1/s\)",
-        ),
-        (papers.published_bounds, (0.0, 4.0, 20.0), "q must be"),
-        (papers.published_bounds, (0.1, 4.0, 1.0), "alpha must be"),
+        (moments_leading_term, (0.1, 4.0, 2.0), r"q must be below 1/\(16 sigma\)"),
+        (moments_leading_term, (0.01, 0.9, 2.0), "sigma must be at least 1"),
+        (moments_leading_term, (0.01, 1.0, 2.5), "alpha must be a whole number"),
+        (moments_leading_term, (0.01, 1.0, 9.0), r"alpha must be at most sigma\^2 log"),
+        (truncated_cdp_bound, (0.11, 4.0, 2.0), "s must be at most 0.1"),
+        (truncated_cdp_bound, (0.1, 2.2, 2.0), r"sigma must be at least sqrt\(5\)"),
+        (truncated_cdp_bound, (0.1, 4.0, 20.0), r"alpha must be at most sigma\^2 log\(1/s\)"),
+        (published_bounds, (0.0, 4.0, 20.0), "q must be"),
+        (published_bounds, (0.1, 4.0, 1.0), "alpha must be"),
     ],
 )
 def test_conditions(bound, arguments, message):
@@ -111,7 +110,7 @@ def test_conditions(bound, arguments, message):
 
 def test_every_row_is_above_the_exact_value():
     for q, sigma, alpha in settings(40, 4):
-        *rows, exact = papers.published_bounds(q, sigma, math.ceil(alpha))
+        *rows, exact = published_bounds(q, sigma, math.ceil(alpha))
         for row in rows:
             assert (row.rdp is None) == (row.condition != "")
             assert row.rdp is None or row.rdp >= exact.rdp * (1 - 1e-12)

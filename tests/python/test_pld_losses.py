@@ -11,10 +11,7 @@ from pair_reference import bounds
 
 from renyi import pairs
 from renyi._pair import Pair
-from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
-from renyi.accountants._samples import step_pair
-from renyi.accountants._steps import SampledStep
-from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
+from renyi.accountants import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -40,6 +37,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
+from renyi.mechanisms.steps import SampledStep, step_pair
 
 ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 MIXTURE = GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01])
@@ -49,12 +47,11 @@ ONE_WAY = PrivacyLoss(pairs.GumbelPair(2.0))
 
 
 def known_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
-    check_adjacency(mechanism, adjacency)
-    return compiled_pair(mechanism, adjacency, remove)
+    return mechanism.dominating_pair(adjacency, "remove" if remove else "add")
 
 
 def both_ends(mechanism: Mechanism, adjacency: str) -> tuple[float, float]:
-    return bounds(compiled_pair(mechanism, adjacency, True), 0.25)
+    return bounds(mechanism.dominating_pair(adjacency), 0.25)
 
 
 def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
@@ -63,7 +60,7 @@ def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
 
 
 def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
-    return bounds(compiled_pair(mechanism, adjacency, remove), epsilon)[1]
+    return bounds(mechanism.dominating_pair(adjacency, "remove" if remove else "add"), epsilon)[1]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +126,7 @@ def test_which_lose_the_same_in_both_directions(
     mechanism: Mechanism, mirrored: tuple[str, ...]
 ) -> None:
     for adjacency in ADJACENCIES:
-        assert is_mirrored(mechanism, adjacency) == (adjacency in mirrored)
+        assert mechanism.same_in_both_directions(adjacency) == (adjacency in mirrored)
         if adjacency in mirrored:
             remove, add = (delta(mechanism, adjacency, 0.3, side) for side in (True, False))
             assert remove == pytest.approx(add, rel=1e-5)
@@ -180,9 +177,9 @@ def test_noise_of_several_releases_merges() -> None:
 
 def test_samples_of_samples() -> None:
     twice = PoissonSampled(PoissonSampled(Laplace(1.0), 0.5), 0.25)
-    for adjacency, remove in itertools.product(("add_remove", "replace_one"), (True, False)):
-        once = compiled_pair(PoissonSampled(Laplace(1.0), 0.125), adjacency, remove)
-        found = bounds(compiled_pair(twice, adjacency, remove), 0.02)
+    for adjacency, side in itertools.product(("add_remove", "replace_one"), ("remove", "add")):
+        once = PoissonSampled(Laplace(1.0), 0.125).dominating_pair(adjacency, side)
+        found = bounds(twice.dominating_pair(adjacency, side), 0.02)
         assert found == pytest.approx(bounds(once, 0.02), rel=1e-12)
     nested = FixedSizeSampled(FixedSizeSampled(Laplace(1.0), 5, 20), 20, 100)
     whole = delta(FixedSizeSampled(Laplace(1.0), 5, 100), "replace_one", 0.05)
@@ -218,7 +215,7 @@ def test_poisson_samples_of_laplace_noise_under_replacement(q: float, epsilon: f
 
         cuts = [-60, -5, -1, *(mp.mpf(k) / 16 - 1 for k in range(1, 32)), 1, 5, 60]
         exact = mp.quad(excess, cuts)
-    found = compiled_pair(PoissonSampled(Laplace(1.0), q), "replace_one", True)
+    found = PoissonSampled(Laplace(1.0), q).dominating_pair("replace_one")
     upper = bounds(found, epsilon)[1]
     assert exact <= upper * (1 + mp.mpf("1e-3"))  # kinks between the nodes
     if epsilon == 0.0:  # attained
@@ -227,8 +224,8 @@ def test_poisson_samples_of_laplace_noise_under_replacement(q: float, epsilon: f
 
 def test_small_noise_under_replacement() -> None:
     # Below 0.1 the exact pair overflows; the splice takes its place and is no smaller.
-    at_limit = bounds(step_pair(SampledStep(0.25, 0.1), "replace_one", True), 2.0)
-    below = bounds(step_pair(SampledStep(0.25, 0.0999), "replace_one", True), 2.0)
+    at_limit = bounds(step_pair(SampledStep(0.25, 0.1), "replace_one", "remove"), 2.0)
+    below = bounds(step_pair(SampledStep(0.25, 0.0999), "replace_one", "remove"), 2.0)
     assert at_limit[0] <= below[1] <= 1.0
     assert delta(PoissonSampled(Gaussian(0.0), 0.25), "replace_one", 5.0) == pytest.approx(0.25)
 
@@ -249,7 +246,7 @@ def test_small_noise_under_replacement() -> None:
 )
 def test_too_little_noise_reveals(mechanism: Mechanism) -> None:
     for adjacency in ADJACENCIES:
-        lower, upper = bounds(compiled_pair(mechanism, adjacency, True), 0.5)
+        lower, upper = bounds(mechanism.dominating_pair(adjacency), 0.5)
         assert lower <= upper == 1.0
 
 
@@ -271,14 +268,14 @@ def test_too_little_noise_reveals(mechanism: Mechanism) -> None:
 )
 def test_too_much_noise_hides(mechanism: Mechanism) -> None:
     for sampled in (mechanism, PoissonSampled(mechanism, 0.1)):
-        lower, upper = bounds(compiled_pair(sampled, "add_remove", True), 0.0)
+        lower, upper = bounds(sampled.dominating_pair(), 0.0)
         assert 0.0 <= lower <= upper <= 1e-8
 
 
 def test_directions_of_a_mixture() -> None:
     for mechanism in (MIXTURE, PoissonSampled(MIXTURE, 0.5)):
-        remove = bounds(compiled_pair(mechanism, "add_remove", True), -0.1)
-        add = bounds(compiled_pair(mechanism, "add_remove", False), 0.1)
+        remove = bounds(mechanism.dominating_pair(), -0.1)
+        add = bounds(mechanism.dominating_pair("add_remove", "add"), 0.1)
         dual = [-math.expm1(0.1) + math.exp(0.1) * value for value in remove]
         assert add[0] <= dual[1] + 1e-14
         assert add[1] >= dual[0] - 1e-14
@@ -289,7 +286,7 @@ def test_a_loss_of_ones_own_is_sampled_in_both_directions() -> None:
     mine = PrivacyLoss(pairs.GumbelPair(2.0), pairs.ReversedPair(pairs.GumbelPair(3.0)))
     sampled = PoissonSampled(mine, 0.1)
     remove, add = (
-        bounds(compiled_pair(sampled, "add_remove", side), 0.02) for side in (True, False)
+        bounds(sampled.dominating_pair("add_remove", side), 0.02) for side in ("remove", "add")
     )
     assert remove == bounds(Pair.gumbel(2.0).sampled(0.1), 0.02)
     assert add == bounds(Pair.gumbel(3.0).sampled(0.1).reversed(), 0.02)

@@ -109,7 +109,7 @@ def test_a_splice_lies_between_its_neighbours() -> None:
     for base, count in itertools.product(
         (LaplacePair(0.7), GaussianPair(1.0), DiscreteGaussianPair(1.5)), (1, 20)
     ):
-        found = bounds(spliced(base._pair, 0.1), 0.2, count)
+        found = bounds(spliced(base.compiled, 0.1), 0.2, count)
         for direction in ("remove", "add"):
             one = [(poisson_sampled_pair(base, 0.1, direction), count)]
             assert delta_bounds(one, 0.2, rtol=1e-4, max_points=2**16)[0] <= found[1]
@@ -161,7 +161,7 @@ def test_sampling_with_replacement_in_closed_form(draws: int, population: int) -
 def test_products_enclose_their_composition(
     parts: tuple[tuple[DominatingPair, int], ...],
 ) -> None:
-    product = Pair.product([(pair._pair, count) for pair, count in parts])
+    product = Pair.product([(pair.compiled, count) for pair, count in parts])
     for epsilon in (-1.0, 0.0, 0.5, 2.0):
         lower, upper = bounds(product, epsilon)
         exact = delta_bounds(parts, epsilon, max_points=2**18)

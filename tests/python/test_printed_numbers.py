@@ -71,12 +71,7 @@ PRIVATE = re.compile(
     r"epsilon|delta|\brho\b|\bmu\b|remaining|spent|\bleft\b|guarantee|failing|share"
 )
 LEFT_OUT = re.compile(r"\.\d+[gfe%]?$|^[gfe]$|[gfe]$")
-ALONE = {
-    "_benchmark",
-    "reference",
-    "verify",
-    "theory",
-}  # hands out no guarantees
+ALONE = {"reference", "verify", "theory"}  # hands out no guarantees
 
 
 def formatted(tree):

@@ -12,7 +12,7 @@ import pytest
 
 from renyi import Gaussian
 from renyi.cli import main
-from renyi.cli.parser import build_parser
+from renyi.cli.commands import build_parser
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -122,8 +122,8 @@ def test_balls_contain_the_binomial_sum():
 
 def test_derivatives_are_derivatives():
     for q, sigma, alpha in ((0.01, 1.0, 2), (1e-3, 0.3, -2.5), (0.3, 20.0, 1000.5)):
-        first = reference.log_a_derivative(q, sigma, alpha, 25)
-        second = reference.log_a_second_derivative(q, sigma, alpha, 25)
+        first = reference.log_a(q, sigma, alpha, 25, 1)
+        second = reference.log_a(q, sigma, alpha, 25, 2)
         with mp.workdps(60):
             h = mp.mpf(10) ** -10
             below, here, above = (reference.log_a(q, sigma, alpha + k * h, 55) for k in (-1, 0, 1))
@@ -154,8 +154,8 @@ def test_exact_cases():
     assert reference.log_a(0.5, 1.0, 0) == reference.log_a(0.5, 1.0, 1) == 0
     assert reference.log_a(0.5, float("inf"), 5) == 0
     assert reference.log_a(1, 0.5, 3) == 12
-    assert reference.log_a_derivative(1, 0.5, 3) == 10
-    assert reference.log_a_second_derivative(1, 0.5, 3) == 4
+    assert reference.log_a(1, 0.5, 3, derivative=1) == 10
+    assert reference.log_a(1, 0.5, 3, derivative=2) == 4
     assert reference.rdp_gaussian(0.5, 3) == 6
     assert reference.rdp_sampled_gaussian(1, 0.5, 1) == 2
     # "0.1" is a tenth, 0.1 the double next to it
@@ -181,10 +181,12 @@ def test_exact_cases():
         ("rdp_sampled_gaussian_bound", (0.1, 3, 2), "sigma must be in [4, inf)"),
         ("rdp_sampled_gaussian_bound", (0.1, 4, 7), "sigma^2 L/2 - 2 log sigma"),
         ("rdp_sampled_gaussian_bound", (0.2, 4, 4.2), "(L + log(q alpha) + 1/(2 sigma^2))"),
-        ("epsilon_balle", (1, 1, 0.1), "alpha must be > 1 and finite, got 1"),
-        ("epsilon_optimal", (2, 1, 0), "delta must be in (0, 1), got 0"),
-        ("delta_optimal", (2, -1, 1), "rho must be >= 0 and finite, got -1"),
-        ("delta_mironov", (2, 1, -1), "epsilon must be >= 0 and finite, got -1"),
+        ("epsilon_from_rdp", (1, 1, 0.1, "balle"), "alpha must be > 1 and finite, got 1"),
+        ("epsilon_from_rdp", (2, 1, 0), "delta must be in (0, 1), got 0"),
+        ("delta_from_rdp", (2, -1, 1), "rho must be >= 0 and finite, got -1"),
+        ("delta_from_rdp", (2, 1, -1, "mironov"), "epsilon must be >= 0 and finite, got -1"),
+        ("delta_from_rdp", (2, 1, 1, "best"), "kind must be one of mironov, balle, asoodeh, opt"),
+        ("log_a", (0.1, 1, 2, 20, 3), "derivative must be 0, 1 or 2, got 3"),
     ],
 )
 def test_refusals(name, arguments, message):
@@ -229,9 +231,9 @@ def test_conversions(line):
         ("asoodeh", min(balle, other)),
         ("optimal", optimal),
     ):
-        epsilon = getattr(reference, "epsilon_" + name)(alpha, rho, delta, 30)
+        epsilon = reference.epsilon_from_rdp(alpha, rho, delta, name, 30)
         assert float(epsilon) == pytest.approx(value, rel=1e-4)
-        back = getattr(reference, "delta_" + name)(alpha, rho, epsilon, 25)
+        back = reference.delta_from_rdp(alpha, rho, epsilon, name, 25)
         with mp.workdps(40):
             assert close(back, mp.mpf(delta), 22)
 
@@ -245,7 +247,7 @@ def test_optimal_conversion_is_optimal():
         (1.1, 3.0, 2.0),
         (40.0, 0.05, 0.1),
     ):
-        delta = float(reference.delta_optimal(alpha, rho, epsilon, 15))
+        delta = float(reference.delta_from_rdp(alpha, rho, epsilon, "optimal", 15))
         best = -1.0
         centre, width = np.array([-1.0, -2.0]), 6.0
         for _ in range(60):  # shrinking random search in the log-odds of p and q
@@ -265,18 +267,18 @@ def test_optimal_conversion_is_optimal():
 
 
 def test_conversions_at_the_ends():
-    assert reference.epsilon_optimal(2, 0, 0.1) == 0
-    assert reference.delta_optimal(2, 0, 0.1) == 0
-    assert reference.epsilon_balle(2, "1e-3", 0.9) == 0
-    assert reference.epsilon_optimal(2, "1e-3", 0.9) == 0
-    assert reference.delta_mironov(2, 5, 1) == 1
+    assert reference.epsilon_from_rdp(2, 0, 0.1, "optimal") == 0
+    assert reference.delta_from_rdp(2, 0, 0.1, "optimal") == 0
+    assert reference.epsilon_from_rdp(2, "1e-3", 0.9, "balle") == 0
+    assert reference.epsilon_from_rdp(2, "1e-3", 0.9, "optimal") == 0
+    assert reference.delta_from_rdp(2, 5, 1, "mironov") == 1
     assert reference.delta_from_kl(0) == 0
     assert close(reference.delta_from_kl("0.02", 20), mp.sqrt(1 - mp.exp(mp.mpf("-0.02"))), 12)
 
 
 @pytest.mark.parametrize(
     "module",
-    ["", "._conversion", "._integral", "._numbers", "._optimal", "._sampled_gaussian", "._sums"],
+    ["", *(f".{path.stem}" for path in Path(reference.__file__).parent.glob("_[a-z]*.py"))],
 )
 def test_examples_in_docstrings(module):
     failed, run = doctest.testmod(importlib.import_module("renyi.reference" + module))

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from mpmath import mp
 
-from renyi import reference
+from renyi.reference import rdp_gaussian, rdp_random_allocation, rdp_repeat_and_select
 
 
 def selected(masses, runs):
@@ -66,28 +66,24 @@ def test_selection_bounds_hold():
                 return ((1 - (1 - gamma) * x) ** -eta - 1) / (gamma**-eta - 1)
 
             first, second = (selected(masses, runs)[0] for masses in (p, q))
-            bound = reference.rdp_repeat_and_select(
-                base, mean, eta, alpha, math.inf, max(losses), 6
-            )
+            bound = rdp_repeat_and_select(base, mean, eta, alpha, math.inf, max(losses), 6)
             assert divergence(first, second, alpha) <= bound * (1 + mp.mpf("1e-5"))
         mean = mp.mpf(10) ** rng.uniform(-1, 1)
         (first, none), (second, _) = (
             selected(masses, lambda x, mean=mean: mp.exp(mean * (x - 1))) for masses in (p, q)
         )
         if turn == 0:
-            bound = reference.rdp_repeat_and_select(
-                base, mean, math.inf, alpha, math.inf, max(losses), 4
-            )
+            bound = rdp_repeat_and_select(base, mean, math.inf, alpha, math.inf, max(losses), 4)
             assert divergence(first, second, alpha, none) <= bound * (1 + mp.mpf("1e-3"))
 
 
 def test_selection_of_one_run_is_the_run():
-    base = partial(reference.rdp_gaussian, 2)
+    base = partial(rdp_gaussian, 2)
     for eta in (-0.5, 0, 1, 3):
-        value = reference.rdp_repeat_and_select(base, 1, eta, 8, digits=10)
+        value = rdp_repeat_and_select(base, 1, eta, 8, digits=10)
         assert abs(value - 1) < 1e-9
     # geometric: the mean is 1/gamma; the best second order solves a quadratic equation
-    value = reference.rdp_repeat_and_select(base, 100, 1, 8, digits=10)
+    value = rdp_repeat_and_select(base, 100, 1, 8, digits=10)
     beta = mp.sqrt(8 * mp.log(100))
     cost = 2 * ((beta - 1) / 8 + mp.log(100) / beta)
     assert abs(value - (1 + cost + mp.log(100) / 7)) < 1e-9
@@ -96,11 +92,11 @@ def test_selection_of_one_run_is_the_run():
 def test_allocation_of_one_step_is_the_gaussian():
     for direction in ("remove", "add"):
         for alpha in (2, 5):
-            value = reference.rdp_random_allocation(1.5, 1, alpha, direction, 10)
-            assert abs(value - reference.rdp_gaussian(1.5, alpha, 15)) < 1e-9
-    assert reference.rdp_random_allocation(math.inf, 10, 3) == 0
-    kullback = reference.rdp_random_allocation(1.5, 1, 1, "add", 10)
-    assert abs(kullback - reference.rdp_gaussian(1.5, 1, 15)) < 1e-9
+            value = rdp_random_allocation(1.5, 1, alpha, direction, 10)
+            assert abs(value - rdp_gaussian(1.5, alpha, 15)) < 1e-9
+    assert rdp_random_allocation(math.inf, 10, 3) == 0
+    kullback = rdp_random_allocation(1.5, 1, 1, "add", 10)
+    assert abs(kullback - rdp_gaussian(1.5, 1, 15)) < 1e-9
 
 
 def test_allocation_of_two_steps_is_the_integral():
@@ -121,17 +117,17 @@ def test_allocation_of_two_steps_is_the_integral():
         return mp.log(mp.fsum(terms)) / (alpha - 1)
 
     for direction, order in (("remove", alpha), ("add", 1 - alpha)):
-        value = reference.rdp_random_allocation(1, 2, 3, direction, 10)
+        value = rdp_random_allocation(1, 2, 3, direction, 10)
         assert abs(value - moment(order)) < 1e-9
 
 
 def test_allocation_falls_with_the_steps_and_rises_with_the_order():
-    values = [reference.rdp_random_allocation(1, t, 3, digits=12) for t in (1, 2, 10, 10**6)]
+    values = [rdp_random_allocation(1, t, 3, digits=12) for t in (1, 2, 10, 10**6)]
     assert values == sorted(values, reverse=True)
-    values = [reference.rdp_random_allocation(1, 10, a, digits=12) for a in (1, 2, 2.5, 3, 30)]
+    values = [rdp_random_allocation(1, 10, a, digits=12) for a in (1, 2, 2.5, 3, 30)]
     assert values == sorted(values)
     # with many steps and few effective records it is like sampling at the rate 1/t
-    value = reference.rdp_random_allocation(2, 10**6, 2, digits=12)
+    value = rdp_random_allocation(2, 10**6, 2, digits=12)
     assert abs(value / (mp.expm1(mp.mpf(1) / 4) / 10**6) - 1) < 1e-5
 
 
@@ -139,17 +135,14 @@ def test_allocation_falls_with_the_steps_and_rises_with_the_order():
     ("call", "message"),
     [
         (
-            lambda: reference.rdp_repeat_and_select(None, 0.5, 0, 2),
+            lambda: rdp_repeat_and_select(None, 0.5, 0, 2),
             "mean must be > 0, >= 1 and finite, got 0.5",
         ),
-        (lambda: reference.rdp_repeat_and_select(None, 2, -1, 2), "shape must be > -1, got -1"),
-        (lambda: reference.rdp_repeat_and_select(None, 2, 0, 1), "alpha must be > 1, got 1"),
+        (lambda: rdp_repeat_and_select(None, 2, -1, 2), "shape must be > -1, got -1"),
+        (lambda: rdp_repeat_and_select(None, 2, 0, 1), "alpha must be > 1, got 1"),
+        (lambda: rdp_random_allocation(1, 0, 2), "steps must be a whole number >= 1, got 0"),
         (
-            lambda: reference.rdp_random_allocation(1, 0, 2),
-            "steps must be a whole number >= 1, got 0",
-        ),
-        (
-            lambda: reference.rdp_random_allocation(1, 2, 2, "both"),
+            lambda: rdp_random_allocation(1, 2, 2, "both"),
             "direction must be 'remove' or 'add', got 'both'",
         ),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath as mp
@@ -239,6 +240,15 @@ def test_a_million_candidates_and_extremes():
     assert releases.noisy_max([], categories=[True], epsilon=1.0).value is True
 
 
+def test_utilities_are_exact_and_candidates_plain_numbers():
+    for numbers in ([2**60, 0], [Fraction(1, 4), Decimal("0.5")], np.longdouble([1, 2])):
+        assert ample().exponential(numbers, sensitivity=1, epsilon=1.0).value in {0, 1}
+    for dtype in (np.float32, np.longdouble, np.int8):
+        release = ample().quantile([1], 0.5, candidates=np.array([1, 2], dtype), epsilon=1.0)
+        assert type(release.value) is (int if dtype is np.int8 else float)
+        assert Release.from_json(release.to_json()) == release
+
+
 # Budgets and arguments.
 
 
@@ -283,7 +293,17 @@ WRONG = [
     (lambda r: r.noisy_max([1], categories=[1, 1], epsilon=1.0), ValueError),
     (lambda r: r.exponential([], sensitivity=1, epsilon=1.0), ValueError),
     (lambda r: r.exponential([math.inf], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([2**53 + 2], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([2**53 + 1], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([2**64 + 1, 0], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([2**63 + 1, -1], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([0.5, 2**53 + 1], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([Fraction(1, 3)], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([Decimal("0.1")], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential(np.longdouble([1]) / 3, sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([10**400], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential([None, 1], sensitivity=1, epsilon=1.0), ValueError),
+    (lambda r: r.exponential(["1"], sensitivity=1, epsilon=1.0), TypeError),
+    (lambda r: r.exponential([[1]], sensitivity=1, epsilon=1.0), ValueError),
     (lambda r: r.exponential([1], sensitivity=0, epsilon=1.0), ValueError),
     (lambda r: r.exponential([1], sensitivity=1, epsilon=1.0, candidates=[1, 2]), ValueError),
     (lambda r: r.exponential([1], sensitivity=1, epsilon=1.0, candidates=[None]), TypeError),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from renyi import RDPAccountant, reference
-from renyi._accounting import RenyiCurve
+from renyi import RDPAccountant, reference, special
+from renyi._pair import Pair, RenyiCurve
 from renyi.mechanisms import ZCDP, Gaussian, Laplace, PoissonSampled, RDPCurve, RepeatAndSelect
 
 DIGITS = 25
@@ -60,9 +60,23 @@ def drawing(*parts):
     return lambda rng: tuple(part(rng) for part in parts)
 
 
+def moment(make):
+    """The curve of (P, Q) from the parameters of a pair."""
+    return lambda *parameters: make(*parameters).moment()
+
+
 def sampled(make):
     """First parameter the rate, the others those of a pair."""
-    return lambda q, *parameters: make(*parameters).sampled(q)
+    return lambda q, *parameters: make(*parameters).sampled(q).moment()
+
+
+def pure(epsilon):
+    return Pair.approximate_privacy(epsilon, 0.0)
+
+
+def gumbel(shift):
+    """In the worse order."""
+    return Pair.gumbel(1.0 / shift if shift > 0.0 else math.inf).reversed()
 
 
 EXACT = {
@@ -74,79 +88,83 @@ EXACT = {
     ),
     "laplace": Family(
         drawing(scale),
-        RenyiCurve.laplace,
-        lambda b, alpha: reference.rdp_laplace(b, alpha, DIGITS),
+        moment(Pair.laplace),
+        lambda b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS),
         1e-13,
     ),
     "sampled laplace": Family(
         drawing(rate, scale),
-        sampled(RenyiCurve.laplace),
-        lambda q, b, alpha: reference.rdp_sampled_laplace(q, b, alpha, digits=DIGITS),
+        sampled(Pair.laplace),
+        lambda q, b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS, q=q),
         1e-12,
     ),
     "randomized response": Family(
         drawing(probability, choices),
-        RenyiCurve.randomized_response,
-        lambda p, k, alpha: reference.rdp_randomized_response(p, alpha, k, DIGITS),
+        moment(Pair.randomized_response),
+        lambda p, k, alpha: reference.rdp(reference.randomized_response_pair(p, k), alpha, DIGITS),
         1e-12,
     ),
     "sampled randomized response": Family(
         drawing(rate, probability, choices),
-        sampled(RenyiCurve.randomized_response),
-        lambda q, p, k, alpha: reference.rdp_sampled_randomized_response(
-            q, p, alpha, k, digits=DIGITS
+        sampled(Pair.randomized_response),
+        lambda q, p, k, alpha: reference.rdp(
+            reference.randomized_response_pair(p, k), alpha, DIGITS, q=q
         ),
         1e-12,
     ),
     "pure": Family(
         drawing(range_of_loss),
-        RenyiCurve.pure_dp,
-        lambda epsilon, alpha: reference.rdp_pure_dp(epsilon, alpha, DIGITS),
+        moment(pure),
+        lambda epsilon, alpha: reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS),
         1e-13,
     ),
     "sampled pure": Family(
         drawing(rate, range_of_loss),
-        sampled(RenyiCurve.pure_dp),
-        lambda q, epsilon, alpha: reference.rdp_sampled_pure_dp(q, epsilon, alpha, digits=DIGITS),
+        sampled(pure),
+        lambda q, epsilon, alpha: reference.rdp(
+            reference.pure_dp_pair(epsilon), alpha, DIGITS, q=q
+        ),
         1e-12,
     ),
     "bounded range": Family(
         drawing(range_of_loss),
         RenyiCurve.bounded_range,
-        lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, DIGITS),
+        lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, digits=DIGITS),
         1e-13,
     ),
     "exponential": Family(
         drawing(range_of_loss),
-        RenyiCurve.exponential,
-        lambda epsilon, alpha: reference.rdp_sampled_exponential(1, epsilon, alpha, digits=DIGITS),
+        moment(Pair.bounded_range),
+        lambda epsilon, alpha: reference.rdp(
+            reference.exponential_pair(epsilon), alpha, DIGITS, q=1
+        ),
         1e-13,
     ),
     "sampled exponential": Family(
         drawing(rate, range_of_loss),
-        sampled(RenyiCurve.exponential),
-        lambda q, epsilon, alpha: reference.rdp_sampled_exponential(
-            q, epsilon, alpha, digits=DIGITS
+        sampled(Pair.bounded_range),
+        lambda q, epsilon, alpha: reference.rdp(
+            reference.exponential_pair(epsilon), alpha, DIGITS, q=q
         ),
         1e-12,
     ),
     "discrete laplace": Family(
         drawing(scale, sensitivity),
-        RenyiCurve.discrete_laplace,
-        lambda b, s, alpha: reference.rdp_discrete_laplace(b, alpha, s, DIGITS),
+        moment(Pair.discrete_laplace),
+        lambda b, s, alpha: reference.rdp(reference.discrete_laplace_pair(b, s), alpha, DIGITS),
         1e-12,
     ),
     "sampled discrete laplace": Family(
         drawing(rate, scale, sensitivity),
-        sampled(RenyiCurve.discrete_laplace),
-        lambda q, b, s, alpha: reference.rdp_sampled_discrete_laplace(
-            q, b, alpha, s, digits=DIGITS
+        sampled(Pair.discrete_laplace),
+        lambda q, b, s, alpha: reference.rdp(
+            reference.discrete_laplace_pair(b, s), alpha, DIGITS, q=q
         ),
         1e-10,
     ),
     "gumbel": Family(
         drawing(lambda rng: rng.choice([0.0, 1e-9, 30.0, log_uniform(rng, 1e-9, 30)])),
-        RenyiCurve.gumbel,
+        moment(gumbel),
         lambda shift, alpha: reference.rdp_gumbel(shift, alpha, DIGITS),
         1e-12,
     ),
@@ -225,7 +243,7 @@ def test_discrete_gaussian_is_below_the_continuous():
         sigma, s = log_uniform(rng, 0.05, 1e3), rng.choice([1, 2, 7])
         curve = RenyiCurve.linear(s * s / (2 * sigma * sigma))
         for alpha in (1.0, 1.5, 2.0, 1 + log_uniform(rng, 1e-3, 100)):
-            truth = reference.rdp_discrete_gaussian(sigma, alpha, s, DIGITS)
+            truth = reference.rdp(reference.discrete_gaussian_pair(sigma, s), alpha, DIGITS)
             _, (_, high) = brackets(curve, alpha)
             assert truth <= high * (1 + 1e-15)
             if alpha == int(alpha):
@@ -241,25 +259,27 @@ BASES = {
     ),
     "laplace": (
         lambda rng: (log_uniform(rng, 0.01, 1e6),),
-        RenyiCurve.laplace,
-        reference.rdp_laplace,
+        moment(Pair.laplace),
+        lambda b, alpha, digits: reference.rdp(reference.laplace_pair(b), alpha, digits),
         lambda b: 1 / mp.mpf(b),
     ),
     "randomized response": (
         lambda rng: (rng.uniform(0.01, 0.99),),
-        lambda p: RenyiCurve.randomized_response(p, 2),
-        lambda p, alpha, digits: reference.rdp_randomized_response(p, alpha, 2, digits),
+        lambda p: Pair.randomized_response(p, 2).moment(),
+        lambda p, alpha, digits: reference.rdp(
+            reference.randomized_response_pair(p, 2), alpha, digits
+        ),
         lambda p: abs(mp.log(mp.mpf(p) / (1 - mp.mpf(p)))),
     ),
     "pure": (
         lambda rng: (log_uniform(rng, 1e-6, 100),),
-        RenyiCurve.pure_dp,
-        reference.rdp_pure_dp,
+        moment(pure),
+        lambda e, alpha, digits: reference.rdp(reference.pure_dp_pair(e), alpha, digits),
         lambda epsilon: mp.mpf(epsilon),
     ),
     "gumbel": (
         lambda rng: (log_uniform(rng, 1e-3, 3),),
-        RenyiCurve.gumbel,
+        moment(gumbel),
         reference.rdp_gumbel,
         lambda shift: mp.inf,
     ),
@@ -309,7 +329,7 @@ def test_poisson_bounds(kind):
 
 def test_lower_poisson_bound_up_to_the_largest_order():
     """Between the last whole order of the base and its last order there is no infinity yet."""
-    base = RenyiCurve.gumbel(0.3)
+    base = gumbel(0.3).moment()
     assert 3.8 < base.largest_order < 3.9
     truth = reference.rdp_poisson(
         lambda a, digits: reference.rdp_gumbel(0.3, a, digits), 0.1, 3.5, "lower", digits=DIGITS
@@ -334,16 +354,14 @@ def test_tight_bound_is_exact_at_whole_orders():
     rng = random.Random(7)
     for _ in range(60):
         q, alpha = log_uniform(rng, 1e-9, 1), rng.choice([2.0, 3.0, 10.0, 100.0, 1000.0])
-        for base, exact in (
-            (lambda b: (RenyiCurve.laplace(b), RenyiCurve.laplace(b).sampled(q)))(
-                log_uniform(rng, 0.05, 1e3)
-            ),
-            (lambda p: (RenyiCurve.randomized_response(p, 3),) * 2)(rng.uniform(0.05, 0.95)),
-            (lambda s: (RenyiCurve.linear(1 / (2 * s * s)), RenyiCurve.sampled_gaussian(q, s)))(
-                2.0 ** rng.randint(-2, 5)
-            ),
+        laplace = Pair.laplace(log_uniform(rng, 0.05, 1e3))
+        answers = Pair.randomized_response(rng.uniform(0.05, 0.95), 3)
+        sigma = 2.0 ** rng.randint(-2, 5)
+        for base, pair in (
+            (laplace.moment(), laplace.sampled(q).moment()),
+            (answers.moment(), answers.sampled(q).moment()),
+            (RenyiCurve.linear(1 / (2 * sigma**2)), RenyiCurve.sampled_gaussian(q, sigma)),
         ):
-            pair = exact.sampled(q) if exact is base else exact
             for kind in ("tight", "lower"):
                 (low, high), _ = brackets(base.poisson_bound(q, kind), alpha)
                 (exact_low, exact_high), _ = brackets(pair, alpha)
@@ -423,12 +441,12 @@ def test_selection_of_a_poisson_number_of_runs(mean, alpha):
     """By the curve alone: no looser than the reference from it, above that of the profile."""
     bound, least = (
         reference.rdp_repeat_and_select(
-            lambda a, digits: reference.rdp_laplace(2.0, a, digits),
+            lambda a, digits: reference.rdp(reference.laplace_pair(2.0), a, digits),
             mean, math.inf, alpha, math.inf, 0.5, 4, profile=profile,
         )
         for profile in (None, laplace_profile)
     )  # fmt: skip
-    _, (_, high) = brackets(RenyiCurve.laplace(2.0).repeat_and_select(mean, math.inf), alpha)
+    _, (_, high) = brackets(Pair.laplace(2.0).moment().repeat_and_select(mean, math.inf), alpha)
     assert least * (1 - 1e-4) <= high <= bound * (1 + 1e-3)
 
 
@@ -457,8 +475,8 @@ def test_selection_among_gaussian_runs_reads_their_exact_profile(sigma, mean, al
 @pytest.mark.parametrize(("q", "sigma", "mean"), [(0.1, 1.0, 10.0), (0.01, 0.7, 1e5)])
 def test_selection_among_sampled_runs_reads_the_worse_profile(q, sigma, mean):
     def delta(e):
-        ways = reference.sampled_gaussian_delta_remove, reference.sampled_gaussian_delta_add
-        return max(way(q, sigma, e, 12) for way in ways)
+        ways = "remove", "add"
+        return max(reference.sampled_gaussian_delta(q, sigma, e, way, 12) for way in ways)
 
     truth = reference.rdp_sampled_gaussian(q, sigma, 12, 20)
     check_poisson(PoissonSampled(Gaussian(sigma), q), mean, 12.0, truth, delta)
@@ -468,7 +486,7 @@ def test_selection_among_sampled_runs_reads_the_worse_profile(q, sigma, mean):
 def test_selection_among_laplace_runs_reads_their_exact_profile(mean, alpha):
     check_poisson(
         Laplace(2.0), mean, alpha,
-        reference.rdp_laplace(2, alpha, 20),
+        reference.rdp(reference.laplace_pair(2), alpha, 20),
         laplace_profile,
     )  # fmt: skip
 
@@ -508,11 +526,14 @@ def test_random_allocation(sigma, steps):
 
 
 def test_composed_and_smaller():
-    laplace, gaussian = RenyiCurve.laplace(2.0), RenyiCurve.linear(0.1)
+    laplace, gaussian = Pair.laplace(2.0).moment(), RenyiCurve.linear(0.1)
     both = RenyiCurve.composed([(laplace, 3), (gaussian, 1000)])
     least = laplace.smaller(gaussian)
     for alpha in ORDERS:
-        parts = (reference.rdp_laplace(2, alpha, 30), reference.rdp_zcdp(0.1, alpha, 0, 30))
+        parts = (
+            reference.rdp(reference.laplace_pair(2), alpha, 30),
+            reference.rdp_zcdp(0.1, alpha, 0, 30),
+        )
         check(both, 3 * parts[0] + 1000 * parts[1], alpha, 1e-13)
         check(least, min(parts), alpha, 1e-13)
 
@@ -527,3 +548,17 @@ def test_polygons_are_chords():
             check(curve, k / (mp.mpf(alpha) - 1), alpha, 1e-13)
     assert curve.largest_order == 16.0
     assert curve.log_moment(16.5) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1e-4, 5e-4, 6e-4, 7e-4, 1e-3, 0.05])
+@pytest.mark.parametrize("rate", [1e-12, 0.01, 0.5])
+def test_orders_far_beyond_the_noise_are_never_below_the_largest_term(sigma, rate):
+    order = 1e6
+    with mp.workdps(40):
+        q, c, a = mp.mpf(rate), 1 / mp.mpf(sigma), mp.mpf(order)
+        half = (a - 1) * c * c / 2
+        low, high = a * (mp.log(q) + half), a * mp.log(1 - q + q * mp.exp(half))
+    assert special.log_a_lower(rate, sigma, order) <= high
+    assert special.log_a_upper(rate, sigma, order) >= low
+    found = RDPAccountant(orders=[order]).compose(PoissonSampled(Gaussian(sigma), rate))
+    assert found.get_epsilon(1e-5) >= low / (a - 1) - 1e-5

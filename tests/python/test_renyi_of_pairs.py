@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import mpmath as mp
 import numpy as np
 import pytest
 
 from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pairs
+from renyi._pair import Pair
 from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
@@ -24,6 +26,7 @@ from renyi.mechanisms import (
 )
 
 ORDERS = (1.5, 2.0, 4.5, 16.0)
+Density = Callable[[mp.mpf], mp.mpf]
 
 
 def rdp_of(mechanism: Mechanism, adjacency: str) -> list[float]:
@@ -201,6 +204,116 @@ def test_responses_of_any_probability() -> None:
         exact = 1.0 / (choices - 1) if p == 0.0 else 1.0  # the one answer that is never given
         assert lower <= exact <= upper <= exact * (1.0 + 1e-12)
         assert RDPAccountant().compose(mechanism).get_epsilon(1e-5) == math.inf
+
+
+def quadrature(p: Density, q: Density, order: float, ends: tuple[float, float]) -> mp.mpf:
+    def integrand(x: mp.mpf) -> mp.mpf:
+        return p(x) ** order * q(x) ** (1 - mp.mpf(order))
+
+    return mp.log(mp.quad(integrand, mp.linspace(*ends, 24))) / (mp.mpf(order) - 1)
+
+
+def check_moment(pair: Pair, order: float, exact: mp.mpf, widest: str = "1e-11") -> None:
+    curve = pair.moment()
+    assert curve is not None
+    lower, upper = (value / (order - 1.0) for value in curve.log_moment(order))
+    assert lower * (1 - mp.mpf("1e-15")) <= exact <= upper * (1 + mp.mpf("1e-15"))
+    assert upper <= exact * (1 + mp.mpf(widest))
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0])
+@pytest.mark.parametrize("order", [1.5, 2.0, 6.0])
+def test_gumbel_noise_in_each_order(scale: float, order: float) -> None:
+    pair = Pair.gumbel(scale)
+    with mp.workdps(30):
+
+        def around(centre: int) -> Density:
+            def density(x: mp.mpf) -> mp.mpf:
+                z = (x - centre) / scale
+                return mp.exp(-z - mp.exp(-z)) / scale
+
+            return density
+
+        ends = (-6.0 * scale, 1.0 + 60.0 * scale * order)
+        check_moment(pair, order, quadrature(around(1), around(0), order, ends))
+        reverse = pair.reversed().moment()
+        assert reverse is not None
+        # E e^{-b L} of an exponential loss ends where (order - 1) (e^t - 1) = 1.
+        last = 1.0 + 1.0 / math.expm1(1.0 / scale)
+        assert reverse.largest_order == pytest.approx(last)
+        if order < last:
+            check_moment(pair.reversed(), order, quadrature(around(0), around(1), order, ends))
+
+
+def test_samples_and_reverses_of_normal_mixtures_are_mixtures() -> None:
+    weights, means, sigma, rate, order = (0.7, 0.3), (0.5, 2.0), 1.5, 0.25, 3.0
+    mixture = Pair.gaussian_mixture(weights, means, sigma)
+    p, q = list(zip(weights, means, strict=True)), [(1.0, 0.0)]
+    some = [(rate * w, m) for w, m in p] + [(1 - rate, 0.0)]
+    other = [(rate, 0.0)] + [((1 - rate) * w, m) for w, m in p]
+    with mp.workdps(25):
+        removal, addition = (divergence_of(*both, sigma, order) for both in ((some, q), (q, some)))
+        check_moment(mixture.sampled(rate), order, removal)
+        check_moment(mixture.sampled(0.5).sampled(0.5), order, removal)
+        check_moment(mixture.sampled(rate).reversed(), order, addition)
+        check_moment(
+            mixture.reversed().reversed().sampled(rate).reversed().reversed().reversed(),
+            order,
+            addition,
+        )
+        check_moment(mixture.reversed().sampled(rate), order, divergence_of(other, p, sigma, order))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [Pair.gaussian(0.7), Pair.laplace(2.0), Pair.gumbel(3.0), Pair.randomized_response(0.6, 3)],
+)
+def test_samples_of_all_and_of_none(pair: Pair) -> None:
+    none, every, whole = pair.sampled(0.0).moment(), pair.sampled(1.0).moment(), pair.moment()
+    assert none is not None
+    assert every is not None
+    assert whole is not None
+    for order in (1.0, 1.5, 30.0):
+        assert none.log_moment(order) == (0.0, 0.0)
+        assert every.log_moment(order) == whole.log_moment(order)
+
+
+def test_labelled_mixtures_have_the_moments_of_their_parts() -> None:
+    parts, weights = (Pair.gumbel(2.0), Pair.laplace(1.5), Pair.gaussian(0.4)), (0.2, 0.3, 0.4)
+    mixed = Pair.mixed(weights, parts)
+    for change in (
+        lambda pair: pair,
+        lambda pair: pair.reversed(),
+        lambda pair: pair.sampled(0.1),
+        lambda pair: pair.reversed().reversed(),
+    ):
+        curves = [change(part).moment() for part in parts]
+        for order in (1.25, 1.5):
+            assert all(curve is not None for curve in curves)
+            tops = [curve.log_moment(order)[1] for curve in curves if curve is not None]
+            with mp.workdps(30):
+                total = mp.fsum(w * mp.expm1(k) for w, k in zip(weights, tops, strict=True))
+                check_moment(change(mixed), order, mp.log1p(total) / (order - 1), "1e-12")
+
+
+@pytest.mark.parametrize(("sigma", "shift"), [(0.5, 1), (2.0, 3), (10.0, 1)])
+def test_discrete_gaussian_noise_is_no_worse_than_continuous(sigma: float, shift: int) -> None:
+    curve = Pair.discrete_gaussian(sigma, shift).moment()
+    assert curve is not None
+    with mp.workdps(30):
+        reach = range(-int(45 * sigma) - shift, int(45 * sigma) + shift + 1)
+
+        def weight(x: int) -> mp.mpf:
+            return mp.exp(-(mp.mpf(x) ** 2) / (2 * mp.mpf(sigma) ** 2))
+
+        total = mp.fsum(map(weight, reach))
+        for order in (1.5, 2.0, 5.0):
+            moment = mp.fsum(weight(x - shift) ** order * weight(x) ** (1 - order) for x in reach)
+            exact = mp.log(moment / total)
+            assert exact <= curve.log_moment(order)[1]
+            assert curve.log_moment(order)[1] <= (order - 1) * order * (shift / sigma) ** 2 / 2 * (
+                1 + 1e-14
+            )
 
 
 def test_what_has_no_form() -> None:

@@ -102,6 +102,15 @@ def test_the_page_needs_nothing_else(mechanism, count, adjacency):
     assert "A &amp; B &lt;i&gt;" in text
 
 
+def test_without_matplotlib_a_page_has_tables_for_figures(monkeypatch):
+    made = privacy_report(STEP, 100, delta=1e-5)
+    monkeypatch.setattr("renyi.report._written.find_spec", lambda name: None)
+    text = made.to_html()
+    Page(text)
+    assert "<svg" not in text
+    assert "<th>δ, exact curve</th>" in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -174,7 +174,7 @@ def test_a_secure_generator_is_neither_copied_nor_pickled():
         with pytest.raises(TypeError, match="same noise"):
             attempt(SecureGenerator().numpy_generator())
     with pytest.raises(TypeError, match="same numbers"):
-        pickle.dumps(SecureGenerator()._core)
+        pickle.dumps(SecureGenerator().core)
 
 
 @pytest.mark.parametrize("words", [0, 1, 255, 256, 257])
@@ -194,11 +194,11 @@ def test_a_reproducible_generator_goes_on_where_it_was(words):
 
 def test_loading_a_secure_state_takes_a_new_key():
     generator = SecureGenerator()
-    before = generator._core.state()[0]
+    before = generator.core.state()[0]
     state = generator.state_dict(secrets=True)
     assert "key" not in state
     generator.load_state_dict(state)
-    assert generator._core.state()[0] != before
+    assert generator.core.state()[0] != before
     with pytest.raises(ValueError, match="secure generator"):
         generator.load_state_dict(seeded().state_dict(secrets=True))
     with pytest.raises(ValueError, match="reproducible generator"):
@@ -263,11 +263,11 @@ def test_no_child_repeats_its_parent_or_its_siblings():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_has_a_key_of_its_own_before_it_draws():
     generator = SecureGenerator()
-    parent = generator._core.state()[0]
+    parent = generator.core.state()[0]
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(write_end, generator._core.state()[0])
+        os.write(write_end, generator.core.state()[0])
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read_end, 32) != parent

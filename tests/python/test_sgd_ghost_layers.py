@@ -10,7 +10,7 @@ import pytest
 from ghost_reference import in_full
 from numpy.testing import assert_allclose, assert_array_equal
 
-import renyi.sgd.layers.work as work
+import renyi.sgd.layers as work
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -26,7 +26,7 @@ from renyi.sgd import (
     ghost_clip_and_sum,
     ghost_norms,
 )
-from renyi.sgd.layers.work import works_of
+from renyi.sgd.layers import works_of
 
 RNG = np.random.default_rng(5)
 

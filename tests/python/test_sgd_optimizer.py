@@ -306,7 +306,7 @@ def test_a_budget_sees_what_others_record():
     optimizer, weights = made(budget=(1.0, DELTA))
     optimizer.step(rows(1))
     optimizer.accountant.compose(Gaussian(0.5))
-    untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1.0 at delta 1e-05")
+    untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1 at delta 1e-5")
 
 
 def test_an_overrun_plan_goes_on_while_the_budget_lasts():
@@ -521,6 +521,7 @@ def test_no_state_in_the_middle_of_a_batch():
         ("releases", 0, "state must hold at least 1 releases"),
         ("steps", 7, "state must hold at least 7 releases"),
         ("interrupted", -1, "interrupted must be"),
+        ("interrupted", 1, "state must hold at least 2 releases"),  # both have been begun
         ("sampler", None, "state must hold a sampler"),
         ("sampler", {}, "state must hold sampler"),
         ("generator", {}, "state must hold generator"),
@@ -784,13 +785,16 @@ def test_shuffled_batches_have_a_public_size():
     optimizer.step(rows(1, 250))
 
 
-def test_the_ledger_catches_up():
-    """With a state by hand in which interrupted steps are not yet recorded."""
+def test_interrupted_steps_of_a_state_are_recorded():
+    """By hand: a state that says less than was begun is refused."""
     (one, _), (two, _) = made(), made(budget=(50.0, DELTA))
     run(one, 2)
     state = one.state_dict(secrets=True)
     state["secrets"]["begun"] += 3
-    two.load_state_dict({**state, "interrupted": 3})
+    with pytest.raises(ValueError, match="state must hold at least 5 releases, got 2"):
+        two.load_state_dict({**state, "interrupted": 3})
+    two.load_state_dict({**state, "interrupted": 3, "releases": 5, "recorded": [5]})
+    assert two.accountant.mechanisms == ((plan().step_mechanism, 5),)
     two.step()
     assert two.accountant.mechanisms == ((plan().step_mechanism, 6),)
 

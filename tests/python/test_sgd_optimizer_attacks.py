@@ -474,14 +474,14 @@ def all_at_once(work):
 
 def waits_for_the_others(accountant, monkeypatch):
     """Let threads check at the same time, if they can: each waits for the others to do so."""
-    copied, together = accountant._copy, threading.Barrier(THREADS)
+    copied, together = accountant.copy, threading.Barrier(THREADS)
 
     def waiting():
         with contextlib.suppress(threading.BrokenBarrierError):
             together.wait(0.2)
         return copied()
 
-    monkeypatch.setattr(accountant, "_copy", waiting)
+    monkeypatch.setattr(accountant, "copy", waiting)
 
 
 def noisier(noise_multiplier):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from renyi.sgd import DPSGD, SGD, Adam, TrainingPlan, UpdateRule
-from renyi.sgd._parameters import Parameters
+from renyi.sgd.updates import Parameters
 
 
 class Plain(UpdateRule):

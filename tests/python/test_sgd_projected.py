@@ -15,14 +15,8 @@ from renyi.sgd import (
     RidgeLoss,
     SecureGenerator,
 )
-from renyi.theory.iteration import (
-    DecayingNoise,
-    online_delta,
-    online_epsilon,
-    online_worst,
-    shuffled_delta,
-    shuffled_epsilon,
-)
+from renyi.theory.iteration import DecayingNoise, shuffled_delta, shuffled_epsilon
+from renyi.theory.online import online_delta, online_epsilon, online_worst
 
 LOSSES = [RidgeLoss(1.5, 2.0, 0.3), LogisticLoss(1.5, 0.3)]
 DOMAINS = [Ball(2.0, [0.5, -1.0, 0.0]), Box([-1.0, -2.0, 0.0], [1.0, 0.5, 3.0])]

@@ -127,6 +127,20 @@ def test_a_state_goes_on_where_it_was():
         assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
 
 
+def test_secrets_of_another_form_are_refused():
+    plan = plan_of(SquareRoot(9))
+    sampler = plan.sampler()
+    optimizer = DPSGD(np.zeros(2), plan, SGD(0.3), sampler=sampler)
+    optimizer.step(DATA[sampler.sample()])
+    state = optimizer.state_dict(secrets=True)
+    secrets = state["secrets"]
+    for wrong in (1, "a", [], {}, {**secrets, "correlated": 1}, {**secrets, "correlated": [1]}):
+        other = DPSGD(np.zeros(2), plan, SGD(0.3), sampler=plan.sampler())
+        with pytest.raises(ValueError, match="state must"):
+            other.load_state_dict({**state, "secrets": wrong}, branch=True)
+        assert other.steps == 0
+
+
 def test_past_the_last_step_a_run_is_refused():
     plan = plan_of(BLT.optimal(20, 2))
     w, optimizer = train(plan)

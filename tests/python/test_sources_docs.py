@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from renyi.theory.iteration import epochs_mu
+from renyi.theory.last_iterate import epochs_mu
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")

@@ -352,14 +352,14 @@ def make_rdp_conversion() -> None:
     for alpha, k, log_delta in points:
         ctx.prec = 800
         rho = mp.mpf(k) / (mp.mpf(alpha) - 1)
-        best = reference.epsilon_optimal(alpha, rho, mp.exp(mp.mpf(log_delta)), 35)
+        best = reference.epsilon_from_rdp(alpha, rho, mp.exp(mp.mpf(log_delta)), "optimal", 35)
         forms = closed_forms(alpha, k, log_delta, True)
         if best > 0:
             epsilons = [pair(v, 53) for v in forms] + [pair_of_digits(number(best))]
             given_delta.append((alpha, k, log_delta, *(p for e in epsilons for p in e)))
         epsilon = float(best) if best > 0 else float(abs(forms[2])) * rng.random()
         epsilon *= rng.choice((1.0, 1.0, 0.7, 1.3, 0.0))
-        best = mp.log(reference.delta_optimal(alpha, rho, epsilon, 35))
+        best = mp.log(reference.delta_from_rdp(alpha, rho, epsilon, "optimal", 35))
         deltas = [pair(v, 53) for v in closed_forms(alpha, k, epsilon, False)] + [
             pair_of_digits(number(best))
         ]

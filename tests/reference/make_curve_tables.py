@@ -120,7 +120,11 @@ def main() -> None:
         table("Tradeoff", "mu, alpha, hi, lo", rows(
             [reference.gaussian_tradeoff], tradeoff_arguments(rng), 1e-300)),
         table("Step", "q, sigma, epsilon, remove_hi, remove_lo, add_hi, add_lo", rows(
-            [reference.sampled_gaussian_delta_remove, reference.sampled_gaussian_delta_add],
+            [
+                lambda q, sigma, e, digits, way=way: reference.sampled_gaussian_delta(
+                    q, sigma, e, way, digits)
+                for way in ("remove", "add")
+            ],
             sampled_arguments(rng), 1e-300)),
     ]  # fmt: skip
     head = "// Made by tests/reference/make_curve_tables.py.\n#pragma once\n\nnamespace table {\n\n"

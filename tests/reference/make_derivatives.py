@@ -21,7 +21,7 @@ from mpmath import mp
 from tqdm import tqdm
 
 from renyi import reference
-from renyi.reference import _integral
+from renyi.reference import _sampled_gaussian
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -29,7 +29,7 @@ random_point = importlib.import_module("make_log_a").random_point
 
 COLUMNS = ("q", "sigma", "alpha", "kl", "first", "second", "tau", "ratio_real", "ratio_imag")
 DIGITS = 22
-_integral.MOST = 100_000  # nodes; seconds a point
+_sampled_gaussian.MOST = 100_000  # nodes; seconds a point
 
 
 def ratio(q: float, sigma: float, alpha: float, tau: float) -> complex:
@@ -43,8 +43,10 @@ def ratio(q: float, sigma: float, alpha: float, tau: float) -> complex:
     order = Fraction(alpha), Fraction(tau)
     values = []
     for work, variant in ((32, 0), (37, 1)):
-        peak, (moment,) = _integral.integrals(*exact, order, lambda _: (1,), work, variant)
-        real_peak, (size,) = _integral.integrals(*exact, order[:1], lambda _: (1,), work, variant)
+        peak, (moment,) = _sampled_gaussian.integrals(*exact, order, lambda _: (1,), work, variant)
+        real_peak, (size,) = _sampled_gaussian.integrals(
+            *exact, order[:1], lambda _: (1,), work, variant
+        )
         with mp.workdps(work):
             values.append(moment / size * mp.exp(peak - real_peak))
     if abs(values[0] - values[1]) > 1e-20:
@@ -58,9 +60,9 @@ def rows(count: int) -> list[tuple[float, ...]]:
     with tqdm(total=count) as progress:
         while len(found) < count:
             q, sigma, alpha = random_point(rng)
-            kl = reference.log_a_derivative(q, sigma, 1, DIGITS)
-            first = reference.log_a_derivative(q, sigma, alpha, DIGITS)
-            second = reference.log_a_second_derivative(q, sigma, alpha, DIGITS)
+            kl = reference.log_a(q, sigma, 1, DIGITS, 1)
+            first = reference.log_a(q, sigma, alpha, DIGITS, 1)
+            second = reference.log_a(q, sigma, alpha, DIGITS, 2)
             tau = min(10 ** rng.uniform(-2, 1.5) / float(mp.sqrt(second)), 1e4)
             try:
                 z = ratio(q, sigma, alpha, tau)

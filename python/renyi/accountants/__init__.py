@@ -13,12 +13,11 @@ Examples
 4.377
 """
 
-from renyi._adjacency import Adjacency
-from renyi.accountants._base import Accountant
-from renyi.accountants._brackets import DirectionName
-from renyi.accountants._support import UnsupportedMechanismError
+from renyi._adjacency import Adjacency, DirectionName
+from renyi.accountants._protocol import Accountant
 from renyi.accountants.pld import PLDAccountant
 from renyi.accountants.rdp import Conversion, RDPAccountant
+from renyi.mechanisms.algebra import UnsupportedMechanismError
 
 __all__ = [
     "Accountant",

@@ -1,138 +1,258 @@
-"""What was composed, and its privacy curves.
-
-Gaussian and Poisson-sampled Gaussian steps are inverted from their transforms (`renyi._curve`);
-everything else, samples where a record is replaced too, goes through lattices (`renyi._pair`). Both
-certify brackets, and every answer is an end of one.
-"""
+"""Privacy curves as certified brackets, and curves that are made of others."""
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
-from functools import cache
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
-from renyi._curve import AllocationQuestions, SampledGaussianCurve
+from renyi._adjacency import DirectionName
 from renyi._pair import LossComposition
-from renyi.accountants._allocated import MOST_STEPS, epoch_by_law
-from renyi.accountants._brackets import Array
-from renyi.accountants._compiled_pairs import compiled_pair, is_mirrored
-from renyi.accountants._direction import DirectionCurve
-from renyi.accountants._samples import step_pair
-from renyi.accountants._steps import SampledStep, allocated_epoch, epochs_of, settled
-from renyi.mechanisms import Mechanism
 
-__all__ = ["PrivacyCurves"]
+__all__ = [
+    "Array",
+    "AttainedCurve",
+    "Curve",
+    "NearlyPoissonCurve",
+    "PureCurve",
+    "ReplacedCurve",
+    "SmallerCurve",
+    "opposite",
+    "rounded_up",
+]
 
-PairName = Literal["remove", "add", "replace_one"]
+Array = npt.NDArray[np.float64]
 
-ALLOCATED_RTOL = 1e-3
-"""Of delta, where epochs of random allocation take part: both of their pairs are atoms, which are
-about so far apart."""
+SHARES = np.linspace(0.1, 0.9, 9)  # of epsilon, or of delta, that removal takes
+ROUNDING = 1.0 + 2.0**-49
+NARROW = 1e-3  # of delta; beyond, lattices are asked, too
+MARGIN = 0.5  # by which epsilon may exceed that of Poisson samples at first
 
-LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
+
+class Curve(Protocol):
+    """A privacy curve, known by certified brackets: lower and upper ends, of shape (2, n)."""
+
+    def epsilon_brackets(self, deltas: Array, /) -> Array:
+        """Return brackets of the least epsilon at every delta in [0, 1], at least 0."""
+
+    def delta_brackets(self, epsilons: Array, /) -> Array:
+        """Return brackets of delta at every epsilon in [0, inf]."""
 
 
-class PrivacyCurves:
-    """A multiset of steps and losses under one adjacency, and its curves.
+def opposite(direction: DirectionName) -> DirectionName:
+    """Return the other direction."""
+    return "add" if direction == "remove" else "remove"
 
-    ``remove`` is the direction everywhere. Additions come one at a time; the lock keeps queries
-    from reading in the middle of one.
+
+class SmallerCurve:
+    """What is lower of several curves above the truth, the first of which bounds it below."""
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        self._curves = curves
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        return _smaller([curve.epsilon_brackets(deltas) for curve in self._curves])
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        return _smaller([curve.delta_brackets(epsilons) for curve in self._curves])
+
+
+def _smaller(brackets: list[Array]) -> Array:
+    upper = np.min([bracket[1] for bracket in brackets], axis=0)
+    return np.stack([np.minimum(brackets[0][0], upper), upper])
+
+
+class PureCurve:
+    """A curve that ends at a largest loss: epsilon is at most that, from there on delta is 0.
+
+    Where ``reached``, losses come as near to the largest as one likes: it is epsilon at delta 0.
     """
 
-    def __init__(self, adjacency: Adjacency, lock: AbstractContextManager[Any]) -> None:
-        self._adjacency = adjacency
-        self._lock = lock
-        self._curve = SampledGaussianCurve()
-        self._steps: dict[SampledStep, int] = {}
-        self._losses: dict[Mechanism, int] = {}
-        self._only_steps = True  # the compiled curve holds everything
+    def __init__(self, curve: Curve, loss: Fraction, *, reached: bool) -> None:
+        self._curve, self._most = curve, rounded_up(loss)
+        self._least = self._most if reached else 0.0
+        if self._most == math.inf or Fraction(self._most) != loss:  # logarithms are rounded up
+            self._least = math.nextafter(math.nextafter(self._least, 0.0), 0.0)
 
-    def add_step(self, step: SampledStep, count: int) -> None:
-        """Add ``count`` uses of a step."""
-        key = settled(step)
-        if key is None:
-            return
-        self._steps[key] = self._steps.get(key, 0) + count
-        if key.noise == 0.0:
-            self._only_steps = False
-        else:  # replaced records are two units apart: samples have pairs of their own for that
-            halved = self._adjacency == "replace_one" and key.rate == 1.0
-            self._curve.add(key.rate, 0.5 * key.noise if halved else key.noise, float(count))
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = np.minimum(self._curve.epsilon_brackets(deltas), self._most)
+        at_zero = deltas == 0.0
+        result[0, at_zero] = np.maximum(result[0, at_zero], self._least)
+        return result
 
-    def add_loss(self, mechanism: Mechanism, count: int) -> None:
-        """Add ``count`` uses of a mechanism that is not made of Gaussian steps."""
-        self._losses[mechanism] = self._losses.get(mechanism, 0) + count
-        self._only_steps = False
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = self._curve.delta_brackets(epsilons)
+        result[:, epsilons >= self._most] = 0.0
+        return result
 
-    def contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
-        """Return the steps and the losses with their counts."""
-        with self._lock:
-            return list(self._steps.items()), list(self._losses.items())
 
-    def is_mirrored(self) -> bool:
-        """Return whether the curves of both directions are known to be the same."""
-        steps, losses = self.contents()
-        # The pairs of steps are symmetric but for samples of a record that is there or not.
-        return (
-            self._adjacency == "replace_one" or all(step.rate == 1.0 for step, _ in steps)
-        ) and all(is_mirrored(part, self._adjacency) for part, _ in losses)
+def rounded_up(value: Fraction) -> float:
+    """Return the least double that is not below."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
-    def direction(self, remove: bool, rtol: float) -> DirectionCurve:
-        """Return the curve of one direction; ``rtol`` is the width that lattices aim at."""
-        replaces = self._adjacency == "replace_one"
-        with self._lock:
-            sampled = self._curve.questions(self._pair(remove)) if self._only_steps else None
-        if sampled is not None and not replaces:
-            return DirectionCurve(sampled, None)
-        if not replaces and (epoch := self._single_epoch()) is not None:
-            law = cache(lambda: self._by_law(epoch, remove, rtol))
-            return DirectionCurve(
-                AllocationQuestions(*epoch, remove), law if epoch[1] <= MOST_STEPS else None
+
+class ReplacedCurve:
+    """A record replaced, as its removal and the addition of the other one.
+
+    With R what is released without either record, for any e in [0, epsilon],
+
+        delta(epsilon) <= delta_remove(e) + e^e delta_add(epsilon - e),
+
+    as (p - e^epsilon q)_+ <= (p - e^e r)_+ + e^e (r - e^(epsilon - e) q)_+ for all densities p, r,
+    q. The least over e is flat: a few e near it are tried. Lower ends are those of removal.
+
+    Parameters
+    ----------
+    remove, add : Curve
+        Of one record that is there or not.
+    """
+
+    def __init__(self, remove: Curve, add: Curve) -> None:
+        self._remove, self._add = remove, add
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = self._remove.epsilon_brackets(deltas)
+        for i, delta in enumerate(deltas.tolist()):
+            first = self._remove.epsilon_brackets(delta * SHARES)[1]
+            with np.errstate(under="ignore"):
+                left = delta * (1.0 - SHARES) * np.exp(-first) / ROUNDING
+            result[1, i] = ((first + self._add.epsilon_brackets(left)[1]) * ROUNDING).min()
+        return result
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result = self._remove.delta_brackets(epsilons)
+        for i, epsilon in enumerate(epsilons.tolist()):
+            if epsilon == np.inf:
+                result[1, i] = min(2.0 * result[1, i], 1.0)
+                continue
+            parts = epsilon * SHARES
+            first = self._remove.delta_brackets(parts)[1]
+            with np.errstate(over="ignore", invalid="ignore"):
+                rest = np.exp(parts) * self._add.delta_brackets(epsilon - parts)[1]
+            result[1, i] = min(float(np.nanmin((first + rest) * ROUNDING)), 1.0)
+        return result
+
+
+class AttainedCurve:
+    """Lower ends of the worse direction of compositions; the upper ones tell nothing.
+
+    Parameters
+    ----------
+    lattices : iterable of LossComposition
+        One for each direction.
+    error : float
+        The sum over all uses of the relative errors of the masses of their pairs.
+    """
+
+    def __init__(self, lattices: Iterable[LossComposition], error: float) -> None:
+        self._lattices = list(lattices)
+        # With all masses right to e: delta moves by e (P + e^epsilon Q) <= 2 e P of an event where
+        # it is positive, P <= 1, for every use.
+        self._error = 4.0 * error
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower ends and infinity, of shape (2, n)."""
+        low = [
+            max(
+                lattice.epsilon_bounds(min(delta + self._error, 1.0))[0]
+                for lattice in self._lattices
             )
-        if self.has_epochs():
-            rtol = max(rtol, ALLOCATED_RTOL)
-        return DirectionCurve(sampled, cache(lambda: self._composition(remove, rtol)))
+            for delta in deltas.tolist()
+        ]
+        return np.array([np.maximum(low, 0.0), np.full(deltas.size, math.inf)])
 
-    def has_epochs(self) -> bool:
-        """Return whether epochs of random allocation take part."""
-        return any(epochs_of(part) for part, _ in self.contents()[1])
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower ends and 1, of shape (2, n)."""
+        low = [
+            max(lattice.delta_bounds(epsilon)[0] for lattice in self._lattices) - self._error
+            for epsilon in epsilons.tolist()
+        ]
+        return np.array([np.maximum(low, 0.0), np.ones(epsilons.size)])
 
-    def _single_epoch(self) -> tuple[float, float, float] | None:
-        """Return noise, steps and sampling rate of one epoch of random allocation, if it is all."""
-        steps, losses = self.contents()
-        if steps or len(losses) != 1 or losses[0][1] != 1:
-            return None
-        return allocated_epoch(losses[0][0])
 
-    def epsilons_after(
-        self, others: PrivacyCurves, counts: Array, delta: float, remove: bool
-    ) -> Array:
-        """Return brackets of epsilon after each number of uses of what others hold.
+class NearlyPoissonCurve:
+    """The curve of truncated samples, by that of samples that are not cut.
 
-        NaN where there is no shorter way than composing them.
-        """
-        if not (self._only_steps and others._only_steps and 0.0 < delta < 1.0):
-            return np.full((2, counts.size), math.nan)
-        out: Array = np.empty((2, counts.size))
-        self._curve.epsilon_after_into(others._curve, counts, delta, self._pair(remove), out)
-        return out
+    A step whose batch exceeds its limit with probability tau at most differs from one without a
+    limit by so much in total variation, for either neighbour and whatever was released before. With
+    T of them
 
-    def _pair(self, remove: bool) -> PairName:
-        if self._adjacency == "replace_one":
-            return "replace_one"
-        return "remove" if remove else "add"
+        |delta(epsilon) - delta_Poisson(epsilon)| <= T tau (1 + e^epsilon)
 
-    def _by_law(
-        self, epoch: tuple[float, float, float], remove: bool, rtol: float
-    ) -> LossComposition:
-        return LossComposition([(epoch_by_law(*epoch, remove), 1)], rtol, LATTICE_POINTS)
+    (Chua and others 2024, arXiv 2411.04205, for the upper side), where neighbours that attain the
+    curve of Poisson samples give the lower one.
 
-    def _composition(self, remove: bool, rtol: float) -> LossComposition:
-        steps, losses = self.contents()
-        parts = [(step_pair(step, self._adjacency, remove), count) for step, count in steps]
-        parts += [(compiled_pair(part, self._adjacency, remove), count) for part, count in losses]
-        return LossComposition(parts, rtol, LATTICE_POINTS)
+    Parameters
+    ----------
+    poisson : Curve
+        Without limits.
+    slack : float
+        T tau, or the sum of them.
+    otherwise : Curve
+        What to intersect with where that is not narrow.
+    """
+
+    def __init__(self, poisson: Curve, slack: float, otherwise: Curve) -> None:
+        self._poisson, self._slack, self._otherwise = poisson, slack * (1.0 + 2.0**-48), otherwise
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        off = self._off(epsilons)
+        low, high = self._poisson.delta_brackets(epsilons)
+        result = np.array([np.maximum(down(low - off), 0.0), np.minimum(up(high + off), 1.0)])
+        far = np.flatnonzero(~(off <= NARROW * result[0]))
+        if far.size:
+            _intersect(result, far, self._otherwise.delta_brackets(epsilons[far]))
+        return result
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        # Up to this epsilon delta is off by no more than at it.
+        most = self._poisson.epsilon_brackets(deltas)[1] + MARGIN
+        low = self._poisson.epsilon_brackets(np.minimum(up(deltas + self._off(most)), 1.0))[0]
+        high = self._least(deltas, most)
+        high = self._least(deltas, high)  # less is off there
+        result = np.array([low, high])
+        far = np.flatnonzero(~(self._off(high) <= NARROW * deltas))
+        if far.size:
+            _intersect(result, far, self._otherwise.epsilon_brackets(deltas[far]))
+        return result
+
+    def _least(self, deltas: Array, most: Array) -> Array:
+        """Return an upper end of epsilon, infinite where it is not below ``most``."""
+        left = down(deltas - self._off(most))
+        found = self._poisson.epsilon_brackets(np.maximum(left, 0.0))[1]
+        return np.where((left >= 0.0) & (found <= most), found, math.inf)
+
+    def _off(self, epsilons: Array) -> Array:
+        if not self._slack:  # nothing is cut, and 0 times e^epsilon may be NaN
+            return np.zeros(np.shape(epsilons))
+        with np.errstate(over="ignore"):
+            return np.asarray(self._slack * (1.0 + np.exp(epsilons)) * (1.0 + 2.0**-48))
+
+
+def up(values: Array) -> Array:
+    return np.nextafter(values, math.inf)
+
+
+def down(values: Array) -> Array:
+    return np.nextafter(values, -math.inf)
+
+
+def _intersect(brackets: Array, places: npt.NDArray[np.intp], others: Array) -> None:
+    brackets[0, places] = np.maximum(brackets[0, places], others[0])
+    brackets[1, places] = np.minimum(brackets[1, places], others[1])

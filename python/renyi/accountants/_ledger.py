@@ -9,15 +9,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
-from renyi._adjacency import Adjacency
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
-from renyi.accountants._group_mechanisms import check_groups, group_of
-from renyi.accountants._support import UnsupportedMechanismError
-from renyi.mechanisms import Mechanism
-from renyi.mechanisms.counted import decode_counted, encode_counted
+from renyi.mechanisms import Composed, Mechanism
+from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
+from renyi.mechanisms.json_form import decode_counted, encode_counted
+from renyi.mechanisms.steps import SampledStep
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "leaves_of"]
 
 Part = TypeVar("Part")
 
@@ -33,9 +33,10 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self._lock = reentrant_lock_freed_by_fork()
+        self.lock = reentrant_lock_freed_by_fork()  # whoever holds it records alone
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
+        self._has_steps = False  # Gaussian ones, whose losses have no bound
         self._largest: dict[str, Fraction | None] = {}  # losses of each direction, as far as asked
 
     @property
@@ -46,7 +47,7 @@ class Ledger(ABC, Generic[Part]):
     @property
     def mechanisms(self) -> tuple[tuple[Mechanism, int], ...]:
         """The mechanisms composed so far with their counts, equal ones merged."""
-        with self._lock:
+        with self.lock:
             return tuple(self._ledger.items())
 
     def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
@@ -73,14 +74,14 @@ class Ledger(ABC, Generic[Part]):
         >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
         ((Gaussian(noise_multiplier=2.0), 3),)
         """
-        number = uses_of(count)
-        parts = self._parts_of(_mechanism(mechanism))
+        number, parts = uses_of(count), self._parts_of(_mechanism(mechanism))
         if number == 0:
             return self
-        with self._lock:
+        with self.lock:
             self._uses |= self._uses_with(parts, number)  # raises before anything is recorded
             self._largest = {}
             for part, times in parts:
+                self._has_steps |= type(part) is SampledStep
                 self._record(part, times * number)
             known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
             before = self._ledger.setdefault(mechanism, number)
@@ -133,6 +134,21 @@ class Ledger(ABC, Generic[Part]):
                 )
         return uses
 
+    def _largest_loss(self, direction: DirectionName | None) -> Fraction | None:
+        """Return the largest loss of all that is here; None: it has no closed form."""
+        if self._has_steps:
+            return None
+        losses: list[Fraction] = []
+        for side in DIRECTIONS if direction is None else (direction,):
+            if side not in self._largest:
+                with self.lock:
+                    self._largest[side] = sum_of_losses(self.mechanisms, self._adjacency, side)
+            loss = self._largest[side]
+            if loss is None:
+                return None
+            losses.append(loss)
+        return max(losses)
+
     def _settings(self) -> dict[str, Any]:
         """Return the arguments of a new accountant of the same kind."""
         return {name: getattr(self, name) for name in self._ARGUMENTS}
@@ -149,16 +165,26 @@ class Ledger(ABC, Generic[Part]):
             If nothing is known of groups.
         """
         for mechanism, _ in self.mechanisms:
-            check_groups(mechanism, self._adjacency)
+            mechanism.check_groups(self._adjacency)
         groups = self._blank()
         for mechanism, count in self.mechanisms:
-            group = group_of(mechanism, size)
+            group = mechanism.for_group(size)
             if group is None or not groups.supports(group):
                 return None
             groups.compose(group, count)
         return groups
 
-    def _copy(self) -> Self:
+    def copy(self) -> Self:
+        """Return an accountant of the same composition, which goes on by itself.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> before = PLDAccountant().compose(Gaussian(2.0))
+        >>> after = before.copy().compose(Gaussian(1.0))
+        >>> len(before.mechanisms), len(after.mechanisms)
+        (1, 2)
+        """
         return _rebuilt(type(self), self._settings(), self.mechanisms)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -231,6 +257,11 @@ def _rebuilt(
     for mechanism, count in ledger:
         accountant.compose(mechanism, count)
     return accountant
+
+
+def leaves_of(mechanism: Mechanism) -> tuple[tuple[Mechanism, int], ...]:
+    """Return the parts of a mechanism that are not compositions, with their counts."""
+    return mechanism.parts if type(mechanism) is Composed else ((mechanism, 1),)
 
 
 def _mechanism(value: Any) -> Mechanism:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import overload
+from typing import Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import DirectionName
 from renyi._validation import numbers_of, probability_of
-from renyi.accountants._brackets import Array, Curve, DirectionName, opposite
-from renyi.accountants._group import group_size_of
+from renyi.accountants._curves import Array, Curve, opposite
+from renyi.accountants._groups import group_size_of
 from renyi.accountants._ledger import Ledger, Part
 from renyi.accountants._tradeoff import beta_from_curves
 
@@ -85,7 +86,7 @@ class Risks(Ledger[Part]):
             alpha, "alpha", 0.0, 1.0, "a number in [0, 1] or an array of these"
         )
         size = group_size_of(group_size)
-        known = self if size == 1 else self._of_groups(size)
+        known = self._for_records(size)
         if known is not None:
             result = known._betas(flat, direction)
         else:  # a power is the alpha of the next in the chain
@@ -124,7 +125,7 @@ class Risks(Ledger[Part]):
         >>> round(PLDAccountant().compose(Gaussian(1.0)).get_advantage(), 6)
         0.382925
         """
-        return self._delta_at(0.0, group_size)
+        return self._advantage(group_size_of(group_size))
 
     def get_bayes_risk(self, prior: float = 0.5, *, group_size: int = 1) -> float:
         """Return the least probability of error of a test, rounded down.
@@ -151,11 +152,21 @@ class Risks(Ledger[Part]):
         rare = min(chance, 1.0 - chance)
         if rare == 0.0:
             return 0.0
+        return self._bayes_risk(rare, group_size_of(group_size))
+
+    def _for_records(self, size: int) -> Self | None:
+        """Return an accountant of what groups reveal, where that is known of all that is here."""
+        return self if size == 1 else self._of_groups(size)
+
+    def _advantage(self, group_size: int) -> float:
+        return self._delta_at(0.0, group_size)
+
+    def _bayes_risk(self, rare: float, group_size: int) -> float:
         # The rarer hypothesis weighs 1, the other one e^epsilon; delta rises to the left.
         odds = math.log1p(-rare) - math.log(rare)
         delta = self._delta_at(max(odds * (1.0 - 2.0**-50) - 2.0**-50, 0.0), group_size)
-        return rare * (1.0 - delta) * (1.0 - 2.0**-50)
+        return rare * (1.0 - delta) * (1.0 - 2.0**-50) if delta else rare
 
     def _delta_at(self, epsilon: float, group_size: int) -> float:
-        curve = self._curve(None, RTOL, group_size_of(group_size))
+        curve = self._curve(None, RTOL, group_size)
         return float(curve.delta_brackets(np.array([epsilon]))[1, 0])

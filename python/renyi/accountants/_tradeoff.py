@@ -18,15 +18,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi.accountants._deviates import deviates, normal_density
-from renyi.accountants._exceeded import Exceeded
-from renyi.accountants._lines import LARGEST_EPSILON, Lines, line_at
+from renyi import special
 
-__all__ = ["beta_from_curves", "search_lines"]
+__all__ = [
+    "LARGEST_EPSILON",
+    "Exceeded",
+    "Lines",
+    "beta_from_curves",
+    "deviates",
+    "search_lines",
+    "upper_tail",
+]
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -123,7 +130,7 @@ def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
     """Add the lines that support f at every alpha.
 
     Where interpolation has come to rest, or takes long, neighbours of the best line bound f from
-    above; where that shows room, at kinks, the next question is where there is most of it.
+    above; where that shows gap, at kinks, the next question is where there is most of it.
     """
     for turn in range(TURNS):
         model = Exceeded(lines)
@@ -134,11 +141,11 @@ def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
         moves = gain > 1e-3 * rtol * np.maximum(value, 0.0) + _noise(epsilon)
         apart = APART * model.mu_at(at_best)
         moves &= lines.distance(epsilon) > 0.1 * apart
-        room, roomiest = _room(lines, alpha, value, best)
-        wide = room > rtol * np.maximum(value, 0.0) + 4.0 * _noise(at_best)
+        gap, widest = _gap_above(lines, alpha, value, best)
+        wide = gap > rtol * np.maximum(value, 0.0) + 4.0 * _noise(at_best)
         rests = wide & ~moves
-        kinks = (wide if turn >= PLAIN_TURNS else rests) & np.isfinite(roomiest)
-        wanted = [epsilon[moves], roomiest[kinks]]
+        kinks = (wide if turn >= PLAIN_TURNS else rests) & np.isfinite(widest)
+        wanted = [epsilon[moves], widest[kinks]]
         if turn > 1:  # guesses from one side alone would creep
             wanted.append(_halfway(lines, epsilon, 2.0**turn)[moves])
         at_end = (best == 0) | (best == lines.epsilon.size - 1)
@@ -158,7 +165,7 @@ def _halfway(lines: Lines, epsilon: Array, factor: float) -> Array:
     return np.asarray(np.where(inside, 0.5 * (e[left] + e[right]), beyond))
 
 
-def _room(lines: Lines, alpha: Array, value: Array, best: Indices) -> tuple[Array, Array]:
+def _gap_above(lines: Lines, alpha: Array, value: Array, best: Indices) -> tuple[Array, Array]:
     """Return how far f may be above the best lines, and where it may be so most."""
     between, lost = lines.between()
     kept = np.isfinite(between)
@@ -166,9 +173,9 @@ def _room(lines: Lines, alpha: Array, value: Array, best: Indices) -> tuple[Arra
         return np.full(alpha.shape, math.inf), np.full(alpha.shape, math.nan)
     above = line_at(between[kept], lost[kept], alpha[:, np.newaxis])
     most = above.argmax(axis=1)
-    room = np.take_along_axis(above, most[:, np.newaxis], axis=1)[:, 0] - value
+    gap = np.take_along_axis(above, most[:, np.newaxis], axis=1)[:, 0] - value
     at_end = (best == 0) | (best == lines.epsilon.size - 1)
-    return np.where(at_end, math.inf, room), between[kept][most]
+    return np.where(at_end, math.inf, gap), between[kept][most]
 
 
 def _shared(lines: Lines, alpha: Array, z: Array, known: Array, rtol: float) -> Array:
@@ -197,3 +204,273 @@ def _gain(z: Array, other_z: Array, epsilon: Array, other: Array) -> Array:
 def _noise(epsilon: Array) -> Array:
     """Return about the rounding error of a line."""
     return np.asarray(2.0**-54 * np.exp(np.minimum(epsilon, 0.0)))
+
+
+# Lines below a trade-off function: 1 - delta(epsilon) - e^epsilon alpha, epsilon of either sign.
+#
+# Below 0 delta comes from the other direction, and the line is e^epsilon (1 - alpha - delta):
+# nothing cancels where alpha is near 1.
+
+LARGEST_EPSILON = 700.0
+ROUNDING = 8.0 * 2.0**-53
+CLOSEST = 1e-12  # epsilons closer than this, relatively, are one
+
+
+class Lines:
+    """Lines in ascending order of epsilon.
+
+    Attributes
+    ----------
+    epsilon : array
+        Of either sign.
+    lost : array
+        delta, rounded up: of the tested direction, below 0 of the other one.
+    mu : array
+        About the mu of Gaussian noise with that delta.
+    """
+
+    def __init__(self, tested: Curve, other: Curve) -> None:
+        self._tested, self._other = tested, other
+        self.epsilon = np.empty(0)
+        self.lost = np.empty(0)
+        self.mu = np.empty(0)
+
+    @property
+    def zero(self) -> int:
+        """Index of the line at 0."""
+        return int(np.searchsorted(self.epsilon, 0.0))
+
+    def add(self, epsilon: Array) -> bool:
+        """Ask for more lines; return whether there were any that are not there already."""
+        new = np.unique(np.clip(epsilon, -LARGEST_EPSILON, LARGEST_EPSILON))
+        if self.epsilon.size:
+            new = new[self.distance(new) > CLOSEST * (1e-3 + np.abs(new))]
+        if not new.size:
+            return False
+        epsilons = np.concatenate([self.epsilon, new])
+        asked = self.lost_at(new)
+        lost, mu = np.concatenate([self.lost, asked]), np.concatenate([self.mu, _mu_of(new, asked)])
+        order = np.argsort(epsilons, kind="stable")
+        self.epsilon, self.lost, self.mu = epsilons[order], lost[order], mu[order]
+        return True
+
+    def lost_at(self, epsilon: Array) -> Array:
+        """Return deltas, rounded up, as in `lost`; nothing is kept."""
+        lost = np.empty(epsilon.shape)
+        below = epsilon < 0.0
+        for part, curve, sign in ((below, self._other, -1.0), (~below, self._tested, 1.0)):
+            if part.any():
+                lost[part] = curve(sign * epsilon[part])
+        return lost
+
+    def at_zero(self) -> float:
+        """Return f(0), rounded down: outcomes of infinite loss alone tell."""
+        infinite = float(self._tested(np.array([math.inf]))[0])
+        return (1.0 - infinite) * (1.0 - ROUNDING) if infinite else 1.0
+
+    def best(self, alpha: Array) -> tuple[Array, Indices]:
+        """Return the highest line at every alpha, rounded down, and which it is."""
+        values = line_at(self.epsilon, self.lost, alpha[:, np.newaxis])
+        index = values.argmax(axis=1)
+        return np.take_along_axis(values, index[:, np.newaxis], axis=1)[:, 0], index
+
+    def values(self, index: Indices, alpha: Array) -> Array:
+        """Return these lines at alphas, rounded down."""
+        return line_at(self.epsilon[index], self.lost[index], alpha)
+
+    def asked(self, epsilon: Array, group: Indices, alpha: Array) -> Array:
+        """Return lines at alphas, of epsilons for groups of them, that are not kept."""
+        lost = self.lost_at(epsilon)
+        return line_at(epsilon[group], lost[group], alpha)
+
+    def between(self) -> tuple[Array, Array]:
+        """Return the points between neighbouring lines that no curve through them is below.
+
+        Curves fall and are convex in e^epsilon, with slopes in [-1, 0]: chords on either side,
+        extended, meet at (epsilon, delta); a line at it is above f. Where they do not, epsilon is
+        NaN.
+        """
+        e, d = self.epsilon, self.lost
+        left, last = np.arange(e.size - 1), e.size - 1
+        sign = np.where(e[left] >= 0.0, 1.0, -1.0)
+        nodes = [np.clip(left + k, 0, last) for k in (-1, 0, 1, 2)]
+        with np.errstate(all="ignore"):
+            x = [np.expm1(sign * (e[i] - e[left])) for i in nodes]
+            y = [_of_one_side(sign * e[i], d[i]) for i in nodes]
+            before, after = (y[1] - y[0]) / (x[1] - x[0]), (y[3] - y[2]) / (x[3] - x[2])
+            steepest = -np.exp(np.abs(e[left]))
+            before[:1] = np.where(sign[:1] > 0.0, steepest[:1], 0.0)
+            after[-1:] = np.where(sign[-1:] > 0.0, 0.0, steepest[-1:])
+            meet = (y[2] - y[1] - after * x[2]) / (before - after)
+            epsilon = e[left] + sign * np.log1p(meet)
+            lost = np.maximum(y[1] + before * meet, 0.0)
+        inside = (epsilon > e[left]) & (epsilon < e[left + 1])
+        return np.where(inside, epsilon, math.nan), lost
+
+    def distance(self, epsilon: Array) -> Array:
+        """Return how far the nearest line is."""
+        right = np.clip(np.searchsorted(self.epsilon, epsilon), 1, self.epsilon.size - 1)
+        left = np.maximum(right - 1, 0)
+        return np.minimum(
+            np.abs(epsilon - self.epsilon[right]), np.abs(epsilon - self.epsilon[left])
+        )
+
+
+def _mu_of(epsilon: Array, lost: Array) -> Array:
+    mu = special.gaussian_mu(np.abs(epsilon), np.minimum(lost, 1.0 - 2.0**-53))
+    return np.asarray(np.clip(mu, 1e-300, 1e3))
+
+
+def _of_one_side(epsilon: Array, lost: Array) -> Array:
+    """Return deltas of one direction, those of the other one converted where epsilon < 0."""
+    return np.where(epsilon < 0.0, lost * np.exp(epsilon) - np.expm1(epsilon), lost)
+
+
+def line_at(epsilon: Array, lost: Array, alpha: Array) -> Array:
+    """Return lines at alphas, rounded down."""
+    margin = ROUNDING * (1.0 + np.abs(epsilon))
+    with np.errstate(over="ignore"):
+        size = np.exp(epsilon)
+        above = (1.0 - lost) * (1.0 - ROUNDING) - size * alpha * (1.0 + margin)
+    left = (1.0 - alpha) * np.where(alpha < 0.5, 1.0 - ROUNDING, 1.0) - lost
+    below = size * left * (1.0 - margin)
+    return np.where(epsilon < 0.0, below, above)
+
+
+# About how often a loss exceeds epsilon, read off a privacy curve: where to ask it next.
+#
+# Nothing here is certified, and nothing that is answered depends on it but by how good it is.
+
+SMOOTH = 1e-3  # in units of mu: differences at which rounding does not show
+SATURATED = 2.0**-44  # deltas as near to 1 have lost their digits
+
+
+class Exceeded:
+    """About which loss is exceeded with which probability: deviates of the lines."""
+
+    def __init__(self, lines: Lines) -> None:
+        known = np.flatnonzero(lines.lost < 1.0 - SATURATED)
+        if not known.size:
+            known = np.arange(lines.epsilon.size)
+        epsilon = lines.epsilon[known]
+        mu = lines.mu[known]
+        # f may have a kink where epsilon is 0: each side has its own slopes there.
+        zero = int(np.searchsorted(epsilon, 0.0))
+        whole = zero == epsilon.size or epsilon[zero] != 0.0
+        parts = [slice(None)] if whole else [slice(0, zero + 1), slice(zero, None)]
+        self._sides = [_Side(epsilon[part], mu[part]) for part in parts]
+        self._epsilon, self._mu = epsilon, mu
+        self.z_of_line = np.full(lines.epsilon.size, math.inf)
+        for part, side in zip(parts, self._sides, strict=True):
+            self.z_of_line[known[part]] = side.z
+
+    def mu_at(self, epsilon: Array) -> Array:
+        """Return about mu."""
+        return np.asarray(np.interp(epsilon, self._epsilon, self._mu))
+
+    def epsilons(self, z: Array) -> Array:
+        """Return about the epsilons that support f at alphas with these deviates."""
+        found = [side.epsilons(z) for side in self._sides]
+        if len(found) == 1:
+            return np.asarray(found[0])
+        return np.asarray(np.where(found[0] < 0.0, found[0], np.maximum(found[1], 0.0)))
+
+
+class _Side:
+    """Epsilons in ascending order and, rising with them, z with Phi(-z) = P(loss > epsilon).
+
+    That probability is -e^-epsilon d delta/d epsilon, with delta that of N(mu(epsilon), 1) against
+    N(0, 1): Phi(-w) - phi(w) mu', w = epsilon/mu + mu/2.
+    """
+
+    def __init__(self, epsilon: Array, mu: Array) -> None:
+        self._epsilon, self._ends = epsilon, (mu[0], mu[-1])
+        self._kept = _apart(epsilon, mu)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            w = np.clip(epsilon / mu + 0.5 * mu, -38.0, 38.0)
+            sign = np.copysign(1.0, w)
+            moved = sign * normal_density(w) * _slope(epsilon, mu, self._kept)
+            tail = upper_tail(np.abs(w)) - np.where(np.isfinite(moved), moved, 0.0)
+        possible = (tail > 0.0) & (tail < 1.0)
+        tail = np.where(possible, tail, 0.5)
+        z = np.where(possible, sign * deviates(tail, 1.0 - tail), w)
+        self.z = np.maximum.accumulate(z)
+
+    def epsilons(self, z: Array) -> Array:
+        """Interpolate by cubics within the neighbouring epsilons; straight on beyond the last."""
+        x, y = self.z[self._kept], self._epsilon[self._kept]
+        rises = np.concatenate([[True], np.diff(x) > 0.0])
+        x, y = x[rises], y[rises]
+        below = y[0] + self._ends[0] * np.minimum(z - x[0], 0.0)
+        beyond = self._ends[1] * np.maximum(z - x[-1], 0.0)
+        inside = _hermite(z, x, y) if x.size > 1 else y[0]
+        found = np.where(z < x[0], below, inside + beyond)
+        return np.asarray(np.clip(found, -LARGEST_EPSILON, LARGEST_EPSILON))
+
+
+def _apart(epsilon: Array, mu: Array) -> npt.NDArray[np.intp]:
+    """Return some of the epsilons, at distances at which rounding does not show."""
+    kept = [0]
+    for i, (e, least) in enumerate(zip(epsilon.tolist(), (SMOOTH * mu).tolist(), strict=True)):
+        if e - epsilon[kept[-1]] > least:
+            kept.append(i)
+    return np.array(kept)
+
+
+def _slope(epsilon: Array, mu: Array, kept: npt.NDArray[np.intp]) -> Array:
+    """Return d mu/d epsilon."""
+    if len(kept) == 1:
+        return np.zeros(epsilon.shape)
+    x = epsilon[kept]
+    return np.asarray(np.interp(epsilon, x, np.gradient(mu[kept], x)))
+
+
+def _hermite(at: Array, x: Array, y: Array) -> Array:
+    """Interpolate rising values by cubics, within the neighbouring ones."""
+    i = np.clip(np.searchsorted(x, at) - 1, 0, x.size - 2)
+    slope = np.gradient(y, x)
+    width = x[i + 1] - x[i]
+    t = np.clip((at - x[i]) / width, 0.0, 1.0)
+    u = 1.0 - t
+    value = (
+        y[i] * u * u * (1.0 + 2.0 * t)
+        + y[i + 1] * t * t * (1.0 + 2.0 * u)
+        + width * t * u * (slope[i] * u - slope[i + 1] * t)
+    )
+    return np.clip(value, y[i], y[i + 1])
+
+
+# Normal deviates, to about ten digits: where to ask, never what is answered.
+
+FARTHEST = 38.0  # the smallest normal double is a tail of about 37.5
+
+
+def normal_density(z: Array) -> Array:
+    """Return phi."""
+    return np.asarray(np.exp(-0.5 * np.square(z)) / math.sqrt(2.0 * math.pi))
+
+
+def upper_tail(z: Array) -> Array:
+    """Return Phi(-z), z >= 0."""
+    return np.asarray(special.gaussian_tradeoff(z, 0.5))
+
+
+def deviates(tail: Array, rest: Array) -> Array:
+    """Return z with Phi(-z) = tail; ``rest`` is what is left of 1."""
+    small = np.minimum(tail, rest)
+    depth, at = _table()
+    wanted = -np.log(small)
+    z = np.interp(wanted, depth, at)
+    for _ in range(2):  # Newton's steps on log Phi(-z)
+        found = upper_tail(z)
+        usable = found > 0.0
+        found = np.where(usable, found, 1.0)
+        step = (wanted + np.log(found)) * found / normal_density(z)
+        z = np.clip(z + np.where(usable, step, 0.0), 0.0, FARTHEST)
+    return np.where(tail <= rest, z, -z)
+
+
+@cache
+def _table() -> tuple[Array, Array]:
+    at = np.linspace(0.0, FARTHEST, 1024)
+    return -np.log(upper_tail(at)), at

@@ -1,43 +1,53 @@
-"""The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss."""
+"""The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
+
+A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
+Steps are inverted from their transforms (`renyi._curve`); where anything else takes part, samples
+where a record is replaced too, the pairs of all go through lattices (`renyi._pair`). Both certify
+brackets, and every answer is an end of one, of the worse direction.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 
-from renyi._adjacency import Adjacency
-from renyi._pair import LossComposition
-from renyi.accountants._base import Accountant
-from renyi.accountants._brackets import Array, Curve, DirectionName
-from renyi.accountants._compiled_pairs import compiled_pair
-from renyi.accountants._curves import LATTICE_POINTS, PrivacyCurves
-from renyi.accountants._direction import LOSSES_RTOL, WorseCurve, wide
-from renyi.accountants._group import SmallerCurve
-from renyi.accountants._overflow import NearlyPoissonCurve, overflow
-from renyi.accountants._replaced import ReplacedCurve
-from renyi.accountants._samples import leaves
-from renyi.accountants._shuffled import AttainedCurve, attained_pair
-from renyi.accountants._steps import SampledStep, allocated_epoch, gaussian_steps, settled
-from renyi.accountants._support import UnsupportedMechanismError, check_adjacency
-from renyi.mechanisms import (
-    Mechanism,
-    PoissonSampled,
-    ShuffledBatches,
-    TruncatedPoissonSampled,
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._curve import AllocationQuestions, SampledGaussianCurve, wide_brackets
+from renyi._pair import LossComposition, Pair
+from renyi.accountants._curves import (
+    Array,
+    AttainedCurve,
+    Curve,
+    NearlyPoissonCurve,
+    ReplacedCurve,
+    SmallerCurve,
 )
+from renyi.accountants._ledger import leaves_of
+from renyi.accountants._protocol import Accountant
+from renyi.accountants.rdp import RDPAccountant
+from renyi.mechanisms import Mechanism
+from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
+from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
-
-if TYPE_CHECKING:
-    from renyi.accountants.rdp import RDPAccountant
 
 __all__ = ["PLDAccountant"]
 
 Part = SampledStep | Mechanism
+Lattice = Callable[[], LossComposition]
+PairName = Literal["remove", "add", "replace_one"]
 
 LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
+LOSSES_RTOL = 1e-5  # of what lattices answer
+WIDE = 2.0 * LOSSES_RTOL
+ALLOCATED_RTOL = 1e-3
+"""Of delta, where epochs of random allocation take part: both of their pairs are atoms, which are
+about so far apart."""
+LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
+MOST_STEPS_BY_LAW = 10**6  # of an epoch of random allocation
 
 
 class PLDAccountant(Accountant[Part]):
@@ -93,55 +103,137 @@ class PLDAccountant(Accountant[Part]):
 
     def __init__(self, *, adjacency: Adjacency = "add_remove") -> None:
         super().__init__(adjacency)
-        self._curves = PrivacyCurves(self._adjacency, self._lock)
+        self._curve_of_steps = SampledGaussianCurve()
+        self._steps: dict[SampledStep, int] = {}
+        self._losses: dict[Mechanism, int] = {}
+        self._only_steps = True  # the compiled curve holds everything
+        self._has_samples = False  # of steps
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
-        for leaf, count in leaves(mechanism):
-            check_adjacency(leaf, self._adjacency)
-            steps = gaussian_steps(leaf)
-            if steps is not None:
-                parts += [(step, times * count) for step, times in steps]
-            elif isinstance(leaf, ShuffledBatches):  # every record is in one batch
-                inner = self._parts_of(leaf.mechanism)
-                parts += [(part, times * count) for part, times in inner]
-            else:
-                if self._adjacency == "replace_one" or allocated_epoch(leaf) is None:
-                    compiled_pair(leaf, self._adjacency, True)  # raises
-                parts.append((leaf, count))
+        for leaf, uses in leaves_of(mechanism):
+            leaf.check_adjacency(self._adjacency)
+            for release, times in leaf.releases:
+                steps = release.gaussian_steps
+                if steps is None:
+                    if self._adjacency == "replace_one" or release.allocated_epoch is None:
+                        release.dominating_pair(self._adjacency)  # raises
+                    parts.append((release, uses * times))
+                    continue
+                for step, count in steps:
+                    if (known := within_domain(step)) is not None:
+                        parts.append((known, uses * times * count))
         return parts
 
-    def _kind(self, part: Part) -> Hashable:
-        return settled(part) if isinstance(part, SampledStep) else part
-
     def _record(self, part: Part, count: int) -> None:
-        if isinstance(part, SampledStep):
-            self._curves.add_step(part, count)
-        else:
-            self._curves.add_loss(part, count)
+        if not isinstance(part, SampledStep):
+            self._losses[part] = self._losses.get(part, 0) + count
+            self._only_steps = False
+            return
+        self._steps[part] = self._steps.get(part, 0) + count
+        self._has_samples |= part.rate < 1.0
+        if part.noise == 0.0:
+            self._only_steps = False
+        else:  # replaced records are two units apart: samples have pairs of their own for that
+            halved = self._adjacency == "replace_one" and part.rate == 1.0
+            noise = 0.5 * part.noise if halved else part.noise
+            self._curve_of_steps.add(part.rate, noise, float(count))
+
+    def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
+        """Return the steps and the other mechanisms with their counts."""
+        with self.lock:
+            return list(self._steps.items()), list(self._losses.items())
+
+    def _leaves(self) -> list[tuple[Mechanism, int]]:
+        """Return what was composed, compositions taken apart and nothing else."""
+        return [
+            (leaf, times * count)
+            for mechanism, count in self.mechanisms
+            for leaf, times in leaves_of(mechanism)
+        ]
+
+    # From the composition to a curve.
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
-        directions = self._directions(direction)
-        curve = WorseCurve(
-            [self._curves.direction(remove, rtol) for remove in directions], self._renyi_curve
-        )
+        sides = []
+        for side in self._sides(direction):
+            sides.append(self._one_side(side, rtol))
+        curve = WorseCurve(sides, self._renyi_curve)
+        if not self._losses:
+            return curve
         chained = self._by_removal(rtol)
         if chained is not None:
             return SmallerCurve([curve, chained])
         return self._without_limits(curve, direction, rtol)
 
+    def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
+        """Return which directions to evaluate: one where both are known to have one curve."""
+        if direction is not None:
+            return (direction,)
+        adjacency = self._adjacency
+        # The pairs of steps are symmetric but for samples of a record that is there or not.
+        if adjacency == "replace_one" or not self._has_samples:
+            losses = self._contents()[1]
+            if all(part.same_in_both_directions(adjacency) for part, _ in losses):
+                return ("remove",)
+        return DIRECTIONS
+
+    def _one_side(self, side: DirectionName, rtol: float) -> Side:
+        """Return the curve of one direction; ``rtol`` is the width that lattices aim at."""
+        replaces = self._adjacency == "replace_one"
+        name: PairName = "replace_one" if replaces else side
+        with self.lock:
+            steps = self._curve_of_steps.questions(name) if self._only_steps else None
+        if steps is not None:
+            return Narrowed(steps, self._lattice(side, rtol)) if replaces else steps
+        epoch = None if replaces else self._single_epoch()
+        if epoch is not None:
+            exact = AllocationQuestions(*epoch, side == "remove")
+            if epoch.steps > MOST_STEPS_BY_LAW:
+                return exact
+            by_law = [(epoch.pair_by_law(side), 1)]
+            return Narrowed(exact, cache(lambda: LossComposition(by_law, rtol, LATTICE_POINTS)))
+        if self._has_epochs():
+            rtol = max(rtol, ALLOCATED_RTOL)
+        return OnLattice(self._lattice(side, rtol))
+
+    def _lattice(self, side: DirectionName, rtol: float) -> Lattice:
+        def composed() -> LossComposition:
+            steps, losses = self._contents()
+            parts = [(step_pair(step, self._adjacency, side), count) for step, count in steps]
+            parts += [(self._pair(part, side), count) for part, count in losses]
+            return LossComposition(parts, rtol, LATTICE_POINTS)
+
+        return cache(composed)
+
+    def _pair(self, mechanism: Mechanism, side: DirectionName) -> Pair:
+        return mechanism.dominating_pair(self._adjacency, side)
+
+    def _has_epochs(self) -> bool:
+        """Return whether epochs of random allocation take part."""
+        return any(part.has_allocation for part, _ in self._contents()[1])
+
+    def _single_epoch(self) -> AllocatedEpoch | None:
+        """Return the epoch of random allocation that is all there is."""
+        steps, losses = self._contents()
+        if steps or len(losses) != 1 or losses[0][1] != 1:
+            return None
+        return losses[0][0].allocated_epoch
+
+    # Other views of the composition, which narrow its brackets or lower wide upper ends.
+
     def _without_limits(self, curve: Curve, direction: DirectionName | None, rtol: float) -> Curve:
         """Return a curve that looks at truncated samples as if nothing were cut, where it may."""
-        parts = [(leaf, n * k) for part, n in self.mechanisms for leaf, k in leaves(part)]
-        cut = [(leaf, n) for leaf, n in parts if isinstance(leaf, TruncatedPoissonSampled)]
-        slack = math.fsum(count * overflow(leaf) for leaf, count in cut)
-        if not cut or slack > LARGEST_SLACK:
-            return curve
-        poisson = self._blank()
-        for leaf, count in parts:
-            if isinstance(leaf, TruncatedPoissonSampled):
-                leaf = PoissonSampled(leaf.mechanism, leaf.sample_rate)
+        poisson, slacks = self._blank(), []
+        for leaf, count in self._leaves():
+            known = leaf.without_limit
+            if known is not None:
+                leaf = known[0]
+                slacks.append(count * known[1])
             poisson.compose(leaf, count)
+        slack = math.fsum(slacks)
+        if not slacks or slack > LARGEST_SLACK:
+            return curve
         return NearlyPoissonCurve(poisson._curve_of(direction, rtol), slack, curve)
 
     def _by_removal(self, rtol: float) -> Curve | None:
@@ -149,7 +241,7 @@ class PLDAccountant(Accountant[Part]):
 
         For each of the two there is a theorem, for replacing a record there is none.
         """
-        if self._adjacency != "replace_one" or not self._curves.has_epochs():
+        if self._adjacency != "replace_one" or not self._has_epochs():
             return None
         accountant = PLDAccountant()
         try:
@@ -157,42 +249,31 @@ class PLDAccountant(Accountant[Part]):
                 accountant.compose(mechanism, count)
         except UnsupportedMechanismError:
             return None
-        return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in ("remove", "add")))
+        return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in DIRECTIONS))
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
-        parts = [
-            (leaf, times * count)
-            for mechanism, count in self.mechanisms
-            for leaf, times in leaves(mechanism)
-        ]
-        uses = sum(count for leaf, count in parts if isinstance(leaf, ShuffledBatches))
-        if not uses:
+        parts = self._leaves()
+        sides = DIRECTIONS if direction is None else (direction,)
+        found: list[list[tuple[Pair, int]]] = [[] for _ in sides]
+        errors = []
+        for pairs, side in zip(found, sides, strict=True):
+            for leaf, count in parts:
+                known = leaf.attained_pair(self._adjacency, side)
+                pairs.append((self._pair(leaf, side) if known is None else known[0], count))
+                if known is not None:
+                    errors.append(count * known[1])
+        if not errors:
             return None
-        sides = (True, False) if direction is None else (direction == "remove",)
-        lattices = (self._composed_below(parts, remove, rtol) for remove in sides)
-        return AttainedCurve(lattices, uses)
-
-    def _composed_below(
-        self, parts: list[tuple[Mechanism, int]], remove: bool, rtol: float
-    ) -> LossComposition:
-        adjacency = self._adjacency
-        pairs = []
-        for mechanism, count in parts:
-            if isinstance(mechanism, ShuffledBatches):
-                pairs.append((attained_pair(mechanism, adjacency, remove), count))
-            else:
-                pairs.append((compiled_pair(mechanism, adjacency, remove), count))
-        return LossComposition(pairs, rtol, LATTICE_POINTS)
+        lattices = (LossComposition(pairs, rtol, LATTICE_POINTS) for pairs in found)
+        return AttainedCurve(lattices, math.fsum(errors))
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         chained, renyi = super()._group_curve(direction, rtol, size), self._renyi()
-        moments = None if renyi is None else renyi._group_moments(size)
+        moments = None if renyi is None else renyi.group_moments(size)
         return chained if moments is None else SmallerCurve([chained, moments])
 
     def _renyi(self) -> RDPAccountant | None:
         """Return the Rényi accountant of the composition, which may have grown, if it takes all."""
-        from renyi.accountants.rdp import RDPAccountant  # which asks this one for profiles
-
         accountant = RDPAccountant(adjacency=self._adjacency)
         try:
             for mechanism, count in self.mechanisms:
@@ -202,10 +283,12 @@ class PLDAccountant(Accountant[Part]):
         return accountant
 
     def _renyi_curve(self) -> Curve | None:
-        if self._curves.has_epochs():
+        if self._has_epochs():
             return None  # far above, and it takes long
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
+
+    # What the protocol asks for besides.
 
     def _epsilons_after(
         self,
@@ -215,30 +298,28 @@ class PLDAccountant(Accountant[Part]):
         direction: DirectionName | None,
     ) -> Array:
         repeated = self._blank().compose(mechanism)
-        counts = np.array(times, dtype=np.float64)
         result = np.zeros(len(times))
-        for remove in {*self._directions(direction), *repeated._directions(direction)}:
-            found = self._curves.epsilons_after(repeated._curves, counts, delta, remove)
-            found[1, wide(found)] = math.nan
+        if not (self._only_steps and repeated._only_steps and 0.0 < delta < 1.0):
+            return np.full(len(times), math.nan)
+        counts, found = np.array(times, dtype=np.float64), np.empty((2, len(times)))
+        for side in {*self._sides(direction), *repeated._sides(direction)}:
+            name: PairName = "replace_one" if self._adjacency == "replace_one" else side
+            steps, more = self._curve_of_steps, repeated._curve_of_steps
+            steps.epsilon_after_into(more, counts, delta, name, found)
+            found[1, wide_brackets(found, WIDE)] = math.nan
             np.maximum(result, found[1], out=result)  # NaN stays
         return result
 
-    def _check_direction(self, direction: DirectionName | None) -> None:
-        if direction not in (None, "remove", "add"):
+    def _check_direction(self, direction: DirectionName) -> None:
+        if direction not in DIRECTIONS:
             raise ValueError(f"direction must be 'remove', 'add' or None, got {direction!r}")
-        if direction is not None and self._adjacency == "replace_one":
+        if self._adjacency == "replace_one":
             raise ValueError(
                 f"direction must be None where records are replaced, got {direction!r}"
             )
 
-    def _directions(self, direction: DirectionName | None) -> tuple[bool, ...]:
-        """Return which directions to evaluate, True for remove."""
-        if direction is not None:
-            return (direction == "remove",)
-        return (True,) if self._curves.is_mirrored() else (True, False)
-
     def _beta_rtol(self) -> float:
-        return LOSSES_RTOL if self._curves.contents()[1] else super()._beta_rtol()
+        return LOSSES_RTOL if self._losses else super()._beta_rtol()
 
     def get_gdp_mu(self) -> GaussianLimit:
         """Return mu and gamma of Gaussian differential privacy.
@@ -263,7 +344,7 @@ class PLDAccountant(Accountant[Part]):
         >>> round(PLDAccountant().compose(Gaussian(2.0), 4).get_gdp_mu().mu, 9)
         1.0
         """
-        steps, losses = self._curves.contents()
+        steps, losses = self._contents()
         replaces = self.adjacency == "replace_one"
         if not losses and all(step.rate == 1.0 and step.noise > 0.0 for step, _ in steps):
             if not steps:
@@ -279,3 +360,112 @@ class PLDAccountant(Accountant[Part]):
             )
         (step, count) = steps[0]
         return central_limit(step.rate, step.noise, count)
+
+
+class Side(Protocol):
+    """What a composition loses in one direction, asked many times. For one thread at a time.
+
+    Brackets go into the rows lower and upper of an array, those of epsilon perhaps negative. Where
+    ``known`` is proved to be enough, it may be the upper end.
+    """
+
+    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon at every delta in [0, 1]."""
+
+    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
+        """Answer delta at every epsilon in [0, inf]."""
+
+
+class OnLattice:
+    """What the composition of pairs on a lattice loses, made when it is first asked."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice = lattice
+
+    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon at every delta in [0, 1]."""
+        for i, (delta, enough) in enumerate(zip(deltas.tolist(), known.tolist(), strict=True)):
+            out[:, i] = (0.0, 0.0) if delta == 1.0 else self._epsilon(delta, enough)
+
+    def _epsilon(self, delta: float, enough: float) -> tuple[float, float]:
+        low, high = self._lattice().epsilon_bounds(delta, enough)
+        # Next to no loss at all: delta at 0 may tell that none is needed.
+        if low <= 0.0 < min(high, delta) and high > enough:
+            high = 0.0 if self._lattice().delta_bounds(0.0, 0.0)[1] <= delta else high
+        return low, high
+
+    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
+        """Answer delta at every epsilon in [0, inf]."""
+        for i, (epsilon, enough) in enumerate(zip(epsilons.tolist(), known.tolist(), strict=True)):
+            out[:, i] = self._lattice().delta_bounds(epsilon, enough)
+        np.clip(out, 0.0, 1.0, out=out)
+
+
+class Narrowed:
+    """What one side tells, intersected where brackets are wide with what a lattice tells."""
+
+    def __init__(self, side: Side, lattice: Lattice) -> None:
+        self._side, self._other = side, OnLattice(lattice)
+
+    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon at every delta in [0, 1]."""
+        self._side.epsilon_into(deltas, out, known)
+        self._narrow(self._other.epsilon_into, deltas, out, known)
+
+    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
+        """Answer delta at every epsilon in [0, inf]."""
+        self._side.delta_into(epsilons, out, known)
+        self._narrow(self._other.delta_into, epsilons, out, known)
+
+    def _narrow(
+        self, ask: Callable[[Array, Array, Array], None], values: Array, out: Array, known: Array
+    ) -> None:
+        places = [i for i in wide_brackets(out, WIDE) if out[1, i] > known[i]]
+        if places:
+            found = np.empty((2, len(places)))
+            ask(values[places], found, known[places])
+            out[0, places] = np.maximum(out[0, places], found[0])
+            out[1, places] = np.minimum(out[1, places], found[1])
+
+
+class WorseCurve:
+    """The larger of what some directions lose.
+
+    Parameters
+    ----------
+    sides : list of Side
+        One or both.
+    renyi : callable
+        Returns the curve by Rényi divergences, above this one, if there is one: what wide upper
+        ends are lowered to.
+    """
+
+    def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:
+        self._sides = sides
+        self._make_renyi = renyi
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, at least 0, of shape (2, n)."""
+        result, found = np.zeros((2, deltas.size)), np.empty((2, deltas.size))
+        for side in self._sides:
+            side.epsilon_into(deltas, found, result[0])
+            np.maximum(result, found, out=result)
+        if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
+            lower = self._renyi.epsilon_brackets(deltas[places])[1]
+            result[1, places] = np.minimum(result[1, places], lower)
+        return result
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        result, found = np.zeros((2, epsilons.size)), np.empty((2, epsilons.size))
+        for side in self._sides:
+            side.delta_into(epsilons, found, result[0])
+            np.maximum(result, found, out=result)
+        if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
+            lower = self._renyi.delta_brackets(epsilons[places])[1]
+            result[1, places] = np.minimum(result[1, places], lower)
+        return result
+
+    @cached_property
+    def _renyi(self) -> Curve | None:
+        return self._make_renyi()

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
-from renyi._adjacency import Adjacency
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._pair import RenyiCurve
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
-from renyi.accountants._base import Accountant
-from renyi.accountants._bounds import rtol_of
-from renyi.accountants._brackets import Array, Curve, DirectionName
-from renyi.accountants._failures import Failures
-from renyi.accountants._group import SmallerCurve
-from renyi.accountants._group_renyi import group_curve
-from renyi.accountants._pure import rounded_up
-from renyi.accountants._renyi import Failure, Part, RenyiPart, renyi_parts
-from renyi.accountants._steps import SampledStep
-from renyi.accountants._two_points import TwoPoints
-from renyi.mechanisms import Mechanism
+from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
+from renyi.accountants._groups import group_curve
+from renyi.accountants._ledger import leaves_of
+from renyi.accountants._protocol import Accountant, rtol_of
+from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
+from renyi.mechanisms.steps import SampledStep, within_domain
 
 __all__ = ["Conversion", "RDPAccountant"]
 
@@ -36,6 +32,22 @@ LARGEST_ORDER = 1e6
 
 Answer = Callable[[float], tuple[float, float, float]]
 """An upper end, a lower one, the order."""
+
+
+class Failure(NamedTuple):
+    """All is revealed with some probability."""
+
+    probability: float
+
+
+class RenyiPart(NamedTuple):
+    """A mechanism with its Rényi curve."""
+
+    mechanism: Mechanism
+    curve: RenyiCurve
+
+
+Part = SampledStep | Failure | RenyiPart
 
 
 class RDPAccountant(Accountant[Part]):
@@ -110,7 +122,30 @@ class RDPAccountant(Accountant[Part]):
         return self._conversion
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
-        return renyi_parts(mechanism, self._adjacency)
+        parts: list[tuple[Part, int]] = []
+        for leaf, uses in leaves_of(mechanism):
+            leaf.check_adjacency(self._adjacency)
+            for release, times in leaf.releases:
+                parts += [(part, uses * times * n) for part, n in self._parts_of_release(release)]
+        return parts
+
+    def _parts_of_release(self, release: Mechanism) -> Iterable[tuple[Part, int]]:
+        steps = release.gaussian_steps
+        if steps is not None:
+            known = ((within_domain(step), count) for step, count in steps)
+            return [(self._part_of_step(step), count) for step, count in known if step is not None]
+        safe, failing = release.without_failure()
+        if failing == 0.0:
+            return [(RenyiPart(release, safe.renyi_curve(self._adjacency)), 1)]
+        return [(Failure(failing), 1), *self._parts_of(safe)]
+
+    def _part_of_step(self, step: SampledStep) -> Part:
+        if self._adjacency != "replace_one":
+            return step
+        if step.rate == 1.0:
+            return SampledStep(1.0, 0.5 * step.noise)
+        sampled = PoissonSampled(Gaussian(step.noise), step.rate)
+        return RenyiPart(sampled, sampled.renyi_curve("replace_one"))
 
     def _kind(self, part: Part) -> Hashable:
         return part.mechanism if isinstance(part, RenyiPart) else part
@@ -131,12 +166,11 @@ class RDPAccountant(Accountant[Part]):
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
         return _Brackets(self._epsilon, self._delta)
 
-    def _check_direction(self, direction: DirectionName | None) -> None:
-        if direction is not None:
-            raise ValueError(
-                "direction must be None with RDPAccountant, whose Rényi curves hold for both "
-                f"directions, got {direction!r}"
-            )
+    def _check_direction(self, direction: DirectionName) -> None:
+        raise ValueError(
+            "direction must be None with RDPAccountant, whose Rényi curves hold for both "
+            f"directions, got {direction!r}"
+        )
 
     # A single number needs no arrays: they cost as much as half the answer.
     def _epsilon_ends(
@@ -166,10 +200,10 @@ class RDPAccountant(Accountant[Part]):
         return floor, value
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
-        chained, moments = super()._group_curve(direction, rtol, size), self._group_moments(size)
+        chained, moments = super()._group_curve(direction, rtol, size), self.group_moments(size)
         return chained if moments is None else SmallerCurve([chained, moments])
 
-    def _group_moments(self, size: int) -> Curve | None:
+    def group_moments(self, size: int) -> Curve | None:
         """Return the curve of a group by its Rényi divergences, if these have a bound."""
         if self._unprotected or self._failures.with_them(0.0):
             return None
@@ -178,35 +212,42 @@ class RDPAccountant(Accountant[Part]):
             return None
         groups = self._blank()
         groups._steps.add_curve(size, moments, 1.0)
-        groups._largest = {"remove": None, "add": None}  # this curve is of no mechanism
+        groups._largest = dict.fromkeys(DIRECTIONS)  # this curve is of no mechanism
         return groups._curve_of(None, 0.0)
 
+    # The curves keep one direction of one order each; all orders in both directions tell more.
     def _betas(self, alpha: Array, direction: DirectionName | None) -> Array:
-        """Return what the privacy curve tells, or all orders together where that is more."""
-        known = super()._betas(alpha, direction)
-        points, safe = self._two_points()
-        if points is None:
-            return known
-        return np.maximum(known, safe * points.betas(np.minimum(alpha / safe, 1.0)))
+        if direction is not None:
+            self._check_direction(direction)
+        if not self._has_errors_of_orders():
+            return super()._betas(alpha, direction)
+        result, safe = np.empty(alpha.shape), self._chance_of_no_failure()
+        if safe < 1.0:
+            alpha, safe = np.minimum(alpha / safe * (1.0 + 2.0**-52), 1.0), safe * (1.0 - 2.0**-51)
+        self._steps.betas_into(alpha, result)
+        return result * safe
 
-    def _delta_at(self, epsilon: float, group_size: int) -> float:
-        known = super()._delta_at(epsilon, group_size)
-        points, _ = self._two_points()
-        if epsilon > 0.0 or group_size > 1 or points is None:
-            return known
-        return min(known, self._failures.with_them(points.advantage()))
+    def _advantage(self, group_size: int) -> float:
+        known = self._for_records(group_size)
+        if known is None or not known._has_errors_of_orders():
+            return super()._advantage(group_size)
+        return known._failures.with_them(known._steps.advantage())
 
-    def _two_points(self) -> tuple[TwoPoints | None, float]:
-        """Return the errors that all orders allow, and a chance that nothing fails, rounded down.
+    def _bayes_risk(self, rare: float, group_size: int) -> float:
+        known = self._for_records(group_size)
+        if known is None or not known._has_errors_of_orders():
+            return super()._bayes_risk(rare, group_size)
+        safe = known._chance_of_no_failure()
+        return known._steps.bayes_risk(rare) * (safe if safe == 1.0 else safe * (1.0 - 2.0**-51))
 
-        Where something fails, a test is right: p = f + (1-f) p', q = (1-f) q'.
-        """
+    def _has_errors_of_orders(self) -> bool:
+        known = self._conversion == "optimal" and not self._unprotected
+        return known and self._chance_of_no_failure() > 0.0
+
+    def _chance_of_no_failure(self) -> float:
+        """Return a probability, rounded down. Where something fails, tests make no error."""
         failing = self._failures.with_them(0.0)
-        safe = 1.0 if failing == 0.0 else 1.0 - failing - 2.0**-53
-        if self._conversion != "optimal" or self._unprotected or not self._steps or safe <= 0.0:
-            return None, safe
-        orders = None if self._orders is None else np.array(self._orders)
-        return TwoPoints(lambda at: self.get_approximate_rdp(at)[0], orders), safe
+        return 1.0 if failing == 0.0 else max(1.0 - failing - 2.0**-53, 0.0)
 
     def get_epsilon_and_order(self, delta: float) -> tuple[float, float]:
         """Return epsilon as `get_epsilon` does, and its order (1: Kullback-Leibler divergence)."""
@@ -316,6 +357,41 @@ class RDPAccountant(Accountant[Part]):
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]
+
+
+class Failures:
+    """Independent failures; composition adds the logarithms of not failing.
+
+    Equal ones merge, so that the same failures give the same number, however they came.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[float, float] = {}
+        self._log_safe = 0.0  # logarithm of the probability that nothing fails, rounded down
+
+    def add(self, probability: float, count: float) -> None:
+        """Add ``count`` chances of a failure."""
+        self._counts[probability] = self._counts.get(probability, 0.0) + count
+        total = 0.0
+        for chance, times in self._counts.items():
+            loss = times * math.log1p(-chance) if chance < 1.0 else -math.inf
+            total = math.nextafter((total + loss) * (1.0 + 2.0**-50), -math.inf)
+        self._log_safe = total
+
+    def left_of(self, delta: float) -> float:
+        """Return what remains of delta if nothing fails, rounded down; negative: nothing."""
+        if self._log_safe == 0.0:
+            return delta
+        failed = -math.expm1(self._log_safe)
+        left = delta - failed * (1.0 + 2.0**-50)
+        return left * (1.0 - 2.0**-50) / math.exp(self._log_safe) if left >= 0.0 else -1.0
+
+    def with_them(self, delta: float) -> float:
+        """Return delta with the failures, rounded up."""
+        if self._log_safe == 0.0:
+            return delta
+        total = delta * math.exp(self._log_safe) - math.expm1(self._log_safe)
+        return min(total * (1.0 + 2.0**-50), 1.0)
 
 
 class _Brackets:

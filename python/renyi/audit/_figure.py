@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi.audit._arguments import failing_of, scores_of
+from renyi.audit._rates import failing_of, scores_of
 from renyi.plot import Accountant, plot_tradeoff
 
 if TYPE_CHECKING:

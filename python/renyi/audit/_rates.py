@@ -1,4 +1,6 @@
-r"""Many runs: true and false positive rates of a test, and what they prove.
+r"""Many runs: exact intervals of a test's error rates, and what they prove.
+
+Intervals of a probability are exact (Clopper, Pearson 1934, doi 10.1093/biomet/26.4.404).
 
 If two neighbouring data sets differ by one record and a test tells their runs apart with true and
 false positive rates (t, f), no epsilon below :math:`\log((t - \delta) / f)` can be right
@@ -12,6 +14,7 @@ A mechanism that is mu-Gaussian has :math:`\mu \ge \Phi^{-1}(t) - \Phi^{-1}(f)` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from statistics import NormalDist
@@ -21,11 +24,93 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import probability_of
-from renyi.audit._arguments import Scores, failing_of, scores_of
-from renyi.audit._intervals import interval
+from renyi._binomial import tail_bounds
+from renyi._search import bisected
+from renyi._validation import Range, count_of, integer_of, number_in, probability_of
 
-__all__ = ["epsilon_lower_bound", "mu_lower_bound"]
+__all__ = [
+    "Scores",
+    "binomial_interval",
+    "epsilon_lower_bound",
+    "failing_of",
+    "interval",
+    "mu_lower_bound",
+    "scores_of",
+]
+
+Scores = npt.NDArray[np.float64]
+
+
+def scores_of(values: Any, name: str) -> Scores:
+    """Return at least four scores."""
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.ndim != 1 or scores.size < 4 or np.isnan(scores).any():
+        raise ValueError(
+            f"{name} must be a one-dimensional array of at least 4 numbers, got {values!r}"
+        )
+    return scores
+
+
+def failing_of(confidence: Any) -> float:
+    """Return the probability, rounded down, with which a bound may be wrong."""
+    number = number_in(confidence, "confidence", Range(0.0, 1.0, "()"))
+    return (1.0 - number) * (1.0 - 2.0**-52)  # two roundings
+
+
+def binomial_interval(
+    successes: int, trials: int, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return an interval that holds a probability, from how often it came true.
+
+    Parameters
+    ----------
+    successes, trials : int
+        Successes in [0, trials], trials in [1, 1e8].
+    confidence : float
+        In (0, 1): either end fails with probability at most (1 - confidence) / 2.
+
+    Returns
+    -------
+    tuple of float
+        Clopper and Pearson's, rounded outward.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
+    Examples
+    --------
+    >>> low, high = binomial_interval(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4439, 0.9748)
+    """
+    total = integer_of(trials, "trials", 1)
+    count = count_of(successes, "successes")
+    if total > 10**8:
+        raise ValueError(f"trials must be an integer in [1, 1e8], got {trials!r}")
+    if count > total:
+        raise ValueError(f"successes must be an integer in [0, {total}], got {successes!r}")
+    return interval(count, total, failing_of(confidence))
+
+
+def interval(successes: int, trials: int, failing: float) -> tuple[float, float]:
+    """Return an interval of which either end fails with probability at most failing / 2."""
+    low = _least_probability(successes, trials, 0.5 * failing)
+    missed = _least_probability(trials - successes, trials, 0.5 * failing)
+    return low, min(math.nextafter(1.0 - missed, 2.0), 1.0)
+
+
+def _least_probability(successes: int, trials: int, failing: float) -> float:
+    """Return a p, next to the largest, for which P[Bin(trials, p) >= successes] <= failing."""
+    if successes == 0:
+        return 0.0
+
+    def likely(p: float) -> bool:
+        return tail_bounds(trials, p, successes)[1] > failing
+
+    return bisected(likely, 0.0, successes / trials, 2.0**-50)[0]
+
 
 Value = Callable[[Any, Any], Scores]
 """What true positive rates, from below, and false ones, from above, prove."""

@@ -24,10 +24,12 @@ Examples
 4.0388
 """
 
-from renyi.calibration._mechanism import calibrate
-from renyi.calibration._noise_multiplier import calibrate_noise_multiplier
-from renyi.calibration._sample_rate import calibrate_sample_rate
-from renyi.calibration._steps import calibrate_steps
+from renyi.calibration._functions import (
+    calibrate,
+    calibrate_noise_multiplier,
+    calibrate_sample_rate,
+    calibrate_steps,
+)
 
 __all__ = ["calibrate", "calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]
 

@@ -1,7 +1,8 @@
 """The search: secants along a level of runs, then the edge between what meets and what misses.
 
-Only the edge carries the promise: it asks the accountant in full on both sides of the result, and
-walks from wherever the secants have led.
+The level goes up with what a run reveals, nearly in a straight line. Only the edge carries the
+promise: it asks the accountant in full on both sides of the result, and walks from wherever the
+secants have led.
 """
 
 from __future__ import annotations
@@ -9,27 +10,36 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol
 
 from renyi._progress import Line
-from renyi.accountants import Accountant, DirectionName
-from renyi.calibration._scales import Scale
 from renyi.calibration._targets import Target
-from renyi.calibration._unknowns import Unknown
 
-__all__ = ["search"]
+__all__ = ["NoiseMultiplier", "Number", "RenyiScale", "SampleRate", "Scale", "Steps", "search"]
 
-_MOST_SECANTS = 40
-_BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
-_STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise
-_SHORT = 2.0  # seconds that a search may take in silence
+MOST_SECANTS = 40
+BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
+STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise
+PATIENCE = 2.0  # seconds that a search may take in silence
+FIRST_CLOSE = 1e-4  # levels by Rényi-DP, of the value that is tried first
+
+
+class Scale(Protocol):
+    """Levels of values, rising with what a run reveals."""
+
+    def level(self, value: float) -> float:
+        """Return the level of a value."""
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits."""
 
 
 def search(
     unknown: Unknown,
     target: Target,
-    account: Callable[[float], Accountant[Any]],
-    direction: DirectionName | None,
+    excess: Callable[[float], float],
+    meets: Callable[[float], bool],
     scale: Scale | None = None,
     start: float | None = None,
 ) -> float:
@@ -41,10 +51,10 @@ def search(
         What is searched for.
     target : Target
         What has to be met.
-    account : callable
-        The accountant of a run with a given value.
-    direction : {"remove", "add"}, optional
-        The one that tends to be worse, which the secants go by; None: both.
+    excess : callable
+        Returns by how much a run with a given value exceeds the target, about.
+    meets : callable
+        Returns whether the accountant of a run with a given value confirms the target.
     scale : Scale
         On which what a run reveals is about a straight line of slope 1; by default the unknown's.
     start : float
@@ -55,51 +65,67 @@ def search(
     ValueError
         If not even the strictest value meets the target.
     """
-    looks = itertools.count(1)
+    count = itertools.count(1)
+    with Line(PATIENCE) as line:
 
-    def excess(value: float) -> float:
-        line.show(f"searching: {next(looks)} runs")
-        return target.excess(account(value), direction)
+        def tried(value: float) -> float:
+            line.show(f"searching: {next(count)} runs")
+            return excess(value)
 
-    def meets(value: float) -> bool:
-        line.show(f"searching: {next(looks)} runs")
-        return target.is_met(account(value))
+        def met(value: float) -> bool:
+            line.show(f"searching: {next(count)} runs")
+            return meets(value)
 
-    with Line(_SHORT) as line:
         if start is None:
             start = math.log(target.mu) if target.mu > 0.0 else -math.inf
-        root = _root(unknown, scale or unknown, start, excess)
-        return _edge(unknown, target, meets, unknown.further(root, -unknown.margin))
+        root = secants(scale or unknown, start, tried, lambda value: 0.1 * unknown.tick(value))
+        return _edge(unknown, target, met, unknown.further(root, -unknown.margin))
 
 
-def _root(unknown: Unknown, scale: Scale, start: float, excess: Callable[[float], float]) -> float:
-    """Return about where the excess is 0, by secants over the level."""
+def secants(
+    scale: Scale,
+    start: float,
+    excess: Callable[[float], float],
+    close: Callable[[float], float],
+    slope: float = 1.0,
+    last_step: float = math.inf,
+) -> float:
+    """Return about the value at which the excess is 0: secants over the level, in a bracket.
+
+    The error of a secant's point is about the product of the last two errors: where that is below
+    ``close`` the point is not tried any more.
+    """
     value = scale.at(start)
-    low, high, slope, last_step = -math.inf, math.inf, 1.0, math.inf
-    seen: tuple[float, float] | None = None
-    for _ in range(_MOST_SECANTS):
+    low, high = -math.inf, math.inf
+    before: tuple[float, float] | None = None
+    for _ in range(MOST_SECANTS):
         here, off = scale.level(value), excess(value)
         if off == 0.0:
             break
         low, high = (here, high) if off < 0.0 else (low, here)
         if math.isfinite(off):
-            if seen is not None and seen[0] != here:
-                slope = (off - seen[1]) / (here - seen[0])
-                slope = min(slope, _STEEPEST) if slope > 1.0 / _STEEPEST else 1.0
-            seen = here, off
+            if before is not None and before[0] != here:
+                slope = _slope(off - before[1], here - before[0])
+            before = here, off
             aim = here - off / slope
         else:
-            aim = here - math.copysign(_BLIND_STEP, off)
+            aim = here - math.copysign(BLIND_STEP, off)
         if not low < aim < high:
             aim = 0.5 * (low + high)
         if not math.isfinite(aim):
             break
         following, step = scale.at(aim), aim - here
-        done = following == value or abs(step * last_step) < 0.1 * unknown.tick(value)
+        done = following == value or abs(step * last_step) < close(value)
         value, last_step = following, step
-        if done:  # the error of a secant's point is about the product of the last two errors
+        if done:
             break
     return value
+
+
+def _slope(rise: float, run: float) -> float:
+    """Return a slope near 1, and 1 where it is none that a secant can go by."""
+    slope = rise / run if run else math.nan
+    return min(slope, STEEPEST) if slope > 1.0 / STEEPEST else 1.0
 
 
 def _edge(unknown: Unknown, target: Target, meets: Callable[[float], bool], start: float) -> float:
@@ -127,3 +153,252 @@ def _edge(unknown: Unknown, target: Target, meets: Callable[[float], bool], star
         middle = (enough + short) // 2
         enough, short = (middle, short) if meets(value(middle)) else (enough, middle)
     return value(enough)
+
+
+class RenyiScale:
+    """The level of a run by Rényi-DP.
+
+    Where few steps count, the central limit is far off, and the epsilon by Rényi-DP, which takes a
+    fraction of a millisecond, is a better scale: the exact epsilon is mostly some 5 to 30 % below
+    it.
+
+    Parameters
+    ----------
+    unknown : Unknown
+        What is searched for; its own level is what is solved for.
+    level : callable
+        The level by Rényi-DP of a value.
+    """
+
+    def __init__(self, unknown: Unknown, level: Callable[[float], float]) -> None:
+        self._unknown, self._level = unknown, level
+        self._known: list[tuple[float, float]] = []  # the last two values with their levels
+
+    def level(self, value: float) -> float:
+        """Return the level of a value."""
+        if not self._known or self._known[-1][0] != value:
+            self._known = [*self._known[-1:], (value, self._level(value))]
+        return self._known[-1][1]
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits: the first time about, then closely."""
+        start, slope, last_step, close = level, 1.0, math.inf, FIRST_CLOSE
+        if self._known and math.isfinite(self._known[-1][1]):
+            value, known = self._known[-1]
+            here, (other, before) = self._unknown.level(value), self._known[0]
+            if other != value:
+                slope = _slope(known - before, here - self._unknown.level(other))
+            last_step = (level - known) / slope
+            # What is tried next need not be closer than secants come to the root from there.
+            close = max(0.1 * self._unknown.tick(value), 0.003 * abs(last_step))
+            start = here + last_step
+        return secants(
+            self._unknown,
+            start,
+            lambda value: self.level(value) - level,
+            lambda _: close,
+            slope,
+            last_step,
+        )
+
+
+# What is searched for: a noise multiplier, a sampling rate, a number of steps or any other.
+#
+# The level of sampled steps is log mu of the Gaussian mechanism with the same Rényi divergence of
+# order 2,
+#     mu^2 = T log(1 + q^2 (e^(1/sigma^2) - 1)),
+# exact for q = 1 and the central limit of Dong, Roth, Su 2022 (arXiv 1905.02383) for many steps of
+# small q. What a run reveals is nearly a straight line over it, which is all that a search needs.
+
+
+@dataclass(frozen=True)
+class NoiseMultiplier:
+    """The smallest noise that will do."""
+
+    rate: float
+    steps: int
+    tolerance: float
+
+    strictest = 1e8
+    loosest = 1e-2
+    margin = 0.5
+    words = "a noise multiplier of at most 1e+08"
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits."""
+        spread = _log_expm1(2.0 * level - math.log(self.steps)) - 2.0 * math.log(self.rate)
+        noise = math.exp(min(max(-0.5 * _log_log1p(spread), -100.0), 100.0))
+        return min(max(noise, self.loosest), self.strictest)
+
+    def level(self, noise: float) -> float:
+        return _level(noise, self.rate, self.steps)
+
+    def tick(self, noise: float) -> float:
+        """Return the relative width of a tolerance."""
+        return self.tolerance
+
+    def further(self, noise: float, ticks: float) -> float:
+        """Return the value so many tolerances looser."""
+        factor = math.exp(_within(ticks * math.log1p(-self.tolerance)))
+        return _clipped(noise * factor, self.loosest, self.strictest)
+
+
+@dataclass(frozen=True)
+class SampleRate:
+    """The largest sampling rate that will do."""
+
+    noise: float
+    steps: int
+    tolerance: float
+
+    strictest = 1e-12
+    loosest = 1.0
+    margin = 0.5
+    words = "a sample rate of at least 1e-12"
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits."""
+        one_step = _log_expm1(2.0 * level - math.log(self.steps))
+        log_rate = 0.5 * (one_step - _log_expm1(-2.0 * math.log(self.noise)))
+        return _clipped(math.exp(_within(log_rate)), self.strictest, self.loosest)
+
+    def level(self, rate: float) -> float:
+        return _level(self.noise, rate, self.steps)
+
+    def tick(self, rate: float) -> float:
+        """Return the relative width of a tolerance."""
+        return self.tolerance
+
+    def further(self, rate: float, ticks: float) -> float:
+        """Return the value so many tolerances looser."""
+        factor = math.exp(_within(ticks * math.log1p(self.tolerance)))
+        return _clipped(rate * factor, self.strictest, self.loosest)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The largest number of steps that will do."""
+
+    noise: float
+    rate: float
+    loosest: int
+
+    strictest = 0
+    margin = 0.0
+    words = "no steps"
+
+    def at(self, level: float) -> int:
+        """Return the value of a level, within limits."""
+        one_step = 2.0 * _level(self.noise, self.rate, 1)
+        count = math.exp(_within(2.0 * level - one_step))
+        return int(_clipped(count, 1, self.loosest))
+
+    def level(self, steps: float) -> float:
+        return _level(self.noise, self.rate, steps)
+
+    def tick(self, steps: float) -> float:
+        """Return the relative width of a step."""
+        return 1.0 / steps
+
+    def further(self, steps: float, ticks: float) -> int:
+        """Return the value so many steps further."""
+        return min(max(int(steps) + int(ticks), self.strictest), self.loosest)
+
+
+@dataclass(frozen=True)
+class Number:
+    """Any number that a mechanism depends on.
+
+    Its level goes from the excess over the target at the one end to that at the other, evenly in
+    the logarithm of values where all are positive.
+    """
+
+    strictest: float
+    loosest: float
+    least_excess: float
+    most_excess: float
+    integer: bool
+    tolerance: float
+
+    @property
+    def margin(self) -> float:
+        return 0.0 if self.integer else 0.5
+
+    @property
+    def words(self) -> str:
+        low, high = sorted((self.strictest, self.loosest))
+        return f"a value in [{low:g}, {high:g}]"
+
+    def at(self, level: float) -> float:
+        """Return the value of a level, within limits."""
+        rise = self.most_excess - self.least_excess
+        share = (level - self.least_excess) / rise if rise > 0.0 else 0.5
+        return self.beside(self.strictest, self.loosest, _clipped(share, 0.0, 1.0))
+
+    def level(self, value: float) -> float:
+        first, last = self._place(self.strictest), self._place(self.loosest)
+        share = (self._place(value) - first) / (last - first)
+        return self.least_excess + share * (self.most_excess - self.least_excess)
+
+    def tick(self, value: float) -> float:
+        """Return the width of a tolerance in levels."""
+        wide = abs(self.level(self.further(value, 1)) - self.level(value))
+        return max(wide, abs(self.level(self.further(value, -1)) - self.level(value)))
+
+    def further(self, value: float, ticks: float) -> float:
+        """Return the value so many tolerances, or integers, looser."""
+        low, high = sorted((self.strictest, self.loosest))
+        looser = ticks if self.loosest == high else -ticks
+        if self.integer:
+            return int(_clipped(value + int(looser), low, high))
+        if low > 0.0:
+            factor = math.exp(_within(looser * math.log1p(self.tolerance)))
+            return _clipped(value * factor, low, high)
+        return _clipped(value + looser * self.tolerance * (high - low), low, high)
+
+    def beside(self, first: float, last: float, share: float) -> float:
+        """Return the value that is a share of the way from one to another."""
+        if share in (0.0, 1.0):
+            return last if share else first
+        place = (1.0 - share) * self._place(first) + share * self._place(last)
+        value = math.exp(place) if self._is_positive else place
+        low, high = sorted((first, last))
+        return _clipped(round(value) if self.integer else value, low, high)
+
+    @property
+    def _is_positive(self) -> bool:
+        return min(self.strictest, self.loosest) > 0.0
+
+    def _place(self, value: float) -> float:
+        return math.log(value) if self._is_positive else value
+
+
+Unknown = NoiseMultiplier | SampleRate | Steps | Number
+
+
+def _level(noise: float, rate: float, steps: float) -> float:
+    log_excess = _log_expm1(-2.0 * math.log(noise)) + 2.0 * math.log(rate)
+    return 0.5 * (math.log(steps) + _log_log1p(log_excess))
+
+
+def _log_expm1(u: float) -> float:
+    """Return log(exp(exp(u)) - 1)."""
+    if u < -40.0:
+        return u
+    x = math.exp(min(u, 700.0))
+    return x if x > 40.0 else math.log(math.expm1(x))
+
+
+def _log_log1p(v: float) -> float:
+    """Return log(log(1 + exp(v))), the inverse."""
+    if v < -40.0:
+        return v
+    return math.log(v) if v > 40.0 else math.log(math.log1p(math.exp(v)))
+
+
+def _within(exponent: float) -> float:
+    return min(max(exponent, -100.0), 100.0)
+
+
+def _clipped(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)

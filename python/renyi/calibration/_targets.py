@@ -7,6 +7,7 @@ mu. The verdict compares what the accountant says with the target as given.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -16,18 +17,63 @@ from renyi import special
 from renyi._validation import real_of
 from renyi.accountants import Accountant, DirectionName
 
-__all__ = ["EpsilonTarget", "Target", "target_of"]
+__all__ = [
+    "AdvantageTarget",
+    "EpsilonTarget",
+    "Target",
+    "TradeOffTarget",
+    "noise_of",
+    "target_of",
+    "tolerance_of",
+]
 
 _NORMAL = NormalDist()
 
 
+class Target(ABC):
+    """What a run may reveal at most."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def limit(self) -> float:
+        """The number that is to be met."""
+
+    @property
+    @abstractmethod
+    def mu(self) -> float:
+        """The mu of the Gaussian mechanism that just meets the target; 0 where none does."""
+
+    @abstractmethod
+    def reached(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
+        """Return the number by which the search goes."""
+
+    @abstractmethod
+    def excess(self, reached: float) -> float:
+        """Return by how much that number exceeds the target, about in log mu."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether that number of both directions also says if the target is met."""
+        return True
+
+    @abstractmethod
+    def allows(self, reached: float) -> bool:
+        """Return whether that number meets the target."""
+
+    def is_met(self, accountant: Accountant[Any]) -> bool:
+        """Return the verdict of an accountant."""
+        return self.allows(self.reached(accountant, None))
+
+
 @dataclass(frozen=True)
-class EpsilonTarget:
+class EpsilonTarget(Target):
     """(epsilon, delta)-privacy."""
 
     epsilon: float
     delta: float
-    name: ClassVar[str] = "target_epsilon"
+    name = "target_epsilon"
 
     @property
     def limit(self) -> float:
@@ -35,40 +81,55 @@ class EpsilonTarget:
 
     @cached_property
     def mu(self) -> float:
-        """The mu of the Gaussian mechanism that just meets the target; 0 where none does."""
         return float(special.gaussian_mu(self.epsilon, self.delta))
+
+    @cached_property
+    def by_epsilon(self) -> bool:
+        """Whether epsilon says how far a run is from the target; near 0 only delta does."""
+        return self.epsilon > self.mu
+
+    @cached_property
+    def log_mu(self) -> float:
+        """The level of the target on the scale of `excess`."""
+        return self.log_mu_of(self.epsilon)
+
+    def reached(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
+        if self.by_epsilon:
+            return accountant.get_epsilon(self.delta, direction=direction)
+        return accountant.get_delta(self.epsilon, direction=direction)
+
+    def excess(self, reached: float) -> float:
+        if self.by_epsilon:
+            return self.log_mu_of(reached) - self.log_mu
+        return _log_hazard(reached) - _log_hazard(self.delta)
+
+    @property
+    def decides(self) -> bool:
+        return self.by_epsilon
+
+    def allows(self, reached: float) -> bool:
+        return reached <= self.epsilon
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_epsilon(self.delta) <= self.epsilon
 
-    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
-        if self.by_epsilon:
-            reached = accountant.get_epsilon(self.delta, direction=direction)
-            return self.log_mu(reached) - self.log_mu(self.epsilon)
-        # here epsilon is soon 0, and says nothing then
-        reached = accountant.get_delta(self.epsilon, direction=direction)
-        return _log_hazard(reached) - _log_hazard(self.delta)
-
-    @property
-    def by_epsilon(self) -> bool:
-        """Whether epsilon says how far a run is from the target; near 0 it does not."""
-        return self.epsilon > self.mu
-
-    def log_mu(self, epsilon: float) -> float:
+    def log_mu_of(self, epsilon: float) -> float:
         """Return log mu of Gaussian noise with epsilon = mu^2/2 + mu sqrt(2 log(1/delta))."""
-        if epsilon == math.inf:
-            return math.inf
+        if not 0.0 < epsilon < math.inf:
+            return -math.inf if epsilon == 0.0 else math.inf
         if self.delta == 0.0:
-            return _log(epsilon)
+            return math.log(epsilon)
         depth = -math.log(self.delta)
-        return _log(epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth)))
+        return math.log(epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth)))
 
 
 @dataclass(frozen=True)
-class _TradeOff:
+class TradeOffTarget(Target):
+    """A test of a type I error at most alpha has a type II error of at least beta."""
+
     alpha: float
     beta: float
-    name: ClassVar[str] = "target_beta"
+    name = "target_beta"
 
     @property
     def limit(self) -> float:
@@ -76,15 +137,16 @@ class _TradeOff:
 
     @property
     def mu(self) -> float:
-        """The mu of the Gaussian mechanism that just meets the target."""
         return math.exp(self._log_mu(self.beta))
 
-    def is_met(self, accountant: Accountant[Any]) -> bool:
-        return accountant.get_beta(self.alpha) >= self.beta
+    def reached(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
+        return accountant.get_beta(self.alpha, direction=direction)
 
-    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
-        reached = accountant.get_beta(self.alpha, direction=direction)
+    def excess(self, reached: float) -> float:
         return self._log_mu(reached) - self._log_mu(self.beta)
+
+    def allows(self, reached: float) -> bool:
+        return reached >= self.beta
 
     def _log_mu(self, beta: float) -> float:
         if not 0.0 < beta < 1.0:
@@ -93,9 +155,11 @@ class _TradeOff:
 
 
 @dataclass(frozen=True)
-class _Advantage:
+class AdvantageTarget(Target):
+    """The true-positive rate of a test exceeds its false-positive rate by at most so much."""
+
     advantage: float
-    name: ClassVar[str] = "target_advantage"
+    name = "target_advantage"
 
     @property
     def limit(self) -> float:
@@ -103,21 +167,18 @@ class _Advantage:
 
     @property
     def mu(self) -> float:
-        """The mu of the Gaussian mechanism that just meets the target."""
         return float(special.gaussian_mu(0.0, self.advantage))
 
-    def is_met(self, accountant: Accountant[Any]) -> bool:
-        return accountant.get_advantage() <= self.advantage
-
-    def excess(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
+    def reached(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
         if direction is None:
-            reached = accountant.get_advantage()
-        else:
-            reached = accountant.get_delta(0.0, direction=direction)
+            return accountant.get_advantage()
+        return accountant.get_delta(0.0, direction=direction)
+
+    def excess(self, reached: float) -> float:
         return _log_hazard(reached) - _log_hazard(self.advantage)
 
-
-Target = EpsilonTarget | _TradeOff | _Advantage
+    def allows(self, reached: float) -> bool:
+        return reached <= self.advantage
 
 
 def target_of(
@@ -150,10 +211,10 @@ def target_of(
             (partner,) = set(given[0]) - {name}
             raise TypeError(f"{name} must be given with {partner}, got None")
     if advantage is not None:
-        return _Advantage(_between(advantage, "target_advantage", 0.0, 1.0))
+        return AdvantageTarget(_between(advantage, "target_advantage", 0.0, 1.0))
     if alpha is not None:
         rate = _between(alpha, "target_alpha", 0.0, 1.0)
-        return _TradeOff(rate, _type_two_error(beta, rate))
+        return TradeOffTarget(rate, _type_two_error(beta, rate))
     limit = _between(epsilon, "target_epsilon", 0.0, math.inf)
     if real_of(delta, "target_delta", "a number in (0, 1)") != 0.0:
         return EpsilonTarget(limit, _between(delta, "target_delta", 0.0, 1.0))
@@ -189,3 +250,17 @@ def _log_hazard(delta: float) -> float:
 
 def _log(value: float) -> float:
     return math.log(value) if value > 0.0 else -math.inf
+
+
+def noise_of(value: Any) -> float:
+    noise = real_of(value, "noise_multiplier", "a number in (0, inf]")
+    if not noise > 0.0:
+        raise ValueError(f"noise_multiplier must be a number in (0, inf], got {value!r}")
+    return noise
+
+
+def tolerance_of(value: Any) -> float:
+    tolerance = real_of(value, "tolerance", "a number in [1e-12, 0.1]")
+    if not 1e-12 <= tolerance <= 0.1:
+        raise ValueError(f"tolerance must be a number in [1e-12, 0.1], got {value!r}")
+    return tolerance

@@ -1,16 +1,162 @@
-"""The noise of runs that an accountant of the caller's own describes."""
+"""Runs whose calibration is sought, and by which accountant it goes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
-from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.calibration._accounting import tolerance_of
-from renyi.calibration._search import search
-from renyi.calibration._targets import target_of
-from renyi.calibration._unknowns import NoiseMultiplier
+import numpy as np
 
-__all__ = ["noise_for"]
+from renyi._accounting import SampledSteps
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._curve import SampledGaussianCurve, wide_brackets
+from renyi.accountants import Accountant, Conversion, PLDAccountant, RDPAccountant
+from renyi.calibration._search import NoiseMultiplier, RenyiScale, Unknown, search
+from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of
+from renyi.mechanisms import Gaussian, PoissonSampled
+from renyi.mechanisms.steps import SMALLEST_RATE
+
+__all__ = ["AccountantName", "Accounting", "Run", "accounting_of", "noise_for"]
+
+AccountantName = Literal["pld", "rdp"]
+Run = tuple[float, float, float]
+"""Noise multiplier, sampling rate and number of steps."""
+
+LEAST_NOISE = 1e-3  # within the domain of the engine, for any sampling rate that is tried
+WIDE = 2e-5  # brackets that an accountant has other bounds for
+NARROW = 1e-3  # relatively: brackets of the exact curve that guide a search as well as its end
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """How runs of sampled Gaussian steps are accounted.
+
+    A value that is tried takes one compiled composition, without a mechanism and an accountant
+    around it, which answers as an accountant would in every digit. Where that takes more an
+    accountant is made: with replaced records, wide brackets and targets of other kinds.
+
+    Attributes
+    ----------
+    blank : callable
+        A new accountant.
+    accountant : {"pld", "rdp"}
+        Its name.
+    adjacency : {"add_remove", "replace_one", "zero_out"}
+        Its neighbouring relation.
+    orders, conversion
+        Of a Rényi accountant.
+    direction : {"remove", "add"}, optional
+        The one that tends to be worse; None: there is only one, or neither.
+    """
+
+    blank: Callable[[], Accountant[Any]]
+    accountant: AccountantName
+    adjacency: Adjacency
+    orders: tuple[float, ...] | None = None
+    conversion: Conversion = "optimal"
+    direction: DirectionName | None = None
+
+    def search(self, unknown: Unknown, target: Target, run: Callable[[float], Run]) -> float:
+        """Return the loosest value of the unknown that meets the target, to one tolerance."""
+        scale, start = None, None
+        guided = self.accountant == "pld" and self.adjacency != "replace_one"
+        if guided and isinstance(target, EpsilonTarget) and target.by_epsilon:
+            renyi = RenyiScale(
+                unknown,
+                lambda value: target.log_mu_of(self._renyi_epsilon(run(value), target.delta)),
+            )
+            # Where no value within limits reaches it, Rényi-DP is too far off to guide.
+            found = renyi.level(renyi.at(target.log_mu))
+            if abs(found - target.log_mu) < 1e-3:
+                scale, start = renyi, found
+        return search(
+            unknown,
+            target,
+            lambda value: target.excess(self._reached(run(value), target)),
+            lambda value: self._meets(run(value), target),
+            scale,
+            start,
+        )
+
+    def _accountant(self, run: Run) -> Accountant[Any]:
+        noise, rate, steps = run
+        return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
+
+    def _reached(self, run: Run, target: Target) -> float:
+        """Return what a run reaches in the direction that tends to be worse."""
+        if isinstance(target, EpsilonTarget) and target.by_epsilon:
+            found = self._epsilon(run, target.delta, ("remove",), NARROW)
+            if not math.isnan(found):
+                return found
+        return target.reached(self._accountant(run), self.direction)
+
+    def _meets(self, run: Run, target: Target) -> bool:
+        """Return the verdict of the accountant of a run, which is made only where it is needed."""
+        if isinstance(target, EpsilonTarget):
+            sides = DIRECTIONS if run[1] < 1.0 else DIRECTIONS[:1]
+            found = self._epsilon(run, target.delta, sides, WIDE)
+            if not math.isnan(found):
+                return target.allows(found)
+        return target.is_met(self._accountant(run))
+
+    def _epsilon(
+        self, run: Run, delta: float, sides: tuple[DirectionName, ...], rtol: float
+    ) -> float:
+        """Return what `get_epsilon` of an accountant would; NaN where it takes more than this.
+
+        The exact one is that of the worse of some directions, and of a bracket within ``rtol``.
+        """
+        if self.accountant == "rdp":
+            return self._renyi_epsilon(run, delta)
+        noise, rate, steps = run
+        if noise < LEAST_NOISE or rate < SMALLEST_RATE or self.adjacency == "replace_one":
+            return math.nan
+        composed = SampledGaussianCurve()
+        composed.add(rate, noise, float(steps))
+        result, found = np.zeros((2, 1)), np.empty((2, 1))
+        for side in sides:
+            composed.questions(side).epsilon_into(np.array([delta]), found, result[0])
+            np.maximum(result, found, out=result)
+        return math.nan if wide_brackets(result, rtol) else float(result[1, 0])
+
+    def _renyi_epsilon(self, run: Run, delta: float) -> float:
+        noise, rate, steps = run
+        if self.adjacency == "replace_one":
+            noise = 0.5 * noise if rate == 1.0 else 0.0
+        if noise < LEAST_NOISE or rate < SMALLEST_RATE:
+            return math.nan
+        composed = SampledSteps(self.orders, self.conversion)
+        composed.add(rate, noise, float(steps))
+        return composed.epsilon(delta)[0]
+
+
+def accounting_of(
+    target: Target,
+    accountant: AccountantName,
+    adjacency: Adjacency,
+    orders: Iterable[float] | None,
+    conversion: Conversion | None,
+) -> Accounting:
+    """Check the settings of an accountant against each other."""
+    if accountant == "pld":
+        for name, value in (("orders", orders), ("conversion", conversion)):
+            if value is not None:
+                raise ValueError(f"{name} must be None with accountant 'pld', got {value!r}")
+        blank: Callable[[], Accountant[Any]] = partial(PLDAccountant, adjacency=adjacency)
+        blank()  # raises
+        two_sided = adjacency != "replace_one" and target.name != "target_beta"
+        side: DirectionName | None = "remove" if two_sided else None
+        return Accounting(blank, accountant, adjacency, direction=side)
+    if accountant != "rdp":
+        raise ValueError(f"accountant must be 'pld' or 'rdp', got {accountant!r}")
+    grid = None if orders is None else tuple(orders)
+    rule: Conversion = "optimal" if conversion is None else conversion
+    blank = partial(RDPAccountant, orders=grid, conversion=rule, adjacency=adjacency)
+    blank()  # raises
+    return Accounting(blank, accountant, adjacency, grid, rule)
 
 
 def noise_for(
@@ -27,4 +173,9 @@ def noise_for(
     divergence of order 2; what decides is the accountant.
     """
     target = target_of(epsilon, delta, None, None, None)
-    return search(NoiseMultiplier(rate, releases, tolerance_of(tolerance)), target, account, None)
+    return search(
+        NoiseMultiplier(rate, releases, tolerance_of(tolerance)),
+        target,
+        lambda noise: target.excess(target.reached(account(noise), None)),
+        lambda noise: target.is_met(account(noise)),
+    )

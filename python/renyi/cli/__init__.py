@@ -16,8 +16,8 @@ from contextlib import suppress
 from importlib import import_module
 
 from renyi._validation import visible
-from renyi.cli.parser import parse
-from renyi.cli.values import OutputError, UsageError, as_options
+from renyi.cli.commands import parse
+from renyi.cli.options import OutputError, UsageError, as_options
 
 __all__ = ["main"]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
-from renyi.cli import output, words
+from renyi.cli import output
 from renyi.cli.guarantee import (
     data_facts,
     emit_data,
@@ -23,17 +23,25 @@ from renyi.cli.guarantee import (
     print_sweep,
     varying,
 )
+from renyi.cli.options import IN_EPOCHS, POISSON, UsageError
 from renyi.cli.output import Column, grouped, plain
-from renyi.cli.runs import check_method, lengths, price, renyi_options, require, samplings
-from renyi.cli.samplings import (
-    IN_EPOCHS,
-    POISSON,
+from renyi.cli.runs import (
+    assumptions_in_words,
     batches_of_epoch,
+    bracket_in_words,
+    check_method,
+    lengths,
+    method_in_words,
     most_steps,
     plan_settings,
+    price,
+    remarks,
+    renyi_options,
+    require,
+    samplings,
     scheme_of,
+    statement,
 )
-from renyi.cli.values import UsageError
 
 Inputs = dict[str, Any]
 Solver = Callable[[Inputs, Inputs], float | int]
@@ -231,13 +239,13 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
         for key, value in record.items()
         if wanted != "sample_rate" or key != "dataset_size"
     }
-    output.print_paragraph(words.statement(options, run, spent, plain(record["delta"])))
+    output.print_paragraph(statement(options, run, spent, plain(record["delta"])))
     print("\nAssumes")
-    output.print_facts(words.assumptions(options, run))
+    output.print_facts(assumptions_in_words(options, run))
     print("\nComputed")
-    certified = {"certified": words.bracket(options, record, "epsilon")}
-    output.print_facts({**words.method(options, record), **certified})
-    print_notes([*_limits(options, wanted, record), *words.notes(options, record)])
+    certified = {"certified": bracket_in_words(options, record, "epsilon")}
+    output.print_facts({**method_in_words(options, record), **certified})
+    print_notes([*_limits(options, wanted, record), *remarks(options, record)])
 
 
 def _has_beside(options: argparse.Namespace) -> bool:

@@ -1,4 +1,4 @@
-"""renyi verify, bench and info: is this copy right, how fast is it, how was it built."""
+"""renyi verify and renyi info: is this copy right, how was it built."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from renyi._progress import Line
 from renyi.cli import output
+from renyi.cli.options import UsageError
 from renyi.cli.output import Column, plain
 from renyi.cli.runs import require
-from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
     from renyi.verify import Verification
@@ -248,56 +247,7 @@ SUMMARY_COLUMNS = (
 )
 
 
-# ``renyi bench`` and ``renyi info``: how fast is this copy, how was it built.
-
-
-BENCH_COLUMNS = (
-    Column("library", "", str, left=True),
-    Column("seconds", "time", lambda seconds: _duration(seconds)),
-    Column(
-        "per_second", "per second", lambda value: f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-    ),
-    Column("ratio", "time / renyi", lambda value: f"{value:.3g}"),
-    Column("ratio_low", "from", lambda value: f"{value:.3g}"),
-    Column("ratio_high", "to", lambda value: f"{value:.3g}"),
-    Column("value", "epsilon", lambda value: "-" if value is None else output.round_up(value, 8)),
-)
-
-
-def bench(options: argparse.Namespace) -> int:
-    """Time the engine beside the libraries that are installed."""
-    from renyi._benchmark import timing
-
-    with Line() as line:
-        rows = timing.run(quick=options.quick, progress=line.show)
-    renyi = {row.case: row.seconds for row in rows if row.library == "renyi"}
-    records = [
-        {
-            "case": row.case,
-            "library": row.library,
-            "seconds": row.seconds,
-            "per_second": 1.0 / row.seconds,
-            "ratio": row.seconds / renyi[row.case],
-            "ratio_low": row.ratio_low,
-            "ratio_high": row.ratio_high,
-            "value": row.value,
-        }
-        for row in rows
-    ]
-    if options.json:
-        output.print_json({"command": "bench", "results": records})
-    elif options.csv:
-        output.print_csv(records)
-    else:
-        for case in renyi:
-            print(case)
-            table = [record for record in records if record["case"] == case]
-            output.print_table(BENCH_COLUMNS, table)
-            print()
-        print("Times are medians; from and to are the 10th and 90th percentile of the ratio.")
-        if len(renyi) == len(records):
-            print("No other accounting library was found; those installed are timed too.")
-    return 0
+# ``renyi info``: how was it built.
 
 
 def info(options: argparse.Namespace) -> int:
@@ -316,10 +266,3 @@ def _info_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_info_text(item)}" for key, item in value.items())
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _duration(seconds: float) -> str:
-    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if seconds >= unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds / 1e-9:.3g} ns"

@@ -1,26 +1,47 @@
-"""The commands: what each takes, and examples that can be run as they stand."""
+"""The commands: what each takes, examples that can be run as they stand, and the parser."""
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from renyi.cli import values
+from renyi._adjacency import ADJACENCIES
 from renyi.cli.options import (
+    COUNT,
+    COUNT_FROM_ZERO,
+    MAX_VALUES,
+    POSITIVE,
+    PROBABILITY,
+    PROBABILITY_OR_NONE,
+    USES,
+    Domain,
     HelpFormatter,
     Parser,
+    UsageError,
     add,
+    add_accounting,
     add_adjacency,
     add_digits,
+    add_figure,
     add_formats,
+    add_limit,
+    add_methods,
     add_numbers,
     add_report,
+    add_sampling,
+    add_strategies,
+    add_strategy,
+    join_negative_values,
+    number,
+    number_in,
+    numbers_in,
     one,
+    refuse_repeated,
     usage,
 )
-from renyi.cli.samplings import add_sampling
-from renyi.cli.values import Domain, number_in
 
 # The commands that take numbers: what each takes, and examples that can be run as they stand.
 
@@ -241,10 +262,10 @@ def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None
             "mechanism", metavar="MECHANISM", help="file of JSON, or - for stdin", **many
         )
         parsers[name].add_argument(
-            "--count", type=one(values.USES), default=1, metavar="N", help="uses (default 1)"
+            "--count", type=one(USES), default=1, metavar="N", help="uses (default 1)"
         )
-    parsers["settle"].add_argument("reservation", type=one(values.COUNT), metavar="NUMBER")
-    parsers["settle"].add_argument("used", type=one(values.COUNT_FROM_ZERO), metavar="USED")
+    parsers["settle"].add_argument("reservation", type=one(COUNT), metavar="NUMBER")
+    parsers["settle"].add_argument("used", type=one(COUNT_FROM_ZERO), metavar="USED")
     for name in "create", "charge", "reserve", "settle":
         parsers[name].add_argument("--note", default="", metavar="TEXT", help="for the history")
     parsers["verify"].add_argument(
@@ -263,9 +284,9 @@ def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("budget, --epsilon with --delta or --rho")
-    group.add_argument("--epsilon", type=number_in(values.POSITIVE), metavar="EPS")
-    group.add_argument("--delta", type=number_in(values.PROBABILITY_OR_NONE), metavar="DELTA")
-    group.add_argument("--rho", type=number_in(values.POSITIVE), metavar="RHO")
+    group.add_argument("--epsilon", type=number_in(POSITIVE), metavar="EPS")
+    group.add_argument("--delta", type=number_in(PROBABILITY_OR_NONE), metavar="DELTA")
+    group.add_argument("--rho", type=number_in(POSITIVE), metavar="RHO")
     group.add_argument(
         "--accountant",
         choices=("renyi", "gdp", "zcdp"),
@@ -281,7 +302,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 def _add_delta_from_zero(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--delta",
-        type=values.numbers_in(values.PROBABILITY_OR_NONE),
+        type=numbers_in(PROBABILITY_OR_NONE),
         metavar="DELTA",
         help="the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
         "have a bound",
@@ -373,7 +394,7 @@ def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
     method.add_argument("--one-run", action="store_true", help="scores of the canaries of one run")
     method.add_argument(
         "--confidence",
-        type=lambda text: values.number(text, values.PROBABILITY),
+        type=lambda text: number(text, PROBABILITY),
         default=0.95,
         metavar="C",
         help="of the bound, 0 < C < 1 (default 0.95)",
@@ -411,7 +432,7 @@ def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     points.add_argument(
         "--seed",
-        type=one(values.COUNT_FROM_ZERO),
+        type=one(COUNT_FROM_ZERO),
         metavar="S",
         help="seed of --random (default 0)",
     )
@@ -424,22 +445,6 @@ def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
         help="digits of the reference, 30 to 1000 (default 50)",
     )
     add_formats(output)
-
-
-def add_bench_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi bench``."""
-    command = add(
-        commands,
-        "bench",
-        "check.bench",
-        "time the engine, beside other libraries if they are installed",
-        "Times the engine on this machine. Other accounting libraries run the same cases if they\n"
-        "are installed.",
-        "  renyi bench --quick",
-        usage("bench", "[--quick] [--json | --csv]"),
-    )
-    command.add_argument("--quick", action="store_true", help="fewer repetitions")
-    add_formats(command)
 
 
 def add_info_command(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -461,7 +466,7 @@ def add_completion_command(commands: argparse._SubParsersAction[Parser]) -> None
     command = add(
         commands,
         "completion",
-        "parser.completion",
+        "commands.completion",
         "commands and options for the completion of a shell",
         "Prints what makes a shell complete the commands and options of renyi.",
         '  eval "$(renyi completion bash)"\n'
@@ -477,7 +482,128 @@ OTHERS = (
     add_report_command,
     add_audit_command,
     add_verify_command,
-    add_bench_command,
     add_info_command,
     add_completion_command,
 )
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; ``run`` is the chosen command's function and ``parser`` its parser."""
+    words = join_negative_values(arguments)
+    options, unknown = build_parser().parse_known_args(words)
+    refuse_repeated(words, options.parser)
+    if unknown:  # reported by the command, which knows what may have been meant
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    rows = math.prod(len(value) for value in vars(options).values() if isinstance(value, list))
+    if rows > MAX_VALUES:
+        raise UsageError(f"lists and ranges must give at most {MAX_VALUES:,} rows, got {rows:,}")
+    return options
+
+
+def build_parser() -> Parser:
+    """Return the parser of the whole command."""
+    parser = Parser(
+        prog="renyi",
+        description="Differential privacy guarantees of noisy, Poisson-sampled training (DP-SGD).\n"
+        "A printed guarantee is never better than the truth: epsilon and delta are rounded up.",
+        epilog=f"start here:\n  renyi epsilon {RUN} --delta 1e-5\n\n"
+        "renyi COMMAND --help explains a command, with an example.",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version and stop")
+    parser.set_defaults(run=None, parser=parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for spec in COMMANDS:
+        command = add(
+            commands,
+            spec.name,
+            spec.run,
+            spec.short,
+            f"{spec.description}\n\n{SWEEP_NOTE}",
+            spec.examples,
+            usage(spec.name, *spec.usage, "[option ...]"),
+        )
+        add_numbers(command.add_argument_group("numbers"), spec.numbers)
+        method = command.add_argument_group("method and output")
+        command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
+        if spec.accounting:
+            add_accounting(method)
+        if spec.adjacency:
+            add_adjacency(method)
+        if spec.sampling:
+            add_sampling(method)
+        if spec.limit:
+            add_limit(method)
+        if spec.figure:
+            add_figure(command.add_argument_group("curve"))
+        if spec.methods:
+            add_methods(command.add_argument_group("comparison"))
+        add_digits(method)
+        add_formats(method)
+        if spec.name == "noise":
+            add_strategy(command)
+        elif spec.name == "compare":
+            add_strategies(command)
+    for add_command in OTHERS:
+        add_command(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """``--version``, which alone needs the engine's version."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from renyi import __version__
+
+        print(f"renyi {__version__}")
+        parser.exit()
+
+
+# Completion: what a shell needs to complete commands and options.
+
+
+_BASH = """\
+_renyi() {{
+    local words
+    case "${{COMP_WORDS[1]}}" in
+{cases}
+        *) words="{commands}" ;;
+    esac
+    [ "$COMP_CWORD" -eq 1 ] && words="{commands}"
+    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _renyi renyi"""
+
+
+def completion(options: argparse.Namespace) -> int:
+    """Print the script of a shell."""
+    known = _options_of_commands()
+    if options.shell == "fish":
+        print("complete -c renyi -n __fish_use_subcommand -xa '" + " ".join(known) + "'")
+        for command, flags in known.items():
+            for flag in flags:
+                where = f"-n '__fish_seen_subcommand_from {command}'"
+                print(f"complete -c renyi {where} -l {flag.removeprefix('--')}")
+        return 0
+    if options.shell == "zsh":
+        print("autoload -U bashcompinit && bashcompinit")
+    cases = "\n".join(f'        {name}) words="{" ".join(known[name])}" ;;' for name in known)
+    print(_BASH.format(cases=cases, commands=" ".join(known)))
+    return 0
+
+
+def _options_of_commands() -> dict[str, list[str]]:
+    """Return the commands with their long options, from the parser itself."""
+    (commands,) = (
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    return {
+        name: [flag for flag in parser._option_string_actions if flag.startswith("--")]
+        for name, parser in commands.choices.items()
+    }

@@ -1,4 +1,4 @@
-"""renyi compare: classical composition, moments and the exact curve side by side."""
+"""renyi compare: methods, noise, or ways to draw batches side by side."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import figure, output
+from renyi.cli import output
 from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, runs, varying
-from renyi.cli.options import METHODS
+from renyi.cli.options import METHODS, UsageError
 from renyi.cli.output import Column, plain
 from renyi.cli.runs import lengths, require, samplings
-from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
-    from renyi.theory.comparison import NoiseRow, Row
+    from renyi.theory.comparison import Row, SamplingRow
 
+__all__ = ["compare_samplings"]
 
 # ``renyi compare --target``: the noise that every method needs for one guarantee.
 
@@ -50,7 +50,7 @@ def cells_of(options: argparse.Namespace) -> list[Record]:
 def _targets_over_steps(options: argparse.Namespace, cells: list[Record]) -> list[Record]:
     from renyi.theory.comparison import steps_grid
 
-    figure.check(options, 1)
+    output.check_figure(options, 1)
     if len({tuple(cell[key] for key in TARGET_INPUTS[:5] if key in cell) for cell in cells}) > 1:
         raise UsageError("a figure must have one setting, over the steps, got several")
     if len(cells) > 1:
@@ -61,7 +61,7 @@ def _targets_over_steps(options: argparse.Namespace, cells: list[Record]) -> lis
     return [{**cell, "steps": steps} for steps in steps_grid(cell["steps"], 13)]
 
 
-def rows_of(cell: Record, names: Sequence[str]) -> tuple[NoiseRow, ...]:
+def rows_of(cell: Record, names: Sequence[str]) -> tuple[Row, ...]:
     """Return what each method needs for one setting."""
     from renyi.theory.comparison import compare_noise
 
@@ -113,12 +113,12 @@ def compare_targets(
 
 
 def _draw_targets(
-    options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[NoiseRow]]]
+    options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[Row]]]
 ) -> None:
-    from renyi.theory.comparison import plot_noise
+    from renyi.theory.comparison import plot_comparison as plot_noise
 
     cell = found[0][0]
-    with figure.sheet(options) as axes:
+    with output.sheet(options) as axes:
         plot_noise([each["steps"] for each, _ in found], [rows for _, rows in found], ax=axes)
         axes.set_title(
             f"ε = {plain(cell['target'])}, δ = {plain(cell['delta'])}, "
@@ -194,7 +194,7 @@ def _over_steps(
     """Return the runs of a figure: those given, or up to the steps of the one that was."""
     from renyi.theory.comparison import steps_grid
 
-    figure.check(options, 1)
+    output.check_figure(options, 1)
     others = {tuple(run[key] for key in INPUT_KEYS[:4] if key in run) for run in every}
     if len(others) > 1 or len(values) > 1:
         raise UsageError("a figure must have one setting, over the steps, got several")
@@ -308,6 +308,104 @@ def _draw(options: argparse.Namespace, found: Sequence[tuple[Record, Sequence[Ro
         f"σ = {plain(run['noise_multiplier'])}, q = {plain(run['sample_rate'])}, {given}\n"
         "noise relative to the sensitivity of each method's own adjacency"
     )
-    with figure.sheet(options) as axes:
+    with output.sheet(options) as axes:
         plot_comparison([run["steps"] for run, _ in found], [rows for _, rows in found], ax=axes)
         axes.set_title(title, fontsize="medium")
+
+
+EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # epochs of a figure
+
+
+def compare_samplings(options: argparse.Namespace) -> int:
+    """Epsilon at a given delta by every way to draw batches."""
+    run = _one_run(options)
+    if options.plot or options.show:
+        from renyi.theory.comparison import plot_comparison as plot_samplings
+
+        output.check_figure(options, 1)
+        last = run["epochs"]
+        epochs = sorted({last, *(count for count in EPOCHS if count < last)})
+        found = [_sampling_rows({**run, "epochs": count}) for count in output.progress(epochs)]
+        with output.sheet(options) as axes:
+            plot_samplings(epochs, found, ax=axes)
+            axes.set_title(_samplings_title(run), fontsize="medium")
+    else:
+        found = [_sampling_rows(run)]
+    poisson = next(row.upper for row in found[-1] if row.sampling == "poisson")
+    records = [
+        {
+            **run,
+            "sampling": row.sampling,
+            "label": row.label,
+            "adjacency": row.adjacency,
+            "epsilon_lower": row.lower,
+            "epsilon": row.upper,
+            "times_poisson": row.upper / poisson,
+        }
+        for row in found[-1]
+    ]
+    if emit_data(options, records, {"accounting": "pld"}):
+        return 0
+    if options.plot:
+        print(f"figure written to {options.plot}")
+    elif not options.show:
+        _print_samplings(options, records)
+    return 0
+
+
+def _one_run(options: argparse.Namespace) -> Record:
+    """Return the one run that is compared."""
+    names = ("noise_multiplier", "batch_size", "dataset_size", "epochs", "delta")
+    require(options, *names)
+    run: Record = {}
+    for name in names:
+        given = getattr(options, name)
+        flag = f"--{name.replace('_', '-')}"
+        if len(given) > 1:
+            raise UsageError(f"{flag} must be one number with --samplings, got {len(given)}")
+        whole = name in ("batch_size", "dataset_size", "epochs")
+        if whole and given[0].denominator != 1:
+            raise UsageError(f"{flag} must be a whole number with --samplings")
+        run[name] = int(given[0]) if whole else float(given[0])
+    for name in ("sample_rate", "steps", "epsilon", "target"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--samplings excludes --{name.replace('_', '-')}")
+    if run["batch_size"] > run["dataset_size"]:
+        raise UsageError(f"--batch-size must be at most --dataset-size ({run['dataset_size']})")
+    return run
+
+
+def _sampling_rows(run: Record) -> tuple[SamplingRow, ...]:
+    from renyi.theory.comparison import compare_samplings
+
+    return compare_samplings(
+        run["dataset_size"],
+        run["batch_size"],
+        noise_multiplier=run["noise_multiplier"],
+        epochs=run["epochs"],
+        delta=run["delta"],
+    )
+
+
+def _print_samplings(options: argparse.Namespace, records: list[Record]) -> None:
+    print_fixed(records, ("noise_multiplier", "dataset_size", "batch_size", "epochs", "delta"))
+    digits = options.digits
+    columns = [
+        Column("label", "sampling", str, left=True),
+        Column("adjacency", "adjacency", lambda name: name.replace("_", " "), left=True),
+        Column("epsilon_lower", "at least", lambda value: output.round_down(value, digits)),
+        Column("epsilon", "epsilon", lambda value: output.round_up(value, digits)),
+        Column("times_poisson", "times Poisson", lambda value: output.round_up(value, 3)),
+    ]
+    output.print_table(columns, records)
+    print()
+    output.print_paragraph(
+        "Between both numbers is the truth. An accountant may only be told of the way in which "
+        "batches really were drawn: the page docs/sampling.md says which loader does what."
+    )
+
+
+def _samplings_title(run: Record) -> str:
+    size, records = (output.grouped(run[name]) for name in ("batch_size", "dataset_size"))
+    noise, delta = (output.plain(run[name]) for name in ("noise_multiplier", "delta"))
+    return f"σ = {noise}, batches of {size} of {records}, δ = {delta}"

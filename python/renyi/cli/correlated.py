@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import figure, output
+from renyi.cli import output
 from renyi.cli.guarantee import emit_data
+from renyi.cli.options import UsageError
 from renyi.cli.output import Column
 from renyi.cli.runs import lengths, require, samplings
-from renyi.cli.values import UsageError
 
 if TYPE_CHECKING:
     from renyi.matrix import Participation, Priced, Strategy
@@ -94,7 +94,7 @@ def compare(options: argparse.Namespace) -> int:
     from renyi.matrix import compare_strategies
 
     require(options, "target", "delta")
-    figure.check(options, 1)
+    output.check_figure(options, 1)
     setting = _setting(options, "target")
     epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
     with output.waiting("comparing"):
@@ -119,7 +119,7 @@ def compare(options: argparse.Namespace) -> int:
 
 def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> None:
     """Draw the table: a bar for the error of each strategy."""
-    with figure.sheet(options) as axes:
+    with output.sheet(options) as axes:
         bars = axes.barh([row.name for row in rows], [row.error for row in rows], color="#0072B2")
         axes.bar_label(bars, [f"{row.error:.{options.digits}g}" for row in rows], padding=3)
         axes.invert_yaxis()

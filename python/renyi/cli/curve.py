@@ -1,14 +1,14 @@
-"""``renyi curve``: the whole privacy curve or trade-off function, as a table or a figure."""
+"""renyi curve: the whole privacy curve or trade-off function, as a table or a figure."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import figure, output
+from renyi.cli import output
 from renyi.cli.guarantee import (
     INPUT_KEYS,
     data_facts,
@@ -19,16 +19,16 @@ from renyi.cli.guarantee import (
     runs,
     varying,
 )
-from renyi.cli.options import CONVERSIONS
+from renyi.cli.options import CONVERSIONS, MAX_VALUES, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import curve_accountant, renyi_accountant, require
-from renyi.cli.values import MAX_VALUES, UsageError
+from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from renyi import PLDAccountant
+    from renyi.plot import Kind, Line
     from renyi.tradeoff import GaussianLimit
 
     Array = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ def curve(options: argparse.Namespace) -> int:
             "--tradeoff with --adjacency replace_one needs --sample-rate 1: with sampling it takes "
             "many minutes"
         )
-    figure.check(options, len(every))
+    output.check_figure(options, len(every))
     x, y = ("alpha", "beta") if options.tradeoff else ("epsilon", "delta")
     with output.waiting("range of epsilon"):
         grids = [_alphas(options)] * len(every) if options.tradeoff else _epsilons(options, every)
@@ -76,7 +76,7 @@ def curve(options: argparse.Namespace) -> int:
                 numbers = {key: float(column[k]) for key, column in values.items()}
                 rows[i].append({**every[i], x: place, **numbers})
     if options.plot or options.show:
-        figure.draw(options, rows)
+        draw_curves(options, rows)
     records = [record for part in rows for record in part]
     facts = {**data_facts(options), "curve": "tradeoff" if options.tradeoff else "privacy"}
     if emit_data(options, records, facts):
@@ -216,3 +216,67 @@ def _print_table(
                 f"{output.round_up(gamma, 2)}"
             )
     print_notes(notes)
+
+
+INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}
+
+
+def draw_curves(options: argparse.Namespace, rows: Sequence[Sequence[Run]]) -> None:
+    """Write the figure of the rows of each run, and open it if that was asked for."""
+    from renyi.plot import draw_privacy_curves, draw_tradeoffs
+
+    every = [part[0] for part in rows]
+    lines = [line for i, part in enumerate(rows) for line in _lines(options, every, i, part)]
+    with output.sheet(options) as axes:
+        (draw_tradeoffs if options.tradeoff else draw_privacy_curves)(lines, axes)
+        axes.set_title(_title(options, every), fontsize="medium")
+
+
+def _lines(
+    options: argparse.Namespace, every: Sequence[Run], i: int, rows: Sequence[Run]
+) -> Iterator[Line]:
+    """Yield a line for each column of numbers of run ``i``."""
+    import numpy as np
+
+    from renyi.plot import NAMES, Line
+
+    x, y = ("alpha", "beta") if options.tradeoff else ("epsilon", "delta")
+    at = np.array([row[x] for row in rows])
+    name = _differs(every, every[i])
+    kinds: tuple[tuple[str, Kind], ...] = (
+        (y, "exact"),
+        (f"{y}_rdp", "renyi"),
+        (f"{y}_gdp", "gaussian"),
+    )
+    for key, kind in kinds:
+        if key not in rows[0]:
+            continue
+        label = NAMES[kind]
+        if kind == "gaussian":
+            limit = limit_of(options, every[i])
+            label += (
+                f", μ = {output.round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
+            )
+        if name:
+            label = f"{name}: {label}" if options.compare else name
+        yield Line(at, np.array([row[key] for row in rows]), label, kind, i)
+
+
+def _differs(every: Sequence[Run], run: Run) -> str:
+    """Name a run by what sets it apart from the others."""
+    keys = [key for key in INPUTS if len({other[key] for other in every}) > 1]
+    return ", ".join(f"{INPUTS[key]} = {_number(run, key)}" for key in keys)
+
+
+def _title(options: argparse.Namespace, every: Sequence[Run]) -> str:
+    keys = [key for key in INPUTS if len({other[key] for other in every}) == 1]
+    what = ", ".join(f"{INPUTS[key]} = {_number(every[0], key)}" for key in keys)
+    adjacency = options.adjacency.replace("_", "/" if options.adjacency == "add_remove" else " ")
+    kind = "Gaussian" if all(run["sample_rate"] == 1.0 for run in every) else "sampled Gaussian"
+    return f"{kind} mechanism, {adjacency}\n{what}" if what else f"{kind} mechanism, {adjacency}"
+
+
+def _number(run: Run, key: str) -> str:
+    if key == "sample_rate":
+        return rate_in_words(run)
+    return output.grouped(run[key]) if key == "steps" else output.plain(run[key])

@@ -8,13 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from renyi.cli import output, words
+from renyi.cli import output
 from renyi.cli.guarantee import emit_data, runs
-from renyi.cli.options import ACCOUNTANTS
+from renyi.cli.options import ACCOUNTANTS, POISSON, OutputError, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import require, uses_of
-from renyi.cli.samplings import POISSON, scheme_of
-from renyi.cli.values import OutputError, UsageError
+from renyi.cli.runs import composition_statement, require, scheme_of, uses_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +92,7 @@ def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted
     source = _words(record["accountant"])
     print()
     output.print_paragraph(
-        words.composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
+        composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
     )
 
 

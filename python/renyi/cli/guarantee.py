@@ -8,10 +8,25 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from renyi.cli import output, words
+from renyi.cli import output
+from renyi.cli.options import POISSON
 from renyi.cli.output import Column, plain, within_limit
-from renyi.cli.runs import check_method, headline, lengths, price, require, samplings, saving
-from renyi.cli.samplings import POISSON, scheme_of
+from renyi.cli.runs import (
+    assumptions_in_words,
+    bracket_in_words,
+    check_method,
+    curve_in_words,
+    headline,
+    lengths,
+    method_in_words,
+    price,
+    remarks,
+    require,
+    samplings,
+    saving,
+    scheme_of,
+    statement,
+)
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
@@ -61,7 +76,7 @@ def rdp(options: argparse.Namespace) -> int:
     print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
     print("\nAssumes")
-    output.print_facts(words.assumptions(options, *records))
+    output.print_facts(assumptions_in_words(options, *records))
     return 0
 
 
@@ -152,9 +167,9 @@ def print_sweep(
     print_fixed(records, inputs)
     output.print_table(columns, records)
     print("\nAssumes")
-    output.print_facts(words.assumptions(options, *records))
+    output.print_facts(assumptions_in_words(options, *records))
     print("\nComputed")
-    output.print_facts(words.method(options, {}, beside))
+    output.print_facts(method_in_words(options, {}, beside))
 
 
 def input_column(key: str) -> Column:
@@ -170,20 +185,20 @@ def _print_one(
     texts = {wanted: number, given: plain(record[given])}
     print(f"{wanted} = {number} at {given} = {texts[given]}{_beside(options, record, wanted)}\n")
     if math.isfinite(value):
-        output.print_paragraph(words.statement(options, record, texts["epsilon"], texts["delta"]))
+        output.print_paragraph(statement(options, record, texts["epsilon"], texts["delta"]))
     else:
         print("No finite guarantee.")
     print("\nAssumes")
-    output.print_facts(words.assumptions(options, record))
+    output.print_facts(assumptions_in_words(options, record))
     print("\nComputed")
     output.print_facts(
         {
-            **words.method(options, record),
-            "certified": words.bracket(options, record, wanted),
+            **method_in_words(options, record),
+            "certified": bracket_in_words(options, record, wanted),
             "rounding": f"{wanted} is printed rounded up",
         }
     )
-    print_notes(words.notes(options, record))
+    print_notes(remarks(options, record))
 
 
 def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> str:
@@ -191,7 +206,7 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
     if options.accountant == "rdp":
         return ""
     other = record[f"{wanted}_rdp"]
-    kind = words.curve_in_words(options)
+    kind = curve_in_words(options)
     if other is None:
         return f" ({kind})"
     text = output.round_up(other, options.digits)

@@ -1,19 +1,177 @@
-"""The options, each described once, in the groups that commands share; errors are one line."""
+"""The options: numbers, lists and ranges, what each permits, and how messages name them."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, NoReturn
 
-from renyi._adjacency import ADJACENCIES
-from renyi.cli import values
-from renyi.cli.values import Domain
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT
 
 __all__ = ["HelpFormatter", "add", "usage"]
+
+MAX_VALUES = 1_000_000
+
+
+class UsageError(Exception):
+    """Bad input; the message is one line and names the option."""
+
+
+class OutputError(Exception):
+    """What was computed could not be written; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values an option takes, in words and as a test."""
+
+    words: str
+    contains: Callable[[Fraction], bool]
+    whole: bool = False
+
+
+PROBABILITY = Domain("strictly between 0 and 1", lambda x: 0 < x < 1)
+PROBABILITY_OR_NONE = Domain(">= 0 and < 1", lambda x: 0 <= x < 1)
+RATE = Domain("> 0 and <= 1", lambda x: 0 < x <= 1)
+POSITIVE = Domain("> 0", lambda x: x > 0)
+NOT_NEGATIVE = Domain(">= 0", lambda x: x >= 0)
+ORDER = Domain("> 1 and <= 1e6", lambda x: 1 < x <= 10**6)
+ORDER_FROM_ONE = Domain(">= 1 and <= 1e6", lambda x: 1 <= x <= 10**6)
+COUNT = Domain("from 1 to 1e15", lambda x: 1 <= x <= 10**15, whole=True)
+COUNT_FROM_ZERO = Domain("from 0 to 1e15", lambda x: 0 <= x <= 10**15, whole=True)
+USES = Domain("from 1 to 1e9", lambda x: 1 <= x <= LARGEST_COUNT, whole=True)
+
+# The engine names arguments; the user typed options.
+_OPTION_OF_ARGUMENT = {
+    "target_epsilon": "--epsilon",
+    "target_delta": "--delta",
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "noise_multiplier": "--noise-multiplier",
+    "sigma": "--noise-multiplier",
+    "sample_rate": "--sample-rate",
+    "q": "--sample-rate",
+    "steps": "--steps",
+    "count": "--steps",
+    "orders": "--orders",
+    "order": "--order",
+    "alpha": "--order",
+    "conversion": "--conversion",
+    "adjacency": "--adjacency",
+}
+
+
+def as_options(message: str) -> str:
+    """Put the option's name where an engine message starts with the argument's name.
+
+    Examples
+    --------
+    >>> as_options("target_delta must be in (0, 1), got 2")
+    '--delta must be in (0, 1), got 2'
+    """
+    line = " ".join(message.split())
+    match = re.match(r"([a-z_]+) must ", line)
+    option = _OPTION_OF_ARGUMENT.get(match.group(1)) if match else None
+    return line if match is None or option is None else option + _words_typed(line[match.end(1) :])
+
+
+def _words_typed(line: str) -> str:
+    """Write names of neighbours and samplings as they are typed, without quotes."""
+    line = re.sub(r"'(add_remove|replace_one|zero_out)'", r"\1", line)
+    return re.sub(
+        r"with sampling '([a-z_]+)'", lambda m: f"with --sampling {m[1].replace('_', '-')}", line
+    )
+
+
+def number(text: str, domain: Domain) -> Fraction:
+    """Return the exact value of a decimal such as ``0.004`` or ``1e-5``."""
+    try:
+        value = Decimal(text.strip().replace("_", ""))
+    except InvalidOperation:
+        value = Decimal("nan")
+    # The exponent's limit keeps 1e999999999 from filling the memory; doubles end long before.
+    if not value.is_finite() or abs(value.adjusted()) > 320:
+        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
+    exact = Fraction(value)
+    fits = domain.contains(exact) and domain.contains(Fraction(_as_float(exact, text, domain)))
+    if not fits or (domain.whole and exact.denominator != 1):
+        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
+    return exact
+
+
+def numbers(text: str, domain: Domain) -> list[Fraction]:
+    """Parse a comma list of numbers and of ``start:stop:step`` ranges, all of them different.
+
+    The stop is included when a step lands on it. Two decimals of one double would be equal rows.
+
+    Examples
+    --------
+    >>> [float(x) for x in numbers("0.5,1:2:0.5", POSITIVE)]
+    [0.5, 1.0, 1.5, 2.0]
+    """
+    values: list[Fraction] = []
+    for part in text.split(","):
+        ends = part.split(":")
+        if len(ends) == 1:
+            values.append(number(part, domain))
+            continue
+        if len(ends) != 3:
+            raise argparse.ArgumentTypeError(f"a range is written start:stop:step, got {part!r}")
+        start, stop = number(ends[0], domain), number(ends[1], domain)
+        try:
+            step = number(ends[2], POSITIVE)
+        except argparse.ArgumentTypeError:
+            raise argparse.ArgumentTypeError(
+                f"the step of a range must be {permitted(POSITIVE)}, got {part!r}"
+            ) from None
+        if domain.whole and step.denominator != 1:
+            raise argparse.ArgumentTypeError(
+                f"the step of a range must be a whole number, got {part!r}"
+            )
+        if stop < start:
+            raise argparse.ArgumentTypeError(f"a range must not end before it starts, got {part!r}")
+        count = (stop - start) // step + 1
+        if len(values) + count > MAX_VALUES:
+            raise argparse.ArgumentTypeError(
+                f"must give at most {MAX_VALUES:,} values, got {part!r}"
+            )
+        values.extend(start + k * step for k in range(count))
+    doubles = Counter(map(float, values))
+    if len(doubles) < len(values):
+        (twice, _), *_ = doubles.most_common(1)
+        raise argparse.ArgumentTypeError(
+            f"must hold a number once, got {twice!r} twice in {text!r}"
+        )
+    return values
+
+
+def numbers_in(domain: Domain) -> Callable[[str], list[Fraction]]:
+    """``numbers`` for one domain, as an argparse type."""
+    return lambda text: numbers(text, domain)
+
+
+def number_in(domain: Domain) -> Callable[[str], Fraction]:
+    """Make ``number`` for one domain, as an argparse type."""
+    return lambda text: number(text, domain)
+
+
+def permitted(domain: Domain) -> str:
+    """Say what an option takes, as it follows "must be"."""
+    return f"a {'whole ' if domain.whole else ''}number {domain.words}"
+
+
+def _as_float(exact: Fraction, text: str, domain: Domain) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}") from None
 
 
 # The options, each described once, and a parser whose errors are one helpful line.
@@ -32,76 +190,79 @@ class Option:
 OPTIONS = {
     "noise_multiplier": Option(
         "--noise-multiplier",
-        values.POSITIVE,
+        POSITIVE,
         "standard deviation of the noise / clipping norm (> 0)",
         "SIGMA",
     ),
     "sample_rate": Option(
         "--sample-rate",
-        values.RATE,
+        RATE,
         "probability with which each record enters a step (0 < Q <= 1; 1 means no sampling)",
         "Q",
     ),
     "batch_size": Option(
         "--batch-size",
-        values.COUNT,
+        COUNT,
         "expected batch size; with --dataset-size instead of --sample-rate",
         "B",
     ),
     "dataset_size": Option(
         "--dataset-size",
-        values.COUNT,
+        COUNT,
         "number of records; sampling rate = batch size / data set size",
         "N",
     ),
-    "steps": Option(
-        "--steps", values.USES, "number of noisy steps (a whole number from 1 to 1e9)", "T"
-    ),
+    "steps": Option("--steps", USES, "number of noisy steps (a whole number from 1 to 1e9)", "T"),
     "epochs": Option(
         "--epochs",
-        values.POSITIVE,
+        POSITIVE,
         "instead of --steps: steps = ceil(epochs * data set size / batch size); where records are "
         "dealt or shuffled, whole epochs of ceil(data set size / batch size)",
         "E",
     ),
-    "epsilon": Option(
-        "--epsilon", values.NOT_NEGATIVE, "the epsilon of (epsilon, delta), >= 0", "EPS"
-    ),
+    "epsilon": Option("--epsilon", NOT_NEGATIVE, "the epsilon of (epsilon, delta), >= 0", "EPS"),
     "target_epsilon": Option(
-        "--epsilon", values.POSITIVE, "the epsilon of (epsilon, delta) to meet, > 0", "EPS"
+        "--epsilon", POSITIVE, "the epsilon of (epsilon, delta) to meet, > 0", "EPS"
     ),
     "target": Option(
         "--target",
-        values.POSITIVE,
+        POSITIVE,
         "with --delta, instead of a noise multiplier: compare the noise that each method needs",
         "EPS",
     ),
     "delta": Option(
         "--delta",
-        values.PROBABILITY,
+        PROBABILITY,
         "the delta of (epsilon, delta), 0 < delta < 1; well below 1 / number of records",
         "DELTA",
     ),
     "orders": Option(
         "--orders",
-        values.ORDER,
+        ORDER,
         "with --accountant rdp: Renyi orders (> 1, <= 1e6) to choose from; default: all real",
         "A",
     ),
     "rdp_orders": Option(
         "--orders",
-        values.ORDER_FROM_ONE,
+        ORDER_FROM_ONE,
         "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)",
         "A",
     ),
     "alpha": Option(
         "--alpha",
-        values.PROBABILITY,
+        PROBABILITY,
         "with --tradeoff: type I errors (false positive rates), 0 < A < 1; default: a selection",
         "A",
     ),
-    "order": Option("--order", values.ORDER_FROM_ONE, "Renyi order (>= 1, <= 1e6)", "A"),
+    "order": Option("--order", ORDER_FROM_ONE, "Renyi order (>= 1, <= 1e6)", "A"),
 }
+
+
+POISSON = "poisson"
+SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffled")
+EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
+IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
+DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
 
 
 CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
@@ -181,7 +342,7 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     flag = message.partition(":")[0]
     if message.endswith("expected one argument"):
         dests = (action.dest for action in parser._actions if flag in action.option_strings)
-        permits = [values.permitted(OPTIONS[dest].domain) for dest in dests if dest in OPTIONS]
+        permits = [permitted(OPTIONS[dest].domain) for dest in dests if dest in OPTIONS]
         return " ".join([f"{flag} needs a value", *(f"({words})" for words in permits)])
     if message.startswith("unrecognized arguments: "):
         unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
@@ -235,11 +396,31 @@ def add_adjacency(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_sampling(group: argparse._ArgumentGroup) -> None:
+    """Add how batches were drawn."""
+    group.add_argument(
+        "--sampling",
+        choices=SCHEMES,
+        default=POISSON,
+        metavar="NAME",
+        help=f"{POISSON} (default), or with --batch-size and --dataset-size "
+        f"{', '.join(SCHEMES[1:-1])} (replaced records) or {SCHEMES[-1]} (no --adjacency "
+        "add_remove)",
+    )
+    group.add_argument(
+        "--batch-limit",
+        type=lambda text: int(number(text, COUNT)),
+        metavar="B",
+        help="with --sampling truncated-poisson: the largest batch; default: the batch size and "
+        f"{DEVIATIONS} standard deviations",
+    )
+
+
 def add_limit(group: argparse._ArgumentGroup) -> None:
     """Add what epsilon must not exceed."""
     group.add_argument(
         "--max-epsilon",
-        type=values.number_in(values.NOT_NEGATIVE),
+        type=number_in(NOT_NEGATIVE),
         metavar="EPS",
         help="stop with exit code 3 if any epsilon is above",
     )
@@ -249,7 +430,7 @@ def add_report(group: argparse._ArgumentGroup) -> None:
     """Add what a report is about, and where it goes to."""
     group.add_argument("--mechanism", metavar="FILE", help="JSON of a mechanism, instead of a run")
     group.add_argument(
-        "--count", type=one(values.USES), default=1, metavar="N", help="uses of it (default 1)"
+        "--count", type=one(USES), default=1, metavar="N", help="uses of it (default 1)"
     )
     group.add_argument("--ledger", metavar="FILE", help="with --dataset: what was recorded of it")
     group.add_argument("--dataset", metavar="NAME", help="the data set, in the ledger or to name")
@@ -303,7 +484,7 @@ def add_methods(group: argparse._ArgumentGroup) -> None:
         "--samplings",
         action="store_const",
         dest="run",
-        const="compare_samplings.compare",
+        const="compare.compare_samplings",
         default=argparse.SUPPRESS,
         help="instead of methods: every way to draw batches of --batch-size from --dataset-size",
     )
@@ -316,7 +497,7 @@ def add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:
         option = OPTIONS[name]
         group.add_argument(
             option.flag,
-            type=values.numbers_in(option.domain),
+            type=numbers_in(option.domain),
             metavar=option.metavar,
             help=option.help,
             dest=name,
@@ -361,7 +542,7 @@ def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
 
 def one(domain: Domain) -> Callable[[str], int]:
     """Make an argparse type of a single whole number."""
-    return lambda text: int(values.number(text, domain))
+    return lambda text: int(number(text, domain))
 
 
 # How a command is added to the parser.

@@ -12,12 +12,16 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from renyi import _progress
+from renyi._figure import FORMATS
 from renyi._progress import Line
 from renyi._rounding import round_double, round_down, round_up
 from renyi._validation import decimal_of, visible
+from renyi.cli.options import OutputError, UsageError
 
 __all__ = ["EXCEEDED", "round_double", "round_down", "round_up", "within_limit"]
 
@@ -162,3 +166,56 @@ def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
     limit, number = plain(float(options.max_epsilon)), round_up(largest, options.digits)
     print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
     return EXCEEDED
+
+
+# Figures, and where those of any command may go.
+
+
+FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
+MOST_RUNS = 7  # that a legend and the eye can hold apart
+
+
+def check_figure(options: argparse.Namespace, count: int) -> None:
+    """Refuse a figure of ``count`` runs that could not be made, before anything is computed."""
+    if options.plot is None and not options.show:
+        return
+    if count > MOST_RUNS:
+        raise UsageError(f"a figure must have at most {MOST_RUNS} runs, got {count}")
+    flag = "--show" if options.plot is None else "--plot"
+    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"--plot must be a file name ending in .png, .svg or .pdf, got {options.plot!r}"
+        )
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError(
+            f"{flag} needs matplotlib, which is not installed: python -m pip install matplotlib"
+        ) from None
+    if options.show:
+        import_module("matplotlib.pyplot")  # chooses the backend
+        if matplotlib.get_backend().lower() in FILE_ONLY:
+            raise UsageError("--show needs a display; without one, write a file: --plot FILE.png")
+
+
+@contextmanager
+def sheet(options: argparse.Namespace) -> Iterator[Any]:
+    """Give the axes of a figure, then write it and open it, as far as that was asked for."""
+    from matplotlib.figure import Figure
+
+    from renyi.plot import FIGURE_SIZE
+
+    if options.show:
+        from matplotlib import pyplot as plt
+
+        picture: Any = plt.figure(figsize=FIGURE_SIZE, layout="constrained")
+    else:
+        picture = Figure(figsize=FIGURE_SIZE, layout="constrained")
+    yield picture.add_subplot()
+    if options.plot:
+        try:
+            picture.savefig(options.plot, dpi=200)
+        except OSError as error:
+            raise OutputError(f"--plot {options.plot}: {error.strerror or error}") from None
+    if options.show:
+        plt.show()

@@ -1,4 +1,4 @@
-"""What is run, and what it costs."""
+"""What is run, what it costs, and the sentences that say so."""
 
 from __future__ import annotations
 
@@ -10,23 +10,97 @@ from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli.options import CONVERSIONS, OPTIONS
-from renyi.cli.output import round_down
-from renyi.cli.samplings import (
+from renyi._validation import LARGEST_COUNT
+from renyi.cli.options import (
+    CONVERSIONS,
+    DEVIATIONS,
+    EXACT,
     IN_EPOCHS,
+    OPTIONS,
     POISSON,
-    batches_of_epoch,
-    check_sampling,
-    plan_of,
-    scheme_of,
+    UsageError,
+    permitted,
 )
-from renyi.cli.values import UsageError, permitted
+from renyi.cli.output import grouped, plain, round_down
 
 if TYPE_CHECKING:
     from renyi import PLDAccountant, RDPAccountant
     from renyi.mechanisms import Mechanism
+    from renyi.sgd import TrainingPlan
 
 __all__ = ["headline", "price", "saving"]
+
+
+def scheme_of(options: argparse.Namespace) -> str:
+    """Return how batches were drawn; commands without the option know Poisson samples only."""
+    return getattr(options, "sampling", POISSON)
+
+
+def batches_of_epoch(options: argparse.Namespace, run: Mapping[str, Any]) -> int:
+    """Return in how many batches an epoch deals the records; 1 where steps stand by themselves."""
+    if scheme_of(options) not in IN_EPOCHS:
+        return 1
+    return -(-int(run["dataset_size"]) // int(run["batch_size"]))
+
+
+def check_sampling(options: argparse.Namespace) -> None:
+    """Refuse a scheme without the sizes that it is defined by."""
+    scheme = scheme_of(options)
+    if getattr(options, "batch_limit", None) is not None and scheme != "truncated-poisson":
+        raise UsageError("--batch-limit needs --sampling truncated-poisson")
+    if scheme != POISSON and options.batch_size is None:
+        raise UsageError(f"--sampling {scheme} needs --batch-size and --dataset-size")
+
+
+def is_exact(options: argparse.Namespace) -> bool:
+    """Return whether the curve is that of the worst neighbours, not one above it."""
+    scheme = scheme_of(options)
+    return scheme == POISSON or (scheme in EXACT and options.adjacency != "replace_one")
+
+
+def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a plan of the run takes but for its noise and its length."""
+    scheme, size = scheme_of(options), run["batch_size"]
+    settings = {
+        "population": run["dataset_size"],
+        "batch_size": size,
+        "sampling": scheme.replace("-", "_"),
+        "adjacency": options.adjacency,
+    }
+    if scheme == "truncated-poisson":
+        limit = options.batch_limit or math.ceil(size + DEVIATIONS * math.sqrt(size))
+        settings["batch_limit"] = min(limit, run["dataset_size"])
+    return settings
+
+
+def plan_of(options: argparse.Namespace, run: Mapping[str, Any]) -> TrainingPlan:
+    """Return the plan of a run."""
+    from renyi.sgd import TrainingPlan
+
+    noise, steps = run["noise_multiplier"], run["steps"]
+    return TrainingPlan(noise_multiplier=noise, steps=steps, **plan_settings(options, run))
+
+
+def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant: str) -> int:
+    """Return the largest number of steps that stays within a target; 0: not one."""
+    from renyi.calibration import calibrate
+    from renyi.sgd import TrainingPlan
+
+    settings = plan_settings(options, cell)
+    one = TrainingPlan(noise_multiplier=cell["noise_multiplier"], steps=1, **settings)
+
+    def releases(count: int) -> Mechanism:
+        return one.step_mechanism * count
+
+    find: Callable[..., float] = calibrate
+    most = 2
+    target = {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}
+    method = {"accountant": accountant, "adjacency": options.adjacency}
+    while True:  # from small to large: many releases take longer
+        found = int(find(releases, (0, most), integer=True, **target, **method))
+        if found < most or most >= LARGEST_COUNT // one.steps_per_release:
+            return min(found * one.steps_per_release, LARGEST_COUNT)
+        most = min(8 * most, LARGEST_COUNT // one.steps_per_release)
 
 
 # From options to training settings: sampling rate, steps, and the accountants that price them.
@@ -276,3 +350,168 @@ def saving(number: float, other: float | None) -> str | None:
         return f"factor {round_down(float(ratio), 2)}"
     percent = ((1 - 1 / ratio) * 100).quantize(Decimal("0.1"), ROUND_FLOOR)
     return f"{percent} %" if percent else None
+
+
+CONVERSION_SOURCES = {
+    "optimal": "the optimal conversion of Asoodeh et al. 2020",
+    "asoodeh": "the closed-form conversion of Asoodeh et al. 2020",
+    "balle": "the conversion of Balle et al. 2020 and Canonne, Kamath and Steinke 2020",
+    "mironov": "the conversion of Mironov 2017",
+}
+
+_CHANGES = {
+    "add_remove": "the addition or removal of one record",
+    "replace_one": "the replacement of one record",
+    "zero_out": "the replacement of one record by one that contributes nothing",
+}
+_DIRECTIONS = {"remove": "one record removed", "add": "one record added"}
+
+
+def curve_in_words(options: Any) -> str:
+    """Say whether the curve is that of the worst neighbours."""
+    return "exact curve" if is_exact(options) else "proven bound"
+
+
+def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
+    """Say what was run: steps, sampling and noise."""
+    count, noise = record["steps"], plain(record["noise_multiplier"])
+    steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
+    if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:
+        return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
+    if scheme_of(options) != POISSON:
+        how = f"{scheme_of(options)} sampling, batch size {record['batch_size']}"
+        where = f"of {grouped(record['dataset_size'])} records"
+        return f"{steps} Gaussian mechanism with {how} {where} (noise multiplier {noise})"
+    rate = rate_in_words(record)
+    return (
+        f"{steps} Poisson-sampled Gaussian mechanism "
+        f"(sampling rate {rate}, noise multiplier {noise})"
+    )
+
+
+def rate_in_words(record: Mapping[str, Any]) -> str:
+    """Return the sampling rate as it was given."""
+    if record.get("batch_size") is None:
+        return plain(record["sample_rate"])
+    return f"{record['batch_size']}/{record['dataset_size']}"
+
+
+def statement(options: Any, record: Mapping[str, Any], epsilon: str, delta: str) -> str:
+    """One sentence to publish; ``epsilon`` and ``delta`` are the rounded texts."""
+    from renyi import __version__
+
+    if options.accountant == "rdp":
+        order = record["order"]
+        at_order = "" if order is None else f" at order {order:.4g}"
+        source = (
+            "this is an upper bound obtained by Renyi differential privacy (Mironov 2017; "
+            f"Mironov, Talwar and Zhang 2019){at_order} with "
+            f"{CONVERSION_SOURCES[options.conversion]}"
+        )
+    else:
+        source = (
+            "this is the exact privacy curve of the composition (its dominating pair: Zhu, Dong "
+            "and Wang 2022), rounded up"
+            if is_exact(options)
+            else "this is a proven upper bound of the privacy curve"
+        )
+    return (
+        f"{run_in_words(options, record)} satisfies ({epsilon}, {delta})-differential privacy "
+        f"under {_CHANGES[options.adjacency]}; {source}, computed with renyi {__version__}."
+    )
+
+
+def composition_statement(adjacency: str, epsilon: str, delta: str, source: str) -> str:
+    """One sentence to publish of mechanisms that a file describes."""
+    from renyi import __version__
+
+    by = "the exact privacy curve" if source == "exact curve" else "Renyi differential privacy"
+    return (
+        f"The composition of the mechanisms above satisfies ({epsilon}, {delta})-differential "
+        f"privacy under {_CHANGES[adjacency]}; this is an upper bound by {by} of the composition, "
+        f"computed with renyi {__version__}."
+    )
+
+
+def assumptions_in_words(options: Any, *records: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Say what must be true of the training runs for their numbers to hold."""
+    from renyi.mechanisms import Composed
+    from renyi.mechanisms.assumptions import assumptions_of
+
+    runs = [Composed(uses_of(options, record)) for record in records]
+    found = [assumptions_of(run, options.adjacency) for run in runs]
+    if all(one == found[0] for one in found):
+        return found[0]
+    sampled = min(zip(records, runs, strict=True), key=lambda pair: pair[0]["sample_rate"])[1]
+    return assumptions_of(sampled, options.adjacency, general=True)
+
+
+def method_in_words(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:
+    """How the number was computed; an empty record stands for a table of many."""
+    if options.accountant == "rdp":
+        accounting = f"Renyi-DP, {_renyi(options, record)}"
+        return {"accounting": accounting, "conversion": _conversion(options)}
+    exact = f"{curve_in_words(options)} of the composition, rounded up"
+    if getattr(options, "tradeoff", False):
+        exact = "exact trade-off function of the composition, rounded down"
+    if options.adjacency == "replace_one":
+        return {"accounting": exact}
+    facts = {
+        "accounting": f"{exact}; the worse of both directions{_decides(record.get('direction'))}"
+    }
+    if beside:
+        conversion = CONVERSION_SOURCES[options.conversion]
+        facts["Renyi-DP"] = f"for comparison: {_renyi(options, record)}, {conversion}"
+    return facts
+
+
+def _decides(direction: str | None) -> str:
+    if direction is None:
+        return ""
+    return " (they agree)" if direction == "both" else f": {_DIRECTIONS[direction]}"
+
+
+def _renyi(options: Any, record: Mapping[str, Any]) -> str:
+    chosen = (
+        "all real orders"
+        if options.orders is None
+        else f"the {len(options.orders)} orders of --orders"
+    )
+    order = record.get("order")
+    won = "" if order is None else f", best order {order:.6g}"
+    return f"minimum over {chosen}{won}"
+
+
+def _conversion(options: Any) -> str:
+    return f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}"
+
+
+def bracket_in_words(options: Any, record: Mapping[str, Any], wanted: str) -> str:
+    """Return the certified ends of epsilon or delta."""
+    low, high = (plain(record[f"{wanted}_{end}"]) for end in ("lower", "upper"))
+    exact = "exact value of this conversion" if options.accountant == "rdp" else f"exact {wanted}"
+    return f"{low} <= {wanted} <= {high} for the {exact}"
+
+
+def remarks(options: Any, record: Mapping[str, Any]) -> list[str]:
+    """Remarks on settings that are legal and probably not what was meant."""
+    found = []
+    size = record.get("dataset_size")
+    if size is not None and record["delta"] * size >= 1.0:
+        found.append(
+            f"delta {plain(record['delta'])} is not below 1 / data set size = {1 / size:.3g}: "
+            "such a guarantee permits publishing a random record"
+        )
+    if record["delta"] > 0.999:
+        found.append("a delta of 1 promises nothing; ask for a larger epsilon")
+    order = record.get("order")
+    if options.orders is not None and len(options.orders) > 1 and order is not None:
+        if order == float(max(options.orders)):
+            found.append(
+                "the best order is the largest of --orders; larger ones may give a smaller number"
+            )
+        if order == float(min(options.orders)):
+            found.append(
+                "the best order is the smallest of --orders; smaller ones may give a smaller number"
+            )
+    return found

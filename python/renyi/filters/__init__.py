@@ -11,13 +11,10 @@ is a supermartingale whoever chooses the mechanisms (Feldman, Zrnic 2021, arXiv 
 
 from __future__ import annotations
 
-from renyi.filters._concentrated import ZCDPFilter
-from renyi.filters._filter import BudgetExceededError
-from renyi.filters._gaussian import GDPFilter
-from renyi.filters._held import Reservation
+from renyi.filters._filter import BudgetExceededError, Reservation
 from renyi.filters._odometer import PrivacyOdometer
 from renyi.filters._privacy import PrivacyFilter
-from renyi.filters._renyi import RenyiFilter
+from renyi.filters._single_number import GDPFilter, RenyiFilter, ZCDPFilter
 
 __all__ = [
     "BudgetExceededError",

@@ -1,23 +1,321 @@
-"""Budgets that refuse the mechanism which would exceed them."""
+"""What all filters have in common: costs that add up, reservations, saved states, refusals."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._rounding import round_down, round_up
-from renyi._validation import probability_of, uses_of
-from renyi.accountants import Adjacency
-from renyi.filters._held import Cost, Held, Reservation, held_from, held_to
-from renyi.filters._saved import Saved, numbers_in, written_all
-from renyi.filters._spent import ROUNDED_UP, checked
+from renyi import _strict_json
+from renyi._locks import lock_freed_by_fork
+from renyi._refusal import refusal
+from renyi._strict_json import check_names, read_number, written
+from renyi._validation import integer_of, probability_of, real_of, uses_of
+from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
-__all__ = ["BudgetExceededError", "Filter"]
+__all__ = [
+    "ROUNDED_UP",
+    "BudgetExceededError",
+    "Cost",
+    "Filter",
+    "Held",
+    "Reservation",
+    "Saved",
+    "Total",
+    "checked",
+    "divergences",
+    "held_from",
+    "held_to",
+    "inside",
+    "numbers_in",
+    "orders_of",
+    "times",
+]
+
+
+class Saved(ABC):
+    """Has settings, fixed at the start, and a state; both are written and compared."""
+
+    _ARGUMENTS: ClassVar[tuple[str, ...]]
+    _STATE: ClassVar[tuple[str, ...]]
+    _adjacency: Adjacency
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self._adjacency = RDPAccountant(adjacency=adjacency).adjacency  # raises
+        self._lock = lock_freed_by_fork()
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbouring relation."""
+        return self._adjacency
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return what `_restore` needs, by the names in `_STATE`, as JSON can hold it."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take over a state, or raise `TypeError` or `ValueError`."""
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._ARGUMENTS}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return all there is to know as strict JSON, for `from_json`.
+
+        Raises
+        ------
+        TypeError
+            If it holds a mechanism with functions, or of a class of the user's own.
+        """
+        with self._lock:
+            contents = self._settings() | self._state()
+        return _strict_json.dumps({"type": type(self).__name__, **contents}, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return what `to_json` wrote, equal in every digit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the text is not strict JSON, of another version or of another class.
+        """
+        names = (*cls._ARGUMENTS, *cls._STATE)
+        return cls._built(_strict_json.read(text, cls.__name__, names))
+
+    @classmethod
+    def _built(cls, data: dict[str, Any]) -> Self:
+        made = cls.__new__(cls)
+        Saved.__init__(made, data.pop("adjacency"))
+        made._restore(data)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._settings() == other._settings() and self._state() == other._state()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+
+def written_all(numbers: npt.NDArray[np.float64]) -> list[float | str]:
+    """Return numbers as JSON can hold them."""
+    return [written(number) for number in numbers.tolist()]
+
+
+def numbers_in(values: Any, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
+    """Return a list of numbers in [0, inf], of a size, that was read from JSON."""
+    allowed = f"a list of {'' if size is None else f'{size} '}numbers in [0, inf]"
+    if not isinstance(values, list):
+        raise TypeError(f"{name} must be {allowed}, got {values!r}")
+    found = np.array([real_of(read_number(value), name, allowed) for value in values])
+    if found.size != (found.size if size is None else size) or not (found >= 0.0).all():
+        raise ValueError(f"{name} must be {allowed}, got {values!r}")
+    return found
+
+
+ROUNDED_UP = 1.0 + 2.0**-50
+
+UNIT = -1074  # every finite double is a whole number of 2^-1074
+INFINITE = 1 << 4096  # such units, more than all finite sums: what was added can be given back
+WRITTEN = re.compile(r"0x[0-9a-f]{1,1100}p-?[0-9]{1,4}")
+
+
+class Cost(NamedTuple):
+    """What uses of a mechanism take off a budget, at each of its orders.
+
+    ``additive``: whoever stops earlier is charged for less. Not so where the cost comes from the
+    exact curve of all uses: how many there were may depend on what they released.
+    """
+
+    amounts: npt.NDArray[np.float64]
+    failing: float
+    additive: bool = True
+
+
+class Total(NamedTuple):
+    """Sums of costs, exact: one for each order, and that of the probabilities of failure."""
+
+    amounts: tuple[int, ...]
+    failing: int
+
+    @classmethod
+    def zero(cls, orders: int) -> Self:
+        """Return the sum of no costs."""
+        return cls((0,) * orders, 0)
+
+    def plus(self, cost: Cost, sign: int = 1) -> Self:
+        """Return the sum with a cost, or without one that it has."""
+        amounts = zip(self.amounts, cost.amounts.tolist(), strict=True)
+        added = tuple(total + sign * _units(amount) for total, amount in amounts)
+        return type(self)(added, self.failing + sign * _units(cost.failing))
+
+    def rounded(self) -> tuple[npt.NDArray[np.float64], float]:
+        """Return the sums as the smallest floats that are not below them."""
+        return np.array([_float_above(units) for units in self.amounts]), _float_above(self.failing)
+
+    def has(self, costs: Iterable[Cost]) -> bool:
+        """Return whether it may be the sum of these costs and others."""
+        rest = self
+        for cost in costs:
+            rest = rest.plus(cost, -1)
+        return min(*rest.amounts, rest.failing) >= 0
+
+    def written(self) -> list[str]:
+        """Return the sums as JSON can hold them, that of failures last."""
+        return [_written(units) for units in (*self.amounts, self.failing)]
+
+    @classmethod
+    def read(cls, values: Any, orders: int) -> Self:
+        """Return what was `written`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it was not.
+        """
+        if not isinstance(values, list):
+            raise TypeError(f"spent must be a list of sums, got {values!r}")
+        if len(values) != orders + 1:
+            raise ValueError(f"spent must hold {orders + 1} sums, got {len(values)}")
+        *amounts, failing = map(_read, values)
+        return cls(tuple(amounts), failing)
+
+
+def times(count: int, amount: float) -> float:
+    """Return a multiple, rounded up."""
+    return _float_above(count * _units(amount)) if count else 0.0
+
+
+def _units(number: float) -> int:
+    if math.isinf(number):
+        return INFINITE
+    numerator, denominator = number.as_integer_ratio()
+    return numerator << (1 - UNIT - denominator.bit_length())
+
+
+def _float_above(units: int) -> float:
+    shift = max(units.bit_length() - 53, 0)
+    try:
+        return math.ldexp(-(-units >> shift), shift + UNIT)
+    except OverflowError:
+        return math.inf
+
+
+def _written(units: int) -> str:
+    zeros = max((units & -units).bit_length() - 1, 0)
+    return f"{units >> zeros:#x}p{zeros + UNIT}"
+
+
+def _read(value: Any) -> int:
+    if not isinstance(value, str) or not WRITTEN.fullmatch(value):
+        raise ValueError(f"spent must hold sums as '0x...p...', got {value!r}")
+    digits, _, exponent = value.partition("p")
+    shift = int(exponent) - UNIT
+    if not 0 <= shift <= 4096:
+        raise ValueError(f"spent must hold exponents from {UNIT} to {4096 + UNIT}, got {value!r}")
+    return int(digits, 16) << shift
+
+
+def checked(mechanism: Any, count: Any) -> tuple[Mechanism, int]:
+    """Return a mechanism and how often it is used."""
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
+    return mechanism, uses_of(count)
+
+
+@lru_cache(maxsize=256)
+def divergences(
+    mechanism: Mechanism, count: int, adjacency: Adjacency, orders: tuple[float, ...]
+) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the divergences of uses of a mechanism, and the probability that they fail."""
+    uses = RDPAccountant(adjacency=adjacency).compose(mechanism, count)
+    amounts, failing = uses.get_approximate_rdp(orders)
+    if np.isinf(amounts).all():
+        raise UnsupportedMechanismError(
+            mechanism, "it has no finite Rényi divergence of any of the orders in use"
+        )
+    amounts.flags.writeable = False
+    return amounts, failing
+
+
+def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
+    """Return Rényi orders in (1, 1e6], ascending."""
+    accepted = RDPAccountant(orders=orders).orders  # raises
+    if accepted is None:
+        raise TypeError("orders must be a sequence of numbers in (1, 1e6], got None")
+    return tuple(sorted(accepted))
+
+
+def inside(delta: Any) -> float:
+    value = probability_of(delta, "delta")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Uses of a mechanism that were set aside and count as spent until they are settled."""
+
+    number: int
+    mechanism: Mechanism
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A reservation with its cost."""
+
+    mechanism: Mechanism
+    count: int
+    cost: Cost
+
+
+def held_to(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
+    """Return reservations as JSON can hold them."""
+    return [
+        {
+            "number": number,
+            "mechanism": held.mechanism.to_dict(),
+            "count": held.count,
+            "amounts": written_all(held.cost.amounts),
+            "failing": held.cost.failing,
+            "additive": held.cost.additive,
+        }
+        for number, held in reserved.items()
+    ]
+
+
+def held_from(data: Any, size: int) -> dict[int, Held]:
+    """Return what `held_to` was given."""
+    if not isinstance(data, list):
+        raise TypeError(f"reserved must be a list, got {data!r}")
+    found = {}
+    for item in data:
+        if not isinstance(item, Mapping):
+            raise TypeError(f"reserved must hold mappings, got {item!r}")
+        names = ("number", "mechanism", "count", "amounts", "failing", "additive")
+        check_names("reserved", item, names)
+        amounts = numbers_in(item["amounts"], "amounts", size)
+        failing = probability_of(read_number(item["failing"]), "failing")
+        mechanism = Mechanism.from_dict(item["mechanism"])
+        cost = Cost(amounts, failing, item["additive"] is True)
+        number = integer_of(item["number"], "number", 1)
+        if number in found:
+            raise ValueError(f"reserved must hold each number once, got {number} twice")
+        found[number] = Held(mechanism, uses_of(item["count"]), cost)
+    return found
+
 
 NEAR = 1.0 + 1e-9  # another version of the engine may round otherwise
 
@@ -43,29 +341,34 @@ class BudgetExceededError(RuntimeError):
         self.fits = fits
 
 
-class Total(NamedTuple):
-    """What was spent at each order, and the sum of the probabilities of failure."""
-
-    amounts: Array
-    failing: float
-
-
 class Filter(Saved):
     """A budget at each of some orders, which costs add up to: goes on while one of them is kept."""
 
-    _STATE: ClassVar[tuple[str, ...]] = ("budgets", "total", "failing", "reserved", "last")
+    _STATE: ClassVar[tuple[str, ...]] = ("budgets", "spent", "reserved", "last")
 
     def __init__(self, budgets: Sequence[float], adjacency: Adjacency, failing: float) -> None:
         super().__init__(adjacency)
         self._budgets = np.asarray(budgets, dtype=np.float64)
         self._failure_delta = failing
-        self._total = Total(np.zeros(self._budgets.size), 0.0)
+        self._total = Total.zero(self._budgets.size)  # what is set aside included
         self._reserved: dict[int, Held] = {}
         self._last = 0
 
     @abstractmethod
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         """Return what uses of a mechanism cost, rounded up, or refuse the mechanism."""
+
+    @property
+    @abstractmethod
+    def _limits(self) -> dict[str, float]:
+        """The budget, as a user gave it."""
+
+    @abstractmethod
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        """Return upper bounds on what a total takes, by the names of the limits.
+
+        ``uses`` are those in it that are not recorded, perhaps none.
+        """
 
     @property
     def failure_delta(self) -> float:
@@ -109,7 +412,7 @@ class Filter(Saved):
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
-            self._total = self._sum(self._total, self._admitted(mechanism, number))
+            self._total = self._total.plus(self._admitted(mechanism, number))
             self._recorded(mechanism, number)
 
     def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
@@ -122,10 +425,10 @@ class Filter(Saved):
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
-            self._reserved[self._last + 1] = Held(
-                mechanism, number, self._admitted(mechanism, number)
-            )
+            cost = self._admitted(mechanism, number)
+            self._total = self._total.plus(cost)  # first: an interruption must not give it back
             self._last += 1
+            self._reserved[self._last] = Held(mechanism, number, cost)
             self._recorded(mechanism, number)
             return Reservation(self._last, mechanism, number)
 
@@ -151,8 +454,8 @@ class Filter(Saved):
             if cost.additive and times < held.count:
                 less = self._cost(held.mechanism, times)
                 cost = Cost(np.minimum(less.amounts, cost.amounts), min(less.failing, cost.failing))
-            self._total = self._sum(self._total, cost)
-            del self._reserved[number]
+            del self._reserved[number]  # first: an interruption must not give back twice
+            self._total = self._total.plus(held.cost, -1).plus(cost)
 
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
         """Return how many uses would be taken at once, at most so many.
@@ -173,27 +476,25 @@ class Filter(Saved):
     def _admitted(self, mechanism: Mechanism, count: int) -> Cost:
         cost = self._price(mechanism, count)
         if not self._holds(cost, mechanism, count):
-            left, fits = self._left(), self._most(mechanism, count)
-            limits = ("epsilon", "delta", "rho", "order", "budget")
-            whole = ", ".join(
-                f"{name} {getattr(self, name)!r}"
-                for name in limits
-                if getattr(self, name, None) is not None
-            )
-            failing = self._failure_delta - self._all().failing
-            raise BudgetExceededError(
-                f"mechanism must fit in what remains of the budget, "
-                f"{round_down(100.0 * left, 4)} % of "
-                f"{whole}"
-                + (f" and {round_down(failing, 3)} of failure_delta" if cost.failing else "")
-                + f", got {mechanism!r} used {count} times, which takes "
-                f"{round_up(100.0 * self._share(cost.amounts), 4)} %"
-                + (f" and {round_up(cost.failing, 3)}" if cost.failing else "")
-                + f"; {fits} would fit",
-                left,
+            fits = self._most(mechanism, count)
+            limits = self._limits
+            if self._failure_delta or cost.failing:
+                limits["failure_delta"] = self._failure_delta
+            message = refusal(
+                "mechanism",
+                f"{mechanism!r} used {count} times",
+                limits,
                 fits,
+                *(self._with(mechanism, uses) for uses in (0, count, fits)),
             )
+            raise BudgetExceededError(message, self._left(), fits)
         return cost
+
+    def _with(self, mechanism: Mechanism, count: int) -> dict[str, float]:
+        """Return upper bounds on what would be spent with uses of a mechanism."""
+        total = self._total.plus(self._price(mechanism, count)) if count else self._total
+        taken = self._taken(total, (mechanism, count))
+        return {**taken, "failure_delta": total.rounded()[1]}
 
     def _most(self, mechanism: Mechanism, fails: int) -> int:
         if self._holds(self._price(mechanism, fails), mechanism, fails):
@@ -206,26 +507,11 @@ class Filter(Saved):
         return fits
 
     def _left(self) -> float:
-        return max(0.0, 1.0 - self._share(self._all().amounts))
-
-    def _share(self, amounts: Array) -> float:
-        return float(np.min(amounts / self._budgets))
-
-    def _all(self) -> Total:
-        """Return what was spent and what is set aside."""
-        total = self._total
-        for held in self._reserved.values():
-            total = self._sum(total, held.cost)
-        return total
-
-    def _sum(self, total: Total, cost: Cost) -> Total:
-        failing = float(_raised(total.failing, cost.failing))
-        return Total(_raised(total.amounts, cost.amounts), failing)
+        return max(0.0, 1.0 - float(np.min(self._total.rounded()[0] / self._budgets)))
 
     def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
-        total = self._sum(self._all(), cost)
-        within = bool((total.amounts <= self._budgets).any())
-        return within and total.failing <= self._failure_delta
+        amounts, failing = self._total.plus(cost).rounded()
+        return bool((amounts <= self._budgets).any()) and failing <= self._failure_delta
 
     def _recorded(self, mechanism: Mechanism, count: int) -> None:
         """Take note of what was spent."""
@@ -233,8 +519,7 @@ class Filter(Saved):
     def _state(self) -> dict[str, Any]:
         return {
             "budgets": written_all(self._budgets),
-            "total": written_all(self._total.amounts),
-            "failing": self._total.failing,
+            "spent": self._total.written(),
             "reserved": held_to(self._reserved),
             "last": self._last,
         }
@@ -242,9 +527,10 @@ class Filter(Saved):
     def _restore(self, state: dict[str, Any]) -> None:
         self._budgets = numbers_in(state["budgets"], "budgets")
         size = self._budgets.size
-        amounts = numbers_in(state["total"], "total", size)
-        self._total = Total(amounts, probability_of(state["failing"], "failing"))
+        self._total = Total.read(state["spent"], size)
         self._reserved = held_from(state["reserved"], size)
+        if not self._total.has(held.cost for held in self._reserved.values()):
+            raise ValueError("spent must be at least what is reserved, got less")
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
         self._failure_delta = probability_of(state.get("failure_delta", 0.0), "failure_delta")
 
@@ -269,7 +555,3 @@ class Filter(Saved):
             "both together could spend twice. To go on later or elsewhere, write to_json() and go "
             "on from from_json() in one place only; for several processes there is renyi.Ledger"
         )
-
-
-def _raised(total: Array | float, cost: Array | float) -> Array:
-    return np.where(cost, (total + cost) * ROUNDED_UP, total)

@@ -12,8 +12,16 @@ import numpy.typing as npt
 from renyi._rounding import round_up
 from renyi._search import bisected
 from renyi.accountants import Adjacency, UnsupportedMechanismError
-from renyi.filters._saved import Saved, numbers_in, written_all
-from renyi.filters._spent import ROUNDED_UP, checked, divergences, inside, orders_of
+from renyi.filters._filter import (
+    ROUNDED_UP,
+    Saved,
+    checked,
+    divergences,
+    inside,
+    numbers_in,
+    orders_of,
+    written_all,
+)
 from renyi.mechanisms import Mechanism
 
 __all__ = ["PrivacyOdometer"]

@@ -3,23 +3,107 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
-from renyi._rounding import round_down
-from renyi._validation import float_above, probability_of, real_of
-from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
-from renyi.filters._exact import BasicFilter
-from renyi.filters._filter import NEAR, Filter, Total
-from renyi.filters._held import Cost
-from renyi.filters._spent import divergences, orders_of
+from renyi._rounding import above, round_down
+from renyi._strict_json import check_names
+from renyi._validation import probability_of, real_of
+from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
+from renyi.mechanisms.json_form import decode_counted, encode_counted
 
-__all__ = ["PrivacyFilter"]
+__all__ = ["BasicFilter", "PrivacyFilter"]
+
+Uses = tuple[Mechanism, int]
+
+MOST = 16  # spendings; later ones would have next to no delta
+
+
+class BasicFilter:
+    """Goes on while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
+
+    Sharp where little is spent and its losses are seldom large: there Rényi divergences of every
+    order are loose. Basic composition holds for parameters that are chosen along the way (Rogers,
+    Roth, Ullman, Vadhan 2016, arXiv 1605.08294).
+    """
+
+    def __init__(self, epsilon: float, delta: float, adjacency: Adjacency) -> None:
+        self._epsilon, self._delta, self._adjacency = epsilon, delta, adjacency
+        self._spent: tuple[Uses, ...] = ()
+
+    def exceeds(self, other: BasicFilter, factor: float) -> bool:
+        """Return whether the budget is larger than so many times another."""
+        return self._epsilon > factor * other._epsilon or self._delta > factor * other._delta
+
+    def holds(self, mechanism: Mechanism, count: int) -> bool:
+        """Return whether one more spending would keep within the budget."""
+        return self.epsilon_with((mechanism, count), self._epsilon) <= self._epsilon
+
+    def epsilon_with(self, uses: Uses, most: float = math.inf) -> float:
+        """Return what is spent, perhaps with one more spending; inf above ``most``."""
+        total, every = 0.0, self._with(uses)
+        if len(every) > MOST:
+            return math.inf
+        for n, (spent, times) in enumerate(every, 1):
+            delta = math.ldexp(3.0 * self._delta, -2 * n)
+            total = (total + _epsilon(spent, times, self._adjacency, delta)) * ROUNDED_UP
+            if total > most:
+                return math.inf
+        return total
+
+    def share_with(self, uses: Uses) -> float:
+        """Return an upper bound on the delta that is spent over its own; above 1 it exceeds that.
+
+        One spending has a delta at epsilon; of several only the sum of their epsilons is known.
+        """
+        every = self._with(uses)
+        if len(every) != 1:
+            within = self.epsilon_with(uses, self._epsilon) <= self._epsilon
+            return (1.0 if within else math.inf) if every else 0.0
+        (spent, times), delta = every[0], 0.75 * self._delta
+        try:
+            together = PLDAccountant(adjacency=self._adjacency).compose(spent, times)
+        except UnsupportedMechanismError:
+            return math.inf
+        return above(together.get_delta(self._epsilon) / delta)
+
+    def _with(self, uses: Uses) -> tuple[Uses, ...]:
+        return (*self._spent, uses) if uses[1] else self._spent
+
+    def record(self, mechanism: Mechanism, count: int) -> None:
+        """Take note of a spending."""
+        if count and len(self._spent) <= MOST:  # one more than can be held tells that
+            self._spent = (*self._spent, (mechanism, count))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the budget and what was spent as JSON can hold it."""
+        spent = encode_counted(self._spent)
+        return {"epsilon": self._epsilon, "delta": self._delta, "spent": spent}
+
+    @classmethod
+    def from_dict(cls, data: Any, adjacency: Adjacency) -> BasicFilter:
+        """Return what `to_dict` described."""
+        if not isinstance(data, Mapping):
+            raise TypeError(f"basic must be a mapping, got {data!r}")
+        check_names("basic", data, ("epsilon", "delta", "spent"))
+        epsilon = real_of(data["epsilon"], "epsilon", "a number in (0, inf)")
+        made = cls(epsilon, probability_of(data["delta"], "delta"), adjacency)
+        made._spent = tuple(decode_counted(data["spent"]))
+        return made
+
+
+@lru_cache(maxsize=256)
+def _epsilon(mechanism: Mechanism, count: int, adjacency: Adjacency, delta: float) -> float:
+    try:
+        return PLDAccountant(adjacency=adjacency).compose(mechanism, count).get_epsilon(delta)
+    except UnsupportedMechanismError:
+        return math.inf
+
 
 BASIC, OTHERS = 1.0 / 4.0, 1.0 / 32.0
 """Shares of delta: of basic composition, and of all orders but the Gaussian one."""
@@ -100,6 +184,7 @@ class PrivacyFilter(Filter):
         self._order = None if order is None else orders_of((order,))[0]
         self._basic: BasicFilter | None = None
         self._orders: tuple[float, ...] = ()
+        self._deltas: tuple[float, ...] = ()
         if whole == 0.0:
             if order is not None:
                 raise ValueError(f"order must be None with a delta of 0, got {order!r}")
@@ -107,12 +192,18 @@ class PrivacyFilter(Filter):
             return
         if self._order is None:
             shared = left * (1.0 - 2.0**-48)
-            budgets = dict(_budgets(epsilon_allowed, shared))
+            routes = _routes(epsilon_allowed, shared)
+            if not routes:
+                raise ValueError(
+                    "epsilon and delta must permit a positive divergence of an order up to 1e6, "
+                    f"got {epsilon!r} and {delta!r}"
+                )
             self._basic = BasicFilter(epsilon_allowed, shared * BASIC, adjacency)
         else:
-            budgets = {self._order: _largest_divergence(epsilon_allowed, left, self._order)}
-        self._orders = tuple(budgets)
-        super().__init__(list(budgets.values()), adjacency, failing)
+            budget = _largest_divergence(epsilon_allowed, left, self._order)
+            routes = ((self._order, budget, left),)
+        self._orders, budgets, self._deltas = zip(*routes, strict=True)
+        super().__init__(budgets, adjacency, failing)
 
     @property
     def orders(self) -> tuple[float, ...]:
@@ -139,11 +230,26 @@ class PrivacyFilter(Filter):
             return Cost(np.array([_pure(mechanism, count, self._adjacency)]), 0.0)
         return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
 
-    def _sum(self, total: Total, cost: Cost) -> Total:
-        if self._delta > 0.0:
-            return super()._sum(total, cost)
-        exact = Fraction(float(total.amounts[0])) + Fraction(float(cost.amounts[0]))
-        return Total(np.array([float_above(exact)]), 0.0)
+    @property
+    def _limits(self) -> dict[str, float]:
+        if self._delta == 0.0:
+            return {"pure epsilon": self._epsilon}
+        return {"epsilon": self._epsilon, "delta": self._delta}
+
+    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
+        """Each route, with its share of delta; a budget of less delta would have smaller shares."""
+        amounts, failing = total.rounded()
+        if self._delta == 0.0:
+            return {"pure epsilon": float(amounts[0])}
+        routes = zip(amounts.tolist(), self._orders, self._deltas, strict=True)
+        epsilons, shares = zip(*(_read(self._epsilon, *route) for route in routes), strict=True)
+        epsilon, share = min(epsilons), min(shares)
+        if self._basic is not None:
+            epsilon = min(epsilon, self._basic.epsilon_with(uses))
+            share = min(share, self._basic.share_with(uses))
+        delta = failing + share * (self._delta - self._failure_delta)
+        most = self._delta if share <= 1.0 and failing <= self._failure_delta else 1.0
+        return {"epsilon": epsilon, "delta": min(above(delta), most) if delta else 0.0}
 
     def _holds(self, cost: Cost, mechanism: Mechanism, count: int) -> bool:
         if super()._holds(cost, mechanism, count):
@@ -171,6 +277,7 @@ class PrivacyFilter(Filter):
 
     def _bound_by(self, fresh: Self) -> None:
         super()._bound_by(fresh)
+        self._deltas = fresh._deltas
         own, new = self._basic, fresh._basic
         alike = np.allclose(self._orders, fresh._orders, rtol=NEAR - 1.0, atol=0.0)
         if not alike or (own is None) != (new is None) or (own and new and own.exceeds(new, NEAR)):
@@ -200,13 +307,26 @@ def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
     return epsilon
 
 
+def _with_divergence(divergence: float, order: float) -> RDPAccountant:
+    """Return what has a divergence at an order, of which nothing else is known."""
+    return RDPAccountant(orders=(order,)).compose(Gaussian(math.sqrt(0.5 * order / divergence)))
+
+
+def _read(epsilon: float, divergence: float, order: float, delta: float) -> tuple[float, float]:
+    """Return what a divergence takes at most: epsilon at delta, and delta at epsilon over delta."""
+    if divergence == 0.0 or math.isinf(divergence):
+        return divergence, divergence
+    spent = _with_divergence(divergence * (1.0 + 2.0**-45), order)  # the noise is rounded
+    return spent.get_epsilon(delta), above(spent.get_delta(epsilon) / delta)
+
+
 @lru_cache(maxsize=64)
-def _budgets(epsilon: float, delta: float) -> tuple[tuple[float, float], ...]:
-    """Return the orders, ascending, with their largest divergences."""
+def _routes(epsilon: float, delta: float) -> tuple[tuple[float, float, float], ...]:
+    """Return the orders, ascending, with their largest divergences and their shares of delta."""
     return tuple(_searched(epsilon, delta))
 
 
-def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
+def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float, float]]:
     share = 1.0 - BASIC - OTHERS
     best = _gaussian_order(epsilon, share * delta)
     shares = {best: share}
@@ -215,7 +335,7 @@ def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float]]:
     for order, part in sorted(shares.items()):
         budget = _largest_divergence(epsilon, part * delta, order)
         if budget > 0.0:
-            yield order, budget
+            yield order, budget, part * delta
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:
@@ -227,6 +347,7 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
     depth = -math.log(delta)
     root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
     excess = math.sqrt(depth) / root
+    excess = max(excess, 2.0**-40)  # an order of 1 is none
     orders = [min(1.0 + excess * math.exp2(0.125 * i), 1e6) for i in range(-12, 13)]
     return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)
 
@@ -236,9 +357,7 @@ def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
     """Return the largest Rényi divergence of an order that gives (epsilon, delta), rounded down."""
 
     def holds(divergence: float) -> bool:
-        noise = math.sqrt(0.5 * order / divergence)
-        spent = RDPAccountant(orders=(order,)).compose(Gaussian(noise))
-        return spent.get_epsilon(delta) <= epsilon
+        return _with_divergence(divergence, order).get_epsilon(delta) <= epsilon
 
     low, high = 0.0, 2.0 * epsilon + 1.0
     for _ in range(80):

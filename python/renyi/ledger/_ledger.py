@@ -2,31 +2,176 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Self, TypeVar
 
 from renyi._adjacency import Adjacency
-from renyi._validation import uses_of
+from renyi._validation import integer_of, uses_of
 from renyi.filters import Reservation
-from renyi.ledger._budgets import Budget, new_budget, settings_of
-from renyi.ledger._lines import replayed
-from renyi.ledger._reading import Readable
-from renyi.ledger._records import body_of, name_of, text_of
+from renyi.ledger._records import (
+    Budget,
+    Entry,
+    Status,
+    accountant_of,
+    body_of,
+    entry_of,
+    limits_of,
+    name_of,
+    new_budget,
+    settings_of,
+    text_of,
+)
 from renyi.ledger._rows import (
     add_dataset,
     append,
+    budget_after,
+    damage_told,
+    exported,
+    head_of,
     identity_of,
     insert,
+    kept,
+    names,
+    open_reservations,
+    problems_of,
+    replace_all,
     replace_budget,
+    replayed,
+    reserving_hash,
     rows_of,
     steps_of,
+    stored,
 )
-from renyi.ledger._verification import budget_after, damage_told, stored
+from renyi.ledger._store import Store
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Readable"]
+
+
+class Readable:
+    """A ledger that is only looked at."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float = 60.0,
+        wal: bool = False,
+        read_only: bool = False,
+    ) -> None:
+        self._store = Store(path, timeout, wal, read_only)
+
+    def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
+        """Return how many uses `charge` would take now, at most so many."""
+        budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
+        return budget.count_that_fits(mechanism, most)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The names, in the order of their creation."""
+        return tuple(self._store.reading(names))
+
+    def status(self, dataset: str) -> Status:
+        """Return where a data set stands.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be read.
+        ValueError
+            If there is no such data set.
+        """
+
+        def read(connection: sqlite3.Connection) -> Status:
+            identity, budget = stored(connection, dataset, None)
+            charges, entries = connection.execute(
+                "SELECT sum(iif(json_extract(body, '$.type') = 'charge', repeats, 0)), count(*) "
+                "FROM entries WHERE dataset = ?",
+                (identity,),
+            ).fetchone()
+            head = head_of(connection, identity)
+            return Status(
+                dataset,
+                accountant_of(budget),
+                limits_of(budget),
+                budget.adjacency,
+                budget.remaining,
+                charges,
+                entries,
+                budget.reservations,
+                "" if head is None else head.hash,
+            )
+
+        return self._store.reading(read)
+
+    def history(self, dataset: str) -> list[Entry]:
+        """Return all that was recorded of a data set, in its order."""
+
+        def read(connection: sqlite3.Connection) -> list[Entry]:
+            identity = identity_of(connection, dataset)
+            with damage_told(dataset):
+                return [entry_of(dataset, *row) for row in rows_of(connection, identity)]
+
+        return self._store.reading(read)
+
+    def verify(self, heads: Iterable[str] = ()) -> list[str]:
+        """Return what is wrong: damage, broken hashes, states that do not follow from the history.
+
+        Parameters
+        ----------
+        heads : iterable of str
+            `Status.head` of earlier times, each of which must be in a history.
+        """
+        wanted = set(heads)
+        return self._store.reading(lambda connection: list(problems_of(connection, wanted)))
+
+    def export_lines(self) -> Iterator[str]:
+        """Return the histories of all data sets as lines of JSON, for `import_lines`."""
+        return iter(self._store.reading(lambda connection: list(exported(connection))))
+
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """Write all that is recorded now to a new file, while others may charge.
+
+        It is for safekeeping: whoever charges both files has two budgets.
+
+        Raises
+        ------
+        LedgerError
+            If a file cannot be read or written.
+        ValueError
+            If there is a file of that name.
+        """
+        self._store.backup(target)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        store = self._store
+        options = {"timeout": store.timeout, "wal": store.wal, "read_only": store.read_only}
+        return _opened, (type(self), store.path, options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {str(self._store.path)!r}>"
+
+
+def _opened(kind: type[Readable], path: str, options: dict[str, Any]) -> Readable:
+    return kind(path, **options)
+
+
+Found = TypeVar("Found")
+
+MOST_ROWS = 2**63 - 1  # integers of SQLite
+MOST_NAMED = 10  # of open reservations in an error
 
 
 class Ledger(Readable):
@@ -112,10 +257,13 @@ class Ledger(Readable):
         """
         budget = new_budget(epsilon, delta, rho, accountant, adjacency)
         fields = {"dataset": name_of(dataset, "dataset"), "note": text_of(note, "note")}
-        with self._store.changing(create=True) as connection:
+
+        def add(connection: sqlite3.Connection) -> None:
             identity = add_dataset(connection, dataset)
             append(connection, identity, body_of("create", budget=settings_of(budget), **fields))
             replace_budget(connection, identity, budget)
+
+        self._store.changing(add, create=True)
 
     def charge(
         self,
@@ -172,7 +320,8 @@ class Ledger(Readable):
         if run is not None:
             fields |= {"run": name_of(run, "run"), "step": uses_of(step, "step")}
         self._price(dataset, mechanism, count)
-        with self._changing(dataset) as (connection, identity, budget):
+
+        def spend(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
             if run is not None and step != (before := steps_of(connection, identity, run)):
                 raise ValueError(
                     f"step must be {before}, for so many steps of the run {run!r} were charged, "
@@ -181,6 +330,8 @@ class Ledger(Readable):
                 )
             budget.spend(mechanism, count)
             append(connection, identity, body_of("charge", **fields))
+
+        self._change(dataset, spend)
 
     def reserve(
         self, dataset: str, mechanism: Mechanism, count: int, note: str = ""
@@ -194,10 +345,13 @@ class Ledger(Readable):
         """
         fields = _use(mechanism, count, note)
         self._price(dataset, mechanism, count)
-        with self._changing(dataset) as (connection, identity, budget):
+
+        def reserve(connection: sqlite3.Connection, identity: int, budget: Budget) -> Reservation:
             made = budget.reserve(mechanism, count)
             append(connection, identity, body_of("reserve", reservation=made.number, **fields))
-        return made
+            return made
+
+        return self._change(dataset, reserve)
 
     def settle(
         self, dataset: str, reservation: int | Reservation, used: int, note: str = ""
@@ -212,14 +366,18 @@ class Ledger(Readable):
             If there is no such reservation, or it has fewer uses.
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
+        number = integer_of(number, "reservation", 1)
         fields = {
             "reservation": number,
             "count": uses_of(used, "used"),
             "note": text_of(note, "note"),
         }
-        with self._changing(dataset) as (connection, identity, budget):
+
+        def settle(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
             budget.settle(number, used)
             append(connection, identity, body_of("settle", **fields))
+
+        self._change(dataset, settle, number)
 
     def import_lines(self, lines: Iterable[str]) -> None:
         """Add data sets with their histories, all of them or none.
@@ -233,12 +391,15 @@ class Ledger(Readable):
             exceeds its budget, or a name is taken.
         """
         found = replayed(lines)  # before others have to wait
-        with self._store.changing(create=True) as connection:
+
+        def add(connection: sqlite3.Connection) -> None:
             for dataset, rows, budget in found:
                 identity = add_dataset(connection, dataset)
                 for row in rows:
                     insert(connection, identity, row)
                 replace_budget(connection, identity, budget)
+
+        self._store.changing(add, create=True)
 
     def rebuild(self, dataset: str) -> None:
         """Compute what was spent anew from the history, where `verify` says that they differ.
@@ -250,25 +411,50 @@ class Ledger(Readable):
         ValueError
             If there is no such data set, or its history is broken or exceeds its budget.
         """
-        with self._store.changing() as connection:
-            identity = identity_of(connection, dataset)
-            with damage_told(dataset):
-                rows = rows_of(connection, identity)
-            replace_budget(connection, identity, budget_after(rows, dataset))
+        self._store.changing(lambda connection: _rebuild(connection, dataset))
 
     def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
         """Compute what may take long, and is kept, before others have to wait."""
-        with self._store.reading() as connection:
-            budget = stored(connection, dataset)[1]
+        budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
         budget.fits(mechanism, count)
 
-    @contextmanager
-    def _changing(self, dataset: str) -> Iterator[tuple[sqlite3.Connection, int, Budget]]:
-        """Give the filter of a data set, and store it unless there is an error."""
-        with self._store.changing() as connection:
-            identity, budget = stored(connection, dataset)
-            yield connection, identity, budget
-            replace_budget(connection, identity, budget)
+    def _change(
+        self,
+        dataset: str,
+        action: Callable[[sqlite3.Connection, int, Budget], Found],
+        settled: int | None = None,
+    ) -> Found:
+        """Do something with the filter of a data set, and store it unless there is an error."""
+
+        def change(connection: sqlite3.Connection) -> Found:
+            identity = identity_of(connection, dataset)
+            if not kept(connection, identity)[1]:  # written by an older version
+                _rebuild(connection, dataset)
+            loaded = () if settled is None else _open(connection, identity, settled)
+            budget = stored(connection, dataset, loaded)[1]
+            found = action(connection, identity, budget)
+            replace_budget(connection, identity, budget, loaded)
+            return found
+
+        return self._store.changing(change)
+
+
+def _rebuild(connection: sqlite3.Connection, dataset: str) -> None:
+    identity = identity_of(connection, dataset)
+    with damage_told(dataset):
+        rows = rows_of(connection, identity)
+    replace_all(connection, identity, budget_after(rows, dataset))
+
+
+def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collection[int]:
+    """Return the number of a reservation that is open, alone, or raise `ValueError`."""
+    if number > MOST_ROWS or reserving_hash(connection, identity, number) is None:
+        known = open_reservations(connection, identity, MOST_NAMED + 1)
+        names = [*map(str, known[:MOST_NAMED]), *(["..."] if len(known) > MOST_NAMED else [])]
+        raise ValueError(
+            f"reservation must be an open one ({', '.join(names) or 'none'}), got {number}"
+        )
+    return (number,)
 
 
 def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:

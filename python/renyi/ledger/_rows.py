@@ -1,27 +1,63 @@
-"""What is read from and written to the tables of a ledger, within a transaction."""
+"""The tables of a ledger: what is read and written, verified, and exchanged as lines of JSON."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import groupby
+from typing import Any
 
-from renyi.ledger._budgets import Budget
-from renyi.ledger._records import NOTHING, Row, follows, link, repeated, seal_of, steps_after
+from renyi import _strict_json
+from renyi._strict_json import check_names
+from renyi._validation import integer_of, uses_of
+from renyi.filters import BudgetExceededError
+from renyi.ledger._records import (
+    MOST_REPEATS,
+    NOTHING,
+    Budget,
+    Row,
+    budget_from,
+    canonical,
+    created_from,
+    follows,
+    link,
+    name_of,
+    repeated,
+    seal_of,
+    sealed,
+    steps_after,
+    text_of,
+)
 from renyi.ledger._store import LedgerError
+from renyi.mechanisms import Mechanism
 
 __all__ = [
+    "BrokenHistoryError",
     "Row",
     "add_dataset",
     "append",
+    "budget_after",
+    "damage_told",
+    "exported",
     "first_of",
     "head_of",
+    "held_of",
     "identity_of",
     "insert",
     "kept",
     "names",
+    "open_reservations",
+    "problems_of",
+    "replace_all",
     "replace_budget",
+    "replayed",
+    "reserving_hash",
     "rows_of",
     "steps_of",
+    "stored",
 ]
 
 
@@ -56,15 +92,79 @@ def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
     )
 
 
-def replace_budget(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
-    """Store the state of a filter after the last entry of its history."""
-    head, state = head_of(connection, identity), budget.to_json()
+def replace_budget(
+    connection: sqlite3.Connection, identity: int, budget: Budget, loaded: Collection[int] = ()
+) -> None:
+    """Store the state of a filter after the last entry of its history.
+
+    Its reservations have rows of their own, so that a charge reads and writes none of them: what
+    they hold is spent until they are settled. ``loaded`` are those which it had at first.
+    """
+    data = _strict_json.loads(budget.to_json())
+    reserved = {item["number"]: canonical(item) for item in data["reserved"]}
+    for number in loaded:
+        if number not in reserved:
+            connection.execute(
+                "DELETE FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
+            )
+    for number, held in reserved.items():
+        if number not in loaded:
+            seal = sealed(reserving_hash(connection, identity, number) or "", held)
+            values = (identity, number, held, seal)
+            connection.execute("INSERT INTO reservations VALUES (?, ?, ?, ?)", values)
+    head, state = head_of(connection, identity), canonical({**data, "reserved": []})
     if head is None:  # it was added a moment ago
         raise LedgerError(
             "ledger must keep what is added to it, got a damaged one: nothing was recorded"
         )
     row = (state, seal_of(head, state), identity)
     connection.execute("UPDATE datasets SET filter = ?, seal = ? WHERE id = ?", row)
+
+
+def replace_all(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
+    """Store a filter with all its reservations, in place of what was stored."""
+    connection.execute("DELETE FROM reservations WHERE dataset = ?", (identity,))
+    replace_budget(connection, identity, budget)
+
+
+def open_reservations(
+    connection: sqlite3.Connection, identity: int, most: int = -1
+) -> tuple[int, ...]:
+    """Return the numbers of what is set aside, at most so many."""
+    found = connection.execute(
+        "SELECT number FROM reservations WHERE dataset = ? ORDER BY number LIMIT ?",
+        (identity, most),
+    )
+    return tuple(number for (number,) in found)
+
+
+def reserving_hash(connection: sqlite3.Connection, identity: int, number: int) -> str | None:
+    """Return the hash of the entry that made a reservation, if none has settled it."""
+    found = connection.execute(
+        "SELECT json_extract(body, '$.type'), hash FROM entries INDEXED BY entries_of_reservations "
+        "WHERE dataset = ? AND json_extract(body, '$.reservation') = ? "
+        "AND json_extract(body, '$.reservation') IS NOT NULL",
+        (identity, number),
+    ).fetchall()
+    return found[0][1] if [type_ for type_, _ in found] == ["reserve"] else None
+
+
+def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[str, Any]:
+    """Return what a reservation holds, for the state of a filter.
+
+    Raises
+    ------
+    ValueError
+        If that is not what the entry which made it led to.
+    """
+    row = connection.execute(
+        "SELECT held, seal FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
+    ).fetchone()
+    hash_ = reserving_hash(connection, identity, number)
+    if row is None or hash_ is None or row[1] != sealed(hash_, row[0]):
+        raise ValueError(f"reservation {number} does not belong to its entry of the history")
+    held: dict[str, Any] = json.loads(row[0])
+    return held
 
 
 def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:
@@ -121,3 +221,234 @@ def append(connection: sqlite3.Connection, identity: int, body: str) -> None:
 def insert(connection: sqlite3.Connection, identity: int, row: Row) -> None:
     """Add an entry as it stands."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, *row))
+
+
+FIELDS = {
+    "create": {"dataset", "budget"},
+    "charge": {"mechanism", "count"},
+    "reserve": {"mechanism", "count", "reservation"},
+    "settle": {"count", "reservation"},
+}
+RUN = {"run", "step"}
+
+
+class BrokenHistoryError(ValueError):
+    """A history is not what its hashes say, or more than its budget."""
+
+
+def stored(
+    connection: sqlite3.Connection, dataset: str, numbers: Collection[int] | None = ()
+) -> tuple[int, Budget]:
+    """Return the identity and the filter of a data set, with some of its reservations or all.
+
+    Its budget is that of the first entry. What was spent of it was computed before and stored, so
+    that a charge need not read the whole history, under a seal with the last entry.
+
+    Raises
+    ------
+    LedgerError
+        If it does not belong to the history as it is.
+    ValueError
+        If there is no such data set.
+    """
+    identity = identity_of(connection, dataset)
+    with damage_told(dataset):
+        state, seal = kept(connection, identity)
+        if not seal:  # written by an older version
+            return identity, budget_after(rows_of(connection, identity), dataset)
+        head, first = head_of(connection, identity), first_of(connection, identity)
+        if head is None or first is None or seal != seal_of(head, state):
+            raise ValueError("it does not belong to the last entry of the history")
+        wanted = open_reservations(connection, identity) if numbers is None else numbers
+        if wanted:
+            held = [held_of(connection, identity, number) for number in wanted]
+            state = canonical({**_strict_json.loads(state), "reserved": held})
+        return identity, budget_from(state, _created(first, dataset))
+
+
+@contextmanager
+def damage_told(dataset: str) -> Iterator[None]:
+    """Say what to do where a file holds what this package does not write."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise LedgerError(
+            f"ledger is damaged: the state of {dataset!r}: {error}; Ledger.verify tells whether "
+            "its history is whole, and Ledger.rebuild computes the state from that"
+        ) from error
+
+
+def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Iterator[str]:
+    """Yield what is wrong with a ledger, a line each."""
+    for (found,) in connection.execute("PRAGMA integrity_check"):
+        if found != "ok":
+            yield f"damaged file: {found}"
+    missing = set(heads)
+    for dataset, identity in names(connection).items():
+        try:
+            with damage_told(dataset):
+                rows = rows_of(connection, identity)
+        except LedgerError as error:
+            yield f"{dataset}: {error}"
+            continue
+        try:
+            missing -= _checked_hashes(rows, missing)
+            budget = budget_after(rows, dataset)
+            if stored(connection, dataset, None)[1] != budget:
+                yield f"{dataset}: what is kept as spent does not follow from the history"
+        except (LedgerError, ValueError) as error:
+            yield f"{dataset}: {error}"
+    for head in sorted(missing):
+        yield f"no history leads through {head}: something was cut off or replaced"
+
+
+def budget_after(rows: Sequence[Row], dataset: str) -> Budget:
+    """Return the filter of a data set with all that its history says was spent.
+
+    Raises
+    ------
+    BrokenHistoryError
+        If the hashes are broken, an entry is not as this package writes it, or the filter refuses
+        one.
+    """
+    _checked_hashes(rows, ())
+    budget, steps = _created(rows[0].body, dataset), dict[str, int]()
+    if rows[0].repeats != 1:
+        raise BrokenHistoryError("entry 1 must not be repeated")
+    for row in rows[1:]:
+        try:
+            _replay(budget, row, steps)
+        except BudgetExceededError as error:
+            raise BrokenHistoryError(f"entry {row.number} exceeds the budget: {error}") from error
+        except BrokenHistoryError:
+            raise
+        except (
+            ArithmeticError,
+            LookupError,
+            RecursionError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise BrokenHistoryError(f"entry {row.number}: {error}") from error
+    return budget
+
+
+def _created(body: str, dataset: str) -> Budget:
+    """Return the budget that the first entry of a history gives."""
+    fields = _fields_of(body)
+    if fields["type"] != "create":
+        raise BrokenHistoryError(f"entry 1 must create the data set, got {fields['type']!r}")
+    if fields["dataset"] != dataset:
+        raise BrokenHistoryError(f"entry 1 must create {dataset!r}, got {fields['dataset']!r}")
+    return created_from(fields["budget"])
+
+
+def _fields_of(body: str) -> dict[str, Any]:
+    """Return the fields of an entry, each of which is known."""
+    fields = json.loads(body)
+    if not isinstance(fields, dict) or canonical(fields) != body:
+        raise BrokenHistoryError("it is not written as entries are")
+    if fields.get("type") not in FIELDS:
+        raise BrokenHistoryError(f"type must be one of {', '.join(FIELDS)}")
+    own = FIELDS[fields["type"]]
+    more = RUN if fields["type"] == "charge" and RUN & fields.keys() else set()
+    check_names("entry", fields, {"type", "time", "note", *own, *more})
+    text_of(fields["note"], "note")
+    datetime.fromisoformat(fields["time"])
+    return fields
+
+
+def _replay(budget: Budget, row: Row, steps: dict[str, int]) -> None:
+    """Spend what an entry says, as it was when it was made."""
+    fields = _fields_of(row.body)
+    if fields["type"] == "create" or (row.repeats > 1 and fields["type"] != "charge"):
+        raise BrokenHistoryError(f"entry {row.number} must not be {fields['type']!r} again")
+    if fields["type"] == "settle":
+        budget.settle(fields["reservation"], fields["count"])
+        return
+    mechanism, count = Mechanism.from_dict(fields["mechanism"]), uses_of(fields["count"])
+    if fields["type"] == "charge":
+        _check_step(fields, row, steps)
+        for _ in range(row.repeats):
+            budget.spend(mechanism, count)
+    elif budget.reserve(mechanism, count).number != fields["reservation"]:
+        raise BrokenHistoryError(f"reservation {fields['reservation']} is out of order")
+
+
+def _check_step(fields: Mapping[str, Any], row: Row, steps: dict[str, int]) -> None:
+    """Follow the steps of runs."""
+    if "run" in fields:
+        run, step = name_of(fields["run"], "run"), uses_of(fields["step"], "step")
+        if step != steps.get(run, 0):
+            raise BrokenHistoryError(f"entry {row.number} is out of the order of its run")
+        steps[run] = steps_after(fields, row.repeats)
+
+
+def _checked_hashes(rows: Sequence[Row], wanted: Collection[str]) -> set[str]:
+    """Return which of the wanted hashes the history leads through, or raise if it is broken."""
+    if not rows:
+        raise BrokenHistoryError("it has no history")
+    passed, before = set(), NOTHING
+    for number, row in enumerate(rows, 1):
+        if row.number != number:
+            raise BrokenHistoryError(f"entry {number} is missing")
+        if not 1 <= row.repeats <= MOST_REPEATS:
+            raise BrokenHistoryError(f"entry {number} must have from 1 to 10^7 repeats")
+        before = link(before, row.body)
+        for more in range(row.repeats):
+            before = repeated(before) if more else before
+            if before in wanted:
+                passed.add(before)
+        if before != row.hash:
+            raise BrokenHistoryError(f"entry {number} is not what its hash says")
+    return passed
+
+
+LINE_FIELDS = ("dataset", "number", "entry", "repeats", "hash")
+
+
+def exported(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield the entries of all data sets, one after the other."""
+    for dataset, identity in names(connection).items():
+        with damage_told(dataset):
+            for row in rows_of(connection, identity):
+                entry = json.loads(row.body)
+                values = (dataset, row.number, entry, row.repeats, row.hash)
+                yield _strict_json.dumps(dict(zip(LINE_FIELDS, values, strict=True)))
+
+
+def replayed(lines: Iterable[str]) -> list[tuple[str, list[Row], Budget]]:
+    """Return data sets whose histories are whole and within their budgets.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not.
+    """
+    read = (_read(line) for line in lines if line.strip())
+    found = []
+    for dataset, group in groupby(read, key=lambda item: item[0]):
+        rows = [row for _, row in group]
+        found.append((dataset, rows, budget_after(rows, dataset)))
+    return found
+
+
+def _read(line: str) -> tuple[str, Row]:
+    data = _strict_json.check_version(_strict_json.loads(line))
+    check_names("line", data, LINE_FIELDS)
+    if not isinstance(data["entry"], dict):
+        raise ValueError(f"line must hold its entry, got {line!r}")
+    number, repeats = (integer_of(data[name], name, 1) for name in ("number", "repeats"))
+    if not isinstance(data["hash"], str):
+        raise TypeError(f"hash must be a string, got {data['hash']!r}")
+    return name_of(data["dataset"], "dataset"), Row(
+        number, canonical(data["entry"]), repeats, data["hash"]
+    )

@@ -6,14 +6,16 @@ import os
 import sqlite3
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
 __all__ = ["LedgerError", "Store"]
+
+Found = TypeVar("Found")
 
 APPLICATION = 0x52E6E79  # tells a ledger from other SQLite files
 
@@ -43,6 +45,18 @@ SCRIPTS = (
     CREATE INDEX entries_of_runs ON entries (dataset, json_extract(body, '$.run'), number)
     WHERE json_extract(body, '$.run') IS NOT NULL;
     ALTER TABLE datasets ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+    """,
+    """
+    CREATE TABLE reservations (
+        dataset INTEGER NOT NULL REFERENCES datasets (id),
+        number INTEGER NOT NULL,
+        held TEXT NOT NULL,
+        seal TEXT NOT NULL,
+        PRIMARY KEY (dataset, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX entries_of_reservations ON entries (dataset, json_extract(body, '$.reservation'))
+    WHERE json_extract(body, '$.reservation') IS NOT NULL;
+    UPDATE datasets SET seal = '';
     """,
 )
 """The n-th leads from schema n to n + 1; an empty file has schema 0."""
@@ -84,26 +98,25 @@ class Store:
             _OPEN[id(self._connections)] = self._lock, self._connections
         weakref.finalize(self, _forget, self._lock, self._connections)
 
-    @contextmanager
-    def changing(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def changing(
+        self, action: Callable[[sqlite3.Connection], Found], *, create: bool = False
+    ) -> Found:
         """Give the file to one writer; at the end all is on the disk, or after an error nothing."""
         if self.read_only:
             raise LedgerError(
                 f"ledger must be opened without read_only to be written, got {str(self.path)!r}"
             )
-        with self._transaction("IMMEDIATE", create) as connection:
-            yield connection
+        return self._transaction("IMMEDIATE", create, action)
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self, action: Callable[[sqlite3.Connection], Found]) -> Found:
         """Give the file as it is now."""
-        with self._transaction("DEFERRED", False) as connection:
-            yield connection
+        return self._transaction("DEFERRED", False, action)
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write all that is recorded now to a new file, which holds nothing after an error."""
         new = Path(os.path.realpath(target))
-        with self.reading() as connection:
+
+        def write(connection: sqlite3.Connection) -> None:
             mode = stat.S_IMODE(os.stat(self.path).st_mode) | stat.S_IWUSR
             try:
                 os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
@@ -119,25 +132,34 @@ class Store:
                 new.unlink()
                 raise
 
+        self.reading(write)
+
     def close(self) -> None:
         """Close the connection; the next use opens another."""
         with self._lock:
             _close(self._connections)
 
-    @contextmanager
-    def _transaction(self, kind: str, create: bool) -> Iterator[sqlite3.Connection]:
+    def _transaction(
+        self, kind: str, create: bool, action: Callable[[sqlite3.Connection], Found]
+    ) -> Found:
+        """Do something in a transaction.
+
+        No context manager in Python: a signal at the beginning of its __exit__ would leave the
+        transaction open and the lock held as long as somebody keeps the traceback.
+        """
         with self._lock, self._telling():
             connection = self._connected(create)
             try:
                 connection.execute(f"BEGIN {kind}")
                 self._check_file()
-                yield connection
+                found = action(connection)
                 self._check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            return found
 
     def _connected(self, create: bool) -> sqlite3.Connection:
         if self._connections and self._process != os.getpid():

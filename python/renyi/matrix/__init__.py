@@ -31,13 +31,18 @@ from renyi.matrix._choice import (
 )
 from renyi.matrix._dense import Dense
 from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
-from renyi.matrix._sensitivity import Sensitivity
-from renyi.matrix._strategy import Strategy
+from renyi.matrix._strategy import (
+    LearningRates,
+    Momentum,
+    PrefixSums,
+    Sensitivity,
+    Strategy,
+    Workload,
+)
 from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
-from renyi.matrix._workloads import LearningRates, Momentum, PrefixSums, Workload
-from renyi.matrix.participation import (
+from renyi.mechanisms.participation import (
     CyclicPoisson,
     FixedEpochs,
     MinSeparation,

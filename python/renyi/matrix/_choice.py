@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from renyi._figure import plain_ticks
 from renyi._validation import integer_of
 from renyi.matrix._blt import BLT
-from renyi.matrix._strategy import Loss, Strategy, loss_of
+from renyi.matrix._strategy import PREFIX_SUMS, Loss, Strategy, Workload, loss_of, workload_of
 from renyi.matrix._toeplitz import BandedToeplitz
 from renyi.matrix._tree import Tree
-from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
-from renyi.matrix.participation import CyclicPoisson, FixedEpochs, Participation
+from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, Participation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

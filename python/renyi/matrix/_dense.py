@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,13 +10,28 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of
-from renyi.matrix._sensitivity import Sensitivity, of_matrix
-from renyi.matrix._strategy import MOST_DENSE, Strategy
+from renyi.matrix._minimise import minimise
+from renyi.matrix._strategy import (
+    MOST_DENSE,
+    PREFIX_SUMS,
+    Sensitivity,
+    Strategy,
+    Workload,
+    of_matrix,
+    workload_of,
+)
 from renyi.matrix._toeplitz import row_squares
-from renyi.matrix._workloads import PREFIX_SUMS, Workload
-from renyi.matrix.participation import ONCE, Participation
+from renyi.mechanisms.participation import (
+    ONCE,
+    FixedEpochs,
+    Participation,
+    SinglePass,
+    most_participations,
+    participation_of,
+    separation_of,
+)
 
-__all__ = ["Dense"]
+__all__ = ["Dense", "fit_dense"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -86,8 +102,6 @@ class Dense(Strategy):
         Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others 2022,
         arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
         """
-        from renyi.matrix._fit_dense import fit_dense
-
         length = integer_of(steps, "steps", 1)
         if length > MOST_DENSE:
             raise ValueError(f"steps must be an integer in [1, {MOST_DENSE}], got {steps!r}")
@@ -135,3 +149,56 @@ def _triangle_of(rows: Any) -> Matrix:
     if not np.isfinite(matrix).all() or not (np.diag(matrix) > 0.0).all():
         raise ValueError(f"rows must be {allowed}, got others")
     return matrix
+
+
+def fit_dense(steps: int, participation: Any, bands: int | None, workload: Any) -> Matrix:
+    """Return C of the least tr(A X^-1 A^T), diag X = 1 and X zero where a record's steps meet.
+
+    Convex. The gradient -X^-1 A^T A X^-1 is projected on the entries that are free. In fixed epochs
+    only the sum of the diagonal over the steps of each record is fixed.
+    """
+    scheme = participation_of(participation)
+    a = workload_of(workload).matrix(steps)
+    free = _free_entries(steps, scheme, bands)
+    epochs = 1
+    if isinstance(scheme, FixedEpochs) and steps % scheme.period == 0:
+        epochs = most_participations(scheme, steps)
+
+    def error(flat: Matrix) -> tuple[float, Matrix]:
+        x = flat.reshape(steps, steps)
+        try:
+            np.linalg.cholesky(x)
+        except np.linalg.LinAlgError:
+            return math.inf, flat
+        h = np.linalg.solve(x, a.T)
+        full = -(h @ h.T) / steps
+        own = np.diag(full).reshape(epochs, -1)
+        slope = np.where(free, full, 0.0) + np.diag((own - own.mean(axis=0)).ravel())
+        return float(np.sum(h * a.T)) / steps, slope.ravel()
+
+    best, _ = minimise(error, np.eye(steps).ravel(), title="dense", steps=2000, tolerance=1e-13)
+    return _factor(best.reshape(steps, steps), free)
+
+
+def _free_entries(steps: int, scheme: Any, bands: int | None) -> npt.NDArray[np.bool_]:
+    lag = np.abs(np.subtract.outer(np.arange(steps), np.arange(steps)))
+    if isinstance(scheme, SinglePass):
+        free = lag > 0
+    elif isinstance(scheme, FixedEpochs):
+        free = lag % scheme.period != 0
+    else:
+        free = (lag > 0) & (lag < separation_of(scheme, steps))
+    if bands is not None:
+        free &= lag < integer_of(bands, "bands", 1)
+    return free
+
+
+def _factor(x: Matrix, free: npt.NDArray[np.bool_]) -> Matrix:
+    """Return the lower triangular C with C^T C = X: Cholesky's factor of X turned about.
+
+    The plain factor has C C^T = X, and its columns no common norm.
+    """
+    c = np.ascontiguousarray(np.linalg.cholesky(x[::-1, ::-1]).T[::-1, ::-1])
+    rows, columns = np.nonzero(free)
+    reach = int((rows - columns).max(initial=0)) + 1
+    return np.tril(np.triu(c, 1 - reach))

@@ -8,12 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from renyi._progress import progress
+
 __all__ = ["minimise"]
 
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
 
-_SHORT = 2.0  # seconds of silence before there is a bar
+_SHORT = 2.0  # seconds of silence before progress is shown
 _SUFFICIENT = 1e-4  # of the decrease that the slope promises
 _STALLED = 3  # steps in a row that gain nothing
 
@@ -32,36 +34,32 @@ def minimise(
     L-BFGS (Nocedal 1980) with steps that are halved until the function falls by a part of what its
     slope promises. The function gives value and gradient; infinity where it is not defined, which
     shortens the step. It ends where several steps in a row gain less than ``tolerance`` of the
-    value, and shows a bar if that takes long.
+    value, and shows its progress if that takes long.
     """
-    from tqdm import tqdm
-
     x, idle = start.astype(float), 0
     pairs: list[tuple[Array, Array, float]] = []
     value, gradient = function(x)
-    with tqdm(total=steps, desc=title, unit="step", delay=_SHORT, disable=None, leave=False) as bar:
-        for _ in range(steps):
-            bar.update()
-            direction = _direction(gradient, pairs)
-            slope = float(np.vdot(gradient, direction))
-            if not slope < 0.0:
-                pairs, direction, slope = [], -gradient, -float(np.vdot(gradient, gradient))
-            length = 1.0 if pairs else min(1.0, 1.0 / (math.sqrt(-slope) + 1e-300))
-            found = _search(function, x, value, direction, slope, length)
-            if found is None:
-                if not pairs:
-                    break
-                pairs = []
-                continue
-            moved, lower, steeper = found
-            s, y = moved - x, steeper - gradient
-            curvature = float(np.vdot(s, y))
-            if curvature > 0.0:
-                pairs = [*pairs[1 - memory :], (s, y, 1.0 / curvature)]
-            idle = idle + 1 if value - lower <= tolerance * abs(value) else 0
-            x, value, gradient = moved, lower, steeper
-            if idle == _STALLED:
+    for _ in progress(range(steps), "step", _SHORT, title=title):
+        direction = _direction(gradient, pairs)
+        slope = float(np.vdot(gradient, direction))
+        if not slope < 0.0:
+            pairs, direction, slope = [], -gradient, -float(np.vdot(gradient, gradient))
+        length = 1.0 if pairs else min(1.0, 1.0 / (math.sqrt(-slope) + 1e-300))
+        found = _search(function, x, value, direction, slope, length)
+        if found is None:
+            if not pairs:
                 break
+            pairs = []
+            continue
+        moved, lower, steeper = found
+        s, y = moved - x, steeper - gradient
+        curvature = float(np.vdot(s, y))
+        if curvature > 0.0:
+            pairs = [*pairs[1 - memory :], (s, y, 1.0 / curvature)]
+        idle = idle + 1 if value - lower <= tolerance * abs(value) else 0
+        x, value, gradient = moved, lower, steeper
+        if idle == _STALLED:
+            break
     return x, value
 
 

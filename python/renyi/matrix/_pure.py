@@ -134,7 +134,7 @@ def noise_functions(
             worker.held = Held.of(state.step, buffers)
             workers.append(worker)
         for worker, array in zip(workers, arrays, strict=True):
-            worker.add(array.reshape(-1), scale, source._core, count)
+            worker.add(array.reshape(-1), scale, source.core, count)
         released = [make(array) for array in arrays]
         several = isinstance(sums, list | tuple)
         following = NoiseState.of(state.step + 1, tuple(w.held.arrays for w in workers))

@@ -1,24 +1,34 @@
-"""What all strategies have in common."""
+"""What all strategies have in common: the queries they answer, and how far one record moves C g.
+
+Of the noisy steps a lower triangular matrix A of queries is asked. The sensitivity is the largest
+norm of a sum of columns of C, rounded up. Vectors weigh the columns, clipped to norm 1. Where the
+entries of C^T C are not negative, all equal ones are the worst (Choquette-Choo and others 2022,
+arXiv 2211.06530); otherwise the entries are replaced by their absolute values, which bounds every
+sign.
+"""
 
 from __future__ import annotations
 
 import math
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import one_of
-from renyi.matrix._sensitivity import Sensitivity
-from renyi.matrix._workloads import PREFIX_SUMS, Workload, workload_of
-from renyi.matrix.participation import (
+from renyi._matrix import best_selection
+from renyi._validation import one_of, real_of
+from renyi.mechanisms.json_form import decode_value, encode_value
+from renyi.mechanisms.participation import (
     ONCE,
     CyclicPoisson,
+    FixedEpochs,
+    MinSeparation,
     Participation,
     SinglePass,
+    StrategyMatrix,
     most_participations,
     participation_of,
     separation_of,
@@ -27,11 +37,289 @@ from renyi.matrix.participation import (
 if TYPE_CHECKING:
     from renyi.matrix._stream import NoiseStream
 
-__all__ = ["MOST_DENSE", "Loss", "Strategy", "loss_of"]
+__all__ = [
+    "MOST_DENSE",
+    "PREFIX_SUMS",
+    "LearningRates",
+    "Loss",
+    "Momentum",
+    "PrefixSums",
+    "Sensitivity",
+    "Strategy",
+    "Workload",
+    "kernel_of",
+    "loss_of",
+    "of_matrix",
+    "of_toeplitz",
+    "of_tree",
+    "workload_of",
+]
 
-Loss = Literal["mean", "max"]
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixSums:
+    """The sums of the first t steps: the iterates of SGD."""
+
+    def kernel(self, steps: int) -> Vector:
+        """Return the first column, of which every other is a shift."""
+        return np.ones(steps)
+
+    def matrix(self, steps: int) -> Matrix:
+        """Return A, a row for each query."""
+        return np.tri(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Momentum:
+    """The iterates of SGD with momentum.
+
+    Parameters
+    ----------
+    beta : float
+        In [0, 1).
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", _beta_of(self.beta, "beta"))
+
+    def kernel(self, steps: int) -> Vector:
+        """Return the first column, 1 + beta + .. + beta^t."""
+        return np.cumsum(self.beta ** np.arange(steps, dtype=float))
+
+    def matrix(self, steps: int) -> Matrix:
+        """Return A, a row for each query."""
+        return _toeplitz(self.kernel(steps))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class LearningRates:
+    """The iterates of SGD whose learning rate changes, with or without momentum.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        One for each step, finite.
+    beta : float
+        Of the momentum, in [0, 1).
+    """
+
+    rates: tuple[float, ...]
+    beta: float
+
+    def __init__(self, rates: Iterable[float], beta: float = 0.0) -> None:
+        numbers = tuple(real_of(rate, "rates", "finite numbers") for rate in rates)
+        if not numbers or not np.all(np.isfinite(numbers)):
+            raise ValueError(f"rates must be finite numbers, at least one, got {rates!r}")
+        object.__setattr__(self, "rates", numbers)
+        object.__setattr__(self, "beta", _beta_of(beta, "beta"))
+
+    def matrix(self, steps: int) -> Matrix:
+        """Return A, a row for each query."""
+        if len(self.rates) != steps:
+            raise ValueError(f"rates must be {steps}, one for each step, got {len(self.rates)}")
+        by_momentum = _toeplitz(self.beta ** np.arange(steps, dtype=float))
+        return np.cumsum(np.array(self.rates)[:, None] * by_momentum, axis=0)
+
+
+PREFIX_SUMS = PrefixSums()
+Workload = PrefixSums | Momentum | LearningRates
+
+
+def workload_of(value: Any) -> Workload:
+    """Return a workload."""
+    if not isinstance(value, PrefixSums | Momentum | LearningRates):
+        raise TypeError(f"workload must be PrefixSums(), Momentum or LearningRates, got {value!r}")
+    return value
+
+
+def kernel_of(workload: Any, steps: int, strategy: str) -> Vector:
+    """Return the first column of a Toeplitz workload, which alone such a strategy is fitted to."""
+    if isinstance(workload_of(workload), LearningRates):
+        raise ValueError(
+            f"workload must be PrefixSums() or Momentum for {strategy} to be optimised, whose "
+            f"matrix is Toeplitz, got {workload!r}: Dense.optimal takes every workload"
+        )
+    kernel: Vector = workload.kernel(steps)
+    return kernel
+
+
+def _beta_of(value: Any, name: str) -> float:
+    beta = real_of(value, name, "a number in [0, 1)")
+    if not 0.0 <= beta < 1.0:
+        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
+    return beta
+
+
+def _toeplitz(column: Vector) -> Matrix:
+    steps = np.arange(len(column))
+    lag = steps[:, None] - steps
+    return np.where(lag >= 0, column[np.maximum(lag, 0)], 0.0)
+
+
+_UNIT = 2.0**-53
+
+
+class Sensitivity(float):
+    """A number that is never below the sensitivity, and whether a theorem says it is reached.
+
+    Attributes
+    ----------
+    exact : bool
+        If so, all that it is above by is rounding. If not, it is a bound.
+    """
+
+    exact: bool
+
+    def __new__(cls, value: float, exact: bool) -> Sensitivity:
+        """Return the number with what is known of it."""
+        made = super().__new__(cls, value)
+        made.exact = exact
+        return made
+
+    def __getnewargs__(self) -> tuple[float, bool]:  # type: ignore[override]
+        return float(self), self.exact
+
+
+def rounded_up(
+    square: float, roundings: float, exact: bool, relative: float = 0.0, scale: float = 1.0
+) -> Sensitivity:
+    """Return ``scale`` times the root of a sum of products of numbers that are not negative.
+
+    ``roundings`` on the way to the square make it low by a factor (1 - 2^-53)^roundings at most,
+    ``relative`` is the error of the numbers themselves. 1/(1 - x) <= 1 + 2 x for x <= 1/2.
+    """
+    error = (roundings + 8.0) * _UNIT + relative
+    root = math.nextafter(math.sqrt(square) * (1.0 + 2.0 * error), math.inf)
+    return Sensitivity(math.nextafter(root * scale, math.inf) if scale != 1.0 else root, exact)
+
+
+def _scaled(c: Matrix) -> tuple[Matrix, float]:
+    """Return numbers of which the largest is about 1, and the power of 2 that they are to be times.
+
+    Squares of others may underflow, which the margin of `rounded_up` covers; none overflows.
+    """
+    largest = float(np.abs(c).max())
+    if 2.0**-300 < largest < 2.0**300 or not math.isfinite(largest):
+        return c, 1.0
+    exponent = max(math.frexp(largest)[1] - 1, -1022)
+    return np.ldexp(c, -exponent), math.ldexp(1.0, exponent)
+
+
+def of_toeplitz(
+    c: Vector, steps: int, participation: Participation, relative: float = 0.0
+) -> Sensitivity:
+    """Return that of a Toeplitz matrix with this first column, each entry within ``relative``."""
+    if isinstance(participation, SinglePass) or len(c) <= separation_of(participation, steps):
+        return _apart(c, steps, participation, relative)
+    c, scale = _scaled(c)
+    size = np.abs(c)
+    exact = bool((c >= 0.0).all())
+    if isinstance(participation, MinSeparation):
+        # Kalinin, Lampert 2024, arXiv 2405.13763, Theorem 2: for entries that do not increase, the
+        # first steps and the smallest distance are the worst. Others stay below those that do not.
+        exact = exact and bool((np.diff(c) <= 0.0).all())
+        size = np.maximum.accumulate(size[::-1])[::-1]
+    count = most_participations(participation, steps)
+    total = _sum_of_shifts(size, steps, separation_of(participation, steps), count)
+    return rounded_up(float(total @ total), steps + 4.0 * count, exact, relative, scale)
+
+
+def _apart(c: Vector, steps: int, participation: Participation, relative: float) -> Sensitivity:
+    """Return that of columns that share no row: the longest ones, as early as may be."""
+    c, scale = _scaled(c)
+    separation, square = separation_of(participation, steps), np.cumsum(c * c)
+    lengths = steps - separation * np.arange(most_participations(participation, steps))
+    total = float(square[np.minimum(lengths, len(c)) - 1].sum())
+    return rounded_up(total, len(c) + len(lengths), True, relative, scale)
+
+
+def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector:
+    """Return c + shift(c, separation) + .. , ``count`` terms cut to ``steps`` rows.
+
+    Row q separation + r is the sum over a window of ``count`` blocks. Windows are the end of one
+    run of ``count`` blocks and the beginning of the next, so that nothing is subtracted.
+    """
+    runs = -(-steps // (separation * count))
+    padded = np.zeros(runs * count * separation)
+    padded[: min(steps, len(c))] = c[:steps]
+    blocks = padded.reshape(runs, count, separation)
+    total = np.cumsum(blocks, axis=1)
+    total[1:, :-1] += np.cumsum(blocks[:-1, :0:-1], axis=1)[:, ::-1]
+    return np.ravel(total)[:steps]
+
+
+def _of_columns(square: Vector, participation: Participation, scale: float) -> Sensitivity:
+    """Return that of columns of these squared norms, which share no row if of one record."""
+    steps = len(square)
+    separation = separation_of(participation, steps)
+    if isinstance(participation, FixedEpochs):
+        epochs = -(-steps // separation)
+        padded = np.zeros(epochs * separation)
+        padded[:steps] = square
+        best = float(padded.reshape(epochs, separation).sum(axis=0).max())
+    else:
+        most = most_participations(participation, steps)
+        best = float(best_selection(square[None, :], separation, most)[0])
+    return rounded_up(best, 2.0 * steps, True, 0.0, scale)
+
+
+def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
+    """Return that of any matrix, a column for each step."""
+    steps = c.shape[1]
+    separation = separation_of(participation, steps)
+    apart = isinstance(participation, SinglePass) or _reach(c) <= separation
+    c, scale = _scaled(c)
+    if apart:
+        return _of_columns(np.einsum("ij,ij->j", c, c), participation, scale)
+    size = np.abs(c)
+    exact = bool((c >= 0.0).all())
+    # Entries of C^T C are sums of len(c) products: off by so many 2^-53 of the sum of their sizes.
+    gram = size.T @ size if exact else np.abs(c.T @ c)
+    if not exact:
+        gram += 2.0 * len(c) * _UNIT * (size.T @ size)
+    if isinstance(participation, FixedEpochs):
+        classes = (np.arange(i, steps, separation) for i in range(separation))
+        best = max(float(gram[np.ix_(own, own)].sum()) for own in classes)
+    else:
+        exact = False  # the selection of each row need not be that of the columns
+        most = most_participations(participation, steps)
+        rows = best_selection(np.ascontiguousarray(gram), separation, most)
+        best = float(best_selection(rows[None, :], separation, most)[0])
+    return rounded_up(best, 4.0 * steps + 2.0 * len(c), exact, 0.0, scale)
+
+
+def _reach(c: Matrix) -> int:
+    """Return from which distance on two columns share no row."""
+    rows, columns = np.nonzero(c)
+    first = np.full(c.shape[1], len(c))
+    last = np.full(c.shape[1], -1)
+    np.minimum.at(first, columns, rows)
+    np.maximum.at(last, columns, rows)
+    begins = np.minimum.accumulate(first[::-1])[::-1]  # the first row of this column or later ones
+    # Column j meets column i > j unless all columns from i on begin after the end of column j.
+    apart = np.searchsorted(begins, last, side="right") - np.arange(c.shape[1])
+    return max(int(apart.max(initial=1)), 1)
+
+
+def of_tree(heights: int, steps: int, participation: Participation) -> Sensitivity:
+    """Return that of a binary tree with nodes of so many heights.
+
+    A record is in one node of each height for each time it takes part. A node of height h has 2^h
+    steps, hence room for m = min(k, ceil(2^h / separation)) of its k times, and the squares of
+    numbers of sum k that are at most m sum to k m at most.
+    """
+    most = most_participations(participation, steps)
+    separation = separation_of(participation, steps)
+    square = sum(most * min(most, -(-(2**h) // separation)) for h in range(heights))
+    return rounded_up(float(square), 2.0, most == 1)
+
+
+Loss = Literal["mean", "max"]
 
 MOST_DENSE = 8192  # steps of a matrix that is written out
 
@@ -41,7 +329,7 @@ def loss_of(value: Any) -> Loss:
     return one_of(value, "loss", get_args(Loss))
 
 
-class Strategy(ABC):
+class Strategy(StrategyMatrix):
     """A lower triangular matrix C: what is released is C g + z, z independent noise.
 
     Then every step has its own sum g_t and the noise (C^-1 z)_t, and a linear query of the sums,
@@ -49,14 +337,7 @@ class Strategy(ABC):
     """
 
     __slots__ = ()
-    steps: int
     streams: ClassVar[str]  # how a `NoiseStream` goes about it
-    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
-
-    @property
-    @abstractmethod
-    def bands(self) -> int:
-        """Diagonals that are not zero: columns so far apart share no row."""
 
     @abstractmethod
     def _sensitivity(self, participation: Participation) -> Sensitivity: ...
@@ -83,23 +364,6 @@ class Strategy(ABC):
         """
         known = participation_of(participation)
         return self._sensitivity(SinglePass() if isinstance(known, CyclicPoisson) else known)
-
-    def warn_of(self, participation: Participation) -> None:
-        """Warn where this is the optimum for records that take part otherwise, and less often."""
-        fitted = self._optimal_for
-        if fitted is None or isinstance(participation, CyclicPoisson):
-            return
-        used, meant = (
-            (most_participations(scheme, self.steps), separation_of(scheme, self.steps))
-            for scheme in (participation, fitted)
-        )
-        if used[0] > 1 and used != meant:
-            warnings.warn(
-                f"{type(self).__name__}.optimal was told that records take part {fitted}, but they "
-                f"take part {participation}: other coefficients need less noise; pass "
-                f"participation={participation!r} to it",
-                stacklevel=4,
-            )
 
     @property
     def column_norm(self) -> Sensitivity:
@@ -147,16 +411,12 @@ class Strategy(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what strict JSON can hold."""
-        from renyi.mechanisms.json_form import encode_value
-
         encoded: dict[str, Any] = encode_value(self)
         return encoded
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the strategy that `to_dict` described."""
-        from renyi.mechanisms.json_form import decode_value
-
         value = decode_value(data)
         if not isinstance(value, cls):
             raise ValueError(f"data must be of a {cls.__name__}, got {value!r}")

@@ -131,7 +131,7 @@ class NoiseStream:
         if self._run is not None:
             self._run.check()
             self._run.begin(self.step + 1)
-        self._kernel.add(array.reshape(-1), self._scale, self.generator._core, self._threads)
+        self._kernel.add(array.reshape(-1), self._scale, self.generator.core, self._threads)
         return array
 
     def __iter__(self) -> NoiseStream:
@@ -212,6 +212,8 @@ class NoiseStream:
             raise ValueError(
                 f"state must hold the secrets of {step} steps, got those of {of_buffers}"
             )
+        if not isinstance(held, Mapping):
+            raise ValueError(f"state must hold buffers by name, got {type(held).__name__}")
         found, wanted = Held.of(step, held), self._kernel.shapes()
         if {name: (a.shape, a.dtype) for name, a in found.arrays.items()} != wanted:
             raise ValueError(f"state must hold buffers {wanted}, got others")

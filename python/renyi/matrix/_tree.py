@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._validation import integer_of, uses_of
-from renyi.matrix._sensitivity import Sensitivity, of_tree
-from renyi.matrix._strategy import Strategy
-from renyi.matrix._workloads import PREFIX_SUMS, PrefixSums, Workload
-from renyi.matrix.participation import Participation
+from renyi.matrix._strategy import PREFIX_SUMS, PrefixSums, Sensitivity, Strategy, Workload, of_tree
+from renyi.mechanisms.participation import Participation
 
 __all__ = ["Tree"]
 

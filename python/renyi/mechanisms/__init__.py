@@ -26,26 +26,23 @@ True
 
 from __future__ import annotations
 
-from renyi.mechanisms._algebra import Composed, Mechanism
-from renyi.mechanisms._allocations import FixedAllocation, RandomAllocation
-from renyi.mechanisms._answers import Exponential, RandomizedResponse
-from renyi.mechanisms._batches import FixedSizeSampled, ShuffledBatches
-from renyi.mechanisms._gaussian import Gaussian, GaussianMixture
-from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PureDP
-from renyi.mechanisms._matrix import MatrixMechanism, TreeAggregation
+from renyi.mechanisms._answers import Exponential, RandomizedResponse, RepeatAndSelect
+from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
+from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
+from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
 from renyi.mechanisms._noise import (
     DiscreteGaussian,
     DiscreteLaplace,
+    Gaussian,
+    GaussianMixture,
     Gumbel,
     Laplace,
     MultivariateDiscreteGaussian,
     Skellam,
     Staircase,
 )
-from renyi.mechanisms._poisson import PoissonSampled, TruncatedPoissonSampled
-from renyi.mechanisms._privacy_loss import PrivacyLoss
-from renyi.mechanisms._rdp_curve import RDPCurve
-from renyi.mechanisms._selection import RepeatAndSelect
+from renyi.mechanisms.algebra import Composed, Mechanism
+from renyi.mechanisms.sampling import FixedSizeSampled, PoissonSampled, TruncatedPoissonSampled
 
 __all__ = [
     "ZCDP",

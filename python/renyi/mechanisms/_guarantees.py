@@ -1,14 +1,44 @@
-"""Mechanisms of which only a guarantee is known, as stated for the accountant's adjacency."""
+"""Mechanisms of which a guarantee is stated, for the adjacency of the accountant: numbers or pairs.
+
+Each is as private as any mechanism with the guarantee is at least.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 
-from renyi._validation import NON_NEGATIVE, PROBABILITY, shortest
-from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import set_numbers
+import numpy as np
 
-__all__ = ["ZCDP", "ApproxDP", "PureDP"]
+from renyi._adjacency import Adjacency, DirectionName
+from renyi._pair import Pair, RenyiCurve
+from renyi._validation import (
+    NON_NEGATIVE,
+    PROBABILITY,
+    Range,
+    number_in,
+    numbers_in,
+    shortest,
+)
+from renyi.mechanisms.algebra import (
+    LARGEST_LOSS,
+    Mechanism,
+    UnsupportedMechanismError,
+    set_fields,
+    set_numbers,
+)
+from renyi.mechanisms.steps import REVEALED, linear_curve
+from renyi.pairs import DominatingPair, ReversedPair
+
+__all__ = ["ZCDP", "ApproxDP", "PrivacyLoss", "PureDP", "RDPCurve"]
+
+NO_LARGEST_PAIR = (
+    "of the pairs with its Rényi divergences none is known to dominate the others; "
+    "RDPAccountant takes it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +61,10 @@ class PureDP(Mechanism):
     Composed((PureDP(epsilon=1.0), 10))
     """
 
+    assumption = "stated pure guarantee: proved elsewhere for these neighbours"
+    states_sampling = True
+    symmetric = True
+
     epsilon: float
 
     def __post_init__(self) -> None:
@@ -38,6 +72,13 @@ class PureDP(Mechanism):
 
     def _headline(self) -> str:
         return f"Pure privacy, epsilon {shortest(self.epsilon)}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return _approximate(self.epsilon, 0.0)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return ``epsilon``."""
+        return Fraction(self.epsilon) if self.epsilon < math.inf else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +103,9 @@ class ApproxDP(Mechanism):
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
 
+    assumption = "stated approximate guarantee: proved elsewhere for these neighbours"
+    states_sampling = True
+
     epsilon: float
     delta: float
 
@@ -72,6 +116,16 @@ class ApproxDP(Mechanism):
         return (
             f"Approximate privacy, epsilon {shortest(self.epsilon)}, delta {shortest(self.delta)}"
         )
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return _approximate(self.epsilon, self.delta)
+
+    def without_failure(self) -> tuple[Mechanism, float]:
+        """Return it as ``epsilon`` and a coin of probability ``delta`` that reveals all.
+
+        It is no more private (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776).
+        """
+        return PureDP(self.epsilon), self.delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +154,9 @@ class ZCDP(Mechanism):
     ZCDP(rho=0.5, xi=0.0)
     """
 
+    assumption = "stated zero-concentrated guarantee: proved elsewhere for these neighbours"
+    states_sampling = True
+
     rho: float
     xi: float = 0.0
 
@@ -109,3 +166,187 @@ class ZCDP(Mechanism):
     def _headline(self) -> str:
         extra = f", xi {shortest(self.xi)}" if self.xi else ""
         return f"Zero-concentrated privacy, rho {shortest(self.rho)}{extra}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        raise UnsupportedMechanismError(self, NO_LARGEST_PAIR)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        return linear_curve(self.rho, self.xi)
+
+
+def _approximate(epsilon: float, delta: float) -> Pair:
+    pair = Pair.approximate_privacy(min(epsilon, LARGEST_LOSS), delta)
+    return pair if epsilon <= LARGEST_LOSS else Pair.bracketed(REVEALED, pair)
+
+
+ORDER = Range(1.0, math.inf, "()")
+
+
+def _default_orders() -> tuple[float, ...]:
+    """Return 1 + 2^(k/16) from about 1.001 to 131,073, to whole numbers above 64, and 2 .. 64.
+
+    Between neighbours a straight line of (alpha - 1) D_alpha, D_alpha = rho alpha, lies above the
+    curve by less than 0.1 %; bounds for samples want whole orders.
+    """
+    steps = [1.0 + 2.0 ** (k / 16) for k in range(-160, 273)]
+    steps = [order if order <= 64.0 else float(round(order)) for order in steps]
+    return tuple(sorted({*steps, *map(float, range(2, 65))}))
+
+
+DEFAULT_ORDERS = _default_orders()
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RDPCurve(Mechanism):
+    """Any mechanism whose Rényi divergence of each order listed is at most the number beside it.
+
+    Parameters
+    ----------
+    orders : iterable of float or None
+        Distinct orders in (1, inf), sorted when stored. None: a grid of 490 orders between 1.001
+        and 131,073, all whole numbers up to 64 among them.
+    rdp : iterable of float or callable
+        As many numbers in [0, inf], for the accountant's adjacency; or a function of one order,
+        called once for each here. Where it raises OverflowError the number is infinity.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an order or a divergence is not permitted, or their numbers differ.
+
+    Notes
+    -----
+    A table is an upper bound: it may jump and need not be convex. (alpha - 1) D_alpha is convex in
+    alpha and 0 at 1, so between orders the table bounds it by straight lines; beyond the largest
+    order it says nothing.
+
+    Examples
+    --------
+    >>> RDPCurve([8, 2, 4], [4.0, 1.0, 2.0])
+    RDPCurve(orders=(2.0, 4.0, 8.0), rdp=(1.0, 2.0, 4.0))
+    >>> print(RDPCurve(None, lambda order: 0.5 * order).describe())
+    Rényi table, 490 orders from 1.0009765625 to 131073
+    """
+
+    assumption = "stated Renyi curve: proved elsewhere for these neighbours"
+    states_sampling = True
+
+    orders: tuple[float, ...]
+    rdp: tuple[float, ...]
+
+    def __init__(
+        self, orders: Iterable[float] | None, rdp: Iterable[float] | Callable[[float], float]
+    ) -> None:
+        alphas = DEFAULT_ORDERS if orders is None else numbers_in(orders, "orders", ORDER)
+        if not alphas:
+            raise ValueError("orders must be at least one number, got none")
+        if callable(rdp):
+            values = tuple(_evaluated(rdp, alpha) for alpha in alphas)
+        else:
+            values = numbers_in(rdp, "rdp", NON_NEGATIVE)
+        if len(values) != len(alphas):
+            raise ValueError(f"rdp must be as many as orders, {len(alphas)}, got {len(values)}")
+        table = sorted(zip(alphas, values, strict=True))
+        for (alpha, _), (following, _) in pairwise(table):
+            if alpha == following:
+                raise ValueError(f"orders must be distinct, got {alpha!r} twice")
+        set_fields(
+            self, orders=tuple(alpha for alpha, _ in table), rdp=tuple(value for _, value in table)
+        )
+
+    def _headline(self) -> str:
+        count, low, high = len(self.orders), self.orders[0], self.orders[-1]
+        span = (
+            f"order {shortest(low)}"
+            if count == 1
+            else f"orders from {shortest(low)} to {shortest(high)}"
+        )
+        return f"Rényi table, {count} {span}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        raise UnsupportedMechanismError(self, NO_LARGEST_PAIR)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        # Divergences rise with the order, so that a bound holds for all smaller orders too.
+        rdp = np.minimum.accumulate(np.asarray(self.rdp)[::-1])[::-1]
+        orders = np.asarray(self.orders)
+        with np.errstate(over="ignore"):
+            moments = (orders - 1.0) * rdp * (1.0 + 2.0**-50)
+        finite = np.isfinite(moments)
+        if not finite.any():
+            return RenyiCurve.unbounded()
+        return RenyiCurve.polygon(orders[finite].tolist(), moments[finite].tolist())
+
+
+def _evaluated(rdp: Callable[[float], float], alpha: float) -> float:
+    try:
+        value = rdp(alpha)
+    except OverflowError:
+        return math.inf
+    return number_in(value, f"rdp({shortest(alpha)})", NON_NEGATIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyLoss(Mechanism):
+    """A mechanism given by the distributions of its privacy loss.
+
+    Parameters
+    ----------
+    remove : renyi.pairs.DominatingPair
+        A pair (P, Q) that dominates the outputs with and without the record.
+    add : renyi.pairs.DominatingPair, optional
+        A pair that dominates the outputs without and with it; by default (Q, P).
+
+    Raises
+    ------
+    TypeError
+        If they are not privacy loss distributions.
+
+    References
+    ----------
+    Zhu, Dong, Wang 2022, arXiv 2106.08567, Definition 7 (dominating pairs).
+
+    Examples
+    --------
+    >>> from renyi.pairs import LaplacePair
+    >>> PrivacyLoss(LaplacePair(1.0))
+    PrivacyLoss(remove=LaplacePair(scale=1.0), add=ReversedPair(base=LaplacePair(scale=1.0)))
+    """
+
+    assumption = "stated privacy loss: its pairs dominate the outputs of these neighbours"
+    states_sampling = True
+
+    remove: DominatingPair
+    add: DominatingPair | None = None
+
+    def __post_init__(self) -> None:
+        if self.add is None and isinstance(self.remove, DominatingPair):
+            object.__setattr__(self, "add", ReversedPair(self.remove))
+        for name in ("remove", "add"):
+            value = getattr(self, name)
+            if not isinstance(value, DominatingPair):
+                raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
+
+    def loss(self, remove: bool) -> DominatingPair:
+        """Return the distribution of one direction."""
+        if remove or self.add is None:
+            return self.remove
+        return self.add
+
+    def _headline(self) -> str:
+        custom = f", {self.add!r}" if self.has_custom_add_pair else ""
+        return f"Privacy loss {self.remove!r}{custom}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return self.loss(direction == "remove").compiled
+
+    @property
+    def holds_in_both_orders(self) -> bool:
+        """Whether both directions have one pair, which may be its own reverse."""
+        one, other = self.loss(True).compiled, self.loss(False).compiled
+        return one is other or (one.symmetric and other.symmetric and not self.has_custom_add_pair)
+
+    @property
+    def has_custom_add_pair(self) -> bool:
+        """Whether ``add`` is not the reverse of ``remove``."""
+        return self.add != ReversedPair(self.remove)

@@ -1,22 +1,236 @@
-"""Additive noise other than Gaussian: Laplace, Gumbel, and on whole numbers."""
+"""Additive noise: Gaussian, Laplace, Gumbel, staircase, and noise on whole numbers.
+
+Noise is as large beside what a record moves as the class says; replacing a record moves a query
+twice as far as removing it. Noise that is so small or large that a pair has no losses that doubles
+hold is bracketed by pairs on either side.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
-from renyi._validation import FINITE_POSITIVE, POSITIVE, PROBABILITY, Range, integer_of, shortest
-from renyi.mechanisms._algebra import Mechanism
-from renyi.mechanisms._arguments import set_fields, set_numbers
+import numpy as np
+
+from renyi._adjacency import Adjacency, DirectionName
+from renyi._pair import Pair, RenyiCurve
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    FINITE_POSITIVE,
+    NON_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    Range,
+    integer_of,
+    number_in,
+    numbers_in,
+    shortest,
+)
+from renyi.mechanisms.algebra import (
+    LARGEST_LOSS,
+    SMALLEST_LOSS,
+    Mechanism,
+    UnsupportedMechanismError,
+    pure_curve,
+    set_fields,
+    set_numbers,
+)
+from renyi.mechanisms.steps import (
+    LARGEST_RDP,
+    NOTHING,
+    REPLACE,
+    REVEALED,
+    CountedSteps,
+    SampledStep,
+    distance,
+    gaussian_curve,
+    step_pair,
+)
 
 __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Gaussian",
+    "GaussianMixture",
     "Gumbel",
     "Laplace",
     "MultivariateDiscreteGaussian",
     "Skellam",
     "Staircase",
+    "laplace_pair",
 ]
+
+SUM_TOLERANCE = 1e-12  # of probabilities
+MOST_LOSSES = 2**20  # of noise on integers
+MOST_ATOMS = 2**16  # of a Rényi curve
+WHOLE_ORDERS = np.unique(np.rint(np.geomspace(2.0, 1e6, 400)))
+
+L2 = "the L2 norm that one record contributes at most, which is enforced"
+L1 = "the L1 norm that one record contributes at most, which is enforced"
+LARGEST = "that one record moves the integer at most, which is enforced"
+
+
+def laplace_pair(scale: float) -> Pair:
+    """Return the pair of Laplace noise of this scale over the shift, scale in [0, inf]."""
+    if scale == 0.0:
+        return REVEALED
+    if scale < 1.0 / LARGEST_LOSS:
+        return Pair.bracketed(REVEALED, Pair.laplace(1.0 / LARGEST_LOSS))
+    if scale == math.inf:
+        return NOTHING
+    if scale > 1.0 / SMALLEST_LOSS:
+        return Pair.bracketed(Pair.laplace(1.0 / SMALLEST_LOSS), NOTHING)
+    return Pair.laplace(scale)
+
+
+def noise_of_group(noise: float, size: int) -> float:
+    """Return noise beside what a group moves, rounded down: ``size`` times as far as a record."""
+    ratio = noise / size
+    return ratio if ratio in (0.0, math.inf) else math.nextafter(ratio, 0.0)
+
+
+def _quotient(shift: int, noise: float) -> Fraction | None:
+    if noise == math.inf:
+        return Fraction(0)
+    return shift / Fraction(noise) if noise else None
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Mechanism):
+    """Adds N(0, noise_multiplier^2) to a query of L2 sensitivity 1.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity, in [0, inf]. At 0 nothing is
+        protected, at infinity nothing released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a real number, NaN or negative.
+
+    Examples
+    --------
+    >>> Gaussian(1.1)
+    Gaussian(noise_multiplier=1.1)
+    >>> Gaussian(2) == Gaussian(2.0)
+    True
+    """
+
+    assumption = f"Gaussian: normal, standard deviation = noise multiplier x {L2}"
+    symmetric = True
+    dominates_removal = True
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
+        object.__setattr__(self, "noise_multiplier", noise)
+
+    def _headline(self) -> str:
+        return f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return step_pair(SampledStep(1.0, self.noise_multiplier), adjacency, direction)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        return gaussian_curve(self.noise_multiplier, adjacency)
+
+    @property
+    def gaussian_steps(self) -> CountedSteps:
+        """One step, on all of the data."""
+        return ((SampledStep(1.0, self.noise_multiplier), 1),)
+
+    def for_group(self, size: int) -> Gaussian:
+        """Return it with so much less noise."""
+        return Gaussian(noise_of_group(self.noise_multiplier, size))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class GaussianMixture(Mechanism):
+    """Adds Gaussian noise to a query that a record moves by a random amount.
+
+    A user whose records are sampled one by one moves the sum by as many as were drawn.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise, in the unit of ``sensitivities``, in (0, inf].
+    sensitivities : sequence of float
+        How far the query may move in the L2 norm, each in [0, inf).
+    probabilities : sequence of float
+        With which probability, as many as ``sensitivities``, each in [0, 1], of sum 1 within 1e-12.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not permitted, or the sequences are empty or differ in length.
+
+    Examples
+    --------
+    >>> print(GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01]).describe())
+    Gaussian noise, multiplier 2, of sensitivity 0 (0.81), 1 (0.18), 2 (0.01)
+    """
+
+    assumption = (
+        "Gaussian of random sensitivity: normal; one record moves the result in the L2 norm by "
+        "the stated amounts with the stated probabilities, and nobody learns by which"
+    )
+    states_sampling = True
+
+    noise_multiplier: float
+    sensitivities: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __init__(
+        self,
+        noise_multiplier: float,
+        sensitivities: Iterable[float],
+        probabilities: Iterable[float],
+    ) -> None:
+        noise = number_in(noise_multiplier, "noise_multiplier", POSITIVE)
+        moves = numbers_in(sensitivities, "sensitivities", FINITE_NON_NEGATIVE)
+        weights = numbers_in(probabilities, "probabilities", PROBABILITY)
+        if not moves:
+            raise ValueError("sensitivities must be at least one number, got none")
+        if len(weights) != len(moves):
+            raise ValueError(
+                f"probabilities must be as many as sensitivities, {len(moves)}, got {len(weights)}"
+            )
+        total = math.fsum(weights)
+        if abs(total - 1.0) > SUM_TOLERANCE:
+            raise ValueError(f"probabilities must be numbers of sum 1, got numbers of sum {total}")
+        set_fields(self, noise_multiplier=noise, sensitivities=moves, probabilities=weights)
+
+    def _headline(self) -> str:
+        moves = list(zip(self.sensitivities, self.probabilities, strict=True))
+        words = ", ".join(f"{shortest(move)} ({shortest(weight)})" for move, weight in moves)
+        if len(moves) > 6:
+            low, high = min(self.sensitivities), max(self.sensitivities)
+            words = f"random among {len(moves)} from {shortest(low)} to {shortest(high)}"
+        return (
+            f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}, of sensitivity {words}"
+        )
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        if adjacency == REPLACE:
+            raise UnsupportedMechanismError(
+                self, "the pair of two records of random sensitivity each is not known"
+            )
+        noise, moves = self.noise_multiplier, self.sensitivities
+        kept = [(w, m) for w, m in zip(self.probabilities, moves, strict=True) if w > 0.0]
+        weights, means = zip(*kept, strict=True)
+        if noise == math.inf or not any(means):
+            return NOTHING
+        if max(means) > 1e6 * noise:
+            moved = [math.fsum(w for w, m in kept if (m > 0.0) is far) for far in (True, False)]
+            pair = Pair.bracketed(Pair.discrete(np.array(moved), np.array([0.0, 1.0])), NOTHING)
+        else:
+            pair = Pair.gaussian_mixture(weights, means, noise)
+        return pair if direction == "remove" else pair.reversed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +254,10 @@ class Laplace(Mechanism):
     Laplace(noise_multiplier=2.0)
     """
 
+    assumption = f"Laplace: scale = noise multiplier x {L1}"
+    symmetric = True
+    dominates_removal = True
+
     noise_multiplier: float
 
     def __post_init__(self) -> None:
@@ -47,6 +265,17 @@ class Laplace(Mechanism):
 
     def _headline(self) -> str:
         return f"Laplace noise, multiplier {shortest(self.noise_multiplier)}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return laplace_pair(self.noise_multiplier / distance(adjacency))
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return the shift over the scale."""
+        return _quotient(distance(adjacency), self.noise_multiplier)
+
+    def for_group(self, size: int) -> Laplace:
+        """Return it with so much less noise."""
+        return Laplace(noise_of_group(self.noise_multiplier, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +311,12 @@ class Gumbel(Mechanism):
     Gumbel(noise_multiplier=5.0)
     """
 
+    assumption = (
+        "Gumbel: on one number, scale = noise multiplier x what one record moves it at most, "
+        "which is enforced"
+    )
+    dominates_removal = True
+
     noise_multiplier: float
 
     def __post_init__(self) -> None:
@@ -90,160 +325,42 @@ class Gumbel(Mechanism):
     def _headline(self) -> str:
         return f"Gumbel noise, multiplier {shortest(self.noise_multiplier)}"
 
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        """Return the pair of a query moved either way.
 
-@dataclass(frozen=True, slots=True)
-class DiscreteGaussian(Mechanism):
-    """Adds discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)), to an integer.
+        Above 0 the losses of the reversed pair are the larger ones. With t = 1/scale,
+        r = 1/(e^t - 1) and the profiles H of (P, Q) and G of (Q, P), d(G - H)/dE at E = e^s is
+        1 - e^(-r (t-s)) - e^(-(r+1)(t+s)) for s in [0, t]: concave in s, positive at 0 since
+        e^(rt) > 1 + e^-t, negative at t. So G - H, 0 at s = 0, rises and then falls to
+        G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way. One use
+        attains the splice; several do not, even where each way is chosen by what was released.
+        """
+        scale = self.noise_multiplier / distance(adjacency)
+        if scale == 0.0:
+            return REVEALED
+        if scale < 0.1:
+            return Pair.bracketed(REVEALED, NOTHING)
+        if scale == math.inf:
+            return NOTHING
+        reverse = Pair.gumbel(min(scale, 1e9)).reversed()
+        return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
-    Parameters
-    ----------
-    sigma : float
-        In (0, inf); close to the standard deviation where it is not small.
-    sensitivity : int
-        How far the presence of one record moves the integer, at least 1.
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        """Return that of noise moved one way, the same for both ways."""
+        if math.isinf(self.noise_multiplier):
+            return RenyiCurve.linear(0.0)
+        scale = min(self.noise_multiplier / distance(adjacency), 1.0 / SMALLEST_LOSS)
+        curve = Pair.gumbel(scale).reversed().moment()
+        assert curve is not None  # it has a closed form
+        return curve
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    def same_in_both_directions(self, adjacency: Adjacency) -> bool:
+        """Whether it loses alike: its pair is above both signs of the shift."""
+        return True
 
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010.
-
-    Examples
-    --------
-    >>> DiscreteGaussian(3.0)
-    DiscreteGaussian(sigma=3.0, sensitivity=1)
-    """
-
-    sigma: float
-    sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, sigma=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
-
-    def _headline(self) -> str:
-        return (
-            f"Discrete Gaussian noise, sigma {shortest(self.sigma)}, sensitivity {self.sensitivity}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class MultivariateDiscreteGaussian(Mechanism):
-    """Adds discrete Gaussian noise to every entry of a vector of integers, as sums on a grid are.
-
-    It is known by the L2 sensitivity alone, of which many integer vectors are possible and none is
-    known to dominate the others: for one integer `DiscreteGaussian` says more.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0, inf]. At infinity nothing is
-        released.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in (0, inf].
-
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010; Kairouz, Liu, Steinke 2021, arXiv 2102.06387.
-
-    Examples
-    --------
-    >>> MultivariateDiscreteGaussian(1.1)
-    MultivariateDiscreteGaussian(noise_multiplier=1.1)
-    """
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=POSITIVE)
-
-    def _headline(self) -> str:
-        return f"Discrete Gaussian noise on a vector, multiplier {shortest(self.noise_multiplier)}"
-
-
-@dataclass(frozen=True, slots=True)
-class DiscreteLaplace(Mechanism):
-    """Adds discrete Laplace noise, of mass ∝ e^(-|x| / scale), to an integer: geometric mechanism.
-
-    Parameters
-    ----------
-    scale : float
-        In (0, inf).
-    sensitivity : int
-        How far the presence of one record moves the integer, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Ghosh, Roughgarden, Sundararajan 2012, SIAM Journal on Computing 41(6).
-
-    Examples
-    --------
-    >>> DiscreteLaplace(2.0, sensitivity=3)
-    DiscreteLaplace(scale=2.0, sensitivity=3)
-    """
-
-    scale: float
-    sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, scale=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
-
-    def _headline(self) -> str:
-        return (
-            f"Discrete Laplace noise, scale {shortest(self.scale)}, sensitivity {self.sensitivity}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Skellam(Mechanism):
-    """Adds the difference of two Poisson variables of mean variance/2 each to an integer.
-
-    Sums of such noise are such noise: what each of many clients adds has the law of one.
-
-    Parameters
-    ----------
-    variance : float
-        In (0, inf).
-    sensitivity : int
-        How far the presence of one record moves the integer, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    References
-    ----------
-    Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5 (the Rényi bound of
-    `RDPAccountant`).
-
-    Examples
-    --------
-    >>> Skellam(25.0)
-    Skellam(variance=25.0, sensitivity=1)
-    """
-
-    variance: float
-    sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, variance=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
-
-    def _headline(self) -> str:
-        return f"Skellam noise, variance {shortest(self.variance)}, sensitivity {self.sensitivity}"
+    def for_group(self, size: int) -> Gumbel:
+        """Return it with so much less noise."""
+        return Gumbel(noise_of_group(self.noise_multiplier, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +392,10 @@ class Staircase(Mechanism):
     Staircase(epsilon=1.0, gamma=0.3775)
     """
 
+    assumption = (
+        "staircase: on one number, relative to what one record moves it at most, which is enforced"
+    )
+
     epsilon: float
     gamma: float
 
@@ -284,3 +405,278 @@ class Staircase(Mechanism):
     def _headline(self) -> str:
         first = shortest(self.gamma)
         return f"Staircase noise, epsilon {shortest(self.epsilon)}, first step at {first}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        """Return the pair of a query moved by 1.
+
+        Less far, the losses are the same three, and the larger one has the mass
+        TV/(1 - e^-epsilon) of the total variation of the shift, which rises with it for noise that
+        falls on both sides.
+        """
+        if self.epsilon == 0.0:
+            return NOTHING
+        if self.epsilon < SMALLEST_LOSS:
+            return Pair.bracketed(Pair.staircase(SMALLEST_LOSS, self.gamma), NOTHING)
+        return Pair.staircase(self.epsilon, self.gamma)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return ``epsilon``."""
+        return Fraction(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(Mechanism):
+    """Adds discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)), to an integer.
+
+    Parameters
+    ----------
+    sigma : float
+        In (0, inf); close to the standard deviation where it is not small.
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010.
+
+    Examples
+    --------
+    >>> DiscreteGaussian(3.0)
+    DiscreteGaussian(sigma=3.0, sensitivity=1)
+    """
+
+    assumption = f"discrete Gaussian: on an integer, the sensitivity is the stated {LARGEST}"
+    symmetric = True
+    dominates_removal = True
+
+    sigma: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        set_numbers(self, sigma=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return (
+            f"Discrete Gaussian noise, sigma {shortest(self.sigma)}, sensitivity {self.sensitivity}"
+        )
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        shift = distance(adjacency) * self.sensitivity
+        if shift > 1000.0 * self.sigma:
+            return Pair.bracketed(REVEALED, NOTHING)
+        if shift > MOST_LOSSES or self.sigma > 1e4:
+            raise UnsupportedMechanismError(
+                self, "its losses are kept one by one, up to sigma 10,000 and a shift of 2^20"
+            )
+        return Pair.discrete_gaussian(self.sigma, shift)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        # Canonne, Kamath, Steinke 2020, Proposition 5: no more than continuous noise.
+        return gaussian_curve(self.sigma / self.sensitivity, adjacency)
+
+    def for_group(self, size: int) -> DiscreteGaussian:
+        """Return it with a sensitivity so much larger."""
+        return DiscreteGaussian(self.sigma, self.sensitivity * size)
+
+
+@dataclass(frozen=True, slots=True)
+class MultivariateDiscreteGaussian(Mechanism):
+    """Adds discrete Gaussian noise to every entry of a vector of integers, as sums on a grid are.
+
+    It is known by the L2 sensitivity alone, of which many integer vectors are possible and none is
+    known to dominate the others: for one integer `DiscreteGaussian` says more.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0, inf]. At infinity nothing is
+        released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010; Kairouz, Liu, Steinke 2021, arXiv 2102.06387.
+
+    Examples
+    --------
+    >>> MultivariateDiscreteGaussian(1.1)
+    MultivariateDiscreteGaussian(noise_multiplier=1.1)
+    """
+
+    assumption = f"multivariate discrete Gaussian: on integers, sigma = noise multiplier x {L2}"
+    dominates_removal = True
+    has_swapped_pairs = True
+    """There is a pair for every integer vector D that a record may add, and x -> D - x swaps it.
+
+    At whole orders its moments are those of continuous noise: the sum of
+    exp(-|x - k D|^2/(2 sigma^2)) over the integer vectors x is the same for every whole k. They
+    rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
+    all.
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        set_numbers(self, noise_multiplier=POSITIVE)
+
+    def _headline(self) -> str:
+        return f"Discrete Gaussian noise on a vector, multiplier {shortest(self.noise_multiplier)}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        raise UnsupportedMechanismError(
+            self,
+            "of the integer vectors that a record may add none is known to dominate the others; "
+            "RDPAccountant takes it",
+        )
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        # Each entry by the Proposition 5 above; the squares of the shifts add up.
+        return gaussian_curve(self.noise_multiplier, adjacency)
+
+    def for_group(self, size: int) -> MultivariateDiscreteGaussian:
+        """Return it with so much less noise."""
+        return MultivariateDiscreteGaussian(noise_of_group(self.noise_multiplier, size))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(Mechanism):
+    """Adds discrete Laplace noise, of mass ∝ e^(-|x| / scale), to an integer: geometric mechanism.
+
+    Parameters
+    ----------
+    scale : float
+        In (0, inf).
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Ghosh, Roughgarden, Sundararajan 2012, SIAM Journal on Computing 41(6).
+
+    Examples
+    --------
+    >>> DiscreteLaplace(2.0, sensitivity=3)
+    DiscreteLaplace(scale=2.0, sensitivity=3)
+    """
+
+    assumption = f"discrete Laplace: on an integer, the sensitivity is the stated {LARGEST}"
+    symmetric = True
+    dominates_removal = True
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        set_numbers(self, scale=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return (
+            f"Discrete Laplace noise, scale {shortest(self.scale)}, sensitivity {self.sensitivity}"
+        )
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        shift = distance(adjacency) * self.sensitivity
+        if shift > LARGEST_LOSS * self.scale:
+            return Pair.bracketed(REVEALED, NOTHING)
+        if shift > MOST_LOSSES:
+            raise UnsupportedMechanismError(
+                self, "its losses are kept one by one, up to a shift of 2^20"
+            )
+        return Pair.discrete_laplace(min(self.scale, 1.0 / SMALLEST_LOSS), shift)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        shift = self.sensitivity * distance(adjacency)
+        if shift > MOST_ATOMS:
+            return pure_curve(shift / Fraction(self.scale))
+        return Mechanism._curve(self, adjacency)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return the shift over the scale."""
+        return _quotient(distance(adjacency) * self.sensitivity, self.scale)
+
+    def for_group(self, size: int) -> DiscreteLaplace:
+        """Return it with a sensitivity so much larger."""
+        return DiscreteLaplace(self.scale, self.sensitivity * size)
+
+
+@dataclass(frozen=True, slots=True)
+class Skellam(Mechanism):
+    """Adds the difference of two Poisson variables of mean variance/2 each to an integer.
+
+    Sums of such noise are such noise: what each of many clients adds has the law of one.
+
+    Parameters
+    ----------
+    variance : float
+        In (0, inf).
+    sensitivity : int
+        How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5 (the Rényi bound of
+    `RDPAccountant`).
+
+    Examples
+    --------
+    >>> Skellam(25.0)
+    Skellam(variance=25.0, sensitivity=1)
+    """
+
+    assumption = f"Skellam: on an integer, the sensitivity is the stated {LARGEST}"
+    symmetric = True
+    dominates_removal = True
+
+    variance: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        set_numbers(self, variance=FINITE_POSITIVE)
+        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
+
+    def _headline(self) -> str:
+        return f"Skellam noise, variance {shortest(self.variance)}, sensitivity {self.sensitivity}"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        """Return that of the largest shift: the masses fall on both sides, so it dominates."""
+        shift, variance = distance(adjacency) * self.sensitivity, self.variance
+        if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
+            return Pair.bracketed(REVEALED, NOTHING)
+        if shift > MOST_LOSSES or variance > 1e8:
+            raise UnsupportedMechanismError(
+                self, "its losses are kept one by one, up to variance 1e8 and a shift of 2^20"
+            )
+        return Pair.skellam(variance, shift)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        # Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5, of whole orders and with both
+        # sensitivities equal; between them K lies below its chords.
+        orders = WHOLE_ORDERS
+        shift = float(self.sensitivity * distance(adjacency))
+        ratio = shift / self.variance
+        rest = np.minimum(0.25 * ((2.0 * orders - 1.0) * ratio + 6.0 / self.variance), 1.5) * ratio
+        moments = (orders - 1.0) * (0.5 * orders * shift * ratio + rest) * (1.0 + 2.0**-48)
+        if not moments[-1] < LARGEST_RDP:
+            return RenyiCurve.unbounded()
+        return RenyiCurve.polygon(orders.tolist(), moments.tolist())

@@ -2,39 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from renyi import _strict_json, matrix, mechanisms, pairs
+from renyi import _strict_json, mechanisms, pairs
 from renyi._strict_json import VERSION, check_names, check_version, read_number, written
-from renyi.mechanisms._algebra import Composed, Mechanism
+from renyi._validation import uses_of
+from renyi.mechanisms.algebra import Composed, Mechanism
 
-__all__ = ["VERSION", "decode", "decode_value", "dumps", "encode", "encode_value", "loads"]
+__all__ = [
+    "VERSION",
+    "decode",
+    "decode_counted",
+    "decode_value",
+    "dumps",
+    "encode",
+    "encode_counted",
+    "encode_value",
+    "loads",
+]
 
 TYPE = "type"
 
 
+MATRIX = "matrix."
+
+
+@cache
 def _types() -> dict[str, type]:
-    """Return what may be written but for densities, which hold functions; strategies by module."""
+    """Return what may be written but for densities, which hold functions, and strategies."""
     every = [getattr(module, name) for module in (mechanisms, pairs) for name in module.__all__]
     barred = (mechanisms.Mechanism, pairs.DensityPair)
-    found = {
+    return {
         kind.__name__: kind
         for kind in every
         if isinstance(kind, type)
         and kind not in barred
         and (is_dataclass(kind) or kind is Composed)
     }
-    for name in matrix.__all__:
-        kind = getattr(matrix, name)
-        if is_dataclass(kind) and isinstance(kind, type):
-            found[f"matrix.{name}"] = kind
-    return found
 
 
-_TYPES = _types()
-_NAMES = {kind: name for name, kind in _TYPES.items()}
+@cache
+def _matrix_types() -> dict[str, type]:
+    """Return strategies and participations; `renyi.matrix` is loaded when one is written or read.
+
+    It uses mechanisms and not the other way round: who reads text knows it by its name alone.
+    """
+    matrix = import_module("renyi.matrix")
+    kinds = {f"{MATRIX}{name}": getattr(matrix, name) for name in matrix.__all__}
+    return {name: k for name, k in kinds.items() if is_dataclass(k) and isinstance(k, type)}
+
+
+def _type_of(name: Any) -> type:
+    known = _matrix_types() if isinstance(name, str) and name.startswith(MATRIX) else _types()
+    kind = known.get(name) if isinstance(name, str) else None
+    if kind is None:
+        allowed = ", ".join(_types() | _matrix_types())
+        raise ValueError(f"type must be one of {allowed}, got {name!r}")
+    return kind
+
+
+def _name_of(kind: type) -> str | None:
+    if _types().get(kind.__name__) is kind:
+        return kind.__name__
+    name = f"{MATRIX}{kind.__name__}"
+    return name if _matrix_types().get(name) is kind else None
 
 
 def encode(value: Mechanism) -> dict[str, Any]:
@@ -66,7 +101,7 @@ def loads(text: str | bytes) -> Mechanism:
 
 
 def _encode_fields(value: Any, name: str) -> dict[str, Any]:
-    kind = _NAMES.get(type(value))
+    kind = _name_of(type(value))
     if kind is None:
         raise TypeError(
             f"{name} must be made of numbers to be written as JSON, which cannot hold functions or "
@@ -95,9 +130,7 @@ def _decode_fields(data: Any) -> Any:
     if TYPE not in data:
         raise ValueError(f"data must have the field {TYPE!r}, got {sorted(map(str, data))}")
     name = data[TYPE]
-    kind = _TYPES.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise ValueError(f"type must be one of {', '.join(_TYPES)}, got {name!r}")
+    kind = _type_of(name)
     if kind is Composed:
         check_names("Composed", data, {TYPE, "parts"})
         return Composed(*_parts_of(data["parts"]))
@@ -124,3 +157,24 @@ def decode_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(decode_value(item) for item in value)
     return read_number(value)
+
+
+# With their counts: in their order and not merged.
+
+
+def encode_counted(uses: Iterable[tuple[Mechanism, int]]) -> list[dict[str, Any]]:
+    """Return a list of dictionaries."""
+    return [{"mechanism": encode(mechanism), "count": count} for mechanism, count in uses]
+
+
+def decode_counted(uses: Any) -> list[tuple[Mechanism, int]]:
+    """Return what `encode_counted` was given."""
+    if not isinstance(uses, list):
+        raise TypeError(f"mechanisms must be a list, got {uses!r}")
+    found = []
+    for use in uses:
+        if not isinstance(use, Mapping):
+            raise TypeError(f"mechanisms must be mappings, got {use!r}")
+        check_names("mechanisms", use, {"mechanism", "count"})
+        found.append((decode(use["mechanism"]), uses_of(use["count"])))
+    return found

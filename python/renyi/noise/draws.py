@@ -194,10 +194,10 @@ def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: in
     source, count = generator_of(generator), threads_of(threads)
     flat = in_memory_order(array)
     if flat is not None:
-        source._core.add_noise(gaussian, flat, number, count)
+        source.core.add_noise(gaussian, flat, number, count)
         return array
     flat = array.flatten()
-    source._core.add_noise(gaussian, flat, number, count)
+    source.core.add_noise(gaussian, flat, number, count)
     array[...] = flat.reshape(array.shape)
     return array
 
@@ -339,8 +339,8 @@ def _add_integers(
     flat = in_memory_order(array)
     if flat is None:
         noise = np.zeros(array.size, np.int64)
-        source._core.add_integers(gaussian, noise, scale, count)
+        source.core.add_integers(gaussian, noise, scale, count)
         array += noise.reshape(array.shape)
     else:
-        source._core.add_integers(gaussian, flat, scale, count)
+        source.core.add_integers(gaussian, flat, scale, count)
     return array

@@ -69,7 +69,7 @@ class SecureGenerator:
 
     def _become(self, key: bytes | None) -> None:
         self._secure = key is None
-        self._core = ChaCha20(key)
+        self.core = ChaCha20(key)
         self.lock = lock_freed_by_fork()  # what NumPy holds while it draws
         _LIVING.add(self)
 
@@ -81,7 +81,7 @@ class SecureGenerator:
     @property
     def capsule(self) -> Any:
         """What NumPy takes the functions of a bit generator from."""
-        return self._core.capsule
+        return self.core.capsule
 
     def numpy_generator(self) -> np.random.Generator:
         """Return a NumPy generator that draws from this stream."""
@@ -92,7 +92,7 @@ class SecureGenerator:
         """Return ``length`` random bytes."""
         length = count_of(length, "length")
         groups = -(-length // _GROUP_BYTES)
-        return self._core.words(groups).tobytes()[:length]
+        return self.core.words(groups).tobytes()[:length]
 
     def spawn(self, n_children: int) -> list[SecureGenerator]:
         """Return generators independent of this one and of each other.
@@ -101,7 +101,7 @@ class SecureGenerator:
         reproducible one have keys taken from its stream.
         """
         count = count_of(n_children, "n_children")
-        return [_with_key(None if self.secure else self._core.derived_key()) for _ in range(count)]
+        return [_with_key(None if self.secure else self.core.derived_key()) for _ in range(count)]
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return what `load_state_dict` needs to go on.
@@ -116,7 +116,7 @@ class SecureGenerator:
         if self.secure:
             return {**state, "secrets": {}}
         with self.lock:
-            key, nonce, buffer = self._core.state()
+            key, nonce, buffer = self.core.state()
         own = {"key": key.hex(), "nonce": nonce, "buffer": buffer.hex()}
         return {**state, "secrets": own}
 
@@ -137,13 +137,13 @@ class SecureGenerator:
             kind = "secure" if self.secure else "reproducible"
             raise ValueError(f"state must be that of a {kind} generator, as this one is")
         if self.secure:
-            self._core.rekey()
+            self.core.rekey()
             return
         names = ("key", "nonce", "buffer")
         key, nonce, buffer = secrets_of(state, "a reproducible generator", *names)
         try:
             with self.lock:
-                self._core.restore(bytes.fromhex(key), nonce, bytes.fromhex(buffer))
+                self.core.restore(bytes.fromhex(key), nonce, bytes.fromhex(buffer))
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"state must hold {', '.join(names)} of a generator, got {error}"
@@ -188,7 +188,7 @@ def _after_fork() -> None:
     # The core notices a fork by itself at the next draw; this removes the parent's key at once.
     for generator in _LIVING:
         if generator.secure:
-            generator._core.rekey()
+            generator.core.rekey()
 
 
 os.register_at_fork(after_in_child=_after_fork)

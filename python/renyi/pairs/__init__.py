@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from renyi.pairs._composition import MAX_POINTS, Composition, delta_bounds, epsilon_bounds
-from renyi.pairs._density import DensityPair
-from renyi.pairs._discrete import (
+from renyi.pairs._base import (
+    DensityPair,
+    DominatingPair,
+    MixedPair,
+    PoissonSampledPair,
+    ReversedPair,
+    poisson_sampled_pair,
+)
+from renyi.pairs._composition import (
+    MAX_POINTS,
+    Composition,
+    beta_lower,
+    delta_bounds,
+    discrete_tradeoff,
+    epsilon_bounds,
+)
+from renyi.pairs._noise import (
     ApproxDPPair,
+    BoundedRangePair,
     DiscreteGaussianPair,
     DiscreteLaplacePair,
     DiscretePair,
-    RandomizedResponsePair,
-)
-from renyi.pairs._distribution import DominatingPair, ReversedPair
-from renyi.pairs._mixtures import (
     GaussianMixturePair,
-    MixedPair,
-)
-from renyi.pairs._noise import (
-    BoundedRangePair,
     GaussianPair,
     GeneralisedGaussianPair,
     GumbelPair,
     LaplacePair,
+    RandomizedResponsePair,
     StudentTPair,
     logistic_pair,
-)
-from renyi.pairs._samples import (
-    PoissonSampledPair,
-    poisson_sampled_pair,
     sampled_gaussian_pair,
 )
-from renyi.pairs._tradeoff import beta_lower, discrete_tradeoff
 
 __all__ = [
     "MAX_POINTS",

@@ -17,20 +17,20 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from renyi.reference._bounds import between
 from renyi.reference._numbers import (
     Number,
+    agreed,
     check_digits,
     mp,
     order_of,
     positive,
     real,
     require,
-    settle,
     whole,
 )
 from renyi.reference._pairs import Direction
 from renyi.reference._sampled_gaussian import rdp_gaussian
-from renyi.reference._subsampling import between
 
 
 def rdp_random_allocation(
@@ -73,7 +73,7 @@ def rdp_random_allocation(
                 return line.kullback()
             return mp.log(line.moment()) / real(order - 1)
 
-    return settle(compute, digits)
+    return agreed(compute, digits)
 
 
 def _power(sigma: Fraction, t: int, n: int, variant: int) -> Any:

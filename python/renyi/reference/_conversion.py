@@ -1,11 +1,19 @@
 """From one Rényi guarantee to (epsilon, delta): order alpha > 1, divergence rho, no other orders.
 
-Closed forms: Mironov 2017, Proposition 3; Balle et al. 2020, Theorem 21 (the delta of Canonne,
-Kamath, Steinke 2020, Proposition 12, is the same statement); Asoodeh et al. 2020. The best possible
-conversion is in ``_optimal``. Results are never below 0, and delta never above 1.
+``kind`` is one of
 
-In all of them ``digits`` is the relative accuracy of the result; ValueError names an argument
-outside its range (alpha > 1, rho >= 0, delta in (0, 1), epsilon >= 0).
+* "mironov": Mironov 2017, Proposition 3;
+* "balle": Balle et al. 2020, Theorem 21 (the delta of Canonne, Kamath, Steinke 2020, Proposition
+  12, is the same statement);
+* "asoodeh": a second closed form of Asoodeh et al. 2020, or that of Balle where it is smaller;
+* "optimal": the best possible conversion. The joint range of two f-divergences is convex and
+  spanned by pairs of distributions on two points (Asoodeh et al. 2020), so the largest delta at a
+  given divergence is reached by a pair (p, 1-p), (q, 1-q). One equation in one unknown is left,
+  with an inner minimum over p.
+
+Results are never below 0, and delta never above 1. ``digits`` is the relative accuracy of the
+result; ValueError names an argument outside its range (alpha > 1, rho >= 0, delta in (0, 1),
+epsilon >= 0).
 """
 
 from __future__ import annotations
@@ -13,9 +21,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
-from renyi.reference._numbers import Number, check_digits, exact, mp, real, require, settle
+from renyi.reference._numbers import Number, agreed, check_digits, exact, mp, real, require
+
+Kind = Literal["mironov", "balle", "asoodeh", "optimal"]
 
 
 def _arguments(alpha: Number, rho: Number, digits: int) -> tuple[Fraction, Fraction]:
@@ -45,99 +55,93 @@ def _clamped(formula: Callable[[], Any], digits: int, top: Any = mp.inf) -> Any:
         value = formula()
         return min(value, top) if value > 0 else -mp.one  # -1: cut
 
-    return max(settle(compute, digits), mp.zero)
+    return max(agreed(compute, digits), mp.zero)
 
 
-def epsilon_mironov(alpha: Number, rho: Number, delta: Number, digits: int = 50) -> Any:
-    """Mironov 2017, Proposition 3: rho + log(1/delta)/(alpha - 1).
+def epsilon_from_rdp(
+    alpha: Number, rho: Number, delta: Number, kind: Kind = "optimal", digits: int = 50
+) -> Any:
+    r"""Epsilon at delta of a mechanism of which D_alpha <= rho is known.
 
-    >>> round(float(epsilon_mironov(2, 0.1, 1e-5)), 4)
-    11.6129
+    * "mironov": rho + log(1/delta)/(alpha - 1);
+    * "balle": rho + log(1 - 1/alpha) - log(alpha delta)/(alpha - 1);
+    * "asoodeh": log(1 + (exp((alpha - 1) rho) - 1)/(alpha delta))/(alpha - 1);
+    * "optimal": with q = (p - delta) e^{-epsilon} it solves
+
+    .. math:: \min_{\delta < p \le 1}
+              \frac{\log\bigl(p^\alpha q^{1-\alpha} + (1-p)^\alpha (1-q)^{1-\alpha}\bigr)}
+              {\alpha - 1} = \rho
+
+    The sum is convex in p (f-divergences are jointly convex and q is linear in p), and its minimum
+    rises with epsilon.
+
+    >>> for kind in "mironov", "balle", "asoodeh", "optimal":
+    ...     print(kind, round(float(epsilon_from_rdp(2, 0.1, 1e-5, kind)), 4))
+    mironov 11.6129
+    balle 10.2266
+    asoodeh 8.5678
+    optimal 7.8748
     """
     a, r = _arguments(alpha, rho, digits)
     d = _delta(delta)
-    return _clamped(lambda: real(r) - mp.log(real(d)) / real(a - 1), digits)
-
-
-def delta_mironov(alpha: Number, rho: Number, epsilon: Number, digits: int = 50) -> Any:
-    """Mironov 2017, Proposition 3: exp((alpha - 1)(rho - epsilon)), at most 1.
-
-    >>> round(float(delta_mironov(2, 0.1, 11.6129)), 8)
-    1e-05
-    """
-    a, r = _arguments(alpha, rho, digits)
-    e = _epsilon(epsilon)
-    return _clamped(lambda: mp.exp(real((a - 1) * (r - e))), digits, top=1)
-
-
-def epsilon_balle(alpha: Number, rho: Number, delta: Number, digits: int = 50) -> Any:
-    """Balle et al. 2020, Theorem 21: rho + log(1 - 1/alpha) - log(alpha delta)/(alpha - 1).
-
-    >>> round(float(epsilon_balle(2, 0.1, 1e-5)), 4)
-    10.2266
-    """
-    a, r = _arguments(alpha, rho, digits)
-    d = _delta(delta)
-    return _clamped(lambda: _balle(a, r, d), digits)
-
-
-def _balle(a: Fraction, r: Fraction, d: Fraction) -> Any:
-    return real(r) + mp.log1p(-1 / real(a)) - mp.log(real(d * a)) / real(a - 1)
-
-
-def delta_balle(alpha: Number, rho: Number, epsilon: Number, digits: int = 50) -> Any:
-    """Balle et al. 2020: exp((alpha-1)(rho-epsilon)) (1-1/alpha)^alpha / (alpha-1), at most 1.
-
-    >>> round(float(delta_balle(2, 0.1, 10.2266)), 8)
-    1e-05
-    """
-    a, r = _arguments(alpha, rho, digits)
-    e = _epsilon(epsilon)
-    return _clamped(lambda: _delta_balle(a, r, e), digits, top=1)
-
-
-def _delta_balle(a: Fraction, r: Fraction, e: Fraction) -> Any:
-    return mp.exp(real((a - 1) * (r - e)) + real(a - 1) * mp.log1p(-1 / real(a))) / real(a)
-
-
-def epsilon_asoodeh(alpha: Number, rho: Number, delta: Number, digits: int = 50) -> Any:
-    """Asoodeh et al. 2020: a second closed form, or that of Balle where it is smaller.
-
-    log(1 + (exp((alpha - 1) rho) - 1)/(alpha delta))/(alpha - 1)
-
-    >>> round(float(epsilon_asoodeh(2, 0.1, 1e-5)), 4)
-    8.5678
-    >>> round(float(epsilon_asoodeh(5, 0.5, 1e-3)), 4)  # here Balle's is the smaller one
-    1.6014
-    """
-    a, r = _arguments(alpha, rho, digits)
-    d = _delta(delta)
+    _known(kind)
+    if kind == "optimal":
+        return _optimal_epsilon(a, r, d, digits)
 
     def formula() -> Any:
-        other = mp.log1p(mp.expm1(real((a - 1) * r)) / real(a * d)) / real(a - 1)
-        return min(_balle(a, r, d), other)
+        if kind == "mironov":
+            return real(r) - mp.log(real(d)) / real(a - 1)
+        found = _balle(a, r, d)
+        if kind == "asoodeh":
+            other = mp.log1p(mp.expm1(real((a - 1) * r)) / real(a * d)) / real(a - 1)
+            found = min(found, other)
+        return found
 
     return _clamped(formula, digits)
 
 
-def delta_asoodeh(alpha: Number, rho: Number, epsilon: Number, digits: int = 50) -> Any:
-    """Asoodeh et al. 2020: a second closed form, or that of Balle where it is smaller.
+def delta_from_rdp(
+    alpha: Number, rho: Number, epsilon: Number, kind: Kind = "optimal", digits: int = 50
+) -> Any:
+    """Delta at epsilon of a mechanism of which D_alpha <= rho is known.
 
-    (exp((alpha - 1) rho) - 1)/(alpha (exp((alpha - 1) epsilon) - 1))
+    * "mironov": exp((alpha - 1)(rho - epsilon)), at most 1;
+    * "balle": exp((alpha-1)(rho-epsilon)) (1-1/alpha)^alpha / (alpha-1), at most 1;
+    * "asoodeh": (exp((alpha - 1) rho) - 1)/(alpha (exp((alpha - 1) epsilon) - 1));
+    * "optimal": the equation of `epsilon_from_rdp`, solved for delta.
 
-    >>> round(float(delta_asoodeh(2, 0.1, 8.5678)), 8)
+    >>> for kind, at in ("mironov", 11.6129), ("balle", 10.2266), ("asoodeh", 8.5678):
+    ...     print(kind, round(float(delta_from_rdp(2, 0.1, at, kind)), 8))
+    mironov 1e-05
+    balle 1e-05
+    asoodeh 1e-05
+    >>> round(float(delta_from_rdp(2, 0.1, 7.8748)), 8)
     1e-05
     """
     a, r = _arguments(alpha, rho, digits)
     e = _epsilon(epsilon)
+    _known(kind)
+    if kind == "optimal":
+        return _optimal_delta(a, r, e, digits)
 
     def formula() -> Any:
-        if e == 0:
-            return _delta_balle(a, r, e)
-        other = mp.expm1(real((a - 1) * r)) / (real(a) * mp.expm1(real((a - 1) * e)))
-        return min(_delta_balle(a, r, e), other)
+        if kind == "mironov":
+            return mp.exp(real((a - 1) * (r - e)))
+        found = mp.exp(real((a - 1) * (r - e)) + real(a - 1) * mp.log1p(-1 / real(a))) / real(a)
+        if kind == "asoodeh" and e > 0:
+            other = mp.expm1(real((a - 1) * r)) / (real(a) * mp.expm1(real((a - 1) * e)))
+            found = min(found, other)
+        return found
 
     return _clamped(formula, digits, top=1)
+
+
+def _known(kind: str) -> None:
+    require("kind", kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}", kind)
+
+
+def _balle(a: Fraction, r: Fraction, d: Fraction) -> Any:
+    return real(r) + mp.log1p(-1 / real(a)) - mp.log(real(d * a)) / real(a - 1)
 
 
 def delta_from_kl(rho: Number, digits: int = 50) -> Any:
@@ -150,3 +154,122 @@ def delta_from_kl(rho: Number, digits: int = 50) -> Any:
     """
     _, r = _arguments(2, rho, digits)
     return _clamped(lambda: mp.sqrt(-mp.expm1(-real(r))), digits)
+
+
+def _optimal_epsilon(a: Fraction, r: Fraction, d: Fraction, digits: int) -> Any:
+    if r == 0:
+        return mp.zero
+
+    def compute(work: int, variant: int) -> Any:
+        high = max(_balle(a, r, d), mp.one) * (1 + variant)
+
+        def gap(epsilon: Any) -> Any:
+            return _least_divergence(real(a), epsilon, real(d), real(1 - d), variant) / real(r) - 1
+
+        while gap(high) < 0:  # the closed form is an upper bound, up to rounding
+            high *= 2
+        if gap(mp.zero) >= 0:
+            return -mp.one  # cut at 0
+        return _crossing(gap, mp.zero, high, variant, digits + 5)
+
+    return max(agreed(compute, digits, _start(a, r, digits)), mp.zero)
+
+
+def _optimal_delta(a: Fraction, r: Fraction, e: Fraction, digits: int) -> Any:
+    if r == 0:
+        return mp.zero
+
+    def compute(work: int, variant: int) -> Any:
+        def gap(logit: Any) -> Any:
+            delta, rest = 1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit))
+            return mp.log(_least_divergence(real(a), real(e), delta, rest, variant) / real(r))
+
+        low, high = -mp.one * (1 + variant), mp.one
+        while gap(low) > 0:
+            low *= 2
+        while gap(high) < 0:
+            high *= 2
+        return 1 / (1 + mp.exp(-_crossing(gap, low, high, variant, digits + 5)))
+
+    return agreed(compute, digits, _start(a, r, digits))
+
+
+def _start(a: Fraction, r: Fraction, digits: int) -> int:
+    """First working precision: the sum is 1 + O((alpha - 1) rho)."""
+    with mp.workdps(20):
+        lost = -mp.log10(real((a - 1) * r)) if r else mp.zero
+        return digits + 20 + max(0, int(lost))
+
+
+def _least_divergence(a: Any, epsilon: Any, delta: Any, rest: Any, variant: int) -> Any:
+    """Min over p in (delta, 1] of the divergence of the two-point pair; rest = 1 - delta.
+
+    p = delta + rest s, so p - delta = rest s and 1 - p = rest (1 - s), with s given by its
+    log-odds: nothing cancels.
+    """
+    shrink, gain = mp.exp(-epsilon), -mp.expm1(-epsilon)
+
+    def pair(s: Any, t: Any) -> tuple[Any, Any, Any, Any]:
+        """p, 1-p, q, 1-q for s and t = 1 - s."""
+        q = rest * s * shrink
+        return delta + rest * s, rest * t, q, gain + (delta + rest * t) * shrink
+
+    def slope(s: Any, t: Any) -> Any:
+        """d/dp of the sum; increasing."""
+        p, p1, q, q1 = pair(s, t)
+        x, y = mp.log(p / q), mp.log(p1 / q1) if p1 else -mp.inf
+        u, v = mp.exp((a - 1) * x), mp.exp((a - 1) * y)
+        return a * (u - v) - (a - 1) * shrink * (u * p / q - v * p1 / q1)
+
+    if slope(mp.one, mp.zero) <= 0:
+        s, t = mp.one, mp.zero
+    else:
+
+        def rise(logit: Any) -> Any:
+            return slope(1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit)))
+
+        low, high = -mp.one - variant, mp.one
+        while rise(low) > 0:
+            low *= 2
+        while rise(high) < 0:
+            high *= 2
+        logit = _crossing(rise, low, high, variant, mp.dps // 2 + 2)
+        s, t = 1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit))
+    p, p1, q, q1 = pair(s, t)
+    excess = p * mp.expm1((a - 1) * mp.log(p / q))
+    if p1:
+        excess += p1 * mp.expm1((a - 1) * mp.log(p1 / q1))
+    return mp.log1p(excess) / (a - 1)
+
+
+def _crossing(f: Callable[[Any], Any], low: Any, high: Any, variant: int, digits: int) -> Any:
+    """Root of f between low (f < 0) and high (f >= 0), to relative 10^-digits.
+
+    Chandrupatla 1997: bisection until inverse quadratic interpolation is safe.
+    """
+    a, b = (low, high) if variant == 0 else (high, low)
+    fa, fb = f(a), f(b)
+    c, fc = a, fa
+    step = mp.mpf(1) / 2
+    eps = mp.mpf(10) ** -digits
+    for _ in range(60 + 8 * mp.prec):
+        x = a + step * (b - a)
+        fx = f(x)
+        if (fx < 0) == (fa < 0):
+            c, fc = a, fa
+        else:
+            c, b, fc, fb = b, a, fb, fa
+        a, fa = x, fx
+        tolerance = eps * max(abs(a), abs(b)) / abs(b - a)
+        if tolerance > 0.5 or fa == 0:
+            return a if abs(fa) < abs(fb) else b
+        step = mp.mpf(1) / 2
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        if (
+            phi**2 < xi and (1 - phi) ** 2 < 1 - xi
+        ):  # inverse quadratic interpolation is monotone here
+            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
+                fc - fb
+            )
+            step = min(max(step, tolerance), 1 - tolerance)
+    raise ArithmeticError("no convergence of a bracketed root")

@@ -9,19 +9,40 @@ and -1 are the 1 and the -e^eps of delta_add(eps) = 1 - e^eps + e^eps delta_remo
 is a hyperbola that opens to the right, where e^{-z eps} decays against (1-q)^{k z}; more than 45
 degrees away from the real axis exp(z^2/(2 sigma^2)) decays too. It is parametrised by
 y = w sinh s, so that a trapezoidal sum sees all scales and converges geometrically.
+
+Of plain Gaussian noise and of one sampled step the curves are closed forms (Balle, Wang 2018,
+Theorem 8; Balle, Barthe, Gaboardi 2018, Theorem 2): every value is a difference of normal tails at
+enough digits to survive it, every inverse a bisection of such values. ``digits`` is the relative
+accuracy of a result; ValueError names an argument outside its range.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
-from renyi.reference._moment import Moment
-from renyi.reference._numbers import Number, check_digits, exact, mp, real, require
+from renyi.reference._numbers import (
+    Number,
+    agreed,
+    check_digits,
+    exact,
+    mp,
+    real,
+    require,
+    unit,
+    whole,
+)
+from renyi.reference._sampled_gaussian import gauss_legendre
 
 Steps = Sequence[tuple[Number, Number, int]]
+Curve = Callable[[Any], Any]
+Direction = Literal["remove", "add"]
+
+MOST = 20_000  # pieces
 
 
 class Valley:
@@ -119,7 +140,7 @@ class Line:
         raise ArithmeticError("the contour integral does not converge")
 
 
-def delta(steps: Steps, epsilon: Number, direction: str = "remove", digits: int = 20) -> Any:
+def delta(steps: Steps, epsilon: Number, direction: Direction = "remove", digits: int = 20) -> Any:
     r"""Smallest delta of a composition of Poisson-sampled Gaussian steps, one direction.
 
     .. math:: \delta(\epsilon) = \sup_S P(S) - e^\epsilon Q(S)
@@ -161,7 +182,7 @@ def delta(steps: Steps, epsilon: Number, direction: str = "remove", digits: int 
     '0.126936737506644'
     """
     check_digits(digits)
-    require("direction", direction in ("remove", "add"), '"remove" or "add"', direction)
+    require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
     limit = exact("epsilon", epsilon)
     require("epsilon", isinstance(limit, Fraction), "finite", epsilon)
     remove = direction == "remove"
@@ -206,18 +227,15 @@ def _sorted(
     """Return sampled steps; sum k/(2 sigma^2) of those with q = 1; (k, q) of the sampled ones."""
     sampled, plain, lowest = [], Fraction(0), []
     for q, sigma, count in steps:
-        rate, noise, k = exact("q", q), exact("sigma", sigma), exact("count", count)
-        require("q", 0 <= rate <= 1, "in [0, 1]", q)
+        rate, noise, k = unit("q", q), exact("sigma", sigma), whole("count", count, 1)
         require("sigma", noise > 0, "positive", sigma)
-        whole = isinstance(k, Fraction) and k.denominator == 1 and k >= 1
-        require("count", whole, "a positive integer", count)
         if rate == 0 or isinstance(noise, float):  # infinite noise
             continue
         if rate == 1:
             plain += Fraction(k) / (2 * noise * noise)
         else:
-            sampled.append((Moment(Fraction(rate), noise), int(k)))
-            lowest.append((int(k), Fraction(rate)))
+            sampled.append((Moment(rate, noise), k))
+            lowest.append((k, rate))
     return sampled, plain, lowest
 
 
@@ -225,3 +243,331 @@ def _guard(valley: Valley, z: float) -> int:
     """Digits taken by the integer parts of exponents, and by the powers."""
     sizes = [abs(k * moment.cumulants(1 + z)[0]) + k for moment, k in valley.sampled]
     return math.ceil(math.log10(sum(sizes) + abs(z * valley.epsilon) + 10))
+
+
+# Moments of a complex order that stay accurate where the order turns the integrand very fast.
+#
+# A is entire in alpha, L is analytic between the branch points u0 +- i pi sigma, and on the right
+# of u0 everywhere. The line of integration is lifted: on the left of u0 to the height of the saddle
+# -sigma W(-alpha odds/sigma^2) (Lambert's W; there L is nearly log(1-q) + odds e^(u/sigma)), on the
+# right towards the saddle alpha/sigma, or away from it when that one is out of reach. The rule is
+# composite Gauss-Legendre on straight pieces.
+
+
+class Moment:
+    """A(alpha) for complex alpha; 0 < q < 1. Paths are planned in doubles."""
+
+    def __init__(self, q: Fraction, sigma: Fraction) -> None:
+        self.q, self.sigma = q, sigma
+        self.s = float(sigma)
+        with mp.workdps(30):
+            log_odds = mp.log(real((1 - q) / q))
+            self.u0 = float(1 / (2 * real(sigma)) + real(sigma) * log_odds)
+            self.odds = float(mp.exp(-self.u0 / real(sigma)))
+            self.log_rest = float(mp.log1p(real(-q)))
+
+    def exponent(self, alpha: complex, u: complex) -> float:
+        """Re(alpha (L(u) - log(1-q)) - u^2/2)."""
+        t = (u - self.u0) / self.s
+        soft = t + cmath.log(1 + cmath.exp(-t)) if t.real > 0 else cmath.log(1 + cmath.exp(t))
+        return (alpha * soft - u * u / 2).real
+
+    def slope(self, alpha: complex, u: complex) -> complex:
+        """Differentiate alpha L(u) - u^2/2."""
+        t = (u - self.u0) / self.s
+        share = 1 / (1 + cmath.exp(-t)) if t.real > 0 else 1 - 1 / (1 + cmath.exp(t))
+        return alpha / self.s * share - u
+
+    def cumulants(self, alpha: float) -> tuple[float, float, float]:
+        """Return log A and its first two derivatives at a real order, to plan with."""
+        reach = 9.0
+        left, right = self.left(alpha, 40.0), max(alpha, 0.0) / self.s + reach
+        coarse = [left + (right - left) * i / 2000 for i in range(2001)]
+        sizes = [self.exponent(alpha, u) for u in coarse]
+        top = max(sizes)
+        live = [u for u, size in zip(coarse, sizes, strict=True) if size > top - 60]
+        gap = (right - left) / 2000
+        start, end = live[0] - gap, live[-1] + gap
+        h = max(0.2 * min(1.0, self.s), (end - start) / 200_000)
+        total = first = second = 0.0
+        for i in range(int((end - start) / h) + 2):
+            u = start + i * h
+            height = math.exp(min(self.exponent(alpha, u) - top, 50.0))
+            t = (u - self.u0) / self.s
+            loss = self.log_rest + max(t, 0.0) + math.log1p(math.exp(-abs(t)))
+            total += height
+            first += height * loss
+            second += height * loss * loss
+        mean = first / total
+        log_a = top + math.log(total * h / math.sqrt(2 * math.pi)) + alpha * self.log_rest
+        return log_a, mean, max(second / total - mean * mean, 0.0)
+
+    def left(self, alpha: complex, depth: float) -> float:
+        """Left of this the integrand is negligible."""
+        far = math.log1p(abs(alpha) / self.s**2 * self.odds)
+        return -1.2 * self.s * far - math.sqrt(2 * depth) - 2
+
+    def corners(self, alpha: complex, depth: float, variant: int) -> list[complex]:
+        """Return the corners of the path, from left to right."""
+        s, reach = self.s, math.sqrt(2 * depth) + 2
+        start, far = self.left(alpha, depth), alpha / s
+        if alpha.imag == 0:
+            return [complex(start), complex(max(far.real, 0.0) + reach)]
+        low = -(mp.lambertw(-alpha * self.odds / s**2).imag if self.odds else 0.0) * s
+        low = min(max(float(low), 0.0), 0.8 * math.pi * s, max(far.imag, 0.0))
+        low *= 1.0 if variant == 0 else 0.9
+        path = [complex(start, low)]
+        bend = self.u0 + (0.2 if variant == 0 else 0.5) * s
+        if bend > reach and far.real < bend:  # the bend is beyond the live part
+            return [*path, complex(bend + reach, low)]
+        path.append(complex(bend, low))
+        if far.real > bend + abs(far.imag - low):
+            return [*path, far, far + reach]
+        run = abs(far) + reach
+        return [*path, complex(bend + run, low + (0.75 if variant == 0 else 0.65) * run)]
+
+    def pieces(self, alpha: complex, depth: float, variant: int) -> Iterator[tuple[Any, Any]]:
+        """(middle, half length), both complex, of the live pieces."""
+        path = self.corners(alpha, depth, variant)
+        width = 5.0 if variant == 0 else 4.0
+        found: list[tuple[float, complex, complex]] = []
+        top = -math.inf
+        for start, end in pairwise(path):
+            along, u = (end - start) / abs(end - start), start
+            while abs(u - start) < abs(end - start):
+                step = self.step(alpha, u, along, width)
+                step = min(step, abs(end - u))
+                after = u + step * along
+                if abs(end - after) < 1e-9 * step:
+                    after = end
+                middle = (u + after) / 2
+                height = max(self.exponent(alpha, x) for x in (u, middle, after))
+                found.append((height, u, after))
+                top = max(top, height)
+                away = (alpha * along).real < 0 or u.real > alpha.real / self.s
+                if height < top - 2 * depth and end is path[-1] and away:
+                    break  # dead from here on
+                if len(found) > MOST:
+                    raise ArithmeticError("the order is too large for these parameters")
+                u = after
+        for height, u, after in found:
+            if height > top - depth:
+                yield u, after
+
+    def step(self, alpha: complex, u: complex, along: complex, width: float) -> float:
+        """Return a length over which the integrand is tame."""
+        branch = abs(u - complex(self.u0, math.copysign(math.pi * self.s, u.imag)))
+        step = min(width, 0.7 * branch)
+        while True:
+            ends = (u, u + step * along)
+            fastest = max(abs(self.slope(alpha, x)) for x in ends)
+            if step * fastest <= 3 * width or step < 1e-9 * width:
+                return step
+            step *= 0.6
+
+    def __call__(self, alpha: Any, work: int, variant: int) -> Any:
+        """A(alpha) with about ``work`` digits, at the current precision."""
+        rough = complex(alpha)
+        depth = work * math.log(10) + 20
+        sigma, u0 = real(self.sigma), 1 / (2 * real(self.sigma))
+        u0 += sigma * mp.log(real((1 - self.q) / self.q))
+        nodes = gauss_legendre(int(0.6 * work) + 14, -(-mp.prec // 64) * 64)
+        total = mp.mpc(0)
+        for start, end in self.pieces(rough, depth, variant):
+            a, b = mp.mpc(start), mp.mpc(end)
+            middle, half = (a + b) / 2, (b - a) / 2
+            part = mp.mpc(0)
+            for x, weight in nodes:
+                u = middle + half * x
+                t = (u - u0) / sigma
+                soft = t + mp.log(1 + mp.exp(-t)) if t.real > 0 else mp.log(1 + mp.exp(t))
+                part += weight * mp.exp(alpha * soft - u * u / 2)
+            total += part * half
+        return total * mp.exp(alpha * mp.log(real(1 - self.q))) / mp.sqrt(2 * mp.pi)
+
+
+def _positive(name: str, value: Number) -> Fraction:
+    number = exact(name, value)
+    require(name, 0 < number < math.inf, "positive and finite", value)
+    return Fraction(number)
+
+
+def _any(name: str, value: Number) -> Fraction:
+    number = exact(name, value)
+    require(name, -math.inf < number < math.inf, "finite", value)
+    return Fraction(number)
+
+
+def _probability(name: str, value: Number) -> Fraction:
+    number = exact(name, value)
+    require(name, 0 < number < 1, "in (0, 1)", value)
+    return Fraction(number)
+
+
+def _tail(x: Any) -> Any:
+    """Return P(N > x)."""
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
+def _gaussian(mu: Any, epsilon: Any) -> Any:
+    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    return _tail(a) - mp.exp(epsilon) * _tail(b)
+
+
+def _sampled(q: Any, sigma: Any, epsilon: Any, add: bool) -> Any:
+    """Compare the two laws beyond the point where their ratio is e^epsilon."""
+    odds = (mp.exp(-epsilon if add else epsilon) - 1 + q) / q
+    if odds <= 0:
+        return mp.zero if add else 1 - mp.exp(epsilon)
+    x = sigma * mp.log(odds) + 1 / (2 * sigma)
+    if add:
+        without, present = _tail(-x), _tail(1 / sigma - x)
+        return without - mp.exp(epsilon) * ((1 - q) * without + q * present)
+    without, present = _tail(x), _tail(x - 1 / sigma)
+    return (1 - q) * without + q * present - mp.exp(epsilon) * without
+
+
+def gaussian_delta(mu: Number, epsilon: Number, digits: int = 50) -> Any:
+    """Return Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), epsilon of either sign.
+
+    >>> round(float(gaussian_delta(1, 2)), 10)
+    0.0209236358
+    """
+    m, e = _positive("mu", mu), _any("epsilon", epsilon)
+    check_digits(digits)
+    return agreed(lambda work, variant: _gaussian(real(m), real(e)), digits)
+
+
+def gaussian_tradeoff(mu: Number, alpha: Number, digits: int = 50) -> Any:
+    """Return Phi(Phi^-1(1 - alpha) - mu): Dong, Roth, Su 2022, Definition 2.6.
+
+    >>> round(float(gaussian_tradeoff(1, 0.05)), 10)
+    0.7404889772
+    """
+    m, a = _positive("mu", mu), _probability("alpha", alpha)
+    check_digits(digits)
+    return agreed(lambda work, variant: _tail(real(m) - _quantile(real(a), work)), digits)
+
+
+def _quantile(p: Any, work: int) -> Any:
+    """Return x with P(N > x) = p, by Newton's method on the logarithm of the smaller tail."""
+    if p > 0.5:
+        return -_quantile(1 - p, work)
+    with mp.workdps(work + 10 - int(mp.log10(p))):
+        x = mp.sqrt(-2 * mp.log(p))
+        for _ in range(200):
+            tail = _tail(x)
+            step = mp.log(tail / p) * tail / mp.npdf(x)
+            x += step
+            if abs(step) < mp.mpf(10) ** (-work - 5):
+                return x
+    raise ArithmeticError(f"{work} digits of a normal quantile not reached")
+
+
+def gaussian_epsilon(mu: Number, delta: Number, digits: int = 50) -> Any:
+    """Return the epsilon at which `gaussian_delta` is delta.
+
+    >>> round(float(gaussian_epsilon(1, 1e-5)), 9)
+    4.377178096
+    """
+    m, d = _positive("mu", mu), _probability("delta", delta)
+    return _root(lambda x: _gaussian(real(m), x), d, digits)
+
+
+def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
+    """Return the mu for which `gaussian_delta` is delta at epsilon; ValueError where none is.
+
+    >>> round(float(gaussian_mu(1, 1e-5)), 10)
+    0.2680511232
+    """
+    e, d = _any("epsilon", epsilon), _probability("delta", delta)
+    with mp.workdps(digits + 30):
+        require("delta", real(d) > -mp.expm1(real(e)), "above 1 - e^epsilon", delta)
+    # As a function of -log mu the curve falls.
+    root = _root(lambda x: _gaussian(mp.exp(-x), real(e)), d, digits + 5)
+    with mp.workdps(digits + 5):
+        return mp.exp(-root)
+
+
+def sampled_gaussian_delta(
+    q: Number, sigma: Number, epsilon: Number, direction: Direction = "remove", digits: int = 50
+) -> Any:
+    """Return delta at epsilon of one sampled step, P the law with the record, or Q for "add".
+
+    >>> round(float(sampled_gaussian_delta(0.1, 1, 0.5)), 12)
+    0.00203253692
+    >>> round(float(sampled_gaussian_delta(0.01, 0.8, 0.005, "add")), 12)
+    0.001463409002
+    """
+    r, s, e = _rate(q), _positive("sigma", sigma), _any("epsilon", epsilon)
+    check_digits(digits)
+    require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
+    add = direction == "add"
+    if add and r < 1:
+        with mp.workdps(60 + digits):
+            if mp.exp(-real(e)) <= 1 - real(r):
+                return mp.zero
+    return agreed(lambda work, variant: _sampled(real(r), real(s), real(e), add), digits)
+
+
+def sampled_gaussian_epsilon(
+    q: Number, sigma: Number, delta: Number, direction: Direction = "remove", digits: int = 50
+) -> Any:
+    """Return the epsilon at which `sampled_gaussian_delta` is delta.
+
+    >>> round(float(sampled_gaussian_epsilon(0.01, 1, 1e-5)), 10)
+    0.1994504478
+    >>> round(float(sampled_gaussian_epsilon(0.01, 1, 1e-5, "add")), 12)
+    0.009054199658
+    """
+    require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
+    r, s, d = _rate(q), _positive("sigma", sigma), _probability("delta", delta)
+    return _root(lambda x: _sampled(real(r), real(s), x, direction == "add"), d, digits)
+
+
+def _rate(q: Number) -> Fraction:
+    rate = exact("q", q)
+    require("q", 0 < rate <= 1, "in (0, 1]", q)
+    return Fraction(rate)
+
+
+def _root(curve: Curve, delta: Fraction, digits: int) -> Any:
+    """Solve curve = delta, falling: a bracket, then secants that end where the sign changes."""
+    check_digits(digits)
+    target = min(delta, 1 - delta)
+    lost = max(0, math.ceil(math.log10(target.denominator) - math.log10(target.numerator)))
+
+    def compute(work: int, variant: int) -> Any:
+        with mp.workdps(work + lost + 10):
+            goal = real(delta)
+            low, high = _bracket(curve, goal, mp.mpf(1 if variant == 0 else 1.5))
+            here, last = (low + high) / 2, low
+            value, last_value = curve(here) - goal, curve(last) - goal
+            tolerance = mp.mpf(10) ** -work
+            for _ in range(1000):
+                low, high = (here, high) if value > 0 else (low, here)
+                flat = value == last_value
+                following = (low + high) / 2
+                if not flat:
+                    step = -value * (here - last) / (value - last_value)
+                    if abs(step) <= tolerance * abs(here):
+                        return here + step
+                    following = here + step if low < here + step < high else following
+                last, last_value = here, value
+                here, value = following, curve(following) - goal
+            raise ArithmeticError(f"{digits} digits of a root not reached")
+
+    return agreed(compute, digits)
+
+
+def _bracket(curve: Curve, goal: Any, width: Any) -> tuple[Any, Any]:
+    """Return two points around the root, less than a factor of 1 + 2^-9 apart or 2^-60 from 0."""
+    low, high = -width, width
+    while curve(low) < goal:
+        low *= 2
+    while curve(high) > goal:
+        high *= 2
+    while high - low > max(abs(low), abs(high)) / 512 and high - low > mp.mpf(2) ** -60:
+        middle = (low + high) / 2
+        low, high = (middle, high) if curve(middle) > goal else (low, middle)
+    return low, high

@@ -29,6 +29,7 @@ __all__ = [
     "counts_between",
     "numbers_of_column",
     "sides_of",
+    "utilities_of",
 ]
 
 Array = npt.NDArray[Any]
@@ -37,6 +38,7 @@ RECORDS = 1 << 20  # at a time: memory for some millions of bytes beside the col
 DIGITS = 36
 LEAST_WIDTH = 2.0**-900
 LARGEST = Range(-(2.0**900), 2.0**900)
+EXACT = 2**53
 NUMBERS = "a column of numbers"
 ARRAYS = ("__array__", "__array_interface__", "__array_struct__")  # what has a type of its own
 
@@ -48,13 +50,18 @@ def column_of(values: Any, name: str, allowed: str) -> Array:
     if isinstance(values, str | bytes):
         raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}")
     try:
-        column = np.asarray(values)
+        column = np.asanyarray(values)  # `asarray` would take the mask from an array of __array__
     except ValueError as error:  # rows of several lengths
         raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}") from error
     refuse_masked(column, name)
+    if column.ndim == 0:
+        raise TypeError(
+            f"{name} must be {allowed}, an array or a list with one for each record, "
+            f"got {type(values).__name__}"
+        )
     if column.ndim != 1:
         raise ValueError(f"{name} must be {allowed}, one for each record, got {outline(column)}")
-    return column
+    return np.asarray(column)
 
 
 def numbers_of_column(values: Any, missing: float | None) -> Iterator[npt.NDArray[np.float64]]:
@@ -71,16 +78,50 @@ def numbers_of_column(values: Any, missing: float | None) -> Iterator[npt.NDArra
         yield _filled(_doubles(column[start : start + RECORDS]), filler)
 
 
-def _doubles(piece: Array) -> npt.NDArray[np.float64]:
+def utilities_of(values: Any) -> npt.NDArray[np.float64]:
+    """Return finite numbers that are doubles: rounding could move neighbours further apart."""
+    allowed = "finite numbers that are exactly doubles, at least one"
+    column = _as_given(values, column_of(values, "utilities", allowed))
+    if column.dtype.kind not in "iufO":
+        raise TypeError(f"utilities must be {allowed}, got {outline(column)}")
+    numbers = _doubles(column, "utilities", allowed)
+    exact = len(numbers) and np.isfinite(numbers).all() and numbers.tolist() == column.tolist()
+    if not exact:
+        raise ValueError(f"utilities must be {allowed}, got {outline(column)}")
+    return numbers
+
+
+def _as_given(values: Any, column: Array) -> Array:
+    """Return a column whose entries have the types they had in a list.
+
+    NumPy makes all of one type: strings where one of them is, doubles where one is.
+    """
+    if any(hasattr(values, name) for name in ARRAYS):
+        return column
+    return np.fromiter(values, object, len(column))
+
+
+def _doubles(piece: Array, name: str = "values", allowed: str = NUMBERS) -> Array:
     if piece.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in piece):
-        raise TypeError(f"values must be {NUMBERS}, got strings")
+        raise TypeError(f"{name} must be {allowed}, got strings")
     try:
-        with np.errstate(over="ignore"):  # an extended number beyond doubles is an infinity
-            return piece.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        with np.errstate(all="ignore"):  # nor do warnings tell of records
+            try:
+                return piece.astype(np.float64)
+            except OverflowError:
+                return np.array([_double(value) for value in piece])
+    except (TypeError, ValueError):
         raise TypeError(
-            f"values must be {NUMBERS}, with None or NaN where there is none, got other objects"
+            f"{name} must be {allowed}, with None or NaN where there is none, got other objects"
         ) from None
+
+
+def _double(value: Any) -> float:
+    """Return the nearest double, an infinity beyond all of them."""
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _filled(numbers: npt.NDArray[np.float64], filler: float | None) -> npt.NDArray[np.float64]:
@@ -136,7 +177,7 @@ class Grid:
         """Return the exact sum of the integers of all records, and how many records there are."""
         total = count = 0
         for piece in pieces:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", under="ignore"):
                 np.ldexp(piece, -self.exponent, out=piece)  # exact, or out of bounds, or next to 0
             np.rint(piece, out=piece)
             whole = np.clip(piece, self.low, self.high, out=piece).astype(np.int64)
@@ -153,9 +194,13 @@ def cells_of(values: Any, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
         raise TypeError(
             f"values must be a column of numbers, booleans or strings, got {outline(column)}"
         )
-    if not any(hasattr(values, name) for name in ARRAYS):
-        # NumPy has made all of one type: strings, because a single one is.
-        column = np.fromiter(values, object, len(column))
+    for category in categories:
+        if not isinstance(category, str) and abs(category) >= EXACT:
+            raise ValueError(
+                "categories must be below 2^53 where they are numbers, for columns hold rounded "
+                f"ones as soon as an entry is missing: give strings, got {category!r}"
+            )
+    column = _as_given(values, column)
     places = {category: place for place, category in enumerate(categories)}
     cells = [0] * len(places)
     try:

@@ -150,10 +150,11 @@ def _asked(
     if rho is not None:
         share = Fraction(number_in(rho, "rho", RHO)) * REDUCED / parts
         return Gaussian(above(half * math.sqrt(float_above(1 / (2 * share)))))
-    if isinstance(noise, Gaussian | Laplace):
+    # No subclass: it could tell the accountant another scale than the generator.
+    if type(noise) is Gaussian or type(noise) is Laplace:
         number_in(noise.noise_multiplier, "noise_multiplier of noise", MULTIPLIER)
         return noise
-    if whole and isinstance(noise, DiscreteLaplace) and noise.sensitivity == 1:
+    if whole and type(noise) is DiscreteLaplace and noise.sensitivity == 1:
         number_in(noise.scale, "scale of noise", MULTIPLIER)
         return noise
     kinds = (

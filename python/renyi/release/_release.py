@@ -11,13 +11,24 @@ from renyi import _strict_json
 from renyi._adjacency import Adjacency
 from renyi._rounding import above
 from renyi._strict_json import read_number, written
-from renyi._validation import Range, adjacency_of, number_in
+from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, visible
 from renyi.mechanisms import Mechanism
 from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
 __all__ = ["Release"]
 
 CONFIDENCE = Range(0.0, 1.0, "()")
+SCALE = Range(0.0, 2.0**1000, "(]")
+FINITE = Range(-(2.0**1000), 2.0**1000)
+EXTENDED = Range(-math.inf, math.inf)
+SHOWN = 12  # cells of a histogram on a line
+
+# What a release of each query does not have.
+NOISE = {"noise", "scale", "spacing", "bounds", "ends", "labels"}
+CHOICES = {"quantile": NOISE, "exponential": NOISE, "noisy_max": NOISE}
+SUMS = {"sum": {"labels", "ends"}, "mean": {"labels"}}
+COUNTS = {"count": {"labels", "bounds", "ends"}, "histogram": {"bounds", "ends"}}
+LACKING = {**CHOICES, **SUMS, **COUNTS}
 Interval = tuple[float, float]
 
 
@@ -85,13 +96,14 @@ class Release:
         if self.ends is None:
             return one
         near, far = self.ends
-        if near + far <= self._width:
+        total = near + far
+        if total <= self._width:
             return math.inf
-        return one * self._width * math.hypot(near, far) / (near + far) ** 2
+        return one * (self._width / total) * (math.hypot(near, far) / total)
 
     @property
     def _whole(self) -> bool:
-        return self.query in {"count", "histogram"}
+        return self.query in COUNTS
 
     @property
     def _width(self) -> float:
@@ -191,15 +203,64 @@ class Release:
         found = {name: _restored(value) for name, value in data.items()}
         found["mechanism"] = Mechanism.from_dict(data["mechanism"])
         found["adjacency"] = adjacency_of(data["adjacency"])
-        if found["noise"] not in {None, DISCRETE, LAPLACE, GAUSSIAN}:
-            raise ValueError(f"noise must be the law of a release, got {found['noise']!r}")
+        _check_form(**found)
         return cls(**found)
 
     def __str__(self) -> str:
-        value = f"{len(self.value)} cells" if isinstance(self.value, tuple) else f"{self.value}"
-        deviation = self.standard_deviation
+        value, deviation = str(self.value), self.standard_deviation
+        if isinstance(self.value, tuple):
+            value = f"{len(self.value)} cells"
+            if self.labels is not None and len(self.value) <= SHOWN:
+                cells = zip(map(_named, self.labels), self.value, strict=True)
+                value = ", ".join(f"{name}: {count}" for name, count in cells)
         spread = "" if deviation is None else f", noise of standard deviation {deviation:.4g}"
-        return f"{self.note or self.query}: {value}{spread}"
+        return visible(f"{self.note or self.query}: {value}{spread}")
+
+
+def _check_form(query: Any, value: Any, note: Any, labels: Any, **found: Any) -> None:
+    """Refuse what no release of this query is made of."""
+    lacking = LACKING[one_of(query, "query", LACKING)]
+    if not isinstance(note, str):
+        raise TypeError(f"note must be a string, got {note!r}")
+    for name, part in {"labels": labels, **found}.items():
+        if name in lacking and part is not None:
+            raise ValueError(f"{name} must be None of {query!r}, got {part!r}")
+    if query in CHOICES:
+        if not isinstance(value, str | int | float):
+            raise TypeError(f"value must be a string, a number or a boolean, got {value!r}")
+        return
+    one_of(found["noise"], "noise", (DISCRETE, LAPLACE, GAUSSIAN))
+    number_in(found["scale"], "scale", SCALE)
+    number_in(found["spacing"], "spacing", SCALE if found["noise"] != DISCRETE else Range(0.0, 0.0))
+    if query in SUMS:
+        number_in(value, "value", FINITE)
+        low, high = _pair(found["bounds"], "bounds")
+        if not low < high:
+            raise ValueError(f"bounds must be ascending, got {found['bounds']!r}")
+        if found["ends"] is not None:
+            _pair(found["ends"], "ends")
+        return
+    cells = value if query == "histogram" else (value,)
+    if not isinstance(cells, tuple) or any(type(cell) is not int for cell in cells):
+        raise TypeError(f"value must be of integers, got {value!r}")
+    if query == "histogram" and (not isinstance(labels, tuple) or len(labels) != len(cells)):
+        raise ValueError(f"labels must be as many as the {len(cells)} cells, got {labels!r}")
+    for label in labels or ():
+        if not isinstance(label, str | int | float):
+            _pair(label, "labels", EXTENDED)
+
+
+def _pair(value: Any, name: str, range_: Range = FINITE) -> Interval:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TypeError(f"{name} must be two numbers, got {value!r}")
+    return number_in(value[0], name, range_), number_in(value[1], name, range_)
+
+
+def _named(label: Any) -> str:
+    """Return the name of a cell; the last of several intervals is closed, which is not shown."""
+    if not isinstance(label, tuple):
+        return str(label)
+    return f"[{shortest(label[0])}, {shortest(label[1])})"
 
 
 def _plain(value: Any) -> Any:

@@ -27,6 +27,7 @@ from renyi.release._columns import (
     counts_between,
     numbers_of_column,
     sides_of,
+    utilities_of,
 )
 from renyi.release._laws import REDUCED, Noise, noise_of
 from renyi.release._release import Release
@@ -79,7 +80,9 @@ class Releases:
     whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
     and added as integers. So the stated sensitivity is that of what is computed, however the
     records are ordered and however many there are. The time a release takes is not protected, nor
-    are errors: whoever asks must be allowed to see the data.
+    are errors: whoever asks must be allowed to see the data. Nor can it be seen here where the type
+    of a column follows from single records, as of a file whose numbers are read as strings because
+    one of them is a word: name types where files are read.
 
     Threads may share one.
 
@@ -315,7 +318,7 @@ class Releases:
             Ascending edges of intervals, closed below and open above, the last closed. They may
             begin with -inf and end with inf.
         categories : iterable, optional
-            What values are compared with: strings, finite numbers or booleans, all different.
+            What values are compared with: strings, numbers below 2^53 or booleans, all different.
             Either this or ``bins``, which must not depend on the data: a cell that is there
             because a record is tells that it is.
         epsilon, rho, noise, note
@@ -448,10 +451,10 @@ class Releases:
         Parameters
         ----------
         utilities : array-like of numbers
-            How good each candidate is, finite.
+            How good each candidate is: finite, and exactly a double.
         sensitivity : float
             How far neighbours move any utility at most, in [2^-500, 2^500], which is the caller's
-            to prove: of the doubles that are given, so whole numbers are best.
+            to prove: of the doubles that are given, so whole numbers below 2^53 are best.
         epsilon, note
             As for `quantile`.
         candidates : iterable, optional
@@ -478,14 +481,7 @@ class Releases:
         charged = _range(epsilon)
         reach = Fraction(number_in(sensitivity, "sensitivity", SENSITIVITY))
         rate = Fraction(charged.epsilon) / (reach * (1 if one_way else 2))
-        column = column_of(utilities, "utilities", "finite numbers")
-        numbers = np.concatenate([np.zeros(0), *numbers_of_column(column, None)])
-        if column.dtype.kind in "iu" and (abs(numbers) > 2.0**53).any():
-            raise ValueError("utilities must be whole numbers of at most 2^53, got larger ones")
-        if not len(numbers) or not np.isfinite(numbers).all():
-            raise ValueError(
-                f"utilities must be finite numbers, at least one, got {outline(column)}"
-            )
+        numbers = utilities_of(utilities)
         labels = _labels(range(len(numbers)) if candidates is None else candidates, "candidates")
         if len(labels) != len(numbers):
             raise ValueError(
@@ -586,7 +582,7 @@ def _points(candidates: Any) -> Any:
     points = grid.astype(np.float64)
     if not np.isfinite(points).all() or not (points[1:] > points[:-1]).all():
         raise ValueError(f"{allowed}, got others")
-    return grid
+    return points if grid.dtype.kind == "f" else grid
 
 
 def _range(epsilon: Any) -> Exponential:

@@ -1,9 +1,10 @@
-"""The numbers of a report, certified where they are bounds."""
+"""The numbers of a report, certified where they are bounds, and warnings about them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,37 @@ from renyi.accountants import (
     UnsupportedMechanismError,
 )
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
-from renyi.mechanisms.nesting import Sampling
-from renyi.report._svg import Figure, Line
+from renyi.mechanisms.sampling import Sampling
+from renyi.plot import Kind, Line
 
-__all__ = ["accountants_of", "curve_figure", "over_steps", "sensitivities", "tradeoff_figure"]
+__all__ = [
+    "Figure",
+    "accountants_of",
+    "curve_figure",
+    "over_steps",
+    "sensitivities",
+    "tradeoff_figure",
+    "warnings_of",
+]
 
 Array = npt.NDArray[np.float64]
 POINTS = 61
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Lines with the names of the axes, what the figure shows in a sentence, and a marked point.
+
+    ``rounded`` writes a value of ``y`` in the table that stands for the figure.
+    """
+
+    title: str
+    x_name: str
+    y_name: str
+    lines: Sequence[Line]
+    log_y: bool = False
+    rounded: Callable[[float], str] = round_up
+    mark: tuple[float, float, str] | None = None
 
 
 def accountants_of(
@@ -50,7 +75,7 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
     end = max(2.0 * epsilon, 1.0) if math.isfinite(epsilon) else 10.0
     grid = _readable(np.linspace(0.0, end, POINTS))
     lines = [
-        Line(name, grid.tolist(), np.asarray(accountant.get_delta(grid)).tolist())
+        Line(grid, np.asarray(accountant.get_delta(grid)), name, _kind(accountant))
         for name, accountant in accountants.items()
     ]
     mark = (
@@ -67,8 +92,8 @@ def tradeoff_figure(accountant: Accountant[Any]) -> Figure:
     alphas = _readable(np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2)
     betas = np.asarray(accountant.get_beta(alphas))
     lines = [
-        Line("this guarantee", alphas.tolist(), betas.tolist()),
-        Line("blind guessing", [0.0, 1.0], [1.0, 0.0]),
+        Line(alphas, betas, "this guarantee", _kind(accountant)),
+        Line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), "blind guessing", "gaussian"),
     ]
     missed = float(accountant.get_beta(0.01))
     title = "Errors of any test for one record: missed records against false alarms"
@@ -92,7 +117,7 @@ def over_steps(
             else RDPAccountant(adjacency=adjacency)
         )
         found = blank.get_epsilon_after(delta, mechanism, counts)
-        lines.append(Line(name, counts.tolist(), found.tolist()))
+        lines.append(Line(counts.astype(np.float64), found, name, _kind(blank)))
     return Figure(f"ε over the releases, at δ = {shortest(delta)}", "releases", "ε", lines)
 
 
@@ -119,6 +144,10 @@ def sensitivities(
     return [*rows, ("δ, a tenth or tenfold", *deltas)]
 
 
+def _kind(accountant: Accountant[Any]) -> Kind:
+    return "renyi" if isinstance(accountant, RDPAccountant) else "exact"
+
+
 def _varied(mechanism: Mechanism) -> list[tuple[str, Mechanism, Mechanism]]:
     found: list[tuple[str, Mechanism, Mechanism]] = []
     base = mechanism.mechanism if isinstance(mechanism, Sampling) else mechanism
@@ -140,3 +169,23 @@ def _varied(mechanism: Mechanism) -> list[tuple[str, Mechanism, Mechanism]]:
 def _readable(grid: Array) -> Array:
     """Return arguments of three digits, so that a table shows where its values hold."""
     return np.unique([float(f"{value:.3g}") for value in grid])
+
+
+def warnings_of(epsilon: float, delta: float, records: int | None) -> Iterator[str]:
+    """Yield a sentence for whatever is legal and probably not what was meant."""
+    said = f"δ = {shortest(delta)}"
+    if records is not None and delta * records >= 1.0:
+        yield (
+            f"{said} is not below 1/{records}: such a guarantee allows to publish a random "
+            "record of this data set."
+        )
+    elif records is not None and delta * records > 0.1:
+        yield f"{said} is above a tenth of 1/{records}; smaller ones are usual."
+    if records is None and delta > 1e-5:
+        yield f"{said} is large unless there are few records; it should be far below 1/n."
+    if math.isinf(epsilon):
+        yield "No finite ε is known at this δ: nothing is promised."
+    elif epsilon > 10.0:
+        factor = round_up(math.exp(min(epsilon, 700.0)), 2)
+        most = "by a factor of" if epsilon <= 700.0 else "by more than a factor of"
+        yield f"ε = {round_up(epsilon)} promises little: odds may change {most} {factor}."

@@ -16,16 +16,16 @@ from renyi.accountants import Accountant, Adjacency
 from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of
-from renyi.report import _html, _markdown
+from renyi.report import _written
 from renyi.report._numbers import (
+    Figure,
     accountants_of,
     curve_figure,
     over_steps,
     sensitivities,
     tradeoff_figure,
+    warnings_of,
 )
-from renyi.report._svg import Figure
-from renyi.report._warnings import warnings_of
 
 __all__ = ["Facts", "Report", "dataset_report", "privacy_report"]
 
@@ -70,11 +70,14 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the text with its tables; figures are those of the HTML page."""
-        return _markdown.written(self)
+        return _written.to_markdown(self)
 
     def to_html(self) -> str:
-        """Return one page that needs nothing else: no network, no scripts."""
-        return _html.written(self)
+        """Return one page that needs nothing else: no network, no scripts.
+
+        Figures are drawn where matplotlib is installed, tables of some of their points else.
+        """
+        return _written.to_html(self)
 
 
 def privacy_report(

@@ -75,11 +75,11 @@ class BatchSampler(ABC):
         return self._place.drawn
 
     @property
-    def _last(self) -> tuple[int, int]:
+    def last_batch(self) -> tuple[int, int]:
         """Number and size of the last batch."""
         return self._place[:2]
 
-    def _bind(self) -> None:
+    def bind(self) -> None:
         """Become the sampler of one optimiser for good."""
         with self._lock:
             if self._bound:
@@ -162,9 +162,10 @@ class BatchSampler(ABC):
             raise RuntimeError(
                 "load_state_dict must be that of the DPSGD which has the sampler, got a sampler's"
             )
-        self._load(state)
+        self.load_in_owner(state)
 
-    def _load(self, state: Mapping[str, Any]) -> None:
+    def load_in_owner(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state as `load_state_dict` does, for the optimiser that has the sampler."""
         settings, generator, drawn = entries_of(state, "sampler", "generator", "drawn")
         if settings != self._settings():
             raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
@@ -283,7 +284,7 @@ class PoissonSampler(BatchSampler):
         return times(PoissonSampled(base, self.sample_rate), steps)
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        return self.generator._core.poisson_sample(self.population, self.sample_rate), None
+        return self.generator.core.poisson_sample(self.population, self.sample_rate), None
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": "Poisson", "population": self.population, "sample_rate": self.sample_rate}
@@ -344,7 +345,7 @@ class FixedSizeSampler(BatchSampler):
         return times(sampled, steps)
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        core = self.generator._core
+        core = self.generator.core
         draw = core.choose_repeated if self.replacement else core.choose
         return draw(self.population, self.batch_size), None
 
@@ -424,7 +425,7 @@ class ShuffledSampler(BatchSampler):
     def _draw(self, number: int, layout: Indices | None) -> tuple[Indices, Indices]:
         batch = (number - 1) % self.batches
         if layout is None or batch == 0:
-            layout = self.generator._core.permutation(self.population)
+            layout = self.generator.core.permutation(self.population)
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
         return layout[first:last].copy(), layout
 

@@ -78,7 +78,7 @@ class BallsInBinsSampler(BatchSampler):
     def _draw(self, number: int, layout: _Bins | None) -> tuple[Indices, _Bins]:
         epoch, turn = divmod(number - 1, self.batches)
         if layout is None or layout.epoch != epoch:
-            drawn = self.generator._core.choose_repeated(self.batches, self.population)
+            drawn = self.generator.core.choose_repeated(self.batches, self.population)
             layout = _Bins(epoch, Groups(drawn, self.batches), self._new_run())
         elif layout.run is not None:
             layout.run.check()

@@ -117,7 +117,7 @@ class CyclicPoissonSampler(BatchSampler):
         return times(PoissonSampled(base, self.sample_rate), cycles)
 
     def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
-        core = self.generator._core
+        core = self.generator.core
         if layout is None:
             drawn = core.choose_repeated(self.cycle_length, self.population)
             layout = Groups(drawn, self.cycle_length)
@@ -241,7 +241,7 @@ class TruncatedPoissonSampler(BatchSampler):
         return times(TruncatedPoissonSampled(base, self.sample_rate, limit, records), steps)  # type: ignore[arg-type]
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        core = self.generator._core
+        core = self.generator.core
         batch: Indices = core.poisson_sample(self.population, self.sample_rate)
         if len(batch) <= self.batch_limit:
             return batch, None

@@ -29,7 +29,7 @@ from renyi.samplers import (
     UserRows,
     pad_batch,
 )
-from renyi.sgd.accumulation import ClipAccumulator
+from renyi.sgd.accumulation import ClipAccumulator, ClippedGrad, clipped_grad
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
 from renyi.sgd.clipping import (
     ClippedAverage,
@@ -38,11 +38,9 @@ from renyi.sgd.clipping import (
     per_sample_norms,
     weighted_sum,
 )
-from renyi.sgd.convex import Ball, Box, Interval, LogisticLoss, RidgeLoss
-from renyi.sgd.functions import ClippedGrad, clipped_grad
+from renyi.sgd.ghost_clipping import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
-from renyi.sgd.layers.clipping import ghost_clip_and_sum, ghost_norms
-from renyi.sgd.layers.kinds import (
+from renyi.sgd.layers import (
     BiasLayer,
     ConvLayer,
     EmbeddingLayer,
@@ -53,7 +51,7 @@ from renyi.sgd.layers.kinds import (
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
-from renyi.sgd.projected import PNSGD, PNSGDRun
+from renyi.sgd.projected import PNSGD, Ball, Box, Interval, LogisticLoss, PNSGDRun, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from renyi._refusal import refusal
 from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import count_of, probability_of, real_of
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -14,8 +15,7 @@ from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
 from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
-from renyi.sgd._planning import accountant_named
-from renyi.sgd.plan import SAMPLERS, TrainingPlan
+from renyi.sgd.plan import SAMPLERS, TrainingPlan, accountant_named
 
 __all__ = ["Budget", "Charge", "Ledger"]
 
@@ -70,7 +70,7 @@ class Budget:
         before : callable, optional
             Called between check and record; an error of it leaves everything as it was.
         """
-        with self._accountant._lock:
+        with self._accountant.lock:
             known = (self._accountant.mechanisms, position)
             if self._left < count or self._known != known:
                 self._known = None  # an interruption must not leave a number for another state
@@ -87,19 +87,15 @@ class Budget:
             self._known = (self._accountant.mechanisms, after)
 
     def _exceeded(self, ahead: Ahead, count: int) -> BudgetExceededError:
-        """Return an error that says what is spent, what was asked for and what would fit."""
-        spent, asked = self._composed(ahead(0)), self._composed(ahead(count))
-        return BudgetExceededError(
-            f"the step must fit in the budget, epsilon {self.epsilon!r} at delta {self.delta!r}, "
-            f"got {self._words(asked)} with it; spent so far are {self._words(spent)}, and "
-            f"{self._left} of the {count} releases to be recorded would fit",
-            fits=self._left,
+        """Return an error that says what is left, what was asked for and what would fit."""
+        composed = [self._composed(ahead(most)) for most in (0, count, self._left)]
+        amounts = (
+            {"epsilon": one.get_epsilon(self.delta), "delta": one.get_delta(self.epsilon)}
+            for one in composed
         )
-
-    def _words(self, accountant: PLDAccountant | RDPAccountant) -> str:
-        """Say what is spent both ways; the numbers are upper bounds, in full."""
-        epsilon, delta = accountant.get_epsilon(self.delta), accountant.get_delta(self.epsilon)
-        return f"epsilon {epsilon!r} at this delta (delta {delta!r} at this epsilon)"
+        limits = {"epsilon": self.epsilon, "delta": self.delta}
+        message = refusal("the step", f"{count} releases", limits, self._left, *amounts)
+        return BudgetExceededError(message, fits=self._left)
 
     def _affordable(self, ahead: Ahead, most: int) -> int:
         if self._spent(ahead(most)) <= self.epsilon:
@@ -118,7 +114,7 @@ class Budget:
 
     def _composed(self, releases: list[tuple[Mechanism, int]]) -> PLDAccountant | RDPAccountant:
         """Return an accountant of all that is recorded and of these releases."""
-        accountant = self._accountant._copy()
+        accountant = self._accountant.copy()
         for mechanism, count in releases:
             accountant.compose(mechanism, count)
         return accountant
@@ -243,7 +239,7 @@ class Ledger:
             accountant.compose(mechanism, 0)  # raises if it cannot be accounted for
         self._budget = None if budget is None else Budget(budget, accountant)
         if self._sampler is not None:
-            self._sampler._bind()
+            self._sampler.bind()
         self._used = self._current = self._passed = self._drawn()[0]
 
     @property
@@ -261,7 +257,7 @@ class Ledger:
 
     def _drawn(self) -> tuple[int, int | None]:
         """Return the number of the last batch drawn and its rows."""
-        return (0, None) if self._sampler is None else self._sampler._last
+        return (0, None) if self._sampler is None else self._sampler.last_batch
 
     def rows(self, *, begun: bool) -> int | None:
         """Return the rows of the batch to be used, which is the last drawn: private.
@@ -378,14 +374,14 @@ class Ledger:
         charged = self._charges.checked(state["charged"], branch=branch)
         more = [now - before for now, before in zip(recorded, self._recorded, strict=True)]
         number = state["steps"] + interrupted
-        with self._run.lock_of(run), self.accountant._lock:
+        with self._run.lock_of(run), self.accountant.lock:
             if not branch:
                 self._run.check_load(run, number)
             elif self.releases:
                 raise ValueError(
                     "branch must be False where DPSGD has released something, got True"
                 )
-            together = self.accountant._copy()
+            together = self.accountant.copy()
             for mechanism, count in zip(self._mechanisms, more, strict=True):
                 together.compose(mechanism, count)  # raises before anything has changed
             secrets = state.get("secrets")
@@ -393,7 +389,7 @@ class Ledger:
             generator.load_state_dict(with_secrets(state["generator"], secrets, "generator"))
             if self._sampler is not None:
                 try:
-                    self._sampler._load(with_secrets(state["sampler"], secrets, "sampler"))
+                    self._sampler.load_in_owner(with_secrets(state["sampler"], secrets, "sampler"))
                 except BaseException:
                     generator.load_state_dict(last)
                     raise
@@ -417,7 +413,7 @@ class Ledger:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
-        least = max(self.releases, -(-steps // self._plan.steps_per_release))
+        least = max(self.releases, -(-(steps + interrupted) // self._plan.steps_per_release))
         if releases < least:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
         recorded = self._checked_pieces(state, releases, steps)

@@ -1,4 +1,20 @@
-"""Norms of per-sample gradients, sums of clipped ones, and the average clipped as one vector."""
+"""Norms of per-sample gradients, and sums of clipped ones, at the speed of memory.
+
+An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
+together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU
+and of any strides, are read where they are: once where a few rows fit in a cache, twice
+otherwise, and nothing of their size is ever allocated. Each number is taken as it is, exactly;
+what is computed is computed in double precision, whatever the dtype of the rows, and so is the
+sum unless float32 is asked for.
+
+A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
+rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
+precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
+Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
+
+The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide
+by a public constant, after the noise.
+"""
 
 from __future__ import annotations
 
@@ -46,24 +62,6 @@ __all__ = [
     "per_sample_norms",
     "weighted_sum",
 ]
-
-
-# Norms of per-sample gradients and sums of clipped ones, at the speed of memory.
-#
-# An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
-# together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU
-# and of any strides, are read where they are: once where a few rows fit in a cache, twice
-# otherwise, and nothing of their size is ever allocated. Each number is taken as it is, exactly;
-# what is computed is computed in double precision, whatever the dtype of the rows, and so is the
-# sum unless float32 is asked for.
-#
-# A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
-# rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
-# precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
-# Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
-#
-# The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide
-# by a public constant, after the noise.
 
 
 def per_sample_norms(

@@ -12,15 +12,14 @@ from renyi._states import check_same
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd._accounting import Charge, Ledger
-from renyi.sgd._parameters import Parameters
 from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import Nonfinite
-from renyi.sgd.convex import Domain
 from renyi.sgd.noisy_sums import NoisySum
 from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.projected import Domain
 from renyi.sgd.rules import ClipGroups, Clipping, OneAtATime
 from renyi.sgd.sums import PrivateDiagnostics
-from renyi.sgd.updates import UpdateRule
+from renyi.sgd.updates import Parameters, UpdateRule
 
 __all__ = ["DPSGD"]
 

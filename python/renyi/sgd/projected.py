@@ -2,32 +2,400 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._arrays import noise_scale
+from renyi._arrays import noise_scale, refuse_masked
+from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
 from renyi.noise.generator import generator_of
-from renyi.sgd.convex import Domain, Loss
 from renyi.theory.iteration import (
     DecayingNoise,
+    Noise,
     NoisyDescent,
-    online_delta,
-    online_epsilon,
-    online_worst,
     shuffled_delta,
     shuffled_epsilon,
     step_contraction,
 )
-from renyi.theory.iteration.setting import Noise
+from renyi.theory.online import online_delta, online_epsilon, online_worst
 
-__all__ = ["PNSGD", "PNSGDRun"]
+__all__ = [
+    "PNSGD",
+    "Ball",
+    "Box",
+    "Domain",
+    "Interval",
+    "LogisticLoss",
+    "Loss",
+    "PNSGDRun",
+    "RidgeLoss",
+]
 
-Order = Literal["shuffled", "online"]
+# Convex sets that iterates are projected onto: ball, box, interval.
+#
+# Diameters and norms are rounded up by 1e-12, so that they hold for projections in floating point.
+
+
 Vector = npt.NDArray[np.float64]
 
+
+_UP = 1.0 + 1e-12
+
+
+_LARGEST = 1e70
+
+
+class Domain(Protocol):
+    """A convex compact set."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two points."""
+
+    @property
+    def largest_norm(self) -> float:
+        """Largest L2 norm of a point."""
+
+    def project(self, w: Vector) -> Vector:
+        """Return the nearest point."""
+
+
+class Ball:
+    """All points within ``radius`` of ``centre``.
+
+    Parameters
+    ----------
+    radius : float
+        In [1e-70, 1e70].
+    centre : array_like
+        One number a coordinate, each in [-1e70, 1e70].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> ball = Ball(2.0, centre=[1.0, 0.0])
+    >>> ball.project(np.array([9.0, 0.0])), round(ball.diameter, 9)
+    (array([3., 0.]), 4.0)
+    """
+
+    def __init__(self, radius: float, centre: npt.ArrayLike) -> None:
+        self.radius = number_in(radius, "radius", Range(1e-70, 1e70))
+        self.centre = _vector(centre, "centre")
+
+    @classmethod
+    def around_zero(cls, radius: float, dimension: int) -> Ball:
+        """Return the ball around the origin."""
+        return cls(radius, np.zeros(integer_of(dimension, "dimension", 1)))
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return len(self.centre)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two points."""
+        return 2.0 * self.radius * _UP
+
+    @property
+    def largest_norm(self) -> float:
+        """Largest L2 norm of a point."""
+        return (math.hypot(*self.centre) + self.radius) * _UP
+
+    def project(self, w: Vector) -> Vector:
+        """Return the nearest point."""
+        away = w - self.centre
+        with np.errstate(over="ignore"):
+            distance = math.sqrt(float(away @ away))
+            if distance <= self.radius:
+                return w
+            if distance == math.inf:
+                away = away / np.abs(away).max()
+                distance = math.sqrt(float(away @ away))
+        return np.asarray(self.centre + away * (self.radius / distance))
+
+    def __repr__(self) -> str:
+        return f"<Ball: radius {self.radius:g}, {self.dimension} dimensions>"
+
+
+class Box:
+    """All points with every coordinate between two bounds.
+
+    Parameters
+    ----------
+    lower, upper : array_like
+        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> box = Box([0.0, 0.0], [3.0, 4.0])
+    >>> box.project(np.array([-1.0, 2.0])), round(box.diameter, 9)
+    (array([0., 2.]), 5.0)
+    """
+
+    def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
+        self.lower, self.upper = _vector(lower, "lower"), _vector(upper, "upper")
+        if self.lower.shape != self.upper.shape:
+            raise ValueError(
+                f"upper must be of the length of lower, {len(self.lower)}, got {len(self.upper)}"
+            )
+        if not (self.lower < self.upper).all():
+            raise ValueError(f"lower must be below upper, got {lower!r} and {upper!r}")
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return len(self.lower)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two points."""
+        return math.hypot(*(self.upper - self.lower)) * _UP
+
+    @property
+    def largest_norm(self) -> float:
+        """Largest L2 norm of a point."""
+        return math.hypot(*np.maximum(abs(self.lower), abs(self.upper))) * _UP
+
+    def project(self, w: Vector) -> Vector:
+        """Return the nearest point."""
+        return np.minimum(np.maximum(w, self.lower), self.upper)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.lower.tolist()} to {self.upper.tolist()}>"
+
+
+class Interval(Box):
+    """All numbers between two bounds: a `Box` of one dimension.
+
+    Parameters
+    ----------
+    lower, upper : float
+        In [-1e70, 1e70]; ``lower < upper``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> Interval(0.0, 1.0).project(np.array([1.5]))
+    array([1.])
+    """
+
+    def __init__(self, lower: float, upper: float) -> None:
+        allowed = "a number in [-1e70, 1e70]"
+        super().__init__([real_of(lower, "lower", allowed)], [real_of(upper, "upper", allowed)])
+
+
+def _vector(values: Any, name: str) -> Vector:
+    allowed = "one number in [-1e70, 1e70] a coordinate"
+    flat, shape = numbers_of(values, name, -_LARGEST, _LARGEST, allowed)
+    if len(shape) != 1 or not flat.size:
+        raise ValueError(f"{name} must be {allowed}, got an array of shape {shape}")
+    return flat
+
+
+# Strongly convex losses of linear models, with the constants that guarantees of descent need.
+#
+# For a record (x, y) with ``|x| <= R`` and weights w with ``|w| <= B`` on the domain:
+#
+# * ridge, ``(x.w - y)^2/2 + rho |w|^2/2`` with ``|y| <= Y``: gradient ``(x.w - y) x + rho w``, of
+#   which the record's part is at most ``(R B + Y) R``; Hessian ``x x' + rho``;
+# * logistic, ``log(1 + exp(-y x.w)) + rho |w|^2/2`` with y = -1 or 1: gradient
+#   ``-y s(-y x.w) x + rho w``, s being the logistic function, of which the record's part is at most
+#   ``s(R B) R``; Hessian ``s (1 - s) x x' + rho`` with ``s (1 - s) <= 1/4``.
+#
+# So the curvature lies between rho and ``R^2 + rho`` or ``R^2/4 + rho``, and gradients of two
+# records at one point differ by at most twice the record's part: rho w is the same for both.
+# Constants are rounded up by 1e-12, for gradients in floating point.
+
+
+Array = npt.NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """What `PNSGD` needs to know about a loss."""
+
+    @property
+    def smoothness(self) -> float:
+        """beta: the largest curvature."""
+
+    @property
+    def strong_convexity(self) -> float:
+        """rho: the smallest curvature."""
+
+    def lipschitz(self, domain: Domain) -> float:
+        """L: gradients of two records at one point of the domain differ by at most 2L."""
+
+    def gradient(self, w: Array, x: Array, y: float) -> Array:
+        """Return the gradient for one record."""
+
+    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+        """Return the records as arrays, or refuse records that break the bounds."""
+
+
+class _LinearModel:
+    def __init__(self, feature_bound: float, regularisation: float) -> None:
+        self.feature_bound = _number(feature_bound, "feature_bound", 1e-30)
+        self.regularisation = _number(regularisation, "regularisation", 0.0)
+
+    @property
+    def strong_convexity(self) -> float:
+        """rho: the smallest curvature."""
+        return self.regularisation
+
+    def _rows(self, features: Any, labels: Any) -> tuple[Array, Array]:
+        refuse_masked(features, "features")
+        refuse_masked(labels, "labels")
+        x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
+        if x.ndim != 2 or not x.size:
+            raise ValueError(f"features must have a row a record, got the shape {x.shape}")
+        if y.shape != (len(x),):
+            raise ValueError(f"labels must be {len(x)} numbers, got the shape {y.shape}")
+        longest = float(np.sqrt(np.einsum("ij,ij->i", x, x)).max())
+        if not longest <= self.feature_bound * (1.0 + 1e-13):  # by how much is private
+            raise ValueError(
+                f"features must have rows of norm <= {self.feature_bound!r}, the feature bound, "
+                "got others"
+            )
+        return x, y
+
+
+class RidgeLoss(_LinearModel):
+    """Squared error of a linear model, with a ridge: ``(x.w - y)^2/2 + rho |w|^2/2``.
+
+    Parameters
+    ----------
+    feature_bound : float
+        R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
+    label_bound : float
+        Y, in [1e-30, 1e30]: no label is larger in size.
+    regularisation : float
+        rho, in [0, 1e30].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.sgd.projected import Interval
+    >>> loss = RidgeLoss(feature_bound=1.0, label_bound=2.0, regularisation=0.5)
+    >>> round(loss.smoothness, 9), round(loss.lipschitz(Interval(-1.0, 1.0)), 9)
+    (1.5, 3.0)
+    >>> loss.gradient(np.array([1.0]), np.array([0.5]), 2.0)
+    array([-0.25])
+    """
+
+    def __init__(self, feature_bound: float, label_bound: float, regularisation: float) -> None:
+        super().__init__(feature_bound, regularisation)
+        self.label_bound = _number(label_bound, "label_bound", 1e-30)
+
+    @property
+    def smoothness(self) -> float:
+        """beta: the largest curvature."""
+        return (self.feature_bound**2 + self.regularisation) * _UP
+
+    def lipschitz(self, domain: Domain) -> float:
+        """L: gradients of two records at one point of the domain differ by at most 2L."""
+        residual = self.feature_bound * domain.largest_norm + self.label_bound
+        return residual * self.feature_bound * _UP
+
+    def gradient(self, w: Array, x: Array, y: float) -> Array:
+        """Return the gradient for one record."""
+        return np.asarray(float(x @ w - y) * x + self.regularisation * w)
+
+    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+        """Return the records as arrays, or refuse records that break the bounds."""
+        x, y = self._rows(features, labels)
+        if not (np.abs(y) <= self.label_bound).all():
+            raise ValueError(
+                f"labels must be in [-{self.label_bound!r}, {self.label_bound!r}], the label "
+                "bound, got others"
+            )
+        return x, y
+
+
+class LogisticLoss(_LinearModel):
+    """Logistic loss of a linear model, regularised: ``log(1 + exp(-y x.w)) + rho |w|^2/2``.
+
+    Parameters
+    ----------
+    feature_bound : float
+        R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
+    regularisation : float
+        rho, in [0, 1e30].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.sgd.projected import Ball
+    >>> loss = LogisticLoss(feature_bound=1.0, regularisation=0.01)
+    >>> round(loss.smoothness, 9), round(loss.lipschitz(Ball.around_zero(2.0, 3)), 6)
+    (0.26, 0.880797)
+    >>> loss.gradient(np.zeros(2), np.array([0.6, 0.8]), 1.0)
+    array([-0.3, -0.4])
+    """
+
+    def __init__(self, feature_bound: float, regularisation: float) -> None:
+        super().__init__(feature_bound, regularisation)
+
+    @property
+    def smoothness(self) -> float:
+        """beta: the largest curvature."""
+        return (0.25 * self.feature_bound**2 + self.regularisation) * _UP
+
+    def lipschitz(self, domain: Domain) -> float:
+        """L: gradients of two records at one point of the domain differ by at most 2L."""
+        steepest = 1.0 / (1.0 + math.exp(-min(self.feature_bound * domain.largest_norm, 700.0)))
+        return steepest * self.feature_bound * _UP
+
+    def gradient(self, w: Array, x: Array, y: float) -> Array:
+        """Return the gradient for one record."""
+        margin = y * float(x @ w)
+        slope = -y / (1.0 + math.exp(min(margin, 700.0)))
+        return np.asarray(slope * x + self.regularisation * w)
+
+    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+        """Return the records as arrays, or refuse records that break the bounds."""
+        x, y = self._rows(features, labels)
+        if not (np.abs(y) == 1.0).all():
+            raise ValueError("labels must be -1 or 1, got others")
+        return x, y
+
+
+def _number(value: Any, name: str, least: float) -> float:
+    allowed = f"a number in [{least:g}, 1e30]"
+    number = real_of(value, name, allowed)
+    if not least <= number <= 1e30:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+Order = Literal["shuffled", "online"]
 _FINE = 32  # binary digits of the noise's scale that are kept: ideal noise to a part in 2^33
 
 
@@ -238,7 +606,7 @@ class PNSGD:
             raise ValueError(f"start must be {dimension} finite numbers, got {start!r}")
         source = generator_of(generator)
         if order == "shuffled":
-            secret = source._core.permutation(len(x))
+            secret = source.core.permutation(len(x))
             x, y = x[secret], y[secret]
         w = self._descend(self.domain.project(first), x, y, scales, source)
         return PNSGDRun(w, self.descent, order, scales, n)
@@ -272,7 +640,7 @@ class PNSGD:
             zip(rows, values, widths, strict=True), 1 - steps
         ):
             w = w - eta * self._gradient(w, features, labels)
-            source._core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
+            source.core.add_noise(gaussian, w, width, 1, *([] if left == 0 else [_FINE]))
             w = self.domain.project(w)
         return w
 

@@ -1,14 +1,21 @@
 """To compute with, not to account with: the theory behind the accountants, each theorem by itself.
 
-* `classic`: the (epsilon, delta) calculus, its tails, compositions, samples and moments;
-* `closed_form` and `papers`: published bounds of the sampled Gaussian mechanism;
-* `comparison`: these and the exact curve side by side;
+* `indistinguishability`: two distributions told apart by sets, by tails of the loss;
+* `f_divergences`: of finite distributions, densities, mixtures and kernels;
 * `divergences`: Rényi divergences of the standard families;
-* `iteration`: noisy passes of which only the last iterate is released;
-* `subsampling`: bounds for samples of any mechanism, each by itself.
+* `noise`: Gaussian and Laplace noise for one release;
+* `composition`: basic, advanced and optimal composition;
+* `subsampling`: privacy on a random sample, each bound by itself;
+* `moments`: moments of the loss and their constants;
+* `routes`: three routes to the privacy of DP-SGD;
+* `sampled_gaussian`: published bounds of the sampled Gaussian mechanism;
+* `comparison`: these and the exact curve side by side;
+* `iteration`, `online`, `last_iterate`: noisy passes of which only the last iterate is released.
 
-What is here is documented and tested like the rest, but stands outside the promise of a stable
-interface: a theorem may be stated better. Modules are loaded on first use.
+For the guarantee of a run use the accountants: these bounds are older and larger, and `comparison`
+says by how much. Every function says under which adjacency and sampling its number holds. What is
+here is documented and tested like the rest, but stands outside the promise of a stable interface: a
+theorem may be stated better. Modules are loaded on first use.
 """
 
 from __future__ import annotations
@@ -20,22 +27,34 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from renyi.theory import (
-        classic,
-        closed_form,
         comparison,
+        composition,
         divergences,
+        f_divergences,
+        indistinguishability,
         iteration,
-        papers,
+        last_iterate,
+        moments,
+        noise,
+        online,
+        routes,
+        sampled_gaussian,
         subsampling,
     )
 
 __all__ = [
-    "classic",
-    "closed_form",
     "comparison",
+    "composition",
     "divergences",
+    "f_divergences",
+    "indistinguishability",
     "iteration",
-    "papers",
+    "last_iterate",
+    "moments",
+    "noise",
+    "online",
+    "routes",
+    "sampled_gaussian",
     "subsampling",
 ]
 

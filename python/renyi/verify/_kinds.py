@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from renyi import reference
-from renyi._accounting import RenyiCurve
+from renyi._pair import Pair, RenyiCurve
 
 LARGEST_LOSS = 500.0
 LARGEST_SUM = 50.0  # order
@@ -57,11 +57,17 @@ def _gaussian(sigma: float, order: Any, digits: int) -> Any:
 
 
 def _laplace(sigma: float, order: Any, digits: int) -> Any:
-    return reference.rdp_laplace(_scale(sigma), order, digits)
+    return reference.rdp(reference.laplace_pair(_scale(sigma)), order, digits)
 
 
-def _sampled(name: str, curve: Callable[[float], RenyiCurve], truth: Callable[..., Any]) -> Kind:
-    return Kind(f"{name}, Poisson", lambda q, sigma: curve(sigma).sampled(q), truth)
+def _moment(pair: Pair) -> RenyiCurve:
+    curve = pair.moment()
+    assert curve is not None, "every pair here has one"
+    return curve
+
+
+def _sampled(name: str, pair: Callable[[float], Pair], truth: Callable[..., Any]) -> Kind:
+    return Kind(f"{name}, Poisson", lambda q, sigma: _moment(pair(sigma).sampled(q)), truth)
 
 
 KINDS = (
@@ -72,71 +78,75 @@ KINDS = (
     ),
     Kind(
         "Laplace",
-        lambda q, sigma: RenyiCurve.laplace(_scale(sigma)),
+        lambda q, sigma: _moment(Pair.laplace(_scale(sigma))),
         lambda q, sigma, order, digits: _laplace(sigma, order, digits),
     ),
     Kind(
         "discrete Laplace",
-        lambda q, sigma: RenyiCurve.discrete_laplace(2.0 * _scale(sigma), 2),
-        lambda q, sigma, order, digits: reference.rdp_discrete_laplace(
-            2.0 * _scale(sigma), order, 2, digits
+        lambda q, sigma: _moment(Pair.discrete_laplace(2.0 * _scale(sigma), 2)),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.discrete_laplace_pair(2.0 * _scale(sigma), 2), order, digits
         ),
     ),
     Kind(
         "randomized response",
-        lambda q, sigma: RenyiCurve.randomized_response(_answer(sigma), 3),
-        lambda q, sigma, order, digits: reference.rdp_randomized_response(
-            _answer(sigma), order, 3, digits
+        lambda q, sigma: _moment(Pair.randomized_response(_answer(sigma), 3)),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.randomized_response_pair(_answer(sigma), 3), order, digits
         ),
     ),
     Kind(
         "pure DP",
-        lambda q, sigma: RenyiCurve.pure_dp(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_pure_dp(_loss(sigma), order, digits),
+        lambda q, sigma: _moment(Pair.approximate_privacy(_loss(sigma), 0.0)),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.pure_dp_pair(_loss(sigma)), order, digits
+        ),
     ),
     Kind(
         "bounded range",
         lambda q, sigma: RenyiCurve.bounded_range(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_bounded_range(_loss(sigma), order, digits),
+        lambda q, sigma, order, digits: reference.rdp_bounded_range(
+            _loss(sigma), order, digits=digits
+        ),
     ),
     Kind(
         "Gumbel",
-        lambda q, sigma: RenyiCurve.gumbel(_loss(sigma)),
+        lambda q, sigma: _moment(Pair.gumbel(1.0 / _loss(sigma)).reversed()),
         lambda q, sigma, order, digits: reference.rdp_gumbel(_loss(sigma), order, digits),
     ),
     _sampled(
         "Laplace",
-        lambda sigma: RenyiCurve.laplace(_scale(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_laplace(
-            q, _scale(sigma), order, digits=digits
+        lambda sigma: Pair.laplace(_scale(sigma)),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.laplace_pair(_scale(sigma)), order, digits, q=q
         ),
     ),
     _sampled(
         "discrete Laplace",
-        lambda sigma: RenyiCurve.discrete_laplace(2.0 * _scale(sigma), 2),
-        lambda q, sigma, order, digits: reference.rdp_sampled_discrete_laplace(
-            q, 2.0 * _scale(sigma), order, 2, digits=digits
+        lambda sigma: Pair.discrete_laplace(2.0 * _scale(sigma), 2),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.discrete_laplace_pair(2.0 * _scale(sigma), 2), order, digits, q=q
         ),
     ),
     _sampled(
         "randomized response",
-        lambda sigma: RenyiCurve.randomized_response(_answer(sigma), 3),
-        lambda q, sigma, order, digits: reference.rdp_sampled_randomized_response(
-            q, _answer(sigma), order, 3, digits=digits
+        lambda sigma: Pair.randomized_response(_answer(sigma), 3),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.randomized_response_pair(_answer(sigma), 3), order, digits, q=q
         ),
     ),
     _sampled(
         "pure DP",
-        lambda sigma: RenyiCurve.pure_dp(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_pure_dp(
-            q, _loss(sigma), order, digits=digits
+        lambda sigma: Pair.approximate_privacy(_loss(sigma), 0.0),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.pure_dp_pair(_loss(sigma)), order, digits, q=q
         ),
     ),
     _sampled(
         "exponential",
-        lambda sigma: RenyiCurve.exponential(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_sampled_exponential(
-            q, _loss(sigma), order, digits=digits
+        lambda sigma: Pair.bounded_range(_loss(sigma)),
+        lambda q, sigma, order, digits: reference.rdp(
+            reference.exponential_pair(_loss(sigma)), order, digits, q=q
         ),
     ),
     Kind(
@@ -150,7 +160,7 @@ KINDS = (
     ),
     Kind(
         "Laplace, tight bound for Poisson",
-        lambda q, sigma: RenyiCurve.laplace(_scale(sigma)).poisson_bound(q, "tight"),
+        lambda q, sigma: _moment(Pair.laplace(_scale(sigma))).poisson_bound(q, "tight"),
         lambda q, sigma, order, digits: reference.rdp_poisson(
             partial(_laplace, sigma), q, order, "tight", 1 / Fraction(_scale(sigma)), digits
         ),
@@ -159,7 +169,7 @@ KINDS = (
     ),
     Kind(
         "Laplace, lower bound for Poisson",
-        lambda q, sigma: RenyiCurve.laplace(_scale(sigma)).poisson_bound(q, "lower"),
+        lambda q, sigma: _moment(Pair.laplace(_scale(sigma))).poisson_bound(q, "lower"),
         lambda q, sigma, order, digits: reference.rdp_poisson(
             partial(_laplace, sigma), q, order, "lower", digits=digits
         ),
@@ -176,7 +186,7 @@ KINDS = (
     ),
     Kind(
         "Laplace, bound for any sample",
-        lambda q, sigma: RenyiCurve.laplace(_scale(sigma)).mixture_bound(q),
+        lambda q, sigma: _moment(Pair.laplace(_scale(sigma))).mixture_bound(q),
         lambda q, sigma, order, digits: reference.rdp_mixture(
             partial(_laplace, sigma), q, order, digits
         ),

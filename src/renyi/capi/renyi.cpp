@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "renyi/curve/privacy_curve.hpp"
 #include "renyi/fp/environment.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/sgd/clipping.hpp"
 #include "renyi/sgd/generator.hpp"
 #include "renyi/sgd/rounded_noise.hpp"
@@ -34,21 +36,16 @@ bool is_valid(const SampledStep& step) noexcept {
            step.count == std::floor(step.count);
 }
 
-// Equal kinds become one; what releases nothing is left out. False: not valid.
-bool merge(std::span<const SampledStep> steps, std::vector<SampledStep>& merged) {
-    for (const SampledStep& step : steps) {
-        if (!is_valid(step)) return false;
-        if (step.q == 0.0 || step.count == 0.0 || std::isinf(step.sigma)) continue;
-        SampledStep* same = nullptr;
-        for (SampledStep& known : merged)
-            if (known.q == step.q && known.sigma == step.sigma) same = &known;
-        if (same == nullptr) {
-            merged.push_back(step);
-        } else if ((same->count += step.count) > kMostSteps) {
-            return false;
-        }
-    }
-    return true;
+// Of valid steps, no more than kMostSteps of a kind; empty else.
+std::optional<Composition> composition_of(std::span<const SampledStep> steps) {
+    if (!std::ranges::all_of(steps, is_valid)) return std::nullopt;
+    Composer composer;
+    for (const SampledStep& step : steps)
+        if (step.q > 0.0 && step.sigma < kInfinity) composer.add(step);
+    Composition found = composer.composition();
+    if (std::ranges::any_of(found.steps, [](const SampledStep& s) { return s.count > kMostSteps; }))
+        return std::nullopt;
+    return found;
 }
 
 enum class Question { epsilon, delta };
@@ -61,14 +58,14 @@ int ask(Question question, std::span<const SampledStep> given, std::span<const d
     const double most = question == Question::epsilon ? 1.0 : kInfinity;
     for (const double value : values)
         if (!(value >= 0.0 && value <= most)) return RENYI_INVALID_ARGUMENT;
-    std::vector<SampledStep> steps;
-    if (!merge(given, steps)) return RENYI_INVALID_ARGUMENT;
+    const std::optional<Composition> composition = composition_of(given);
+    if (!composition) return RENYI_INVALID_ARGUMENT;
 
     std::vector<Bracket> found(values.size());
     std::vector<double> known(values.size(), 0.0);
     std::fill_n(answers, values.size(), Bracket{0.0, 0.0});
     for (const SampledPair pair : {SampledPair::remove, SampledPair::add}) {
-        PrivacyCurve curve(steps, pair);
+        PrivacyCurve curve(composition->steps, pair);
         question == Question::epsilon ? curve.epsilon(values, known, found.data())
                                       : curve.delta(values, known, found.data());
         for (std::size_t i = 0; i < found.size(); ++i) {

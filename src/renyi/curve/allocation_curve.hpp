@@ -1,3 +1,16 @@
+// One epoch of random allocation of Gaussian noise: its privacy curve, and a pair to compose.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "renyi/fp/bracket.hpp"
+#include "renyi/loss/direction.hpp"
+#include "renyi/pair/operations/basic.hpp"
+#include "renyi/transform/split_sum.hpp"
+
+namespace renyi {
+
 // The privacy curve of one epoch of random allocation (balls in bins): t batches, Gaussian noise sigma on each, a
 // record in one of them, drawn uniformly, where it takes part at all, with probability `rate`. With X_i = exp(c x_i -
 // c^2/2), x_i standard normal, c = 1/sigma, r = 1 - rate + rate (X_1 + ... + X_t)/t and S = sum (X_i - 1),
@@ -10,16 +23,6 @@
 // Both expectations by split sums (transform/split_sum.hpp), which enclose them; a sum placed for one question serves
 // its neighbours. Where a bracket is wide it is intersected with that of the other direction, E[(S)_+] - E[(-S)_+] =
 // E[S], and with the curve of the Gaussian mechanism: the mean of t ratios is below one of them in convex order.
-#pragma once
-
-#include <vector>
-
-#include "renyi/fp/bracket.hpp"
-#include "renyi/loss/direction.hpp"
-#include "renyi/transform/split_sum.hpp"
-
-namespace renyi {
-
 class AllocationCurve {
 public:
     // sigma >= 1e-4, 1 <= batches <= 1e9, 0 < rate <= 1.
@@ -57,6 +60,35 @@ private:
 
     double sigma_, t_, rate_;
     std::vector<Placed> placed_[2];  // of S and of -S
+};
+
+// One epoch of random allocation as a pair to compose: two pairs of atoms, one above and one below.
+//
+// With H(r) = E_Q[(R - r)_+], R the likelihood ratio, convex, H(0) = 1 and H' >= -1, a pair of atoms is a convex
+// polygon: at every vertex r_j the slope grows by the mass q_j under Q, p_j = r_j q_j under P. From values H_j and
+// their certified ends at r_0 < ... < r_n, the losses log r_j multiples of a power of 2:
+//     above   the largest convex polygon below the upper ends. H is convex and below them, hence below it.
+//     below   the lines through neighbouring points, continued, lie below H on the cells beside theirs. The lower ends
+//             less what chords may be above these lines make a polygon below H; its largest convex minorant is handed
+//             out.
+// Either differs from H by the variance inside the cells, and compositions of both have lattices that hold them
+// exactly. P-mass H_n beyond the last point is infinite from above, that of Q before the first one null; from below
+// there is none. Slopes are differences of small numbers: values count as exact, and differences are taken in
+// double-double.
+// (P, Q) with and without the record, at rate 1. The polygons take seconds where noise is small: found when first read.
+class AllocationPair final : public BracketedPair {
+public:
+    AllocationPair(double sigma, double batches) : sigma_(sigma), batches_(batches) {}
+
+    bool symmetric() const noexcept override { return false; }
+    const PairPointer& upper() const override { return found(upper_); }
+    const PairPointer& lower() const override { return found(lower_); }
+
+private:
+    const PairPointer& found(const PairPointer& side) const;
+
+    double sigma_, batches_;
+    mutable std::once_flag once_;
 };
 
 }  // namespace renyi

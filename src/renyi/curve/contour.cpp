@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/curve/contour_sum.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/transform/hockey_stick_kernel.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
 
@@ -172,6 +173,205 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
     const double period = std::max(left, right);
     step_ = 2.0 * kPi / period;
     return period > 0.0 && period < kInfinity;
+}
+
+// Reading a contour that is placed: the trapezoidal sum, its errors, and the brackets of delta and epsilon.
+
+namespace {
+
+constexpr double kStraight = 1e-7;  // width in log delta over which the slope does not change by a quarter
+constexpr int kMostWidenings = 24;
+constexpr double kLongest = 2.0;  // of Newton's steps, in deviations of the tilted sum
+
+}  // namespace
+
+Contour::Sum Contour::sum(double epsilon) const noexcept {
+    const double first = total([](const Group& g) { return g.at.first; });
+    const double second = total([](const Group& g) { return g.at.second; });
+    const double count = total([](const Group& g) { return g.total_count; });
+    const double value_at = total([](const Group& g) { return g.at.value; });
+    const Group &fixed = groups_[0], &repeated = groups_[1];
+    const LineSums line = sum_line({{fixed.log_modulus.data(), repeated.log_modulus.data()},
+                                    {fixed.phase.data(), repeated.phase.data()},
+                                    nodes_,
+                                    repeated.times,
+                                    t_,
+                                    step_,
+                                    first - epsilon,
+                                    rounding_,
+                                    second,
+                                    2.0 * count,  // sum count E min(y^2 d^2/2, 2 + 2 |y d|), by Cauchy-Schwarz
+                                    2.0 * std::sqrt(count * second),
+                                    rounding_of_mean_ * std::fabs(first)});
+    const double value = 0.5 + line.value, unit = t_ * (t_ + 1.0);
+    const double y = static_cast<double>(nodes_) * step_;
+    const double tail = std::exp(total([](const Group& g) { return g.log_tail; })) * unit / (step_ * y);
+    const double exponent = value_at - t_ * epsilon;
+    const double absolute = total([](const Group& g) { return g.at.error; }) +
+                            2.0 * kUnitRoundoff * (std::fabs(value_at) + t_ * std::fabs(epsilon));
+    return {exponent - std::log(t_) - std::log1p(t_) + std::log(step_ / kPi) + std::log(value),
+            (line.slope - 0.5 * t_) / value,
+            kUnitRoundoff * (line.error / value + 16.0 + std::fabs(exponent)) + absolute + tail / value};
+}
+
+double Contour::log_aliasing(double epsilon) const noexcept {
+    const double period = 2.0 * kPi / step_;
+    const auto log_bound = [&](const Bound& bound) {
+        const double s = bound.tilt, ratio = std::exp(-std::fabs(t_ - s) * period);
+        return value_of(bound) - s * epsilon + log_kernel_peak(s) + std::log(ratio / (1.0 - ratio));
+    };
+    const double a = log_bound(below_), b = log_bound(above_);
+    return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))) + 1e-9;
+}
+
+Bracket Contour::delta(double epsilon) const noexcept {
+    if (nodes_ == 0) return kNoBracket;
+    const Sum s = sum(epsilon);
+    const double alias = std::exp(log_aliasing(epsilon) - s.log_value) + kUnitRoundoff;
+    const double value = std::exp(s.log_value), beyond = total([](const Group& g) { return g.beyond; });
+    const double upper = std::max(value * (1.0 + s.error) + beyond, kSmallestNormal);
+    return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
+}
+
+// Newton on the fixed contour, then outward by what the bracket of log delta is wide: along the slope where that is
+// next to nothing, and checked where it is not.
+Bracket Contour::epsilon(double delta) const noexcept {
+    if (nodes_ == 0) return kNoBracket;
+    const double log_delta = std::log(delta);
+    // Where delta is next to 1 its logarithm is flat, and Newton's step far beyond the sum.
+    const double farthest = kLongest * std::sqrt(total([](const Group& g) { return g.at.second; }));
+    double epsilon = guess_;
+    Sum s = sum(epsilon);
+    for (int i = 0; i < 20; ++i) {
+        const double newton = (log_delta - s.log_value) / s.slope, move = std::clamp(newton, -farthest, farthest);
+        if (!std::isfinite(newton) || !(s.slope < 0.0)) return kNoBracket;
+        if (std::fabs(move * s.slope) < 1e-13) break;
+        epsilon += move;
+        s = sum(epsilon);
+    }
+    const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_delta));
+    const double residual = s.log_value - log_delta;
+    const double alias = std::exp(log_aliasing(epsilon) - s.log_value);
+    const double beyond = total([](const Group& g) { return g.beyond; }) / delta;
+    const double excess = std::max(residual, 0.0) + s.error + slack + beyond;
+    const double deficit = std::max(-residual, 0.0) + s.error + alias + slack;
+    if (!(excess + deficit < kInfinity)) return kNoBracket;
+    const Bracket found{epsilon - 1.25 * deficit / -s.slope, epsilon + 1.25 * excess / -s.slope};
+    return excess + deficit < kStraight ? found : widened(delta, found);
+}
+
+// Moves both ends outward until delta there is certainly on the right side.
+Bracket Contour::widened(double delta, Bracket around) const noexcept {
+    const double width = around.upper - around.lower;
+    int turns = kMostWidenings;
+    for (double move = width; turns > 0 && !(this->delta(around.upper).upper <= delta); --turns, move *= 2.0)
+        around.upper += move;
+    for (double move = width; turns > 0 && !(this->delta(around.lower).lower >= delta); --turns, move *= 2.0)
+        around.lower -= move;
+    return turns > 0 ? around : kNoBracket;
+}
+
+// The transform at the nodes of a contour that is placed, and how many nodes it takes.
+
+namespace {
+
+constexpr double kFirstNodes = 2.0;  // times those of a Gaussian transform: true ones fall more slowly
+
+}  // namespace
+
+// K(t) and the tilted laws. The derivative of log A is right to a few u relatively while log A is small; from there on
+// the mean of the tilted law itself is the better one.
+void Contour::make_laws(const TiltedMoment& at) {
+    const bool alone = steps_.size() == 1 && groups_[1].times == 1.0;
+    const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
+    laws_.clear();
+    for (Group& g : groups_) {
+        g.at = {};
+        for (const SampledStep& s : steps_of(g)) {
+            const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_, limit_}, t_);
+            double mean = sign * m.first / s.count;
+            laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
+            if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre(line_);
+            g.at.value += m.value;
+            g.at.error += m.error;
+            g.at.first += sign * s.count * mean;
+            g.at.second += m.second;
+        }
+        g.at.error += g.at.value * kUnitRoundoff * static_cast<double>(g.last - g.first);
+    }
+}
+
+bool Contour::sum_nodes(double log_delta, double epsilon) {
+    for (Group& g : groups_) {
+        g.log_modulus.clear();
+        g.phase.clear();
+    }
+    nodes_ = 0;
+    // The nodes beyond y add at most e^{K(t) - t eps} rho / (pi y).
+    const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
+    const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
+    const double most = static_cast<double>(effort_.most_nodes);
+    std::size_t wanted = static_cast<std::size_t>(std::min(kFirstNodes * natural, most));
+    while (nodes_ < effort_.most_nodes) {
+        if (!add_nodes((wanted / kLanes + 1) * kLanes)) return false;
+        const double y = static_cast<double>(nodes_) * step_;
+        const double here =
+            total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
+        if (std::isnan(here)) return false;
+        const double weight = level - std::log(kPi * y);
+        if (here + weight < 0.0) {
+            bound_tails();
+            if (total([](const Group& g) { return g.log_tail; }) + weight < 0.0) return true;
+        }
+        wanted = nodes_ + nodes_ / 4;
+    }
+    return false;
+}
+
+// The transform at the next nodes up to that many in all, law after law; false where that is too much work.
+bool Contour::add_nodes(std::size_t count) {
+    const std::size_t first = nodes_;
+    const double last = static_cast<double>(count) * step_;
+    rounding_ = rounding_of_mean_ = 0.0;
+    for (const TiltedLaw& law : laws_) {
+        work_ += static_cast<double>(count - first) * law.cost(last);
+        rounding_ = std::max(rounding_, law.rounding(last));
+        rounding_of_mean_ = std::max(rounding_of_mean_, law.rounding_of_mean());
+    }
+    if (!(work_ < most_work())) return false;
+    for (Group& g : groups_) {
+        g.phase.resize(count, 0.0);
+        for (std::size_t j = first; j < count; ++j) {
+            const double y = static_cast<double>(j + 1) * step_;
+            g.log_modulus.push_back(-0.5 * g.gaussian * y * y);
+        }
+        for (std::size_t i = g.first; i < g.last; ++i)
+            if (steps_[i].q != 1.0) add_law(i, first, g);
+    }
+    nodes_ = count;
+    return true;
+}
+
+// One law at the nodes from the first on.
+void Contour::add_law(std::size_t law, std::size_t first, Group& g) {
+    const double last = static_cast<double>(g.phase.size()) * step_;
+    laws_[law].lay(last, step_, line_);
+    for (std::size_t j = first; j < g.phase.size(); j += kLanes)
+        laws_[law].add_log_characteristic(line_, static_cast<double>(j + 1), steps_[law].count, &g.log_modulus[j],
+                                          &g.phase[j]);
+}
+
+// Beyond the last node.
+void Contour::bound_tails() {
+    const double last = static_cast<double>(nodes_) * step_;
+    for (Group& g : groups_) {
+        g.log_tail = -0.5 * g.gaussian * last * last;
+        for (std::size_t i = g.first; i < g.last; ++i) {
+            if (steps_[i].q == 1.0) continue;
+            laws_[i].lay(last, step_, line_);
+            g.log_tail += steps_[i].count * laws_[i].log_decay(line_, last);
+        }
+    }
 }
 
 }  // namespace renyi

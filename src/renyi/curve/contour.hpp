@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "renyi/fp/bracket.hpp"
 #include "renyi/curve/saddle.hpp"
+#include "renyi/fp/bracket.hpp"
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 namespace renyi {

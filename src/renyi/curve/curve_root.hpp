@@ -8,10 +8,36 @@
 
 #include <cmath>
 
-#include "renyi/curve/curve_point.hpp"
+#include "renyi/curve/sorted_steps.hpp"
+#include "renyi/fp/bracket.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
+
+// A point of a privacy curve with everything that root finding needs, and the core of the Gaussian one.
+// Each right to its error, relatively, however small; the mass only to a few digits.
+struct CurvePoint {
+    Enclosed delta;
+    Enclosed complement;  // 1 - delta
+    Scaled mass;          // e^eps Q(L > eps) = -d delta/d eps
+};
+
+constexpr CurvePoint kNoPoint{kNotEnclosed, kNotEnclosed, {{kNaN, 0.0}, 0.0}};
+
+// The Gaussian curve at eps = mu (a + b)/2 >= 0, where a = eps/mu - mu/2 and b = eps/mu + mu/2. `slack`: the absolute
+// error of a and b beyond 2^-98 of |b|, the same for both.
+struct GaussianArguments {
+    DoubleDouble a, b;
+    Scaled mu;
+    double slack;
+};
+
+CurvePoint gaussian_point(const GaussianArguments& at) noexcept;
+
+// The curve at -eps from the curve of the same pair at eps: delta(-eps) = 1 - e^-eps + e^-eps delta(eps) for a pair
+// whose two directions agree.
+CurvePoint mirrored(const CurvePoint& p, double eps) noexcept;
 
 // log delta - log target or its counterpart for 1 - delta, with the sign of delta - target.
 struct LogExcess {
@@ -98,5 +124,10 @@ Bracket epsilon_root(double delta, double start, At at) noexcept {
             return std::isinf(right) ? left + 1.0 + 3.0 * std::fabs(left) : left + 0.5 * (right - left);
         });
 }
+
+// Where a split sum is placed before anything better is known: roughly, one large loss or many small ones that are
+// nearly normal. Nothing here is a bound.
+double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept;
+double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept;
 
 }  // namespace renyi

@@ -1,19 +1,414 @@
+// E_P[e^{-s L}] = integral of P^{1-s} Q^s, 0 < s < 1, of one step by the trapezoidal rule. On the line Im u = y < pi
+// sigma, short of the branch points, the modulus of (mu/mu0)^a is at most its value at Re u, a > 0, so that the error
+// is at most 2 e^{y^2/2}/(e^{2 pi y/h} - 1) of the value (Trefethen, Weideman 2014, Theorem 5.1). As P^{1-s} Q^s <= P +
+// Q, what lies beyond the nodes is less than 4 Q(12) < 1e-31.
 #include "renyi/curve/direct_bounds.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "renyi/curve/closed_curve.hpp"
-#include "renyi/curve/plain_bounds.hpp"
-#include "renyi/curve/replaced_bounds.hpp"
+#include "renyi/curve/saddle.hpp"
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/golden_section.hpp"
+#include "renyi/fp/lanes.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/false_position.hpp"
+#include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
 
 namespace {
 
-constexpr double kManySeen = 50.0;
-constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
+constexpr double kAliasing = 31.0;  // e^-31 < 4e-14
+constexpr double kTail = 12.0, kBeyond = 1e-31;
+constexpr double kLeastOrder = -21.0, kOrderError = 1e-4;  // of its logarithm
+constexpr double kMostBlocks = 3000.0;
 
 }  // namespace
+
+Complement::Complement(const SortedSteps& c, SampledPair pair) : gaussian_(c.gaussian) {
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const SampledLoss loss{s.q, s.sigma, pair};
+        const double y = std::min(0.99 * kPi * s.sigma, std::sqrt(2.0 * kAliasing));
+        Law law{s.count, 2.0 * kPi * y / (kAliasing + 0.7 + 0.5 * y * y), {}, {}, {}};
+        const double first = -kTail - (loss.two_sided() ? loss.c : 0.0), last = kTail + loss.c;
+        const double blocks = std::ceil((last - first) / (law.spacing * kLanes)) + 1.0;
+        if (!(blocks < kMostBlocks)) continue;  // E_P[e^{-s L}] <= 1 will do
+        const std::size_t size = static_cast<std::size_t>(blocks) * kLanes;
+        std::vector<double> u(size);
+        for (std::size_t j = 0; j < size; ++j) u[j] = first + static_cast<double>(j) * law.spacing;
+        law.loss.resize(size);
+        law.log_density.resize(size);
+        evaluate(loss, u, law.loss.data(), law.log_density.data());
+        for (std::size_t j = 0; j < size; ++j) {  // of the exponent, in units of u: losses, order, node and sums
+            const double node = std::fabs(u[j]), w = loss.c * (node + 0.5 * loss.c);
+            const double losses = std::fabs(law.loss[j]) + std::fabs(law.log_density[j]) + 0.5 * node * node;
+            law.error.push_back(losses * (10.0 + 2.0 * w) + node * (2.0 * node + loss.c) + 8.0);
+            law.loss[j] *= loss.sign();
+        }
+        laws_.push_back(std::move(law));
+    }
+}
+
+double Complement::log_moment(double s) const noexcept {
+    double sum = -0.5 * gaussian_ * s * (1.0 - s) * (1.0 - 0x1p-45);
+    for (const Law& law : laws_) {
+        double value = 0.0, error = 0.0;
+        for (std::size_t j = 0; j < law.loss.size(); ++j) {
+            const double term = std::exp(law.log_density[j] - s * law.loss[j]);
+            value += term;
+            error += term * law.error[j];
+        }
+        const double rounding = kUnitRoundoff * (error / value + static_cast<double>(law.loss.size()));
+        const double above = law.spacing * kInverseSqrt2Pi * value * (1.0 + rounding + 1e-13) + kBeyond;
+        sum += law.count * std::min(std::log(above) + 2.0 * kUnitRoundoff, 0.0);
+    }
+    return sum * (1.0 - 0x1p-45);
+}
+
+// 1 - delta(eps) >= 1 - delta(0) >= BC^2/2 with BC = E_P[e^{-S/2}] (Le Cam).
+bool Complement::may_be_small() const noexcept { return log_moment(0.5) < -4.0; }
+
+double Complement::at(double epsilon) const noexcept {
+    const Least exponent = golden_section(kLeastOrder, 0.0, kOrderError, [&](double x) {
+        const double s = std::exp(x);
+        const double moment = log_moment(s), gained = s * epsilon;
+        return moment + gained + 8.0 * kUnitRoundoff * (std::fabs(moment) + std::fabs(gained));
+    });
+    return std::min(std::exp(exponent.value) * (1.0 + 0x1p-50), 1.0);
+}
+
+double Complement::epsilon_below(double delta) const noexcept {
+    const double goal = std::log1p(-delta);
+    const Least least = golden_section(kLeastOrder, 0.0, kOrderError, [&](double x) {
+        const double s = std::exp(x);
+        const double excess = log_moment(s) - goal;
+        return (excess + 8.0 * kUnitRoundoff * (std::fabs(goal) + std::fabs(excess))) / s;
+    });
+    return -least.value;
+}
+
+namespace {
+
+constexpr int kMostHalvings = 45;
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+constexpr double kUnspent = 1e-15;       // of the largest loss
+constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
+constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
+
+// Q(x) = P(N > x) to 1e-14, and its logarithm, from above where it leaves the range of doubles.
+double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
+double log_normal_tail_above(double x) noexcept {
+    const double tail = normal_tail_at(x);
+    return tail > 1e-290 ? std::log(tail) + 1e-13 : -0.5 * x * x;
+}
+
+// An output, from above, at which a step of `add` loses as much of its largest loss.
+double output_that_loses(const SampledStep& s, double lost) noexcept {
+    const double c = 1.0 / s.sigma, log_odds = std::log(s.q) - std::log1p(-s.q);
+    const double v = lost > 700.0 ? lost : std::log(std::expm1(lost));
+    return (v - log_odds) / c + 0.5 * c + 1e-14 * (std::fabs(v) + std::fabs(log_odds) + c * c) / c;
+}
+
+// Of the sampled steps, and one more for all Gaussian ones, which compose by themselves.
+double number_of_parts(const SortedSteps& c) noexcept {
+    double number = c.gaussian > 0.0 ? 1.0 : 0.0;
+    for (const SampledStep& s : c.steps) number += s.q < 1.0 ? s.count : 0.0;
+    return number;
+}
+
+// Basic composition: every part at delta over their number, or at epsilon over it.
+double composed_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    const double share = std::max(delta / number_of_parts(c) * (1.0 - 0x1p-50), 0.0);
+    double sum = c.gaussian > 0.0
+                     ? std::max(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0)
+                     : 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction}, share).upper, 0.0);
+    return sum * (1.0 + 0x1p-48);
+}
+
+double composed_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double share = epsilon / number_of_parts(c) * (1.0 - 0x1p-50);
+    double sum =
+        c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction}, share).upper;
+    return sum * (1.0 + 0x1p-48);
+}
+
+// The ends of a positive bracket halved in the logarithm as long as that narrows it.
+Bracket halved(Bracket b, auto is_above) noexcept {
+    for (int turn = 0; turn < kMostHalvings && b.upper > b.lower * (1.0 + 1e-6) && b.lower > 0.0; ++turn) {
+        const double middle = std::sqrt(b.lower) * std::sqrt(b.upper);
+        (is_above(middle) ? b.upper : b.lower) = middle;
+    }
+    return b;
+}
+
+}  // namespace
+
+double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
+}
+
+namespace {
+
+// Chernoff's bound of what can be seen: all else together is less than e^-760, a fraction of the smallest double.
+double chernoff_delta_of_seen(const SortedSteps& c, double epsilon) noexcept {
+    constexpr double kUnseen = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
+    const LossSum seen{c.steps, Direction::remove, limit_for(c.steps, kUnseen)};
+    const double bound = chernoff_delta(saddle_at_epsilon(seen, epsilon), epsilon);
+    return bound == kSmallest ? kSmallest : bound + kSmallest;  // equal: less than half of it
+}
+
+double chernoff_epsilon_of_seen(const SortedSteps& c, double delta) noexcept {
+    constexpr double kUnseen = 40.0;  // e^-40 of delta
+    const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
+    const double rest = delta - mass_beyond(c.steps, limit);
+    const Saddle saddle = saddle_at_delta({c.steps, Direction::remove, limit}, std::log(delta));
+    return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * (1.0 - 0x1p-50)) : kInfinity;
+}
+
+// add: a sum above eps loses less than X = (the largest loss) - eps of the largest one, so that no step loses X of its
+// own:  delta <= P(no step loses X) (1 - e^-X).
+double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
+    const double rest = c.largest_loss - epsilon;
+    double log_none = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const double x = output_that_loses(s, rest);
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-13)) : log_normal_tail_above(-x));
+    }
+    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
+}
+
+// Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
+double common_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
+    if (c.gaussian > 0.0) return upper;
+    if (direction == Direction::add) return std::min(upper, unspent_delta_above(c, epsilon));
+    const double number = number_of_parts(c);
+    double sum = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const SampledLoss law{s.q, s.sigma, SampledPair::remove};
+        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
+        sum += s.count *
+               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
+    }
+    return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
+}
+
+}  // namespace
+
+namespace {
+
+// remove: delta >= P(E) - e^eps Q(E) for E = "some output beyond x", x of each step.
+double some_delta_below(const SortedSteps& c, double epsilon, auto output) noexcept {
+    double log_none = 0.0, any_without = 0.0;
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const double x = output(s);
+        any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
+        log_none += s.count * std::log1p(-((1.0 - s.q) * normal_tail_at(x) + s.q * normal_tail_at(x - 1.0 / s.sigma)));
+    }
+    return -std::expm1(log_none) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+}
+
+// add: the same for E = "none", with Q(E)/P(E) = prod (1 - q (1 - N(x - c)/N(x)))^k.
+double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexcept {
+    double log_none = 0.0, log_ratio = 0.0, size = 0.0;
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const double x = output(s), none = normal_tail_at(-x);
+        if (!(none > 1e-290)) return 0.0;
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x)) : std::log(none));
+        log_ratio += s.count * std::log1p(-s.q * (1.0 - normal_tail_at(1.0 / s.sigma - x) / none));
+        size += s.count * s.q / (1.0 - s.q);  // of what its rounding is relative to
+    }
+    const double exponent = epsilon + log_ratio + 1e-13 * (std::fabs(epsilon) + size);
+    return -std::expm1(exponent) * std::exp(log_none * (1.0 + 1e-13)) * (1.0 - 1e-13);
+}
+
+// add: none loses more than a part of what all may lose.
+double unspent_delta_below(const SortedSteps& c, double epsilon) noexcept {
+    double lower = 0.0;
+    for (const double part : {0.9, 0.5, 0.2, 0.05, 0.01, 1e-3}) {
+        const double lost = part * (c.largest_loss - epsilon);
+        const double here =
+            none_delta_below(c, epsilon, [&](const SampledStep& s) { return output_that_loses(s, lost); });
+        if (here > lower) lower = here;  // false where it is no number
+    }
+    return lower;
+}
+
+}  // namespace
+
+// A composition tells at least as much as any of its steps, and any event bounds it: a few of them.
+double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    double lower = 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) lower = std::max(lower, single_step_delta_bounds({s.q, s.sigma, direction}, epsilon).lower);
+    for (const double part : {0.25, 0.5, 0.75}) {
+        const auto output = [&](const SampledStep& s) { return part / s.sigma; };
+        const double here = direction == Direction::remove ? some_delta_below(c, epsilon, output)
+                                                           : none_delta_below(c, epsilon, output);
+        if (here > lower) lower = here;  // false where it is no number
+    }
+    const bool is_bounded = direction == Direction::add && c.gaussian == 0.0 && epsilon < c.largest_loss;
+    return is_bounded ? std::max(lower, unspent_delta_below(c, epsilon)) : lower;
+}
+
+double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    const double upper = common_upper(c, direction, epsilon);
+    return direction == Direction::remove ? std::min(upper, chernoff_delta_of_seen(c, epsilon)) : upper;
+}
+
+// Of products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
+// Replaced records are two replacements by none apart, and a single step is q times that of the Gaussian mechanism.
+double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
+    const bool replaces = pair == SampledPair::replace_one;
+    double log_rest = 0.0, divergence = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const double apart = s.q * gaussian_delta_bounds((replaces && s.q < 1.0 ? 2.0 : 1.0) / s.sigma, 0.0).upper;
+        log_rest += s.count * std::log1p(-std::min(apart * (1.0 + 0x1p-48), 1.0));
+        const Certified kl = rdp_sampled_gaussian(s.q, s.sigma, 1.0);
+        divergence += s.count * kl.value * (1.0 + kl.relative_error + 0x1p-50);
+    }
+    const double information = std::sqrt(std::min(0.5 * divergence, -std::expm1(-divergence)));
+    const double all = -std::expm1(log_rest * (1.0 + 0x1p-48));
+    const double bound = replaces && !c.only_gaussian ? std::fmin(2.0 * information, all) : std::fmin(information, all);
+    return bound * (1.0 + 0x1p-48) + kSmallestNormal;
+}
+
+namespace {
+
+// add: where a bound of delta passes it, by the logarithm of what is left of the largest loss, from there on. Both ends
+// are tried; none beyond the largest loss.
+Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
+    const auto at = [&](double x) { return c.largest_loss - std::exp(x); };
+    const auto excess = [&](double x) { return std::log(std::max(bound(c, at(x)), kSmallestNormal) / delta); };
+    const double far = std::log(c.largest_loss);
+    FalsePosition ends{log_rest, log_rest, excess(log_rest), 0.0};
+    if (!(ends.at_low < 0.0)) return {at(log_rest), kInfinity};
+    for (double step = kFirstReach; !(ends.at_high > 0.0); step *= 2.0) {
+        if (ends.high >= far) return {-kInfinity, at(ends.low)};
+        if (ends.at_high < 0.0) ends.move_low(ends.high, ends.at_high);
+        ends.high = std::min(ends.low + step, far);
+        ends.at_high = excess(ends.high);
+    }
+    for (int turn = 0; turn < kMostHalvings && ends.width() * std::exp(ends.high) > kUnspent * c.largest_loss; ++turn) {
+        const double part = turn % 3 == 2 ? 0.5 : std::clamp(ends.part(), 0.01, 0.99);
+        const double middle = ends.low + part * ends.width(), here = excess(middle);
+        here < 0.0 ? ends.move_low(middle, here) : ends.move_high(middle, here);
+    }
+    return {at(ends.high), at(ends.low)};
+}
+
+// Of add without Gaussian steps, from both sides.
+Bracket unspent_epsilon(const SortedSteps& c, double delta) noexcept {
+    const double least = std::log(std::max(-std::log1p(-delta), 0x1p-54 * c.largest_loss));
+    const double most =
+        std::min(unspent_crossing(c, delta, least - kFirstReach, unspent_delta_above).upper, c.largest_loss);
+    const double start = std::max(least, std::log(c.largest_loss - most));
+    return {unspent_crossing(c, delta, start - kFirstReach, unspent_delta_below).lower, most};
+}
+
+}  // namespace
+
+// Basic composition, that of a single step, and of `add` what is left of the largest loss.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
+    if (direction == Direction::add && c.gaussian == 0.0) {
+        answer = common(answer, unspent_epsilon(c, delta));
+    }
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0)
+            answer.lower = std::max(answer.lower, single_step_epsilon({s.q, s.sigma, direction}, delta).lower);
+    return answer;
+}
+
+// Ends at which the bounds of delta certainly are on one side.
+Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+    Bracket answer = quick_epsilon(c, direction, delta);
+    if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_seen(c, delta));
+    if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
+    const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
+    const auto enough = [&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; };
+    answer.upper = halved({start(), answer.upper}, enough).upper;
+    const auto not_too_little = [&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); };
+    const double first = start(), found = halved({first, answer.upper}, not_too_little).lower;
+    return {found > first ? found : answer.lower, answer.upper};
+}
+
+namespace {
+
+constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of its logarithm
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+constexpr double kUnseen = 40.0, kLeastLogDelta = -760.0;
+
+// log E_P[(P/Q)^t] of the sum over outputs up to the limit, rounded up. Of a Gaussian step it is no more than this,
+// too.
+TiltedMoment moment_above(const SortedSteps& c, double limit, double t) noexcept {
+    const TiltedMoment gained = tilted_moment({c.steps, Direction::remove, limit}, 2.0 * t + 1.0);
+    const TiltedMoment lost = tilted_moment({c.steps, Direction::add, kInfinity}, 2.0 * t);
+    return {0.5 * (gained.value + lost.value), 0.5 * (gained.error + lost.error), 0.0, 0.0};
+}
+
+double number_of(const SortedSteps& c) noexcept {
+    double number = c.gaussian > 0.0 ? 1.0 : 0.0;
+    for (const SampledStep& s : c.steps) number += s.q < 1.0 ? s.count : 0.0;
+    return number;
+}
+
+double composed_delta(const SortedSteps& c, double epsilon) noexcept {
+    const double share = epsilon / number_of(c) * (1.0 - 0x1p-50);
+    double sum =
+        c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
+    for (const SampledStep& s : c.steps)
+        if (s.q < 1.0) sum += s.count * s.q * gaussian_delta_bounds(2.0 / s.sigma * (1.0 + 0x1p-50), share).upper;
+    return sum * (1.0 + 0x1p-48);
+}
+
+double composed_epsilon(const SortedSteps& c, double delta) noexcept {
+    const double share = delta / number_of(c) * (1.0 - 0x1p-50);
+    const auto positive = [](double epsilon) { return std::max(epsilon, 0.0); };
+    double sum = c.gaussian > 0.0
+                     ? positive(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper)
+                     : 0.0;
+    for (const SampledStep& s : c.steps) {
+        const double own = std::min(share / s.q * (1.0 - 0x1p-50), 1.0);
+        if (s.q < 1.0) sum += s.count * positive(gaussian_epsilon(2.0 / s.sigma * (1.0 + 0x1p-50), own).upper);
+    }
+    return sum * (1.0 + 0x1p-48);
+}
+
+}  // namespace
+
+double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
+    const double limit = limit_for(c.steps, kLeastLogDelta), rest = mass_beyond(c.steps, limit);
+    const Least least = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
+        const double t = std::exp(x);
+        return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
+    });
+    // Below the normal numbers the exponential and what is left out are right to one of the smallest double each.
+    const double chernoff = std::exp(least.value) * (1.0 + 1e-12) + rest + 3.0 * kSmallest;
+    return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
+}
+
+double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
+    const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
+    const double rest = (delta - mass_beyond(c.steps, limit)) * (1.0 - 0x1p-50);
+    const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
+        const double t = std::exp(x);
+        return rest > kSmallestNormal ? chernoff_epsilon({t, moment_above(c, limit, t)}, rest) : kInfinity;
+    });
+    return std::fmin(chernoff.value, composed_epsilon(c, delta));
+}
 
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 
@@ -38,6 +433,13 @@ Bracket DirectBounds::epsilon(double delta) {
     const Bracket plain = plain_epsilon(c_, direction_of(pair_), delta);
     return {std::fmax(plain.lower, below), plain.upper};
 }
+
+namespace {
+
+constexpr double kManySeen = 50.0;
+constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
+
+}  // namespace
 
 bool DirectBounds::has_many_seen() const noexcept {
     double seen = 0.0;

@@ -3,13 +3,65 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "renyi/curve/complement.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
+#include "renyi/loss/direction.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
+
+// 1 - delta, where it is small: by Chernoff's bound at orders between 0 and 1,
+//     1 - delta(eps) = E_P min(1, e^{eps - S}) <= e^{s eps} E_P[e^{-s S}],   0 <= s <= 1,
+// S the sum of the losses.
+class Complement {
+public:
+    Complement(const SortedSteps& c, SampledPair pair);
+
+    // False where 1 - delta is above 1e-4 at every epsilon >= 0.
+    bool may_be_small() const noexcept;
+
+    // An upper bound of 1 - delta.
+    double at(double epsilon) const noexcept;
+    // Up to there the curve is certainly above `delta`; of either sign.
+    double epsilon_below(double delta) const noexcept;
+
+private:
+    struct Law {
+        double count, spacing;
+        std::vector<double> loss, log_density, error;  // at the nodes
+    };
+
+    double log_moment(double s) const noexcept;  // log E_P[e^{-s S}], rounded up
+
+    std::vector<Law> laws_;
+    double gaussian_;
+};
+
+// Bounds of the privacy curve of a composition that need no transform on a line: Chernoff's, basic composition, and
+// single events. They hold for both directions of add/remove, at every epsilon, and are seldom narrow.
+double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept;
+
+// delta(epsilon) is between them.
+double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept;
+double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept;
+
+// An upper bound of delta(0), the total variation, which tells where epsilon is 0.
+double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
+
+// Of epsilon: what takes no search, and what does.
+Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
+Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
+
+// Bounds of the privacy curve where records are replaced on Poisson samples, P = (1-q) R + q N(1, sigma^2) and Q =
+// (1-q) R
+// + q N(-1, sigma^2) with R = N(0, sigma^2), from those of records that are added or removed. Gaussian steps have their
+// noise halved.
+//   Hoelder    E_P[(P/Q)^t] <= E_R[(P/R)^{2+2t}]^{1/2} E_R[(R/Q)^{2t}]^{1/2}, both orders of A, for Chernoff's bound
+//   convexity  one step: delta(eps) <= q delta_G(2/sigma; eps), and basic composition
+double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept;
+double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept;
 
 class DirectBounds {
 public:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/curve_guess.hpp"
+#include "renyi/curve/curve_root.hpp"
 
 namespace renyi {
 
@@ -19,12 +19,17 @@ constexpr double kInside = 0.02;  // of an interval, from its ends
 constexpr int kMostPlacements = 10, kMostMoves = 2;
 constexpr std::size_t kMostKept = 64;  // about a megabyte each
 
-// Between 0 and 1, of numbers of one sign.
-double relative_distance(double a, double b) noexcept {
-    return a == b ? 0.0 : std::fabs(a - b) / (std::fabs(a) + std::fabs(b));
-}
-
 }  // namespace
+
+// What levels are proportional to: epsilon, or how much of the largest loss is left.
+double PlacedSplits::size(double epsilon) const noexcept { return is_bounded() ? c_.largest_loss - epsilon : epsilon; }
+
+double PlacedSplits::at_size(double size) const noexcept { return is_bounded() ? c_.largest_loss - size : size; }
+
+// Between 0 and 1, where the sizes are of one sign.
+double PlacedSplits::relative_distance(double a, double b) const noexcept {
+    return a == b ? 0.0 : std::fabs(a - b) / (std::fabs(size(a)) + std::fabs(size(b)));
+}
 
 const PlacedSplits::Placed* PlacedSplits::nearest(double epsilon) const noexcept {
     const auto nearest = std::min_element(splits_.begin(), splits_.end(), [&](const Placed& a, const Placed& b) {
@@ -64,21 +69,22 @@ Bracket PlacedSplits::delta(double epsilon) {
 }
 
 Bracket PlacedSplits::epsilon(double delta, double start) {
-    double low = 0.0, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
+    const double least = is_bounded() ? -kInfinity : 0.0;
+    double low = least, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
     double at_low = 0.0, at_high = 0.0;  // log of delta there over the one that is sought
     Bracket best{-kInfinity, kInfinity};
     int moves = 0;  // off an epsilon for which the windows fall badly
-    for (int turn = 0; turn < kMostPlacements && epsilon > 0.0; ++turn) {
+    for (int turn = 0; turn < kMostPlacements && size(epsilon) > 0.0; ++turn) {
         const SplitSum& split = place(epsilon, std::log(delta));
         const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
             // A part that failed has an upper end far away; the others tell about where delta is.
-            const bool one_sided = found.lower > 0.0 && found.upper > 2.0 * found.lower;
+            const bool one_sided = found.lower > least && found.upper - found.lower > size(found.lower);
             const double middle = one_sided ? found.lower : 0.5 * (found.lower + found.upper);
-            const bool near = std::fabs(middle - epsilon) < kNear * epsilon;
+            const bool near = std::fabs(middle - epsilon) < kNear * size(epsilon);
             if (is_narrow(best, near ? kUseful : kFound) || (near && ++moves > kMostMoves)) break;
-            epsilon = near ? kMove * epsilon : middle;
+            epsilon = near ? at_size(kMove * size(epsilon)) : middle;
             continue;
         }
         const Bracket here = split.delta(epsilon);
@@ -94,12 +100,17 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         }
         if (low != epsilon && high != epsilon) {
             if (++moves > kMostMoves) break;
-            epsilon *= kMove;
+            epsilon = at_size(kMove * size(epsilon));
             continue;
         }
         const double part = std::clamp(at_low / (at_low - at_high), kInside, 1.0 - kInside);
-        epsilon = low == 0.0 ? down * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
-        best = common(best, {low > 0.0 ? low : -kInfinity, high});
+        if (is_bounded()) {
+            const double from = low == least ? 1.6 : size(low), to = high == kInfinity ? 0.6 : size(high);
+            epsilon = at_size(low == least || high == kInfinity ? from * to : from * std::pow(to / from, part));
+        } else {
+            epsilon = low == least ? down * high : high == kInfinity ? 1.6 * low : low + part * (high - low);
+        }
+        best = common(best, {low > least ? low : -kInfinity, high});
     }
     return best;
 }

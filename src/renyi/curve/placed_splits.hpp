@@ -35,6 +35,10 @@ private:
         SplitSum sum;
     };
 
+    bool is_bounded() const noexcept { return pair_ == SampledPair::add && c_.gaussian == 0.0; }
+    double size(double epsilon) const noexcept;
+    double at_size(double size) const noexcept;
+    double relative_distance(double a, double b) const noexcept;
     const Placed* nearest(double epsilon) const noexcept;
     const SplitSum& place(double epsilon, double log_delta);
 

@@ -10,7 +10,6 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/plain_bounds.hpp"
 #include "renyi/curve/seen_line.hpp"
 #include "renyi/curve/seen_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
@@ -24,13 +23,6 @@ constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
-
-// delta_1(eps) = 1 - e^eps + e^eps delta_2(-eps), of the two directions. Either term is right to 4 u.
-Bracket mirrored(double epsilon, Bracket other) noexcept {
-    const double grown = std::exp(epsilon), least = std::expm1(epsilon);
-    const auto error = [&](double d) { return 8.0 * kUnitRoundoff * (grown * d + std::fabs(least)); };
-    return {grown * other.lower - least - error(other.lower), grown * other.upper - least + error(other.upper)};
-}
 
 }  // namespace
 
@@ -50,7 +42,6 @@ public:
         seen_ = SeenLine(c_, pair_);
         last_line_.reset();
         held_ = {};
-        mirror_.reset();
         direct_.emplace(c_, pair_);
     }
 
@@ -76,7 +67,6 @@ private:
     Bracket new_delta(double epsilon, Bracket answer);
     Bracket new_epsilon(double delta);
     Bracket placed_delta(double epsilon) const noexcept;
-    Bracket mirrored_delta(double epsilon);
 
     SortedSteps c_{};
     std::optional<DirectBounds> direct_;
@@ -84,7 +74,6 @@ private:
     PlacedSplits splits_;
     SeenLine seen_;
     std::optional<Contour> last_line_;     // of kLastEffort
-    std::unique_ptr<CurveSolver> mirror_;  // of the other direction, at -epsilon
     double last_ = 0.0;                    // about the epsilon that was answered last
     Held held_;                            // by the last answer
     Route route_ = Route::nothing_new;
@@ -104,16 +93,7 @@ Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
     answer = common(answer, splits_.placed_delta(epsilon));
     if (is_narrow(answer, kServes)) return answer;
     if (last_line_) answer = common(answer, last_line_->delta(epsilon));
-    if (is_narrow(answer, kServes) || !mirror_) return answer;
-    return common(answer, mirrored(epsilon, mirror_->placed_delta(-epsilon)));
-}
-
-Bracket CurveSolver::mirrored_delta(double epsilon) {
-    if (!mirror_) {
-        mirror_ = std::make_unique<CurveSolver>(c_.steps, std::span<const SampledStep>{}, SampledPair::remove);
-        mirror_->set(c_.steps, 1.0);
-    }
-    return mirrored(epsilon, mirror_->splits_.delta(-epsilon));
+    return answer;
 }
 
 Bracket CurveSolver::delta(double epsilon, double known) {
@@ -149,7 +129,6 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_mirror = [&] { return with(Route::split_sum, mirrored_delta(epsilon)); };
     const Seen seen = tells_seen_records(c_, pair_);
     const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
     const auto with_seen_line = [&] { return with(Route::seen_line, seen_.delta(epsilon)); };
@@ -159,13 +138,10 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
-    const bool has_mirror = mirror_ != nullptr;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || (has_mirror && with_mirror()) || with_seen() ||
-                          (many && with_long_line()) || with_sum() || (unclear && with_seen_line()) ||
-                          (direction_ == Direction::add && !has_mirror && with_mirror()) || with_bounds() ||
-                          (!many && with_long_line()));
+                    : (!splits_.reach(epsilon) && with_line()) || with_seen() || (many && with_long_line()) ||
+                          with_sum() || (unclear && with_seen_line()) || with_bounds() || (!many && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -206,7 +182,8 @@ Bracket CurveSolver::new_epsilon(double delta) {
                (seen == Seen::many && with_records());
     };
     const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
-    const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
+    const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
+    const auto with_quick = [&] { return with(Route::bounds, quick); };
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
         if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
@@ -221,8 +198,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
-               : with_line() || with_quick() || with_seen() || (many && with_long_line()) || with_sum() ||
-                     with_zero() || (unclear && with_seen_line()) || with_bounds() || (!many && with_long_line());
+               : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen() ||
+                     (many && with_long_line()) || with_sum() || with_zero() || (unclear && with_seen_line()) ||
+                     with_bounds() || (!many && with_long_line());
     return answer;
 }
 

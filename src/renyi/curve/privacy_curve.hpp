@@ -1,11 +1,11 @@
 // The privacy curve of a composition of Poisson-sampled Gaussian steps by the best route for it:
 //   nothing released                  delta = max(0, 1 - e^eps)
-//   only Gaussian steps               closed form (gaussian_curve.hpp)
-//   one step                          closed form (single_step.hpp)
+//   only Gaussian steps               closed form (closed_curve.hpp)
+//   one step                          closed form (closed_curve.hpp)
 //   the transform decays              one vertical line (contour.hpp), tried first of what follows
-//   little noise                      a line of records seen and not (seen_line.hpp), or a binomial mean
+//   little noise, remove              a line of records seen and not (seen_line.hpp), or a binomial mean
 //                                     (seen_records.hpp)
-//   few effective steps, heavy tails  split sum (split_sum.hpp); delta of `add` also from that of `remove` at -eps
+//   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
 // Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between

@@ -1,12 +1,304 @@
 #include "renyi/curve/rdp_guarantee.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "renyi/curve/best_order.hpp"
+#include "renyi/fp/golden_section.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
+
+namespace {
+
+// Sum of count times value; of_step(step) and of_curve(curve) are Certified >= 0.
+template <class OfStep, class OfCurve>
+Certified weighted_sum(const Composition& c, double alpha, OfStep of_step, OfCurve of_curve) noexcept {
+    CertifiedSum sum;
+    for (const SampledStep& step : c.steps) sum.add(step.count, of_step(step));
+    for (const CountedCurve& weighted : c.curves) {
+        if (alpha > weighted.curve->largest_order()) return {kInfinity, 0.0};
+        sum.add(weighted.count, of_curve(weighted));
+    }
+    return sum.total();
+}
+
+}  // namespace
+
+Certified log_moment(const Composition& c, double alpha) noexcept {
+    return weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return log_a(s.q, s.sigma, alpha); },
+        [&](const CountedCurve& w) { return w.curve->log_moment(alpha).value; });
+}
+
+LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
+    LogMoment total{{}, 0.0, 0.0};
+    const auto add = [&](double count, const auto& moment) {
+        total.first += count * moment.first;
+        total.second += count * moment.second;
+        return moment.value;
+    };
+    total.value = weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return add(s.count, log_a_derivatives(s.q, s.sigma, alpha)); },
+        [&](const CountedCurve& w) { return add(w.count, w.curve->log_moment(alpha)); });
+    return total;
+}
+
+Certified rdp(const Composition& c, double alpha) noexcept {
+    return weighted_sum(
+        c, alpha, [&](const SampledStep& s) { return rdp_sampled_gaussian(s.q, s.sigma, alpha); },
+        [&](const CountedCurve& w) { return w.curve->divergence(alpha); });
+}
+
+double largest_order(const Composition& c) noexcept {
+    double order = kInfinity;
+    for (const CountedCurve& w : c.curves) order = std::min(order, w.curve->largest_order());
+    return order;
+}
+
+bool is_convex(const Composition& c) noexcept {
+    return std::ranges::all_of(c.curves, [](const CountedCurve& w) { return w.curve->convex(); });
+}
+
+double largest_loss(const Composition& c) noexcept {
+    for (const SampledStep& s : c.steps) {
+        if (s.q > 0.0 && std::isfinite(s.sigma)) return kInfinity;
+    }
+    double sum = 0.0;
+    for (const CountedCurve& w : c.curves) sum += w.count * w.curve->largest_loss();
+    return sum * (1.0 + 2.0 * (static_cast<double>(c.curves.size()) + 2.0) * kUnitRoundoff);
+}
+
+// The search for the best order; see rdp_guarantee.hpp for the equations it solves.
+
+namespace {
+
+// A lower bound on the value of every conversion but mironov's.
+double floor_of(const RdpQuery& q, double alpha, double k) noexcept {
+    return q.given_delta ? epsilon_floor(alpha, k, q.log_delta) : log_delta_floor(alpha, k, q.epsilon);
+}
+
+// A monotone function of the order less its target, and its derivative in log t.
+struct Stationarity {
+    double value, slope;
+};
+
+Stationarity closed_form(const RdpQuery& q, double alpha, const LogMoment& m) noexcept {
+    const double t = alpha - 1.0;
+    const bool plain = q.conversion == Conversion::mironov;
+    if (q.given_delta) {
+        const double value = std::max(t * m.first - m.value.value, 0.0) + (plain ? 0.0 : lane_log1p(t));
+        // In logarithms both sides are nearly powers of t.
+        return {lane_log(value / -q.log_delta), t * (t * m.second + (plain ? 0.0 : 1.0 / alpha)) / value};
+    }
+    return {m.first + (plain ? 0.0 : lane_log(t / alpha)) - q.epsilon, t * m.second + (plain ? 0.0 : 1.0 / alpha)};
+}
+
+Stationarity closed_form(const RdpQuery& q, double alpha) noexcept {
+    return closed_form(q, alpha, log_moment_derivatives(q.composition, alpha));
+}
+
+Stationarity optimal_form(const RdpQuery& q, double alpha) noexcept {
+    const LogMoment m = log_moment_derivatives(q.composition, alpha);
+    const double k = m.value.value;
+    const double slope = q.given_delta ? optimal_slope_given_delta(alpha, k, q.log_delta)
+                                       : optimal_slope_given_epsilon(alpha, k, q.epsilon);
+    return {m.first - slope, (alpha - 1.0) * m.second};
+}
+
+// Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
+enum class Slope { exact, bound };
+
+// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs
+// O(d^2) - unless K has a corner there, so that the function jumps: then the corner is found to the last digits.
+template <class Function>
+double rising_root(const RdpQuery& query, double start, double tolerance, Slope kind, Function function) noexcept {
+    if (!query.composition.curves.empty()) tolerance = std::min(tolerance, 1e-13);
+    double low = kLogSmallest, high = query.log_largest;
+    bool high_seen = false;
+    double here = std::clamp(start, low, high), last = here, last_value = 0.0;
+    for (int i = 0; i < 100 && high - low > tolerance; ++i) {
+        const auto [value, slope] = function(query.order_at(here));
+        if (value == 0.0 || (value < 0.0 && here == high)) return here;
+        high_seen = high_seen || value > 0.0;
+        (value < 0.0 ? low : high) = here;
+        const double secant = (value - last_value) / (here - last);
+        const bool near = kind == Slope::bound && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
+        const double step = -value / (near ? secant : slope);
+        last = here;
+        last_value = value;
+        here += std::clamp(step, -2.0, 2.0);
+        if (here >= high && !high_seen) {
+            here = high;
+        } else if (!(here > low && here < high)) {
+            here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
+        }
+        if (std::fabs(here - last) < tolerance) return here;
+    }
+    return here;
+}
+
+// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes
+// over.
+double first_guess(const RdpQuery& query) noexcept {
+    double curvature = 0.0, limit = 1e6;
+    for (const SampledStep& s : query.composition.steps) {
+        const double c = std::min(1.0 / s.sigma, 20.0);
+        curvature += s.count * std::min(s.q * s.q * lane_expm1(c * c), 1e300);
+        if (s.q < 1.0) limit = std::min(limit, 1.0 + 2.0 * std::max(-lane_log(s.q), 0.1) / (c * c));
+    }
+    for (const CountedCurve& w : query.composition.curves) {
+        const double alpha = std::min(2.0, query.largest);
+        curvature += w.count * std::min(w.curve->log_moment(alpha).value.value / (0.5 * alpha * (alpha - 1.0)), 1e300);
+    }
+    const double t =
+        query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
+    return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
+}
+
+bool is_closed(Conversion c) noexcept { return c == Conversion::mironov || c == Conversion::balle; }
+
+// A tangent of K, which is convex: a lower bound on K at every order.
+struct Tangent {
+    double alpha, k, slope;
+    double at(double order) const noexcept {
+        return k + slope * (order - alpha) * (order > alpha ? 1.0 - 0x1p-30 : 1.0 + 0x1p-30);
+    }
+};
+
+Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
+
+// The first unless the second is below it: values at useless orders may be NaN.
+RdpAtOrder smaller(const RdpAtOrder& a, const RdpAtOrder& b) noexcept { return b.value < a.value ? b : a; }
+
+RdpAtOrder best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
+    RdpAtOrder best = query.at(orders[0]);
+    for (const double alpha : orders.subspan(1)) best = smaller(best, query.at(alpha));
+    return best;
+}
+
+// Best order of a list. The closed forms are quasi-convex in the order, so one of the two neighbours of their root is
+// best; a rough root is enough, for the walk from there ends where the sign changes. For the other conversions an order
+// can only win if its `floor` does, and that is bounded below through the tangent of K at the last order looked at on
+// the way outward.
+RdpAtOrder best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
+    if (!is_convex(query.composition)) return best_by_trial(query, orders);
+    const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
+                                                   [&](double alpha) { return closed_form(query, alpha); }));
+    RdpAtOrder best{orders[0], {kInfinity, 0.0}, kInfinity};
+    const auto consider = [&](double alpha, Certified k) { best = smaller(best, query.at(alpha, k)); };
+    // The neighbours: the last order where the function is negative and the first where it is not.
+    auto right = std::lower_bound(orders.begin(), orders.end(), root);
+    Tangent left_tangent{}, right_tangent{};
+    bool right_known = false;
+    const auto is_left = [&](double alpha) {
+        const LogMoment m = log_moment_derivatives(query.composition, alpha);
+        consider(alpha, m.value);
+        const bool negative = closed_form(query, alpha, m).value < 0.0;
+        (negative ? left_tangent : right_tangent) = tangent_of(alpha, m);
+        right_known = right_known || !negative;
+        return negative;
+    };
+    while (right != orders.begin() && !is_left(*(right - 1))) --right;
+    while (!right_known && right != orders.end() && is_left(*right)) ++right;
+    if (left_tangent.alpha == 0.0) left_tangent = right_tangent;
+    if (right_tangent.alpha == 0.0) right_tangent = left_tangent;
+    if (is_closed(query.conversion)) return best;
+
+    const auto visit = [&](double alpha, Tangent& tangent) {
+        const double k_floor = tangent.at(alpha);
+        if (k_floor > 0.0 && floor_of(query, alpha, k_floor) >= best.value) return;
+        const LogMoment m = log_moment_derivatives(query.composition, alpha);
+        tangent = tangent_of(alpha, m);
+        if (floor_of(query, alpha, tangent.k) < best.value) consider(alpha, m.value);
+    };
+    if (right != orders.end()) ++right;
+    for (auto it = right; it != orders.end(); ++it) visit(*it, right_tangent);
+    for (auto it = std::lower_bound(orders.begin(), orders.end(), left_tangent.alpha); it != orders.begin();)
+        visit(*--it, left_tangent);
+    return best;
+}
+
+constexpr double kFinest = 0.25;  // of log t
+
+// The least value found by golden sections of log t, within `width` on both sides of a good order.
+RdpAtOrder golden_minimum(const RdpQuery& query, const RdpAtOrder& good, double width, double tolerance) noexcept {
+    const double centre = lane_log(good.alpha - 1.0);
+    const Least least = golden_section(centre - width, centre + width, tolerance,
+                                       [&](double x) { return query.at(query.order_at(x)).value; });
+    return smaller(good, query.at(query.order_at(least.place)));
+}
+
+// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.
+RdpAtOrder scanned_minimum(const RdpQuery& query) noexcept {
+    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
+    const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
+    std::array<double, kMost> grid;
+    std::size_t count = 0;
+    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
+    grid[count++] = query.largest;
+    return golden_minimum(query, best_of_list(query, {grid.data(), count}), step,
+                          query.composition.curves.empty() ? 1e-9 : 1e-13);
+}
+
+// Looks for a smaller value between two orders. Divergences grow with the order, and values at one divergence fall: none
+// is below the value of the divergence `rho` of the lower order at the higher one.
+void search_between(const RdpQuery& query, double low, double high, double rho, RdpAtOrder& best) noexcept {
+    const double alpha = query.order_at(high);
+    if (query.convert(alpha, rho * (alpha - 1.0), Rounding::down) >= best.value) return;
+    if (high - low <= 2.0 * kFinest) {
+        best = smaller(best, query.at(alpha));
+        return;
+    }
+    const double middle = 0.5 * (low + high);
+    search_between(query, middle, high, lower(rdp(query.composition, query.order_at(middle))), best);
+    search_between(query, low, middle, rho, best);
+}
+
+// The best order, where a minimum is known, for steps alone.
+RdpAtOrder least_of_minima(const RdpQuery& query, const RdpAtOrder& known) noexcept {
+    const double x = lane_log(known.alpha - 1.0), left = x - 2.0 * kFinest, right = x + 2.0 * kFinest;
+    RdpAtOrder best = known;
+    const auto search = [&](double low, double high) {
+        if (low < high) search_between(query, low, high, lower(rdp(query.composition, query.order_at(low))), best);
+    };
+    search(kLogSmallest, left);
+    search(right, query.log_largest);
+    return best.alpha == known.alpha ? known : golden_minimum(query, best, 2.0 * kFinest, 1e-9);
+}
+
+RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
+    const bool convex = is_convex(query.composition), is_last = is_closed(query.conversion) && convex;
+    const RdpAtOrder closed =
+        query.at(query.order_at(rising_root(query, first_guess(query), is_last ? 1e-10 : 1e-3, Slope::exact,
+                                            [&](double alpha) { return closed_form(query, alpha); })));
+    if (is_last) return closed;
+    if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), closed);
+    const double exact = query.order_at(rising_root(query, lane_log(closed.alpha - 1.0), 1e-9, Slope::bound,
+                                                    [&](double alpha) { return optimal_form(query, alpha); }));
+    const RdpAtOrder best = smaller(query.at(exact), closed);
+    // Where e^K is not large there may be a second minimum.
+    if (best.k.value >= 3.0) return best;
+    return query.composition.curves.empty() ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
+}
+
+// Curves bend sharply at whole orders if anywhere: the search ends next to one.
+RdpAtOrder at_corner(const RdpQuery& query, const RdpAtOrder& found) noexcept {
+    const double whole = std::nearbyint(found.alpha);
+    if (query.composition.curves.empty() || !(std::fabs(found.alpha - whole) < 1e-9 * found.alpha) ||
+        whole > query.largest || whole < 2.0)
+        return found;
+    return smaller(query.at(whole), found);
+}
+
+}  // namespace
+
+RdpAtOrder best_order(const RdpQuery& query) noexcept { return at_corner(query, best_of_continuum(query)); }
+
+RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept {
+    return query.at(best_of_list(query, orders).alpha);  // derivatives cost digits of K
+}
 
 namespace {
 

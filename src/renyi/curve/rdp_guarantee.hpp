@@ -16,12 +16,76 @@
 // answers if it is better: order = infinity.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
-#include "renyi/curve/rdp_composition.hpp"
 #include "renyi/curve/rdp_conversion.hpp"
+#include "renyi/fp/certified.hpp"
+#include "renyi/pair/composition.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
+
+// The log moment generating function of a composition: K(alpha) = sum of count log A(q, sigma, alpha) over
+// Poisson-sampled Gaussian steps, plus sum of count K_i(alpha) over Renyi curves of other mechanisms.
+// alpha in [1, 1e6]; infinite above the largest order of a curve. The relative error covers the rounding of the sum:
+// all terms are >= 0.
+Certified log_moment(const Composition& composition, double alpha) noexcept;
+LogMoment log_moment_derivatives(const Composition& composition, double alpha) noexcept;
+
+// Renyi divergence of order alpha >= 1: K/(alpha-1), or sum of the Kullback-Leibler divergences at alpha = 1.
+Certified rdp(const Composition& composition, double alpha) noexcept;
+
+// K is infinite above; infinity if there are only steps.
+double largest_order(const Composition& composition) noexcept;
+
+// Whether K is convex; see RenyiCurve.
+bool is_convex(const Composition& composition) noexcept;
+
+// A bound on the privacy loss, rounded up: the composition is that much epsilon-DP. Infinite where a step depends on
+// the data.
+double largest_loss(const Composition& composition) noexcept;
+
+// A question to a composition, and what its Renyi curve answers at one order.
+constexpr double kLargestRdpOrder = 1e6;
+constexpr double kLogSmallest = -16.0;              // of t = alpha - 1: at least 1e-7
+constexpr double kLogLargest = 13.815509557964274;  // at most 1e6
+constexpr double kSmallestSum = 1e-280;             // K below may have lost its digits, or all, to underflow
+
+// What the curve gives at an order: K, and the value rounded up.
+struct RdpAtOrder {
+    double alpha;
+    Certified k;
+    double value;
+};
+
+// What is asked: epsilon at a given delta, or delta at a given epsilon.
+struct RdpQuery {
+    Composition composition;
+    Conversion conversion;
+    bool given_delta;
+    double log_delta, epsilon;
+    double largest = std::min(largest_order(composition), kLargestRdpOrder);
+    double log_largest = largest == kLargestRdpOrder ? kLogLargest : lane_log(std::max(largest - 1.0, 1e-300));
+    double least = largest_loss(composition) > 0.0 ? kSmallestSum : 0.0;  // of K, rounded up
+
+    double order_at(double log_t) const noexcept { return std::min(1.0 + lane_exp(log_t), largest); }
+    bool has_orders() const noexcept { return log_largest > kLogSmallest; }
+
+    double convert(double alpha, double k, Rounding r) const noexcept {
+        return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r)
+                           : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
+    }
+    RdpAtOrder at(double alpha, Certified k) const noexcept {
+        return {alpha, k, convert(alpha, std::max(upper(k), least), Rounding::up)};
+    }
+    RdpAtOrder at(double alpha) const noexcept { return at(alpha, log_moment(composition, alpha)); }
+};
+
+// The best order of the continuum, and of a list none of whose orders is beyond `query.largest`. There must be one:
+// query.has_orders().
+RdpAtOrder best_order(const RdpQuery& query) noexcept;
+RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept;
 
 struct RdpGuarantee {
     double value;  // epsilon or delta, rounded up

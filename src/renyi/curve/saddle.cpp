@@ -154,13 +154,14 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
     return search(loss, start, [&](const Saddle& s) { return (epsilon - s.epsilon()) / s.curvature(); });
 }
 
-// log_estimate() = log delta, whose derivative is -t F''; on the logarithm of both, as K may grow exponentially.
+// log_estimate() = log delta, whose derivative is -t F''; on the logarithm of both, as K may grow exponentially, but
+// where the one is next to 0: steps would be short far from the end.
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
     const double start = std::sqrt(std::max(-2.0 * log_delta, 0.5) / rough_variance(loss));
     return search(loss, start, [&](const Saddle& s) {
         const double here = s.log_estimate(), slope = s.tilt * s.curvature();
         const double ratio = here / log_delta;
-        return (ratio > 0.0 ? here * std::log(ratio) : here - log_delta) / slope;
+        return (ratio > 0.0 && here < -1.0 ? here * std::log(ratio) : here - log_delta) / slope;
     });
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <span>
 
-#include "renyi/curve/rdp_composition.hpp"
+#include "renyi/curve/rdp_guarantee.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 
 namespace renyi {

@@ -5,7 +5,7 @@
 #include <complex>
 
 #include "renyi/fp/lanes.hpp"
-#include "renyi/transform/hockey_stick_kernel.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
 

@@ -1,5 +1,5 @@
 // The privacy curve of steps with little noise, Direction::remove, on one vertical line. With the two terms of
-// seen_overlap.hpp, A_i(z) = b_i + f_i, where
+// sampled_loss.hpp, A_i(z) = b_i + f_i, where
 //     f_i = q^a e^{c^2 a (a-1)/2},  a = 1 + z,     b_i = (1-q)^a (1 + C(z)),
 // and g the transform of Gaussian steps, what is inverted is
 //     M = g prod A_i^k_i                       where many records are seen, or
@@ -18,7 +18,6 @@
 #include "renyi/fp/bracket.hpp"
 #include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/sampled_loss.hpp"
-#include "renyi/transform/seen_overlap.hpp"
 
 namespace renyi {
 

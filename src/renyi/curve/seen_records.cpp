@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/curve/gaussian_curve.hpp"
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/special/binomial_tail.hpp"
 #include "renyi/special/false_position.hpp"
 

@@ -3,31 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/pair/composition.hpp"
 
 namespace renyi {
 
 SortedSteps sorted_steps(std::span<const SampledStep> steps) {
-    SortedSteps c;
+    Composer composer;
     for (const SampledStep& s : steps)
-        if (s.q > 0.0 && s.sigma < kInfinity && s.count > 0.0) c.steps.push_back(s);
-    std::sort(c.steps.begin(), c.steps.end(), [](const SampledStep& a, const SampledStep& b) {
-        return std::tie(a.q, a.sigma, a.count) < std::tie(b.q, b.sigma, b.count);
-    });
-    const auto kept = [&] {  // equal steps merge
-        std::size_t n = 0;
-        for (const SampledStep& s : c.steps) {
-            if (n > 0 && c.steps[n - 1].q == s.q && c.steps[n - 1].sigma == s.sigma) {
-                c.steps[n - 1].count += s.count;
-            } else {
-                c.steps[n++] = s;
-            }
-        }
-        return n;
-    }();
-    c.steps.resize(kept);
+        if (s.q > 0.0 && s.sigma < kInfinity && s.count > 0.0) composer.add(s);
+    SortedSteps c{composer.composition().steps};
     double least = kInfinity, squares = 0.0;
     for (const SampledStep& s : c.steps)
         if (s.q == 1.0) least = std::min(least, s.sigma);

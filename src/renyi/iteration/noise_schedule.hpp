@@ -10,7 +10,7 @@
 // as much); guarantees are about the very doubles returned.
 #pragma once
 
-#include "renyi/iteration/setting.hpp"
+#include "renyi/iteration/step_terms.hpp"
 
 namespace renyi {
 

@@ -1,9 +1,12 @@
 #include "renyi/loss/gaussian.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
 
 namespace renyi {
@@ -56,6 +59,88 @@ double rdp_gaussian_upper(double sigma, double alpha) noexcept {
     const Certified c = rdp_gaussian(sigma, alpha);
     if (c.value >= kSmallestNormal || std::isinf(sigma)) return upper(c);
     return std::isnan(c.value) ? kNaN : std::nextafter(c.value, 1.0);
+}
+
+namespace {
+
+// The left sides must stay this much below the right sides. The formulas below take about ten operations and no
+// cancelling subtraction of more than a third of either side; a libm logarithm off by 1e-14 would still be covered.
+constexpr double kGuard = 1e-12;
+constexpr double kLog5Upper = 1.6094379124341005;  // log 5 = 1.60943791243410037...
+
+double step_up(double x) noexcept { return std::nextafter(x, kInfinity); }
+
+// The fused multiply-add gives the sign of the rounding error, exactly unless the error itself underflows.
+constexpr double kResidualsExact = 0x1p-900;
+
+double product_up(double a, double b) noexcept {
+    const double p = a * b;
+    return p < kResidualsExact || std::fma(a, b, -p) > 0.0 ? step_up(p) : p;
+}
+
+double quotient_up(double a, double b) noexcept {
+    const double r = a / b;
+    return r < kResidualsExact || a < kResidualsExact || std::fma(-r, b, a) > 0.0 ? step_up(r) : r;
+}
+
+bool in_range(double q, double sigma) noexcept { return q >= 0.0 && q <= 0.2 && sigma >= 4.0; }
+
+bool releases_nothing(double q, double sigma) noexcept { return q == 0.0 || std::isinf(sigma); }
+
+// log(1 + 1/(q (alpha-1))), also where the quotient overflows.
+double log_ratio(double q, double alpha) noexcept {
+    const double x = q * (alpha - 1.0);
+    return x > 1e-290 ? std::log1p(1.0 / x) : -std::log(q) - std::log(alpha - 1.0);
+}
+
+// (c1) and (c2) at q in (0, 0.2], sigma in [4, inf), alpha in (1, inf). Both become weaker as sigma grows, so that
+// capping sigma to keep its square finite is safe: the right sides grow with sigma once sigma^2 L > 2 and
+// (sigma L)^2 > 2, which either condition implies there.
+bool holds(BoundCondition condition, double q, double sigma, double alpha) noexcept {
+    sigma = std::min(sigma, 1e150);
+    const double square = sigma * sigma;
+    const double l = log_ratio(q, alpha);
+    const double budget = 2.0 * std::log(sigma);
+    if (condition != BoundCondition::second) {
+        // alpha + 2 log sigma <= sigma^2 L / 2
+        if (!((alpha + budget) * (1.0 + kGuard) <= 0.5 * square * l)) return false;
+    }
+    if (condition != BoundCondition::first) {
+        // L + log(q alpha) = log(q alpha + alpha/(alpha-1)) = log1p(q alpha + 1/(alpha-1)) > 0: the denominator of (c2)
+        // is positive, and in this form nothing cancels.
+        const double denominator = std::log1p(q * alpha + 1.0 / (alpha - 1.0)) + 0.5 / square;
+        const double left = alpha * denominator + kLog5Upper + budget;
+        if (!(left * (1.0 + kGuard) <= 0.5 * square * l * l)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noexcept {
+    if (!in_range(q, sigma) || !(alpha > 1.0) || std::isinf(alpha)) return kNaN;
+    if (releases_nothing(q, sigma)) return 0.0;
+    if (!holds(BoundCondition::both, q, sigma, alpha)) return kNaN;
+    // alpha r before r r: alpha r >= r, so that a product underflows only if the bound itself does.
+    const double r = quotient_up(q, sigma);
+    return 2.0 * product_up(product_up(alpha, r), r);
+}
+
+// The permitted orders are an interval (1, largest]: the right side of (c1) falls with alpha. In (c2) the difference
+// g = sigma^2 L^2/2 - log 5 - 2 log sigma - alpha D, D the denominator, has with x = q (alpha-1)
+//   g' = (1 - sigma^2 L - q (alpha-1)^2) / ((alpha-1)(1+x)) - D < 0:
+// if sigma^2 L < 1 then L < 1/16, x > 15 and q (alpha-1)^2 = x^2/q > 1. So bisection finds the end. It runs on the bit
+// patterns of positive doubles, which are ordered as the doubles are: 63 halvings at most, each ends at a double.
+double largest_order_of_bound(double q, double sigma, BoundCondition condition) noexcept {
+    if (!in_range(q, sigma)) return kNaN;
+    if (releases_nothing(q, sigma)) return kInfinity;
+    auto permitted = std::bit_cast<std::uint64_t>(step_up(1.0));  // holds: L > 37 there
+    auto refused = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+    while (refused - permitted > 1) {
+        const std::uint64_t middle = permitted + (refused - permitted) / 2;
+        (holds(condition, q, sigma, std::bit_cast<double>(middle)) ? permitted : refused) = middle;
+    }
+    return std::bit_cast<double>(permitted);
 }
 
 }  // namespace renyi

@@ -7,13 +7,20 @@
 //   terms are below 1e-33
 //   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
+//   5b. alpha/sigma > 1e7                                        log A = alpha (log q + (alpha-1) / (2 sigma^2)): with X
+//   = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and the ends differ
+//   by alpha (1-q)/q e^{-(alpha-1) c^2/2} at most in log A, less than e^-1e7
 //   6. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
 //   7. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   8. everything else                                           quadrature
 // The series route is never picked: it is the slower of two independent ways and exists to check the other.
 #include "renyi/loss/sampled_gaussian.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
@@ -26,6 +33,7 @@ namespace {
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
 constexpr double kSmallestBinomialSigma = 1e-3;
+constexpr double kFarPeak = 1e7;  // alpha/sigma: the quadrature resolves the peak there up to about 1e9
 constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
@@ -54,6 +62,11 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     } else if (out_of_reach(q, c, alpha)) {
         const double l = lane_log1p(-q);
         answer = {{alpha * l, 4.0 * kUnitRoundoff}, l, 0.0};
+    } else if (alpha > 1.0 && (alpha - 1.0) * c > kFarPeak) {
+        // (alpha-1) c^2/2 >= 5e7, for alpha <= 1e6 makes c >= 10; |log q| <= 231. Seven roundings, each at most 1.00001 of
+        // the result.
+        const double l = lane_log(q), half = 0.5 * c * c;
+        answer = {{alpha * (l + (alpha - 1.0) * half), 16.0 * kUnitRoundoff}, l + (2.0 * alpha - 1.0) * half, 2.0 * half};
     } else {
         return false;
     }
@@ -119,6 +132,104 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
                    : Certified{answer.first, answer.first == 0.0 ? 0.0 : 8.0 * kUnitRoundoff};
     }
     return divergence_of(log_a(q, sigma, alpha), alpha);
+}
+
+// Many points: those that expand are grouped by route and by the number of terms they are expected to take, and go
+// through vector lanes together; every other point goes alone. The bits are those of one point at a time.
+
+namespace {
+
+constexpr std::size_t kChunk = 512;  // points sorted at a time, a multiple of kLanes
+constexpr std::size_t kKeys = 256;   // routes times numbers of terms
+constexpr std::size_t kFew = 4;      // that many are done faster one by one
+
+struct Points {
+    const double *q, *sigma, *alpha;
+};
+
+struct Chunk {
+    std::array<Expansion, kChunk> expansion;
+    std::array<int, kChunk> terms;
+    std::array<std::uint16_t, kChunk> order;  // of those that expand, by key
+};
+
+// How many take the left route, and how many either.
+struct Grouped {
+    std::size_t left, all;
+};
+
+// kLanes points, gathered from where index_of says.
+struct Gathered {
+    alignas(64) double q[kLanes], sigma[kLanes], alpha[kLanes];
+
+    template <class IndexOf>
+    Gathered(const Points& p, IndexOf index_of) noexcept {
+        for (std::size_t i = 0; i < kLanes; ++i) {
+            const std::size_t from = index_of(i);
+            q[i] = p.q[from], sigma[i] = p.sigma[from], alpha[i] = p.alpha[from];
+        }
+    }
+};
+
+void find_routes(const Points& p, std::size_t count, Chunk& c) noexcept {
+    for (std::size_t i = 0; i < count; i += kLanes) {
+        const Gathered g(p, [&](std::size_t lane) { return std::min(i + lane, count - 1); });
+        expansions_of(g.q, g.sigma, g.alpha, &c.expansion[i], &c.terms[i]);
+    }
+}
+
+std::size_t key_of(const Chunk& c, std::size_t i) noexcept {
+    return (c.expansion[i] == Expansion::left ? 0 : kKeys / 2) + static_cast<std::size_t>(c.terms[i]);
+}
+
+Grouped group(Chunk& c, std::size_t count) noexcept {
+    std::array<std::uint16_t, kKeys + 1> start{};
+    for (std::size_t i = 0; i < count; ++i) {
+        if (c.expansion[i] != Expansion::none) ++start[key_of(c, i) + 1];
+    }
+    for (std::size_t k = 0; k < kKeys; ++k) start[k + 1] = static_cast<std::uint16_t>(start[k + 1] + start[k]);
+    const Grouped sizes{start[kKeys / 2], start[kKeys]};
+    for (std::size_t i = 0; i < count; ++i) {
+        if (c.expansion[i] != Expansion::none) c.order[start[key_of(c, i)]++] = static_cast<std::uint16_t>(i);
+    }
+    return sizes;
+}
+
+// One route, the points at order[first ... last-1]; those that do not converge are handed back.
+void expand(const Points& p, Expansion expansion, std::size_t first, std::size_t last, Chunk& c,
+            Certified* out) noexcept {
+    std::array<Certified, kLanes> found;
+    for (; first < last; first += kLanes) {
+        const std::size_t count = std::min<std::size_t>(kLanes, last - first);
+        const Gathered g(p, [&](std::size_t lane) { return c.order[first + std::min(lane, count - 1)]; });
+        log_a_expanded(expansion, g.q, g.sigma, g.alpha, found.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t to = c.order[first + i];
+            out[to] = found[i];
+            if (std::isnan(found[i].value)) c.expansion[to] = Expansion::none;
+        }
+    }
+}
+
+}  // namespace
+
+void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept {
+    if (size <= kFew) {
+        for (std::size_t i = 0; i < size; ++i) out[i] = log_a(q[i], sigma[i], alpha[i]);
+        return;
+    }
+    Chunk c;
+    for (std::size_t done = 0; done < size; done += kChunk) {
+        const Points p{q + done, sigma + done, alpha + done};
+        const std::size_t count = std::min(kChunk, size - done);
+        find_routes(p, count, c);
+        const Grouped sizes = group(c, count);
+        expand(p, Expansion::left, 0, sizes.left, c, out + done);
+        expand(p, Expansion::right, sizes.left, sizes.all, c, out + done);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (c.expansion[i] == Expansion::none) out[done + i] = log_a_unexpanded(p.q[i], p.sigma[i], p.alpha[i]);
+        }
+    }
 }
 
 }  // namespace renyi

@@ -14,7 +14,6 @@
 #include <complex>
 
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/loss/sampled_gaussian_far.hpp"
 #include "renyi/loss/sampled_gaussian_grid.hpp"
 #include "renyi/special/elementary.hpp"
 

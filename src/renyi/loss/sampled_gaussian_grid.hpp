@@ -1,3 +1,13 @@
+// The trapezoidal rule for log A: its step, the sum near the origin, and that around a peak far from it.
+#pragma once
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/double_double.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
+#include "renyi/loss/sampled_gaussian_law.hpp"
+
+namespace renyi {
+
 // The step of the trapezoidal rule for log A, and the proof that it is small enough.
 //
 // For f analytic in the strip |Im u| < a, |h sum f(jh) - integral f| <= 2 M/(e^{2 pi a/h} - 1), M = sup_{s<=a} integral
@@ -18,13 +28,6 @@
 //   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) +
 //   D'(u1)^2/2} for any u1. There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the
 //   scale of a and h.
-#pragma once
-
-#include "renyi/fp/certified.hpp"
-#include "renyi/loss/sampled_gaussian_law.hpp"
-
-namespace renyi {
-
 // Natural logarithm of the aliasing error that is aimed at, relative to A - 1: e^-39 < 2^-56.
 constexpr double kAliasingTarget = 39.0;
 
@@ -50,5 +53,75 @@ struct AddStep {
 // Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing
 // afterwards.
 AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept;
+
+// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest
+// is negligible.
+struct BulkSums {
+    double value = 0, slope = 0, first = 0, second = 0;  // as NodeSums, g included; times h / sqrt(2 pi)
+    double rounding = 0;                                 // sum of the terms times their relative rounding error
+    double truncation = 0;                               // relative
+    bool overflow = false;                               // an exponent left the range of double: the value is void
+};
+
+struct BulkRequest {
+    const SampledGaussianLaw& law;
+    const Grid& grid;
+    double alpha;
+    double s;  // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
+    double log_excess;  // log of a lower bound on A - 1, or of what of it is known already
+    bool derivatives;
+    double center;  // shift of the derivative sums
+};
+
+// What is known about the integrand on the right for alpha >= 1.
+struct BulkEnd {
+    double index;         // nodes j < index only (inf: no far part follows)
+    double single_after;  // beyond this u the tail bound, once falling, has no peak left that matters
+    double falls_after;   // beyond this u the integrand of A falls, or rises again only to what is negligible at index
+};
+
+BulkSums integrate_bulk_remove(const BulkRequest& request, BulkEnd end) noexcept;
+
+// alpha < 0, around the mode.
+BulkSums integrate_bulk_add(const BulkRequest& request, double mode) noexcept;
+
+// The part of the integrand of A that sits far from the origin: a peak at u ~ alpha c p with |u| > 9, or for alpha < 0
+// one whose height exceeds e^40.
+//
+// There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double
+// and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
+// parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
+struct FarResult {
+    DoubleDouble exponent;  // log of the scale of the sums below
+    double exponent_error;  // its absolute error
+    FarSums sums;           // times h / sqrt(2 pi) e^exponent
+    double leftmost;        // index j of the first node used
+    double rounding;        // relative rounding error of sums.value
+    double truncation;      // relative error of the nodes left out
+    bool joined;            // the march to the left reached its limit: what lies beyond is not negligible
+};
+
+// Index range of the nodes a far peak may use: left <= j < right. `last` says that no peak follows on the right.
+struct FarRange {
+    double left, right;
+    bool last;
+};
+
+// Stationary point of alpha l(u) - u^2/2 reached from the start by Newton steps damped to fixed-point steps u = alpha
+// p(u) c, which rise from 0 to the lowest one and fall from alpha c to the highest one.
+double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept;
+
+// The minimum between two modes.
+double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept;
+
+// log of the integrand at u, in double: enough to decide, not to answer.
+inline double far_height(const SampledGaussianLaw& law, double alpha, double u) noexcept {
+    return alpha * law.log_ratio(u) - 0.5 * u * u;
+}
+
+// Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts
+// the derivative sums. beta = alpha - 1, not always the rounded difference.
+FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
+                        double mode, double center, FarRange range, bool derivatives) noexcept;
 
 }  // namespace renyi

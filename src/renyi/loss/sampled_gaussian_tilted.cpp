@@ -1,5 +1,5 @@
 // See the header. Rounding, in units of u = 2^-53: t to 11u + what the argument v/sigma costs, relatively; the weights
-// to (40 + their exponents) u; the sums of exponentials as in exponential_sums.hpp, and u for every block of nodes.
+// to (40 + their exponents) u; the sums of exponentials as in sampled_gaussian_tilted_kernels.hpp, and u for every block of nodes.
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/loss/sampled_gaussian_far.hpp"
+#include "renyi/loss/sampled_gaussian_grid.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
 namespace renyi {
@@ -19,7 +19,7 @@ namespace {
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kTarget = 41.0;        // e^-41 = 1.6e-18
 constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: what is summed there is up to e^2 larger
-constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_below.cpp
+constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_quadrature.cpp
 constexpr double kFlank = 4.0;          // and S times that, where the integrand rises to the limit like e^{S u}
 constexpr double kPanelPerStep = 1.0;   // and its part of the step of the trapezoidal rule, which falls with y
 constexpr double kMostNodes = 65536.0;  // with more there are none, and the transform is NaN

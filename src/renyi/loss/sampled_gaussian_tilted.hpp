@@ -18,10 +18,9 @@
 // analytic where the lines b above and b below it are within the strip, and bounded there by growth(strip).
 #pragma once
 
-#include "renyi/loss/exponential_sums.hpp"
+#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_law.hpp"
-#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
 
 namespace renyi {
 

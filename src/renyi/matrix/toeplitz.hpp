@@ -26,4 +26,34 @@ double toeplitz_error(const Bands& bands, const double* a, const double* w, std:
 void solve_buffered(const double* weights, const double* decays, std::size_t count, double* buffers, double* x,
                     std::size_t n) noexcept;
 
+// Buffered linear Toeplitz matrices: their error and sensitivity in closed form, with gradients.
+//
+// The generating function of C is prod(1 - hat_i x) / prod(1 - theta_i x), that of C^-1 its reciprocal. Where
+// 1 > theta_1 > hat_1 > theta_2 > .. > hat_m > 0 all residues have one sign, so that
+//   c_0 = 1, c_t = sum_i omega_i theta_i^(t-1), omega > 0
+//   (C^-1 1)_t = beta + sum_i gamma_i hat_i^t, beta = prod (1 - theta_i) / (1 - hat_i), gamma_i = -omega_hat_i / (1 -
+//   hat_i) > 0
+// and the squares of these, summed over t, are sums of geometric series with positive terms: nothing cancels, and the
+// cost does not depend on n. McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham and others 2024, arXiv 2404.16706.
+//
+// Nodes enter by the gaps g_j = 1 - u_j of u = (theta_1, hat_1, theta_2, ..), which near 1 hold more digits: g_j =
+// prod_(i >= j) sigmoid(p_i) is in order for every p.
+
+constexpr std::size_t kMostBuffers = 8;
+
+struct BufferedSetting {
+    std::size_t buffers;         // in [1, kMostBuffers]
+    double steps;                // n
+    double separation;           // of a record's steps, at least 1
+    std::size_t participations;  // at most
+    bool mean;                   // error of all queries, not of the last
+};
+
+// log of (sensitivity^2 times sum of squares), with the gradient in the 2 m numbers p. With `mean` the sum weighs
+// square t by (n - t) / n.
+double buffered_loss(const BufferedSetting& setting, const double* p, double* gradient) noexcept;
+
+// theta and omega of these p.
+void buffered_nodes(std::size_t buffers, const double* p, double* theta, double* omega) noexcept;
+
 }  // namespace renyi

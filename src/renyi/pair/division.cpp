@@ -1,8 +1,5 @@
 #include "renyi/pair/division.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace renyi {
 
 namespace {
@@ -25,45 +22,12 @@ constexpr Rule kRules[] = {
       0x1.413c50a255615p-3, 0x1.c76fb531d2b96p-4, 0x1.9ea1d04ca0374p-5}},
 };
 
-// Cuts far from each other relative to their part are met well: others wait.
-class AtLosses final : public Fineness {
-public:
-    explicit AtLosses(const std::vector<double>& losses) : losses_(losses) {}
-    double cut(double low, double high) const noexcept override {
-        const auto place = [this](double loss) {
-            return static_cast<std::size_t>(std::upper_bound(losses_.begin(), losses_.end(), loss) - losses_.begin());
-        };
-        std::size_t first = place(low), last = std::max(place(high), first);
-        while (first < last && losses_[first] < low + kOnEnd * gap(first)) ++first;
-        while (first < last && losses_[last - 1] > high - kOnEnd * gap(last - 1)) --last;
-        if (first == last) return kFine;
-        const std::size_t middle = first + (last - first) / 2;
-        return high - low > 100.0 * gap(middle) ? kAnywhere : losses_[middle];
-    }
-
-private:
-    static constexpr double kOnEnd = 1e-4;
-
-    double gap(std::size_t i) const noexcept {
-        double found = kOnEnd * std::max(std::fabs(losses_[i]), 1.0);
-        if (i > 0) found = std::min(found, losses_[i] - losses_[i - 1]);
-        if (i + 1 < losses_.size()) found = std::min(found, losses_[i + 1] - losses_[i]);
-        return found;
-    }
-
-    const std::vector<double>& losses_;
-};
-
 }  // namespace
 
 const Rule& rule_for(double share_of_panel) noexcept {
     if (share_of_panel <= 0x1p-7) return kRules[0];
     if (share_of_panel <= 0x1p-4) return kRules[1];
     return share_of_panel <= 0x1p-3 ? kRules[2] : kRules[3];
-}
-
-Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses) {
-    return pair.spans(side, AtLosses(losses));
 }
 
 }  // namespace renyi

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/sgd/parallel.hpp"
+#include "renyi/sgd/threads.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {

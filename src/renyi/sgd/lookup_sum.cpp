@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/sgd/ieee_mode.hpp"
-#include "renyi/sgd/parallel.hpp"
+#include "renyi/sgd/threads.hpp"
 
 namespace renyi {
 

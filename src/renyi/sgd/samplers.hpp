@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "renyi/sgd/word_source.hpp"
+#include "renyi/sgd/generator.hpp"
 
 namespace renyi {
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "renyi/transform/hockey_stick_kernel.hpp"
+#include <complex>
 
 namespace renyi {
 
@@ -11,10 +10,10 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
-constexpr double kFewNodes = 1024.0, kMostKurtosis = 2.0;
-constexpr double kSaddle = 0.03;    // relative
-constexpr double kDecrement = 0.1;  // twice the nats to the saddle point
-constexpr double kLongest = 2.0;    // of Newton's steps, in log t
+constexpr double kMostKurtosis = 2.0;
+constexpr double kSaddle = 0.03;                         // relative
+constexpr double kDecrement = 0.1;                       // twice the nats to the saddle point
+constexpr double kLongest = 2.0;                         // of Newton's steps, in log t
 constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviations of the sum
 constexpr double kMostSpent = 8.0;                       // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
@@ -148,12 +147,19 @@ void MeasureInversion::approach(double epsilon) {
 // Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
 // on a larger tilt, unless the law has a peak of its own out there.
 void MeasureInversion::lift_tilt(double epsilon, double farthest) {
-    const double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
+    double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
     if (!(t > tilt_ * kWorthLifting)) return;
-    const std::vector<StepMoments> moments = rough_moments(t);
-    const LogMeasure at = log_measure(moments, t);
-    const double spent = at.value - t * epsilon - (at_.value - tilt_ * epsilon);
-    if (!(spent < kMostSpent)) return;
+    std::vector<StepMoments> moments = rough_moments(t);
+    LogMeasure at = log_measure(moments, t);
+    const auto spent = [&] { return at.value - t * epsilon - (at_.value - tilt_ * epsilon); };
+    // Of `add`, whose sums are mostly beyond eps: half of that, and half again.
+    for (int turn = 0; turn < 4 && pair() == SampledPair::add && !(spent() < kMostSpent); ++turn) {
+        t *= 0.5;
+        if (!(t > tilt_ * kWorthLifting)) return;
+        moments = rough_moments(t);
+        at = log_measure(moments, t);
+    }
+    if (!(spent() < kMostSpent)) return;
     moments_ = moments;
     at_ = at;
     tilt_ = t;
@@ -161,7 +167,7 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.
-bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth) {
+bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth, double few_nodes) {
     double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         variance += steps_[i].count * moments_[i].base.variance;
@@ -169,7 +175,7 @@ bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth)
     }
     if (!(fourth < kMostKurtosis * variance * variance)) return false;
     plan_ = plan(epsilon, log_scale, depth);
-    return plan_->end < kFewNodes * plan_->step;
+    return plan_->end < few_nodes * plan_->step;
 }
 
 // Chernoff's bound at the tilt: the moments of the jumps from cells, a few nats too large.
@@ -223,6 +229,236 @@ void MeasureInversion::release() noexcept {
     decay_.clear();
     base_.clear();
     jump_.clear();
+}
+
+// Where the nodes of a measure's line lie, and how many there are.
+
+namespace {
+
+constexpr double kMostNodes = 16384.0;
+constexpr double kEndSlack = 6.0;  // nats
+constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
+constexpr int kMostEnds = 12;
+
+}  // namespace
+
+// The period D at which aliasing is e^-depth of the value, with the tilts of both bounds.
+double MeasureInversion::find_period(double epsilon, double log_value, double depth) {
+    const auto distance = [&](double s) {
+        const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_peak(s);
+        return std::max(log_bound - log_value + depth, 1.0) / std::fabs(tilt_ - s);
+    };
+    const auto search = [&](std::initializer_list<double> parts, double enough, Bound& bound) {
+        double best = kInfinity;
+        for (const double part : parts) {
+            const double d = distance(part * tilt_);
+            if (!(d < best)) break;
+            best = d;
+            bound.tilt = part * tilt_;
+            if (best < enough) break;
+        }
+        return best;
+    };
+    // Where log M bends steeply, as of tiny deltas that several large losses make, the tilts lie near.
+    const double reach = std::sqrt(2.0 * depth / curvature_) / tilt_;
+    if (reach < kSteep) {
+        const double left = search({1.0 - 0.5 * reach, 1.0 - reach, 1.0 - 1.5 * reach}, 0.0, below_);
+        return std::max(left, search({1.0 + 0.25 * reach, 1.0 + 0.5 * reach, 1.0 + reach}, left, above_));
+    }
+    Bound nearer{}, farther{};
+    const double near = search({0.6, 0.75, 0.87}, 0.0, nearer), far = search({0.4, 0.2, 0.0}, 0.0, farther);
+    below_ = near < far ? nearer : farther;
+    const double left = std::min(near, far);
+    return std::max(left, search({1.15, 1.3, 1.6, 2.0, 2.7, 4.0, 8.0}, left, above_));
+}
+
+void MeasureInversion::start_decay(const std::vector<Part>& parts) {
+    decay_.clear();
+    if (!bases_decay()) return;
+    for (const Part& p : parts) decay_.emplace_back(p.base.nodes(), tilt_, p.base.decay_angle(), p.base.left_out());
+}
+
+// log of a bound of |M(z)|/M(t) for all Im z >= y.
+double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) const {
+    double log_value = -0.5 * gaussian_ * y * y, grown = 0.0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const double k = steps_[i].count, f = moments_[i].jump.value;
+        const double decay = bases_decay() ? decay_[i].log_bound(y) : 0.0;
+        if (!has_jumps()) {
+            log_value += k * decay;
+            continue;
+        }
+        const double b = moments_[i].base.value + decay;
+        log_value += k * b;
+        grown += k * std::log1p(std::exp(f + parts[i].jump->log_decay_by_cells(tilt_, y, f) - b));
+    }
+    if (!has_jumps()) return log_value;
+    return log_value + 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0) + log_expm1(grown) - at_.value;
+}
+
+// The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
+double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
+    const double level = at_.value - tilt_ * epsilon - log_value + depth,
+                 farthest = kMostNodes * step;
+    double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
+    for (int turn = 0; turn < kMostEnds; ++turn) {
+        const double tail = log_tail(rough_, y), lacking = tail + level - std::log(kPi * y);
+        if (lacking < 0.0) {
+            if (lacking > -kEndSlack || y < 1.1 * reached) return y;
+            const double closer = std::max(0.8 * y, 0.5 * (y + reached));
+            if (log_tail(rough_, closer) + level - std::log(kPi * closer) < 0.0) return closer;
+            return y;
+        }
+        if (y >= farthest) return kInfinity;
+        reached = y;
+        // As if the tail fell like that of a normal law.
+        const double factor = tail < -1.0 ? std::sqrt(1.0 + 1.1 * lacking / -tail) : 3.0;
+        y = std::min(std::clamp(factor, 1.05, 3.0) * y, farthest);
+    }
+    return kInfinity;
+}
+
+MeasureInversion::Line MeasureInversion::plan(double epsilon, double log_value, double depth) {
+    start_decay(rough_);
+    const double step = 2.0 * kPi / find_period(epsilon, log_value, depth);
+    return {log_value, step, find_end(step, epsilon, log_value, depth)};
+}
+
+bool MeasureInversion::make_nodes(double y, double most_work) {
+    const double target = 40.0 + std::log(count_);
+    const double last = y + kLanes * step_;  // nodes come in blocks
+    double points = 0.0;
+    fine_ = rough_;
+    for (Part& p : fine_) {
+        if (!p.base.discretise(tilt_, last, target, above_.tilt, bases_decay())) return false;
+        points += static_cast<double>(p.base.nodes().size());
+        if (!has_jumps()) continue;
+        if (!p.jump->discretise(tilt_, last, target, above_.tilt)) return false;
+        points += static_cast<double>(p.jump->nodes().size());
+    }
+    if (!(points * y / step_ < most_work)) return false;
+    moments_ = moments(tilt_);
+    at_ = log_measure(moments_, tilt_);
+    quadrature_ = node_error(moments_, tilt_, last);
+    start_decay(fine_);
+    base_.clear();
+    jump_.clear();
+    for (std::size_t i = 0; i < fine_.size(); ++i) {
+        base_.emplace_back(fine_[i].base.nodes(), tilt_, moments_[i].base.mean, step_, last);
+        if (has_jumps()) jump_.emplace_back(fine_[i].jump->nodes(), tilt_, moments_[i].jump.mean, step_, last);
+    }
+    return true;
+}
+
+// The nodes of a measure's line, and the sum over them.
+
+namespace {
+
+using Complex = std::complex<double>;
+
+Complex log1p_complex(Complex r) noexcept {
+    const double re = r.real(), im = r.imag();
+    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im))
+                                  : 0.5 * std::log((1.0 + re) * (1.0 + re) + im * im);
+    return {half, std::atan2(im, 1.0 + re)};
+}
+
+Complex expm1_complex(Complex d) noexcept {
+    const double half = std::sin(0.5 * d.imag()), grown = std::expm1(d.real());
+    return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
+}
+
+double modulus(Complex z) noexcept { return std::sqrt(std::norm(z)); }
+
+Complex quotient(Complex a, Complex b) noexcept { return a * std::conj(b) / std::norm(b); }
+
+}  // namespace
+
+void MeasureInversion::sum_nodes(double end) {
+    nodes_.begin(tilt_, step_, shift_);
+    const auto blocks = static_cast<std::size_t>(std::ceil(end / step_ / kLanes));
+    for (std::size_t block = 0; block < blocks; ++block) sum_block(block);
+}
+
+void MeasureInversion::sum_block(std::size_t block) {
+    const double first = static_cast<double>(block * kLanes + 1);
+    Complex log_base[kLanes] = {}, grown[kLanes] = {};
+    double base_error[kLanes] = {}, grown_error[kLanes] = {};
+    centre_ = 0.5 * gaussian_ * (2.0 * tilt_ + 1.0);
+    double log_base_at = 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0), phase_error = 0.0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const double k = steps_[i].count;
+        const WindowedMoment &base_at = moments_[i].base, &jump_at = moments_[i].jump;
+        centre_ += k * base_at.mean;
+        log_base_at += k * base_at.value;
+        phase_error += k * base_at.mean_error;
+        double re[kLanes], im[kLanes], fre[kLanes], fim[kLanes];
+        base_[i].excess(first, re, im);
+        if (has_jumps()) jump_[i].whole(first, fre, fim);
+        const double full_ratio = std::exp(jump_at.value - base_at.value), apart = jump_at.mean - base_at.mean;
+        for (int j = 0; j < kLanes; ++j) {
+            const double y = (first + j) * step_;
+            const Complex b = Complex{re[j], im[j]};
+            const double size = modulus(1.0 + b), own = base_[i].excess_error(y);
+            const Complex log_b = log1p_complex(b);
+            log_base[j] += k * log_b;
+            base_error[j] += k * (own / std::max(size, 1e-300) + kUnitRoundoff * (4.0 * modulus(log_b)));
+            if (!has_jumps()) continue;
+            const double turn = y * apart;
+            const Complex f = full_ratio * (std::polar(1.0, turn) * Complex{fre[j], fim[j]});
+            const double f_error =
+                full_ratio * (jump_[i].whole_error(y) + kUnitRoundoff * (8.0 + 2.0 * std::fabs(turn)) + jump_at.error +
+                              base_at.error);
+            const Complex r = quotient(f, 1.0 + b), whole = 1.0 + b + f;
+            const double ratio = modulus(r);
+            const Complex log_r = ratio < 0.5 ? log1p_complex(r) : std::log(whole) - log_b;
+            grown[j] += k * log_r;
+            grown_error[j] += k * ((f_error + ratio * own) / std::max(modulus(whole), 1e-300) +
+                                   kUnitRoundoff * (8.0 * modulus(log_r) + (ratio < 0.5 ? 0.0 : 8.0)));
+        }
+    }
+    const double scale = log_base_at - at_.value;
+    for (int j = 0; j < kLanes; ++j) {
+        const double y = (first + j) * step_;
+        // The Gaussian steps: z (z+1)/2 at z = t + i y, whose phase is y (2t+1)/2.
+        const Complex log_b = log_base[j] + scale - 0.5 * gaussian_ * y * y;
+        const Complex whole = log_b + grown[j];
+        Complex value;
+        if (!has_jumps()) {
+            value = std::exp(log_b);
+        } else if (grown[j].real() < 30.0 && log_b.real() < 600.0) {
+            value = log_b.real() > -740.0 ? std::exp(log_b) * expm1_complex(grown[j]) : std::exp(whole);
+        } else {
+            value = std::exp(whole) - std::exp(log_b);
+        }
+        const double size = modulus(value), full = std::exp(whole.real());
+        const double phases = kUnitRoundoff * (16.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
+                                               2.0 * std::fabs(scale)) +
+                              y * phase_error;
+        const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0);
+        nodes_.add(value.real(), value.imag(), error);
+    }
+}
+
+Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept {
+    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon) + log_factor)};
+    const double t = tilt_;
+    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
+    const double y = static_cast<double>(nodes_.size()) * step_;
+    const double tail = std::exp(log_tail_) * t * (t + shift_) / (step_ * y);
+    const double exponent = at_.value - t * epsilon + log_factor;
+    const double scale = std::exp(exponent + std::log(step_ / kPi) - std::log(t) - std::log(t + shift_));
+    const double relative = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) +
+                                                         4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
+    const double absolute =
+        scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
+    const double period = 2.0 * kPi / step_;
+    const auto alias = [&](const Bound& b) {
+        return std::exp(log_chernoff(b, epsilon) + log_factor) / std::expm1(std::fabs(t - b.tilt) * period);
+    };
+    const double sum = scale * nodes.value;
+    return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),
+            sum + absolute};
 }
 
 }  // namespace renyi

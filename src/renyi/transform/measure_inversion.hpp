@@ -13,15 +13,24 @@
 // Quadrature: relative errors e of b and f change M by at most (1 + e)^{sum k} - 1 of M(t), by the same argument.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
+#include "renyi/fp/certified.hpp"
 #include "renyi/transform/node_sum.hpp"
-#include "renyi/transform/windowed_decay.hpp"
 #include "renyi/transform/windowed_law.hpp"
 #include "renyi/transform/windowed_transform.hpp"
 
 namespace renyi {
+
+// Kernels of what is integrated over a sum beyond eps, 1/(z (z + shift)): shift 1 of the hockey stick (1 - e^{-x})_+ of
+// losses, shift 0 of the excess (x)_+ of likelihood ratios.
+// Chernoff's factor: log (s^s/(1+s)^(1+s)), where s^s/(1+s)^(1+s) is the largest value of e^{-s x} (1 - e^{-x}), x > 0.
+inline double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
+
+// The largest value of e^{-s x} x, x > 0, is 1/(e s).
+inline double log_excess_peak(double s) noexcept { return s > 0.0 ? -1.0 - std::log(s) : kInfinity; }
 
 struct SplitStep {
     double count;
@@ -58,9 +67,12 @@ public:
 
     // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
     double log_chernoff(double epsilon) const noexcept;
-    bool is_smooth(double epsilon, double log_scale, double depth);
+    bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = 1024.0);
 
-    Reading read(double epsilon) const noexcept;
+    // Times e^log_factor.
+    Reading read(double epsilon, double log_factor = 0.0) const noexcept;
+
+    SampledPair pair() const noexcept { return steps_.front().law.pair; }
 
     // Gives back the memory that only placing needs.
     void release() noexcept;
@@ -108,7 +120,7 @@ private:
     Measure measure_;
     std::vector<SplitStep> steps_;
     double gaussian_, count_;  // variance of the Gaussian steps; sum of the counts
-    double shift_ = 1.0;       // of the kernel (hockey_stick_kernel.hpp)
+    double shift_ = 1.0;       // of the kernel (measure_inversion.hpp)
     std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;
     double log_estimate_ = 0.0;

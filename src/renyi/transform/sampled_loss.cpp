@@ -1,9 +1,12 @@
 #include "renyi/transform/sampled_loss.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
+#include "renyi/special/circular.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -76,6 +79,200 @@ double output_at(const SampledLoss& law, double loss) noexcept {
     const double ratio = std::expm1(loss) / law.q;
     if (!(ratio > -1.0)) return -kInfinity;
     return std::log1p(ratio) / law.c + 0.5 * law.c;
+}
+
+namespace {
+
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
+constexpr double kDepth = 34.0;  // e^-34 over the number of steps is nothing
+constexpr double kMostNodes = 4000.0;
+constexpr double kLeastSlope = 0.05;
+constexpr double kLongest = 0.8;  // of the steps in v
+constexpr double kFarther = 1.2;  // tilts than those asked for
+
+double log_add(double a, double b) noexcept {
+    const double top = std::max(a, b);
+    return top + std::log1p(std::exp(-std::fabs(a - b)));
+}
+
+struct Nodes {
+    const double *v, *l, *excess, *factor, *other;
+    std::size_t size, negative;
+};
+
+// For v < 0 the term is factor (e^{a l} - 1) + other e^{i y v}, else factor (e^{a l} - 1) e^{i y v} + other; `excess`
+// is e^{(1+t) l} - 1.
+RENYI_MULTIVERSION
+static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexcept {
+    double sum_re[kLanes] = {}, sum_im[kLanes] = {};
+    for (std::size_t block = 0; block < n.size; block += kLanes) {
+        const bool is_negative = block < n.negative;
+        for (int i = 0; i < kLanes; ++i) {
+            const std::size_t j = block + i;
+            const CircularExcess own = circular_excess(y * n.l[j]), turn = circular_excess(y * n.v[j]);
+            const double grown = 1.0 + n.excess[j];
+            const double e_re = n.excess[j] + grown * own.cosine, e_im = grown * (y * n.l[j] + own.sine);
+            const double cosine = 1.0 + turn.cosine, sine = y * n.v[j] + turn.sine;
+            const double a_re = n.factor[j] * (is_negative ? e_re : e_re * cosine - e_im * sine);
+            const double a_im = n.factor[j] * (is_negative ? e_im : e_re * sine + e_im * cosine);
+            sum_re[i] += a_re + n.other[j] * (is_negative ? cosine : 1.0);
+            sum_im[i] += a_im + n.other[j] * (is_negative ? sine : 0.0);
+        }
+    }
+    *re = total(sum_re);
+    *im = total(sum_im);
+}
+
+}  // namespace
+
+SeenOverlap::SeenOverlap(const SampledStep& s) noexcept
+    : count(s.count),
+      q(s.q),
+      rest(1.0 - s.q),
+      log_q(std::log(s.q)),
+      log_rest(std::log1p(-s.q)),
+      log_odds(log_q - log_rest),
+      c(1.0 / s.sigma) {}
+
+// log(phi(x)/c), a density in v.
+double SeenOverlap::log_density(double v) const noexcept {
+    const double x = output(v);
+    return -0.5 * x * x - kLogRoot2Pi - std::log(c);
+}
+
+// log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t: of 2^t e^{k v} for any t <= k <= 1, or of 2^t (e^v +
+// e^{t v}).
+double SeenOverlap::log_mass(double t) const noexcept {
+    const auto power = [&](double k) { return k * log_odds + 0.5 * c * c * k * (k - 1.0); };
+    if (t > 1.0) return t * kLog2 + log_add(power(1.0), power(t));
+    return t * kLog2 + power(std::clamp(0.5 - log_odds / (c * c), t, 1.0));
+}
+
+double SeenOverlap::above(double t) const noexcept { return (2.0 + t) * std::exp(log_mass(t) + 1e-6); }
+
+// log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}.
+double SeenOverlap::log_beyond(double v, double slope, double t, double y) const noexcept {
+    if (!(slope > kLeastSlope)) return kInfinity;
+    const double grown = v > 0.0 ? t * (v + std::log1p(std::exp(-v))) : v + t * std::log1p(std::exp(v));
+    return std::log(h_ * (2.0 + t + y)) + log_density(v) + grown - std::log(-std::expm1(-h_ * slope)) + 1e-6;
+}
+
+double SeenOverlap::error(double t, double y_most) const noexcept {
+    const double size = std::log(2.0 + t + y_most) + log_mass(t);
+    if (v_.empty()) return std::exp(size + 1e-6);
+    const double a = 0.5 * kPi / c, order = 1.0 + t + y_most;
+    const double rule = size + kLog2 + 0.5 * a * a + kPi * y_most - std::log(std::expm1(kPi * kPi / h_));
+    const double left = log_beyond(left_, 1.0 - output(left_) / c, t, y_most),
+                 right = log_beyond(right_, output(right_) / c - t, t, y_most);
+    // u: of the weights 4 x^2 + 16, of both terms 8 a (|v| + 1), of the sum one a block.
+    double rounding = 0.0;
+    const double blocks = static_cast<double>(v_.size() / kLanes) + 64.0;
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+        const double x = output(v_[j]), grown = std::exp((1.0 + t) * l_[j]), tilted = std::exp((1.0 + t) * v_[j]);
+        const double excess = std::min(order * l_[j], 2.0) * grown;
+        const double terms = j < negative_ ? excess + tilted : excess * tilted + 1.0;
+        rounding += weight_[j] * terms * (4.0 * x * x + 8.0 * order * (std::fabs(v_[j]) + 1.0) + blocks);
+    }
+    return (std::exp(rule + 1e-6) + std::exp(left) + std::exp(right) + kUnitRoundoff * rounding) * (1.0 + 1e-6);
+}
+
+bool SeenOverlap::place(double tilt, double ordinate) {
+    is_ignored_ = false;
+    if (tilt <= tilt_ && ordinate <= ordinate_) return true;
+    v_.clear();
+    weight_.clear();
+    tilt_ = kFarther * tilt;
+    ordinate_ = ordinate;
+    negative_ = 0;
+    // What counts is the error over 1 + C and the term of records seen.
+    const double tilts[] = {0.0, 0.25 * tilt_, 0.5 * tilt_, 0.75 * tilt_, tilt_};
+    const double a = 0.5 * kPi / c;
+    double nothing[std::size(tilts)], level = -kInfinity;
+    for (std::size_t i = 0; i < std::size(tilts); ++i) {
+        const double t = tilts[i];
+        nothing[i] = -kDepth - std::log(count) + std::max(log_seen(t), 0.0);
+        level = std::max(level, std::log(2.0 + t + ordinate) + log_mass(t) - nothing[i]);
+    }
+    if (level < 0.0) return true;
+    h_ = std::min(kPi * kPi / (level + 0.7 + 0.5 * a * a + kPi * ordinate), kLongest);
+    const auto matters = [&](double v, auto slope) {
+        for (std::size_t i = 0; i < std::size(tilts); ++i)
+            if (!(log_beyond(v, slope(tilts[i]), tilts[i], ordinate) < nothing[i])) return true;
+        return false;
+    };
+    const double most = kMostNodes * h_;
+    left_ = -0.5 * h_;
+    while (left_ > -most && matters(left_, [&](double) { return 1.0 - output(left_) / c; })) left_ -= h_;
+    right_ = 0.5 * h_;
+    while (right_ < most && matters(right_, [&](double t) { return output(right_) / c - t; })) right_ += h_;
+    if (!(right_ - left_ < most)) {
+        tilt_ = -1.0;
+        return false;
+    }
+    const auto add = [&](double from, double to) {
+        for (double v = from; v < to; v += h_) {
+            v_.push_back(v);
+            weight_.push_back(std::exp(log_density(v)) * h_);
+        }
+        while (v_.size() % kLanes != 0) {
+            v_.push_back(0.0);
+            weight_.push_back(0.0);
+        }
+    };
+    add(left_ + h_, -0.25 * h_);
+    negative_ = v_.size();
+    add(0.5 * h_, right_ - 0.25 * h_);
+    l_.resize(v_.size());
+    for (std::size_t j = 0; j < v_.size(); ++j) l_[j] = std::log1p(std::exp(-std::fabs(v_[j])));
+    return true;
+}
+
+void SeenOverlap::set_tilt(double t) {
+    const std::size_t n = v_.size();
+    for (auto* a : {&excess_, &factor_, &other_}) a->resize(n);
+    for (std::size_t j = 0; j < n; ++j) {
+        const double w = weight_[j], tilted = w * std::exp((1.0 + t) * v_[j]);
+        excess_[j] = std::expm1((1.0 + t) * l_[j]);
+        factor_[j] = j < negative_ ? w : tilted;
+        other_[j] = j < negative_ ? -tilted : -w;
+    }
+}
+
+double SeenOverlap::at(double t) const noexcept {
+    if (is_ignored_) return 0.0;
+    double sum = 0.0;
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+        const double w = weight_[j], tilted = w * std::exp((1.0 + t) * v_[j]), excess = std::expm1((1.0 + t) * l_[j]);
+        sum += j < negative_ ? w * excess - tilted : tilted * excess - w;
+    }
+    return sum;
+}
+
+double SeenOverlap::slope_at(double t) const noexcept {
+    if (is_ignored_) return 0.0;
+    double sum = 0.0;
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+        const double v = v_[j], l = l_[j] + std::max(v, 0.0);  // log(1 + e^v)
+        sum += weight_[j] * (l * std::exp((1.0 + t) * l) - v * std::exp((1.0 + t) * v));
+    }
+    return sum;
+}
+
+void SeenOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
+    const Nodes nodes{v_.data(), l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
+    std::fill_n(re, kLanes, 0.0);
+    std::fill_n(im, kLanes, 0.0);
+    for (int i = 0; i < kLanes && !is_ignored_; ++i) sum_overlap(nodes, y[i], re + i, im + i);
+}
+
+// With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
+// seen phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
+// is left are losses below that of x = 0, of mass and tilt as at normal outputs.
+double SeenOverlap::negative_part(double t) const noexcept {
+    const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
+    const double below = x < -5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(-x * 0x1.6a09e667f3bcdp-1)) + 1e-9;
+    return std::exp(log_seen(t) + below) * (1.0 + 1e-9);
 }
 
 }  // namespace renyi

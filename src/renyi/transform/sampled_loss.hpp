@@ -1,3 +1,18 @@
+// The loss of one Poisson-sampled Gaussian step.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/loss/sampled_step.hpp"
+#include "renyi/special/elementary.hpp"
+#include "renyi/special/lane_erfcx.hpp"
+
+namespace renyi {
+
 // The privacy loss of one step of a pair of sampled Gaussians, as a function of a standard normal output x that is
 // analytic beside the real line:
 //     L+(x) = log(1 - q + q e^{c x - c^2/2}),   L-(x) = L+(-x),   c = 1/sigma,
@@ -18,12 +33,6 @@
 //
 // Errors: V to (6 + 2 |w|) u of itself where it is L+; see the kernels of the tilted law. A ratio to
 // 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u: of the exponential, and of w.
-#pragma once
-
-#include <span>
-
-namespace renyi {
-
 enum class SampledPair { remove, add, replace_one, ratio, reversed_ratio, weighted_ratio };
 
 constexpr double kLogLargestRatio = 300.0;  // of 1 + V, which is cut there
@@ -57,5 +66,127 @@ Rotation rotation(const SampledLoss& law, double angle) noexcept;
 
 // x with L+(x) = loss, near enough to place windows; -inf below the least loss.
 double output_at(const SampledLoss& law, double loss) noexcept;
+
+// How far one step with little noise is from outputs that tell whether the record was in the sample. With
+// v = c x - c^2/2 + lambda the logarithm of the odds at the output x, c = 1/sigma and lambda = log(q/(1-q)), the loss
+// is log(1-q) + log(1 + e^v), so that at order a = 1 + z
+//     E e^{z L} = (1-q)^a (1 + C(z) + e^{a lambda + c^2 a (a-1)/2}),
+//     C(z) = integral phi(x) ((1 + e^v)^a - 1 - e^{a v}) dx:
+// 1 for records that were not seen, the last term for those that were, were their losses log q + c x - c^2/2, and C for
+// the outputs around v = 0, on which both may fall. It is all that takes nodes.
+//
+// Errors of the trapezoidal rule in v, with step h: on the lines Im v = -+ pi/2, where |1 + e^v| >= 1, and on the real
+// line for y = 0,
+//     |(1 + e^v)^a - 1 - e^{a v}| <= (2 + t + |y|) min(1, e^{Re v}) (1 + e^{Re v})^t e^{pi |y|},   z = t + i y, t >= 0,
+// since (1 + w)^a - 1 is the integral of a (1 + s w)^z w, and for v > 0 the same of e^{a v} ((1 + e^-v)^a - 1). So the
+// rule is off by 2 M/(e^{pi^2/h} - 1), M the integral of that times phi e^{(pi/(2 c))^2/2} (Trefethen, Weideman 2014,
+// Theorem 5.1), and the nodes left out on either side fall like a geometric series.
+class SeenOverlap {
+public:
+    // 0 < q < 1; where is_little is false nothing else may be asked.
+    explicit SeenOverlap(const SampledStep& step) noexcept;
+
+    // Whether an output of 0 is more likely where the record was not seen.
+    bool is_little() const noexcept { return log_odds < 0.5 * c * c; }
+
+    // Nodes that serve for 0 <= t <= tilt and |y| <= ordinate; false where that takes too many.
+    bool place(double tilt, double ordinate);
+    // C = 0, but for its error.
+    void ignore() noexcept { is_ignored_ = true; }
+
+    // log e^{a lambda + c^2 a (a-1)/2} at a real tilt, and its slope.
+    double log_seen(double t) const noexcept { return (1.0 + t) * (log_odds + 0.5 * c * c * t); }
+    double log_seen_slope(double t) const noexcept { return log_odds + c * c * (t + 0.5); }
+
+    // A bound of |C(t)| that takes no nodes.
+    double above(double t) const noexcept;
+
+    // C(t), and a bound of the error of C(t + i y) for |y| <= y_most.
+    double at(double t) const noexcept;
+    double slope_at(double t) const noexcept;  // of it, in t
+    double error(double t, double y_most) const noexcept;
+
+    // C at t + i y for kLanes ordinates; set_tilt(t) comes first.
+    void set_tilt(double t);
+    void at_ordinates(const double* y, double* re, double* im) const noexcept;
+
+    // The law of the losses but for those of records that were seen is no positive measure where outputs x < 0 are
+    // more likely by the latter: a bound of that part, over (1-q)^a.
+    double negative_part(double t) const noexcept;
+
+    double count, q, rest, log_q, log_rest, log_odds, c;
+
+private:
+    double output(double v) const noexcept { return (v - log_odds) / c + 0.5 * c; }
+    double log_density(double v) const noexcept;
+    double log_mass(double t) const noexcept;
+    double log_beyond(double v, double slope, double t, double y) const noexcept;
+
+    bool is_ignored_ = true;
+    double tilt_ = -1.0, ordinate_ = 0.0;  // that the nodes were placed for
+    double h_ = 0.0;
+    double left_ = 0.0, right_ = 0.0;     // the first odds left out
+    std::vector<double> v_, weight_, l_;  // v < 0 first; l = log(1 + e^-|v|)
+    std::size_t negative_ = 0;
+    std::vector<double> excess_, factor_, other_;  // at the tilt: e^{(1+t) l} - 1, its factor and the other term
+};
+
+// Smooth windows in the privacy loss: products of normal cdfs, entire functions of the loss.
+//
+// With u = (V - level)/width: a rising step Phi(u), a falling one Phi(-u); both to 20u relative as far as the argument
+// allows. On a line, with u + i v:  |Phi(u + i v)| <= e^{v^2/2} Phi(u), since |phi(s + i v)| = e^{v^2/2} phi(s), and
+// |Phi| <= 1 + |1 - Phi|; 2 Phi(u) <= e^{-u^2/2} for u <= 0.
+
+// sign 1 rises with V, sign -1 falls.
+struct LossStep {
+    double level = 0.0, width = 1.0, sign = 1.0;
+
+    double argument(double v) const noexcept { return sign * (v - level) / width; }
+};
+
+class LossWindow {
+public:
+    static constexpr int kMost = 10;
+
+    LossWindow with(LossStep step) const noexcept {
+        LossWindow w = *this;
+        if (w.count_ < kMost) w.steps_[w.count_++] = step;
+        return w;
+    }
+
+    const LossStep* begin() const noexcept { return steps_; }
+    const LossStep* end() const noexcept { return steps_ + count_; }
+
+    // The lowest of the falling steps.
+    const LossStep* falling() const noexcept {
+        const LossStep* lowest = nullptr;
+        for (const LossStep& s : *this)
+            if (s.sign < 0.0 && (lowest == nullptr || s.level < lowest->level)) lowest = &s;
+        return lowest;
+    }
+    bool rises() const noexcept {
+        return std::any_of(begin(), end(), [](const LossStep& s) { return s.sign > 0.0; });
+    }
+
+private:
+    LossStep steps_[kMost];
+    int count_ = 0;
+};
+
+// log Phi(u).
+RENYI_INLINE double log_normal_cdf(double u) noexcept {
+    const double size = __builtin_fabs(u), half = 0.5 * lane_erfcx(size * 0x1.6a09e667f3bcdp-1);
+    const double outside = lane_exp(-0.5 * (u * u)) * half;
+    const double near = lane_log1p(-select(u < 0.0, 0.0, outside)), far = lane_log(half) - 0.5 * (u * u);
+    return select(u < 0.0, far, near);
+}
+
+// log of a bound of |Phi(u + i v)|.
+inline double log_cdf_bound(double u, double v) noexcept {
+    if (u > v + 9.0) return 1e-17;
+    const double exponent = 0.5 * (v * v - u * u);
+    if (u < 0.0) return exponent - 0.6931471805599452;
+    return exponent > 60.0 ? 0.5 * v * v : std::log1p(0.5 * std::exp(exponent));
+}
 
 }  // namespace renyi

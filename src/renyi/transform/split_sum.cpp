@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/transform/measure_inversion.hpp"
+
 namespace renyi {
 
 namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
-constexpr double kMostWork = 1.5e7, kMostWorkOfRemove = 4e7, kMostWorkOfRatios = 2e7;
+constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
+constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
+constexpr double kAddDepth = 6.0;   // more of its inner windows
+constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -54,14 +60,20 @@ double SplitSum::spread() const {
     return std::sqrt(variance);
 }
 
+// Of V, where it is bounded.
+double SplitSum::least_sum() const noexcept {
+    double sum = 0.0;
+    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s.q, s.sigma, pair_).least();
+    return sum;
+}
+
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
-    double least = 0.0;
-    for (const SampledStep& s : steps_) least -= s.count * SampledLoss(s.q, s.sigma, pair_).least();
     if (pair_ == SampledPair::replace_one) return unseen_levels();
-    const double reach =
-        is_few() ? 2.0 * (is_reversed() ? least - epsilon : epsilon + least) : 2.0 * (std::max(epsilon, 0.0) + 10.0 * spread());
-    return std::vector<double>(steps_.size(), reach);
+    double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
+    if (is_reversed()) reach = reach_of_add(epsilon);
+    return std::vector<double>(steps_.size(),
+                               reach + (pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach));
 }
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
@@ -82,7 +94,10 @@ std::vector<double> SplitSum::unseen_levels() const {
 }
 
 // The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
-double SplitSum::origin(const SplitStep& step) const noexcept { return is_few() ? step.law.least() : 0.0; }
+// So it is in `add`, where a step beyond what all others together can gain decides.
+double SplitSum::origin(const SplitStep& step) const noexcept {
+    return is_few() || is_reversed() ? step.law.least() : 0.0;
+}
 
 bool SplitSum::place(double epsilon, double log_delta) {
     placed_ = place_parts(epsilon, log_delta);
@@ -90,36 +105,54 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
-double SplitSum::most_work() const noexcept {
-    if (are_ratios()) return kMostWorkOfRatios;
-    return pair_ == SampledPair::remove ? kMostWorkOfRemove : kMostWork;
+// One level down. A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises
+// steeply towards it. In `add` it is small against one of all steps that jumps, so that nodes need not reach there.
+void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
+    const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
+    const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        SplitStep& s = steps[i];
+        outer[i] /= ratio;
+        const double level = origin(s) + outer[i], width = outer[i] / steep;
+        s.jump = s.base.with(rising(level, width));
+        s.base = s.base.with(falling(level, width));
+    }
 }
 
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     sure_ = {};
+    unseen_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
     parts_.clear();
-    // A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises steeply towards
-    // it.
-    const double inner_steep = std::sqrt(2.0 * (kInnerDepth - log_delta)),
-                 outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+    const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
+    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * unseen_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        s.jump = LossWindow{}.with(rising(level, outer[i] / outer_steep));
-        s.base = LossWindow{}.with(falling(level, outer[i] / outer_steep));
+        const double width = pair_ == SampledPair::add ? outer_.width : outer[i] / outer_steep;
+        s.jump = LossWindow{}.with(rising(level, width));
+        s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
     }
-    const bool add = is_reversed();
-    if (!add && !weigh(steps, epsilon)) return false;
+    if (pair_ == SampledPair::add) {
+        const Below below = place_add(steps, outer, epsilon);
+        if (below != Below::unplaced) return below == Below::nothing;
+        turn(steps);
+    }
+    const bool add = pair_ == SampledPair::reversed_ratio;
+    if (pair_ != SampledPair::add && !add && !weigh(steps, epsilon)) return false;
     double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
+    if (pair_ == SampledPair::add) {
+        scale = std::max(scale, log_delta) - epsilon;
+        epsilon = -epsilon;
+    }
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
@@ -146,12 +179,12 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                 }
             }
         }
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            SplitStep& s = steps[i];
-            outer[i] /= ratio;
-            const double level = origin(s) + outer[i], width = outer[i] / inner_steep;
-            s.jump = s.base.with(rising(level, width));
-            s.base = s.base.with(falling(level, width));
+        lower_levels(steps, outer, ratio);
+        for (SplitStep& s : steps) {
+            if (pair_ == SampledPair::add) {
+                s.is_weighed = s.is_weighed && leave_out_mass(s, s.jump);
+                continue;
+            }
             WindowedLaw piece(s.law, s.jump);
             s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
             if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
@@ -164,10 +197,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     if (!add && !has_base) {
         parts_.emplace_back(Measure::base, steps, gaussian_);
         parts_.back().approach(epsilon);
-        parts_.back().place(epsilon, scale, kDepth, most_work());
+        parts_.back().place(epsilon, scale, kDepth, kMostWork);
     }
     for (MeasureInversion& part : parts_)
-        if (!part.placed()) part.place(epsilon, scale, kDepth, most_work());
+        if (!part.placed()) part.place(epsilon, scale, kDepth, are_ratios() ? kMostWorkOfRatios : kMostWork);
     if (add && has_base) {
         bound_lost_ratios(steps.front(), epsilon, 1.0 / outermost);
         return true;
@@ -178,9 +211,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
     Value v = sure(epsilon);
     for (const MeasureInversion& part : parts_) {
-        const Reading r = part.read(epsilon);
+        const bool is_turned = pair_ == SampledPair::add && part.pair() == SampledPair::remove;
+        const Reading r = is_turned ? part.read(-epsilon, epsilon) : part.read(epsilon);
         v.value += r.value;
-        v.slope += r.value * r.slope;
+        v.slope += is_turned ? r.value * (1.0 - r.slope) : r.value * r.slope;
         v.lower += r.lower;
         v.upper += r.upper;
     }
@@ -202,7 +236,9 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
         const double residual = std::log(v.value / delta), slope = v.slope / v.value;
         if (!(slope < 0.0) || !std::isfinite(residual)) return kNoBracket;
         const double move = -residual / slope;
-        epsilon += std::clamp(move, -0.5 * std::fabs(epsilon), 0.5 * std::fabs(epsilon) + 1e-300);
+        const double most =
+            0.5 * (pair_ == SampledPair::add && gaussian_ == 0.0 ? -least_sum() - epsilon : std::fabs(epsilon));
+        epsilon += std::clamp(move, -most, most + 1e-300);
         if (std::fabs(residual) < 1e-14) break;
     }
     const Value v = value(epsilon);
@@ -212,6 +248,430 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
     for (int turn = 0; turn < 30 && !(this->delta(epsilon - down).lower >= delta); ++turn) down *= 2.0;
     if (!(this->delta(epsilon + up).upper <= delta) || !(this->delta(epsilon - down).lower >= delta)) return kNoBracket;
     return {epsilon - down, epsilon + up};
+}
+
+// Direction add of a split sum without cancellation. With G = V - least >= 0 and X = (the largest loss) - eps, which
+// Gaussian steps raise,
+//     delta(eps) = E[(1 - e^{sum G - X})_+],
+// so that a step with G > X contributes nothing. Below a level beyond X, all steps B,
+//     E_B[(1 - e^{sum G - X})_+] = E_B[1 - e^{sum G - X}] + E_B[(e^{sum G - X} - 1)_+],
+// the first in closed form, the second e^eps times what the same steps make of `remove` at -eps: little, where sums are
+// mostly below X. Where they are not, one line for all of B serves, or the steps between two levels are taken off by a
+// line of their own.
+
+namespace {
+
+constexpr double kClear = 0.9;  // of what the second part is taken from, at least left
+constexpr std::size_t kMostTakenOff = 4;
+constexpr int kMostTurns = 40;
+constexpr double kRatioTakenOff = 6.0;
+constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 16384.0;
+
+}  // namespace
+
+// What a step may lose beside its largest loss, for the sum to be above eps.
+double SplitSum::reach_of_add(double epsilon) const noexcept {
+    return -least_sum() - epsilon + 0.5 * gaussian_ + unseen_ * std::sqrt(gaussian_);
+}
+
+void SplitSum::turn(std::vector<SplitStep>& steps) noexcept {
+    for (SplitStep& s : steps) s.law.pair = SampledPair::remove;
+}
+
+SplitSum::Below SplitSum::place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon) {
+    for (SplitStep& s : steps)
+        if (!leave_out_mass(s, LossWindow{}.with({s.base.begin()->level, s.base.begin()->width, 1.0})))
+            return Below::failed;
+    while (true) {
+        if (!weigh_add(steps)) return Below::failed;
+        const double most = std::exp(sure_.log_kept) * -std::expm1(-reach_of_add(epsilon));
+        if (sure_of_add(epsilon).value > kClear * most || parts_.size() == kMostTakenOff) return Below::unplaced;
+        if ((parts_.empty() && place_frequent(steps, epsilon)) || place_whole(steps, epsilon)) {
+            sure_.log_kept = -kInfinity;
+            return Below::nothing;
+        }
+        std::vector<SplitStep> lower = steps;
+        std::vector<double> levels = outer;
+        lower_levels(lower, levels, kRatioTakenOff);
+        for (SplitStep& s : lower)
+            if (!leave_out_mass(s, s.jump)) return Below::failed;
+        std::vector<SplitStep> turned = lower;
+        turn(turned);
+        MeasureInversion forward(Measure::jumps, lower, gaussian_), backward(Measure::jumps, turned, gaussian_);
+        forward.approach(epsilon);
+        backward.approach(-epsilon);
+        if (backward.tilt() > forward.tilt()) return Below::unplaced;  // the better line
+        forward.place(epsilon, std::max(forward.log_estimate(), log_delta_), kDepth, kMostWorkOfAdd);
+        parts_.push_back(std::move(forward));
+        steps = std::move(lower);
+        outer = std::move(levels);
+    }
+}
+
+// All steps below the level on one line.
+bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) {
+    MeasureInversion whole(Measure::base, steps, gaussian_);
+    whole.approach(epsilon);
+    const double goal = std::max(whole.log_estimate(), log_delta_);
+    if (!whole.is_smooth(epsilon, goal, kDepth, kMostNodesOfWhole)) return false;
+    whole.place(epsilon, goal, kDepth, kMostWorkOfAdd);
+    if (whole.failed()) return false;
+    parts_.push_back(std::move(whole));
+    return true;
+}
+
+// The same with a level between that hardly any sum is below of. Its line ends sooner: only what jumps has to decay, not
+// all that hardly differs from the largest loss.
+bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
+    const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
+    const auto jumps = [&](double level) {
+        double sum = 0.0;
+        for (const SplitStep& s : steps)
+            sum += 0.5 * s.count * std::erfc(output_at(s.law, s.law.least() + level) * 0x1.6a09e667f3bcdp-1);
+        return sum;
+    };
+    double level = most;
+    for (int turn = 0; turn < kMostTurns && jumps(level) < frequent; ++turn) level *= 0.7;
+    if (level == most || jumps(level) < frequent) return false;
+    std::vector<double> outer(steps.size(), level);
+    lower_levels(steps, outer, 1.0);
+    for (SplitStep& s : steps)
+        if (!leave_out_mass(s, s.jump)) return false;
+    MeasureInversion above(Measure::jumps, steps, gaussian_), below(Measure::base, steps, gaussian_);
+    above.approach(epsilon);
+    below.approach(epsilon);
+    const double goal = std::max(above.log_estimate(), log_delta_);
+    above.place(epsilon, goal, kDepth, kMostWorkOfAdd);
+    if (above.failed()) return false;
+    below.place(epsilon, goal, kDepth, kMostWorkOfAdd);
+    if (below.failed()) return false;
+    parts_.push_back(std::move(above));
+    parts_.push_back(std::move(below));
+    return true;
+}
+
+// What the window lets through is left out of the base.
+bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
+    step.is_weighed = step.left_out.from_least = true;
+    SampledLoss without = step.law;
+    without.pair = SampledPair::add;
+    WindowedLaw law(without, window);
+    const double log_mass = law.log_moment_bound(0.0);
+    if (log_mass + std::log(step.count) < log_delta_ - kNothing) {
+        step.left_out.error += std::exp(log_mass) * (1.0 + 1e-9);
+        return true;
+    }
+    if (!law.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0)) return false;
+    const WindowedNodes::Masses m = law.nodes().masses();
+    step.left_out.mass += m.mass;
+    step.left_out.error += m.mass * m.error + std::exp(law.log_node_error(0.0, 0.0));
+    return true;
+}
+
+// All steps in the base window, by what is left out of it:
+//     P(all) = prod (1 - E[1 - W])^k,     Q(all)/P(all) = prod (e^least (1 + E[W (e^G - 1)]/E[W]))^k.
+bool SplitSum::weigh_add(const std::vector<SplitStep>& steps) {
+    sure_ = {};
+    for (const SplitStep& s : steps) {
+        WindowedLaw below(s.law, s.base);
+        const double lost = s.left_out.mass, kept = 1.0 - lost, off = s.left_out.error;
+        if (!(kept > 2.0 * off) || !below.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0)) return false;
+        const WindowedNodes::Rise rise = below.nodes().rise();
+        const double least = s.law.least(), risen = rise.value / kept;
+        const double rise_error = rise.error + below.missed() / s.law.one_minus_q;
+        sure_.log_kept += s.count * std::log1p(-lost);
+        sure_.kept_error += s.count * (2.0 * off / kept + 4.0 * kUnitRoundoff * lost);
+        sure_.grown += s.count * (least + std::log1p(risen));
+        sure_.grown_error +=
+            s.count * ((rise_error + 2.0 * risen * off) / kept + 4.0 * kUnitRoundoff * (std::fabs(least) + risen));
+    }
+    return true;
+}
+
+// E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level. Such sums are above eps only where the step is
+// not beyond what all others can gain, that is, in the skirt of its window, or where the Gaussian steps gain more than
+// they do but in e^{-z^2/2}/2 of all runs.
+double SplitSum::lost(double epsilon) const noexcept {
+    const double rounding = 16.0 * kUnitRoundoff * (std::fabs(least_sum()) + std::fabs(epsilon));
+    const double beyond = outer_.level - reach_of_add(epsilon) - rounding;
+    if (!(beyond > 0.0)) return 1.0;
+    const double u = beyond / outer_.width * (1.0 - 0x1p-40);
+    const double gaussian = gaussian_ > 0.0 ? std::exp(-0.5 * unseen_ * unseen_) : 0.0;
+    return 0.5 * (count_ * std::exp(-0.5 * u * u) + gaussian) * (1.0 + 0x1p-30);
+}
+
+SplitSum::Value SplitSum::sure_of_add(double epsilon) const noexcept {
+    if (sure_.log_kept == -kInfinity) return {0.0, 0.0, 0.0, lost(epsilon)};
+    const double kept = std::exp(sure_.log_kept), exponent = epsilon + sure_.grown, slope = -kept * std::exp(exponent);
+    const double value = -kept * std::expm1(exponent);
+    const double error =
+        std::fabs(slope) * (sure_.grown_error + 4.0 * kUnitRoundoff * (std::fabs(epsilon) - sure_.grown)) +
+        std::fabs(value) * (sure_.kept_error + 16.0 * kUnitRoundoff);
+    return {value, slope, value - error, value + error + lost(epsilon)};
+}
+
+// The part of a split sum that takes no transform, and bounds of what it misses.
+
+bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
+    if (law.law().is_ratio()) return leave_out_ratio(law, m, to);
+    to.mass += m.mass;
+    to.fall += m.fall;
+    to.error += m.error * (m.mass + m.size) + law.missed();
+    return true;
+}
+
+// What needs no transform: the steps whose window `jump` (remove) or `base` (add) decides alone.
+bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
+    if (are_ratios()) return weigh_ratios(steps, epsilon);
+    const double target = kMassDepth + std::log(count_);
+    sure_ = {};
+    std::vector<WindowedLaw> decisive;
+    std::vector<double> decisive_counts;
+    double margin = 0.0;
+    for (SplitStep& s : steps) {
+        WindowedLaw chosen(s.law, s.jump);
+        const double log_mass = chosen.log_moment_bound(0.0);
+        if (log_mass + std::log(s.count) < log_delta_ - kNothing) {
+            sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
+            // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
+            s.left_out.error = std::exp(log_mass) * std::max(1.0, s.law.q / s.law.one_minus_q) * (1.0 + 1e-9);
+            s.is_weighed = count_ > kMany;
+            continue;
+        }
+        // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
+        if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
+        const WindowedNodes::Masses m = chosen.nodes().masses();
+        // Of E[W (1 - e^-loss)], the smallest of them.
+        sure_.error = std::max(sure_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
+        sure_.log_kept += s.count * std::log1p(-m.mass);
+        sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
+        sure_.reverse += s.count * std::log1p(-m.reverse);
+        s.is_weighed = count_ > kMany;
+        leave_out(chosen, m, s.left_out);
+        margin = std::max(margin, s.jump.begin()->level - epsilon);
+        decisive.push_back(chosen);
+        decisive_counts.push_back(s.count);
+    }
+    if (!decisive.empty()) bound_gap(steps, decisive, decisive_counts, margin, epsilon);
+    return true;
+}
+
+namespace {
+
+constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};
+
+// The same for one step of the kind and others of any, whose expectations are at least 1.
+double log_one_above(const std::vector<double>& counts, const std::vector<WindowedLaw>& laws, double tilt) {
+    double result = -kInfinity;  // the moments may be below the range of doubles
+    for (std::size_t i = 0; i < laws.size(); ++i) {
+        const double here = std::log(counts[i]) + laws[i].log_moment_above(tilt), top = std::max(result, here);
+        if (top > -kInfinity) result = top + std::log1p(std::exp(std::min(result, here) - top));
+    }
+    return result > -kInfinity ? result + 1e-12 * (1.0 + std::fabs(result)) : result;
+}
+
+}  // namespace
+
+// log E_Q[e^{-s S}] (remove) or log E_P[e^{s S}] (add) of the whole sum, rounded up: log A at order -s.
+double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) const {
+    double k = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
+    for (const SplitStep& step : steps) {
+        const Certified a = log_a(step.law.q, 1.0 / step.law.c, -s);
+        k += step.count * a.value * (1.0 + a.relative_error + 0x1p-50);
+    }
+    return k;
+}
+
+// remove: E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s)
+// S}], s >= 0.
+void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
+                         const std::vector<double>& counts, double margin, double epsilon) {
+    sure_.gap_tilt = 1.0;
+    sure_.log_gap = std::log(-std::expm1(sure_.reverse)) + 1e-9;
+    const double known = std::log(std::max(sure(epsilon).value, 0.0));
+    for (const double factor : kGapTilts) {
+        if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
+        const double s = factor / margin;
+        const double gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
+        if (gap + (1.0 + s) * epsilon < sure_.log_gap + sure_.gap_tilt * epsilon) {
+            sure_.gap_tilt = 1.0 + s;
+            sure_.log_gap = gap;
+        }
+    }
+}
+
+namespace {
+
+constexpr double kLargestExponent = 700.0;
+
+}  // namespace
+
+SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
+    if (are_ratios()) return sure_of_ratios(epsilon);
+    if (pair_ == SampledPair::add) return sure_of_add(epsilon);
+    const double grown = std::expm1(epsilon);
+    const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);
+    const double reverse = -std::expm1(sure_.reverse);
+    // e^eps may be beyond the range of doubles where the product is not.
+    const bool far = epsilon > kLargestExponent && reverse > 0.0;
+    const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
+    const double value = gained - taken, slope = -(taken + reverse);
+    const double positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
+    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff);
+    const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);
+    return {value, slope, value - error, value + error + gap + sure_.ignored};
+}
+
+// What takes no transform of a split sum of t ratios less 1, and bounds of what it misses. With loss = X - 1 (ratio) or
+// 1 - X (reversed_ratio), p and p' the masses of a window under the law of x and under that weighted by X, E[X] = 1:
+//
+//     ratio           a step in the outermost window carries the sum beyond x:
+//                     E[(S - x); any] = t (p' - p) (1-p)^(t-1) - x (1 - (1-p)^t),  since E[S] = 0
+//     reversed_ratio  the sum is beyond x where all steps are in the innermost window, unless that has a line:
+//                     E[(S - x); all] = p^(t-1) (t (p - p') - x p)
+//
+// Both are below E[(S - x)_+; same], the gap E[(x - S)_+; same] <= E[e^{s (x - S)}; same]/(e s) for every s > 0.
+
+namespace {
+
+constexpr double kLostTilts[] = {0.5, 1.0, 1.5, 3.0, 10.0, 30.0, 100.0, 400.0, 1500.0};
+constexpr double kFarTilt = 46.0;  // e^-46 of the mass at the level
+constexpr double kMostSmoothWork = 3e6;
+
+// The other mass of a window.
+WindowedLaw weighted(const WindowedLaw& law) {
+    SampledLoss other = law.law();
+    other.pair = SampledPair::weighted_ratio;
+    return {other, law.window()};
+}
+
+}  // namespace
+
+bool SplitSum::leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
+    WindowedLaw other = weighted(law);
+    if (!other.discretise(0.0, 0.0, kMassDepth, 0.0)) return false;
+    const WindowedNodes::Masses w = other.nodes().masses();
+    to.mass += m.mass;
+    to.fall += law.law().sign() * (w.mass - m.mass);
+    to.error += 2.0 * (m.error * m.mass + w.error * w.mass) + law.missed() + std::exp(other.log_node_error(0.0, 0.0));
+    return true;
+}
+
+bool SplitSum::weigh_ratios(std::vector<SplitStep>& steps, double x) {
+    SplitStep& step = steps.front();
+    const double t = step.count, target = kMassDepth + std::log(t);
+    const bool reversed = is_reversed();
+    sure_ = {};
+    WindowedLaw decisive(step.law, reversed ? step.base : step.jump);
+    WindowedLaw other = weighted(decisive);
+    if (!decisive.discretise(0.0, 0.0, target, 0.0) || !other.discretise(0.0, 0.0, target, 0.0)) return false;
+    const WindowedNodes::Masses m = decisive.nodes().masses(), w = other.nodes().masses();
+    // Whatever the logarithm of the mass is.
+    const double error = m.error + w.error + std::exp(decisive.log_node_error(0.0, std::log(m.mass))) +
+                         std::exp(other.log_node_error(0.0, std::log(w.mass)));
+    sure_.ratios = {m.mass, w.mass, error};
+    sure_.is_decided = true;
+    const LossStep& level = reversed ? *step.base.begin() : *step.jump.begin();
+    const double margin = reversed ? level.level + 1.0 : level.level - x;
+    if (!reversed) {
+        step.is_weighed = t > kMany && leave_out(decisive, m, step.left_out);
+        WindowedLaw whole({1.0, 1.0 / step.law.c, SampledPair::reversed_ratio}, {});
+        const double farthest = kGapTilts[std::size(kGapTilts) - 1] / margin;
+        if (!whole.discretise(kGapTilts[0] / margin, 0.0, target, farthest)) return false;
+        sure_.log_gap = kInfinity;
+        const double known = std::log(std::max(sure(x).value, 0.0));
+        for (const double factor : kGapTilts) {
+            const double s = factor / margin;
+            const double gap = log_excess_peak(s) + std::log(t) + decisive.log_moment_above(-s) +
+                               (t - 1.0) * std::max(whole.log_moment_above(s), 0.0) + 1e-9;
+            if (!(gap + s * x < sure_.log_gap + sure_.gap_tilt * x)) continue;
+            sure_.gap_tilt = s;
+            sure_.log_gap = gap;
+            if (gap + s * x < known - kDepth) break;
+        }
+        return true;
+    }
+    // Steps below the innermost level sum up to less than t - x: tilts against that.
+    const double threshold = t - x;
+    sure_.log_gap = kInfinity;
+    for (const double factor : kGapTilts) {
+        const double s = factor / threshold;
+        const double gap = log_excess_peak(s) + t * decisive.log_moment_above(-s) + 1e-9;
+        if (!(gap + s * x < sure_.log_gap + sure_.gap_tilt * x)) continue;
+        sure_.gap_tilt = s;
+        sure_.log_gap = gap;
+    }
+    bound_lost_ratios(step, x, 1.0 / margin);
+    return true;
+}
+
+// Of reversed ratios: E[(S - x)_+; any step beyond the outermost level], by Chernoff's bound.
+void SplitSum::bound_lost_ratios(const SplitStep& step, double x, double scale) {
+    const LossStep& top = *step.base.begin();
+    const double t = step.count;
+    const LossWindow beyond = LossWindow{}.with(LossStep{top.level, top.width, 1.0});
+    WindowedLaw lost(step.law, beyond), whole(step.law, {});
+    sure_.log_lost = kInfinity;
+    const double target = kMassDepth + std::log(t), farthest = kLostTilts[std::size(kLostTilts) - 1] * scale;
+    if (!whole.discretise(scale, 0.0, target, farthest)) return;
+    for (const double factor : kLostTilts) {
+        const double s = factor * scale;
+        const double here =
+            std::log(t) + lost.log_moment_bound(s) + (t - 1.0) * whole.log_moment_above(s) + log_excess_peak(s) + 1e-9;
+        if (!(here - s * x < sure_.log_lost - sure_.lost_tilt * x)) continue;
+        sure_.lost_tilt = s;
+        sure_.log_lost = here;
+    }
+}
+
+// Many reversed ratios have a light tail: one line serves, with a window where nothing of the value is left.
+bool SplitSum::place_plain(double x) {
+    const SampledStep& s = steps_.front();
+    const double t = s.count, c = 1.0 / s.sigma, outer_steep = std::sqrt(2.0 * (124.0 - log_delta_));
+    const double unseen = std::sqrt(2.0 * (kNothing + 4.0 - log_delta_ + std::log(t)));
+    const double variance = t * std::expm1(std::min(c * c, 600.0)),
+                 tilt = std::max(x / variance, 1.0 / std::sqrt(variance));
+    const double level = std::min(std::expm1(std::min(c * unseen - 0.5 * c * c, 200.0)), 2.0 * kFarTilt / tilt);
+    SplitStep step{t, {1.0, s.sigma, pair_}, {}, {}, {}, false};
+    step.base = LossWindow{}.with(LossStep{level, (level + 1.0) / outer_steep, -1.0});
+    MeasureInversion base(Measure::base, {step}, 0.0);
+    base.approach(x);
+    const double goal = base.log_estimate();
+    const WindowedLaw beyond(step.law, LossWindow{}.with(LossStep{level, (level + 1.0) / outer_steep, 1.0}));
+    if (t > kMany) {
+        WindowedLaw left = beyond;
+        step.is_weighed = left.discretise(0.0, 0.0, kMassDepth + std::log(t), 0.0) &&
+                          leave_out(left, left.nodes().masses(), step.left_out);
+        base = MeasureInversion(Measure::base, {step}, 0.0);
+        base.approach(x);
+    }
+    bound_lost_ratios(step, x, base.tilt());
+    base.place(x, goal, kDepth, kMostSmoothWork);
+    if (base.failed() || !(sure_.log_lost - sure_.lost_tilt * x < goal - kDepth + 6.0)) return false;
+    parts_.push_back(std::move(base));
+    return true;
+}
+
+SplitSum::Value SplitSum::sure_of_ratios(double x) const noexcept {
+    const double lost = sure_.log_lost > -kInfinity ? std::exp(sure_.log_lost - sure_.lost_tilt * x) : 0.0;
+    if (!sure_.is_decided) return {0.0, 0.0, 0.0, lost};
+    const double t = count_, gap = std::exp(sure_.log_gap + sure_.gap_tilt * x);
+    const auto [p, w, e] = sure_.ratios;
+    double value, positive, slope;
+    if (is_reversed()) {
+        const double others = std::exp((t - 1.0) * std::log(std::min(p, 1.0)));
+        value = others * (t * (p - w) - x * p);
+        positive = others * (t * (p + w) + std::fabs(x) * p) * t;
+        slope = -others * p;
+    } else {
+        const double log_none = std::log1p(-p), others = std::exp((t - 1.0) * log_none),
+                     any = -std::expm1(t * log_none);
+        value = t * (w - p) * others - x * any;
+        positive = t * (w + p) * others * (1.0 + t * p / (1.0 - p)) + std::fabs(x) * any;
+        slope = -any;
+    }
+    const double error = positive * (e + 16.0 * kUnitRoundoff);
+    return {value, slope, value - error, value + error + gap + lost};
 }
 
 }  // namespace renyi

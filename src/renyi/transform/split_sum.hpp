@@ -7,11 +7,12 @@
 // P(any) - e^eps Q(any) and a gap E[(e^{eps - S} - 1)_+] that Chernoff's bound makes nothing of; the base does not
 // reach eps, or is inverted on a line of its own.
 // replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
-// add: it is the base that is beyond eps for sure, and the rest that does not reach it.
+// add: a step beyond the outer level leaves nothing of delta; below it the same is taken from a closed form
+// (split_sum.cpp).
 // The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
 //
 // The same serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t: what is
-// then sought is E[(S - x)_+], and the rests are closed forms of their own (ratio_rest.cpp).
+// then sought is E[(S - x)_+], and the rests are closed forms of their own (split_sum.cpp).
 #pragma once
 
 #include <optional>
@@ -60,14 +61,13 @@ private:
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
     struct Sure {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
-        double kept_error = 0.0;  // of log_kept, absolutely, where it is that of a mass next to 1
+        double kept_error = 0.0, grown_error = 0.0;  // of `add`, absolutely
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
         double ignored = 0.0;  // mass of steps that are nothing against delta
         Decided ratios;
         bool is_decided = false;
     };
-    double most_work() const noexcept;
     bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
     std::vector<double> unseen_levels() const;
@@ -86,12 +86,23 @@ private:
     Value sure_of_ratios(double x) const noexcept;
     static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
+    void lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
+    // Direction add (split_sum.cpp): what of it is left for the parts of `remove`.
+    enum class Below { nothing, unplaced, failed };
+    Below place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon);
+    bool place_frequent(std::vector<SplitStep> steps, double epsilon);
+    bool place_whole(const std::vector<SplitStep>& steps, double epsilon);
+    bool leave_out_mass(SplitStep& step, const LossWindow& window) const;
+    static void turn(std::vector<SplitStep>& steps) noexcept;
     bool weigh(std::vector<SplitStep>& steps, double epsilon);
+    bool weigh_add(const std::vector<SplitStep>& steps);
+    Value sure_of_add(double epsilon) const noexcept;
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                    const std::vector<double>& counts, double margin, double epsilon);
-    void bound_lost(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& lost,
-                    const std::vector<double>& counts, double margin, double epsilon);
+    double least_sum() const noexcept;
+    double reach_of_add(double epsilon) const noexcept;
+    double lost(double epsilon) const noexcept;
     Value sure(double epsilon) const noexcept;
     double spread() const;
 
@@ -100,6 +111,8 @@ private:
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
     bool placed_ = false;
     Sure sure_;
+    LossStep outer_;       // of `add`, above the least loss
+    double unseen_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
     std::vector<MeasureInversion> parts_;
 };
 

@@ -8,6 +8,38 @@
 
 namespace renyi::windowed {
 
+// The hot loops of the characteristic function of a windowed law; arrays are padded with nodes of weight 0 to a
+// multiple of kLanes. Fixed summation order: the same bits on every instruction set. Bounds stand in
+// windowed_transform.cpp.
+// d = loss - mean and the weights over their sum, with sums of their errors in u: of weight |e^{i y d} - 1 - i y d| it
+// is y^2 quadratic, or constant and y linear.
+struct NodeArrays {
+    const double *weight, *loss, *rounding, *loss_error;
+};
+struct Centre {
+    double sum, mean, tilt, additions;
+};
+struct TransformErrors {
+    double quadratic, linear, constant;
+};
+TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at, double* weight, double* d) noexcept;
+
+// sum weight d^m/m! for m = 2 ... kMoments + 1: the Taylor series of the excess, to 2^-60 where |y d| <= 1.
+constexpr int kMoments = 18;
+void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept;
+
+// Rows j = 0 ... kLanes - 1 of cos j step d - 1 and sin j step d, and their weighted sums.
+void turn_rows(const double* weight, const double* d, std::size_t n, double step, double* cosine, double* sine,
+               double* re, double* im) noexcept;
+
+// weight (cos y d - 1) and weight sin y d, and their sums.
+void turn_block(const double* weight, const double* d, std::size_t n, double y, double* cosine, double* sine,
+                double& re, double& im) noexcept;
+
+// sum (c + i v)(c' + i v') for the rows c' and v'.
+void join(const double* cosine, const double* sine, const double* row_cosine, const double* row_sine, std::size_t n,
+          double* re, double* im) noexcept;
+
 constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products
 constexpr double kOpen = 9.0;    // 1 - Phi(9) < 2^-62: the window is 1
 
@@ -28,7 +60,7 @@ struct Spread {
 Spread sum_spread(const double* weight, const double* loss, const double* rounding, const double* loss_error,
                   std::size_t n, double mean, double additions, double tilt) noexcept;
 
-// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_nodes.hpp),
+// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_law.hpp),
 // and their errors.
 struct Excess {
     double value, slope, error, slope_error;

@@ -3,17 +3,213 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/transform/windowed_kernels.hpp"
+
 namespace renyi {
 
 namespace {
 
+constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
+constexpr double kOverflow = 600.0;
+constexpr double kNoWeight = -1e4;
+
+}  // namespace
+
+// The first block of the arrays is left free for the merged node.
+void WindowedNodes::fill(double first, double last, double step, double tolerance) {
+    const double start = std::floor(first / step);
+    const auto wanted = static_cast<std::size_t>(std::ceil(last / step) - start) + 1;
+    const std::size_t n = (wanted + kLanes - 1) / kLanes * kLanes, size = n + kLanes;
+    for (auto* a : {&x_, &v_, &loss_, &log_weight_, &rounding_, &loss_error_}) a->resize(size);
+    double *const x = x_.data() + kLanes, *const v = v_.data() + kLanes,
+                  *const log_weight = log_weight_.data() + kLanes, *const loss_error = loss_error_.data() + kLanes,
+                  *const rounding = rounding_.data() + kLanes;
+    for (std::size_t i = 0; i < n; ++i) x[i] = (start + static_cast<double>(i)) * step;
+    first_ = x[0] - step;
+    last_ = x[n - 1] + step;
+    evaluate(law_, {x, n}, v, log_weight);
+    windowed::StepAt steps[LossWindow::kMost];
+    int count = 0;
+    for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
+    const double least = law_.is_ratio() ? 1.0 : -std::log1p(-law_.q);
+    windowed::bound_losses({law_.c, least, law_.two_sided(), law_.is_ratio()}, x, v, n, loss_error, rounding);
+    windowed::add_windows(v, loss_error, n, steps, count, log_weight, rounding);
+    const double log_step = std::log(step) - kLogRoot2Pi;
+    for (std::size_t i = 0; i < n; ++i) log_weight[i] += log_step;
+    merge_flat(tolerance);
+    loss_.resize(v_.size());
+    for (std::size_t i = 0; i < v_.size(); ++i) loss_[i] = law_.sign() * v_[i];
+}
+
+// Nodes whose loss is that of no output at all.
+void WindowedNodes::merge_flat(double tolerance) {
+    const double flat = law_.two_sided() ? 0.0 : law_.least();
+    double top = -1e300, sum = 0.0, rounding = 0.0;
+    std::size_t kept = 1;
+    for (std::size_t i = kLanes; i < x_.size(); ++i) {
+        if (std::fabs(v_[i] - flat) < tolerance) {
+            const double e = log_weight_[i];
+            sum = e > top ? sum * std::exp(top - e) + 1.0 : sum + std::exp(e - top);
+            top = std::max(top, e);
+            rounding = std::max(rounding, rounding_[i]);
+            continue;
+        }
+        for (auto* a : {&x_, &v_, &log_weight_, &rounding_, &loss_error_}) (*a)[kept] = (*a)[i];
+        ++kept;
+    }
+    x_[0] = 0.0;
+    v_[0] = flat;
+    log_weight_[0] = sum > 0.0 ? top + std::log(sum) : kNoWeight;
+    rounding_[0] = rounding + 8.0;
+    loss_error_[0] = 2.0 * std::fabs(flat);
+    const std::size_t n = (kept + kLanes - 1) / kLanes * kLanes;
+    for (auto* a : {&x_, &v_, &log_weight_, &rounding_, &loss_error_}) a->resize(kept);
+    x_.resize(n, 0.0);
+    v_.resize(n, flat);
+    log_weight_.resize(n, kNoWeight);
+    rounding_.resize(n, 0.0);
+    loss_error_.resize(n, 0.0);
+}
+
+// The weights of the tilted law times e^-top, which is returned.
+double WindowedNodes::tilt_weights(double tilt, double& sum) const {
+    const std::size_t n = loss_.size();
+    const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
+    weight_.resize(n);
+    sum = windowed::tilt_weights(log_weight_.data(), loss_.data(), n, tilt, top, weight_.data());
+    return top;
+}
+
+WindowedMoment WindowedNodes::rough_moment(double tilt) const {
+    double sum = 0.0;
+    const double top = tilt_weights(tilt, sum);
+    const double mean = windowed::first_moment(weight_.data(), loss_.data(), loss_.size()) / sum;
+    const double variance = windowed::second_moment(weight_.data(), loss_.data(), loss_.size(), mean) / sum;
+    return {top + std::log(sum), 0.0, mean, 0.0, variance};
+}
+
+double WindowedNodes::fourth_cumulant(double tilt, const WindowedMoment& at) const {
+    double sum = 0.0, fourth = 0.0;
+    tilt_weights(tilt, sum);
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double d = loss_[i] - at.mean;
+        fourth += weight_[i] * (d * d) * (d * d);
+    }
+    return fourth / sum - 3.0 * at.variance * at.variance;
+}
+
+WindowedMoment WindowedNodes::moment(double tilt) const {
+    double sum = 0.0;
+    const double top = tilt_weights(tilt, sum);
+    const std::size_t n = loss_.size();
+    const double additions = static_cast<double>(n / kLanes) + 8.0;
+    WindowedMoment m{};
+    m.mean = windowed::first_moment(weight_.data(), loss_.data(), n) / sum;
+    const windowed::Spread s = windowed::sum_spread(weight_.data(), loss_.data(), rounding_.data(), loss_error_.data(),
+                                                    n, m.mean, additions, std::fabs(tilt));
+    m.variance = s.second / sum;
+    m.value = top + std::log(sum);
+    m.error = kUnitRoundoff * (s.error / sum + 4.0 * std::fabs(top) + 4.0);
+    m.mean_error = kUnitRoundoff * (s.mean_error / sum + additions * std::fabs(m.mean));
+    return m;
+}
+
+WindowedMoment WindowedNodes::moment_by_excess(double tilt, const WindowedMoment& plain,
+                                               const LeftOut& left_out) const {
+    if (law_.two_sided() || !(plain.value < kOverflow)) return plain;
+    const auto sum = law_.is_ratio() ? windowed::sum_centred_excess : windowed::sum_excess;
+    const windowed::Excess e =
+        sum(log_weight_.data(), loss_.data(), rounding_.data(), loss_error_.data(), loss_.size(), tilt);
+    const double lost = left_out.mass + std::fabs(tilt * left_out.fall);
+    const double excess = e.value - left_out.mass - tilt * left_out.fall;
+    if (!(e.value < kOverflow && excess > -0.9)) return plain;
+    const double off =
+        (kUnitRoundoff * e.error + (1.0 + std::fabs(tilt)) * left_out.error + 4.0 * kUnitRoundoff * lost) /
+            (1.0 + excess) +
+        4.0 * kUnitRoundoff * std::fabs(excess);
+    if (!(off < plain.error)) return plain;
+    WindowedMoment m = plain;
+    m.value = std::log1p(excess);
+    m.error = off;
+    m.mean = (e.slope - left_out.fall) / (1.0 + excess);
+    m.mean_error = (kUnitRoundoff * e.slope_error + left_out.error + 4.0 * kUnitRoundoff * std::fabs(left_out.fall)) /
+                       (1.0 + excess) +
+                   std::fabs(m.mean) * (off + 4.0 * kUnitRoundoff);
+    return m;
+}
+
+WindowedMoment WindowedNodes::moment_by_rise(double tilt, const WindowedMoment& plain, const LeftOut& left_out) const {
+    const double least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0, s = law_.sign() * tilt + weighted;
+    const double additions = static_cast<double>(loss_.size());
+    double sum = 0.0, slope = 0.0, error = 0.0, slope_error = 0.0;
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i] - weighted * v_[i]);
+        if (w == 0.0) continue;
+        const double g = std::max(v_[i] - least, 0.0), risen = std::expm1(s * g), whole = w * (1.0 + risen);
+        const double relative = rounding_[i] + additions + 8.0, off = loss_error_[i] + std::fabs(least);
+        sum += w * risen;
+        slope += whole * g;
+        error += w * std::fabs(risen) * relative + whole * std::fabs(s) * off;
+        slope_error += whole * (g * relative + (1.0 + std::fabs(s) * g) * off);
+    }
+    const double excess = sum - left_out.mass;
+    if (!(excess > -0.9 && excess < 1e300)) return plain;
+    WindowedMoment m = plain;
+    m.value = s * least + std::log1p(excess);
+    m.error = (kUnitRoundoff * (error + 4.0 * (std::fabs(sum) + left_out.mass)) + left_out.error) / (1.0 + excess) +
+              4.0 * kUnitRoundoff * (std::fabs(s * least) + std::fabs(excess));
+    if (!(m.error < plain.error)) return plain;
+    m.mean = law_.sign() * (least + slope / (1.0 + excess));
+    m.mean_error = kUnitRoundoff * (slope_error / (1.0 + excess) + 8.0 * (std::fabs(least) + std::fabs(m.mean))) +
+                   std::fabs(slope / (1.0 + excess)) * m.error;
+    return m;
+}
+
+WindowedNodes::Masses WindowedNodes::masses() const noexcept {
+    Masses m{};
+    double error = 0.0, fall_error = 0.0;
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        if (law_.is_ratio()) {
+            m.mass += std::exp(log_weight_[i]);
+            error = std::max(error, log_weight_[i] > kNoWeight ? rounding_[i] : 0.0);
+            continue;
+        }
+        const double w = std::exp(log_weight_[i]), fall = -std::expm1(-loss_[i]);
+        m.mass += w;
+        m.fall += w * fall;
+        m.size += w * std::fabs(fall);
+        m.reverse += w * std::exp(-loss_[i]);
+        const double off = w > 0.0 ? rounding_[i] + loss_error_[i] : 0.0;
+        error += w * off;
+        fall_error += w * std::fabs(fall) * off;
+    }
+    if (!law_.is_ratio()) error = std::max(error / m.mass, m.size > 0.0 ? fall_error / m.size : 0.0);
+    m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
+    return m;
+}
+
+WindowedNodes::Rise WindowedNodes::rise() const noexcept {
+    double value = 0.0, error = 0.0;
+    const double least = law_.least(), additions = static_cast<double>(loss_.size());
+    for (std::size_t i = 0; i < loss_.size(); ++i) {
+        const double w = std::exp(log_weight_[i]);
+        if (w == 0.0) continue;
+        const double grown = std::expm1(std::max(v_[i] - least, 0.0));
+        value += w * grown;
+        error += w * (grown * (rounding_[i] + additions) + (1.0 + grown) * (loss_error_[i] + std::fabs(least)));
+    }
+    return {value, kUnitRoundoff * error * (1.0 + 0x1p-30)};
+}
+
+namespace {
+
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNodes = 16000.0;
+constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
 constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03;  // steps worth another line
+constexpr double kLonger = 1.03;                          // steps worth another line
 constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};         // of the loss at which a window opens, above the least
 constexpr double kLeastOpening = 1.5, kLeastSkirt = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
@@ -86,7 +282,7 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
     const LineStep rule = longest_step(std::max(lowest, start), lowest, step_at);
     angle_ = line_angle(rule.rank);
     if (!decay) return rule.step;
-    // Half of the strip for the shift, half for the rule: see windowed_decay.hpp.
+    // Half of the strip for the shift, half for the rule: see windowed_transform.hpp.
     const LineStep both = longest_step(rule.rank, lowest, [&](int rank) {
         const double angle = line_angle(rank), grown = std::max(line_->log_bound(angle, tilt, 0.0) - scale, 0.0);
         return kPi * angle * sigma / (target + grown + 1.0);
@@ -138,7 +334,8 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
     const LossStep& step =
         *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
-    const double sine = std::clamp(y * step.width * step.width / std::fabs(step.level), 0.02, 1.0);
+    const double opens = law_.is_ratio() || law_.two_sided() ? std::fabs(step.level) : step.level - law_.least();
+    const double sine = std::clamp(y * step.width * step.width / opens, 0.02, 1.0);
     // Lines far beside the axis serve where the window opens among losses that are not small.
     const double most = law_.is_ratio() || step.level - law_.least() < 1.0 ? kSteepAngle : kLargestAngle;
     double result = 0.0;
@@ -191,8 +388,7 @@ double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) cons
         // e^{(d/width) |u|} <= 1 + e^{(d/width) (V - level)/width}, level the lowest.
         const double plain = line_->log_bound(0.0, tilt, 0.0);
         const double steep =
-            steeper == 0.0 ? plain
-                           : line_->log_bound(0.0, tilt + law_.sign() * steeper, 0.0) - steeper * lowest + 1e-9;
+            steeper == 0.0 ? plain : line_->log_bound(0.0, tilt + law_.sign() * steeper, 0.0) - steeper * lowest + 1e-9;
         const double kept = line_->log_bound(0.0, tilt, 0.0, {-kInfinity, x, 0.0});
         const double far = moved + falling + log_add(plain, steep);
         const double along = std::log(a) + on_edge + std::max(0.0, moved);
@@ -231,6 +427,16 @@ double WindowedLaw::missed() const {
 WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     const WindowedMoment plain = nodes_.moment(tilt);
     if (left_out == nullptr) return plain;
+    if (left_out->from_least) {  // the sum is off by as much as E_0[W] besides
+        WindowedMoment m = nodes_.moment_by_rise(tilt, plain, *left_out);
+        const auto [of_mass, of_reverse] = missed_parts();
+        const double slope = law_.sign() * tilt + (law_.weighted() ? 1.0 : 0.0);
+        const double more =
+            (law_.weighted() ? of_reverse : of_mass) * std::exp(slope * law_.least() - m.value) * (1.0 + 1e-9);
+        m.error += more;
+        m.mean_error += more;
+        return m.error < plain.error ? m : plain;
+    }
     WindowedMoment m = nodes_.moment_by_excess(tilt, plain, *left_out);
     // With Q the sum over the nodes and E the expectation, it is off by Q - E of e^{t L} - (1 + t) + t e^-L where the
     // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L. Of ratios, with -t L and -L,

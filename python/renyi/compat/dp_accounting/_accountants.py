@@ -38,7 +38,8 @@ class PLDAccountant(Plug):
         asked for, where ``rtol`` does not.
     rtol : float, optional
         How far above the exact value the answer may be where lattices give it, as a relative width
-        of delta. By default a hundredth of the interval, in [1e-6, 1e-2].
+        of delta. By default 100 times the square of the interval, with which that grid's error
+        grows, in [1e-6, 1e-2].
     charge : callable, optional
         Called with the mechanism and the count before they are recorded, such as
         ``functools.partial(ledger.charge, "the data set")`` of a `renyi.Ledger`.
@@ -74,7 +75,7 @@ class PLDAccountant(Plug):
     ) -> None:
         own = OwnPLDAccountant(adjacency=ADJACENCY[neighboring_relation])
         super().__init__(own, neighboring_relation, charge)
-        self._rtol = min(max(0.01 * value_discretization_interval, 1e-6), 1e-2)
+        self._rtol = min(max(100.0 * value_discretization_interval**2, 1e-6), 1e-2)
         if rtol is not None:
             self._rtol = rtol
 

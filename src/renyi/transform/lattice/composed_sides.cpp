@@ -3,15 +3,138 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
-#include "renyi/transform/lattice/lattice_kernels.hpp"
-#include "renyi/transform/lattice/layout_refinement.hpp"
+#include "renyi/transform/lattice/lattice.hpp"
+#include "renyi/transform/lattice/loss_layout.hpp"
 #include "renyi/transform/lattice/low_frequencies.hpp"
-#include "renyi/transform/lattice/node_masses.hpp"
-#include "renyi/transform/lattice/outside_mass.hpp"
-#include "renyi/transform/lattice/tilt_window.hpp"
+#include "renyi/transform/lattice/tilt_placement.hpp"
+#include "renyi/transform/lattice/tilted_law.hpp"
 
 namespace renyi::lattice {
+
+namespace {
+
+constexpr double kFarthest = 1e200;  // beyond every loss
+
+DoubleDouble exactly(std::int64_t n) noexcept {
+    const double high = static_cast<double>(n);
+    return {high, static_cast<double>(n - static_cast<std::int64_t>(high))};
+}
+
+// value e^exponent without overflow of the factor, to 8 u and u |exponent| relative.
+double times_exp(double value, double exponent) noexcept {
+    if (value == 0.0) return 0.0;
+    const double root = std::exp(0.5 * std::min(exponent, 1400.0));
+    return exponent > 1400.0 ? kInfinity : value * root * root;
+}
+
+}  // namespace
+
+// In double-double arithmetic: an epsilon moved by 2^-95 of the largest term would have exactly this place.
+ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
+    const DoubleDouble target = DoubleDouble{epsilon, 0.0} - offset;
+    const auto distance = [&](std::int64_t node) { return (exactly(node) * step - target).hi; };
+    if (!(distance(window.end() - 1) > 0.0)) return {window.end(), distance(window.end())};
+    if (distance(window.first) > 0.0) return {window.first, distance(window.first)};
+    const double places = -distance(window.first) / step;  // below the window's size
+    std::int64_t node = window.first + static_cast<std::int64_t>(places);
+    while (distance(node) <= 0.0) ++node;
+    while (distance(node - 1) > 0.0) --node;
+    return {node, distance(node)};
+}
+
+double ComposedLoss::delta(double epsilon) const {
+    if (epsilon == kInfinity) return infinite;
+    const bool is_upper = side == Side::upper;
+    const double room =
+        0x1p-95 * (std::fabs(epsilon) + offset_terms +
+                   step * (std::fabs(static_cast<double>(window.first)) + static_cast<double>(window.size)));
+    const double moved = (drift + room) * (1.0 + 0x1p-40) + kUnitRoundoff * std::fabs(epsilon);
+    epsilon += is_upper ? -moved : moved;
+    if (epsilon < -kFarthest) return is_upper ? 1.0 : infinite;
+    const Place place = place_of(std::min(epsilon, kFarthest));
+
+    const double theta = tilt.theta(), slope = theta / step;
+    const double exponent =
+        std::ldexp(static_cast<double>(log_scale - static_cast<Int128>(tilt.numerator) * place.start), -tilt.bits);
+    const WeightedSum sum =
+        place.start < window.end() ? law->sum_from(place.start, place.distance) : WeightedSum{0.0, 0.0};
+    // Weights are relative to the first node above epsilon; the bound of what lies outside to epsilon itself.
+    const double lift = slope * place.distance;
+    const double far = times_exp(outside * largest_weight(slope), exponent + lift);
+    const double lost = (times_exp(sum.error, exponent) + far) *
+                        (1.0 + 0x1p-40 + 8.0 * kUnitRoundoff * (std::fabs(exponent) + std::fabs(lift)));
+    const double error = relative_error + kUnitRoundoff * (std::fabs(exponent) + 32.0);
+    const double value = times_exp(sum.value, exponent);
+    constexpr double kTiny = 4.0 * std::numeric_limits<double>::denorm_min();  // of products that underflow
+    if (is_upper) {
+        double bound = infinite + value * (1.0 + error) + lost;
+        if (left_out)
+            bound += std::exp(std::min(left_out->log_factor - left_out->slope * epsilon, 1.0)) * (1.0 + 0x1p-40);
+        if (sum.value > 0.0 || lost > 0.0) bound += kTiny;
+        bound *= 1.0 + 8.0 * kUnitRoundoff;
+        return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, says nothing
+    }
+    const double kept = value * (1.0 - error) - lost - kTiny;
+    return std::min((infinite + (kept > 0.0 ? kept : 0.0)) * (1.0 - 8.0 * kUnitRoundoff), 1.0);
+}
+
+namespace {
+
+// What exponents cut at -708 hide is less than this for each node, and so is what tilted weights have lost.
+constexpr double kHidden = 1e-300, kLost = 0x1p-950;
+
+// Bounds the log of the sum of a[i] e^(slope (first + step i)) from above; -inf without mass.
+double log_sum(const double* a, std::size_t n, double slope, double first, double step) {
+    while (n > 0 && a[n - 1] == 0.0) --n;
+    std::size_t begin = 0;
+    while (begin < n && a[begin] == 0.0) ++begin;
+    if (begin == n) return -kInfinity;
+    const double low = first + step * static_cast<double>(begin), high = first + step * static_cast<double>(n - 1);
+    const double top = std::max(slope * low, slope * high);
+    const double sum = exponential_sum(a + begin, n - begin, slope, low, step, top) + kHidden * static_cast<double>(n);
+    const double value = std::log(sum), farthest = std::max(std::fabs(low), std::fabs(high));
+    // Losses to 3 u each, their exponents and the top to u, exponentials to 3 u, the sum to 24 u, logarithms to u.
+    return value + top + 64.0 * kUnitRoundoff * (2.0 + std::fabs(slope) * farthest + std::fabs(value));
+}
+
+}  // namespace
+
+double mass_beyond(const std::vector<TiltedPart>& parts, std::int64_t lowest, std::int64_t node, double s) {
+    double log_whole = 0.0, log_bulk = 0.0, excess = 0.0, size = 0.0;
+    for (const TiltedPart& part : parts) {
+        const double* weights = part.weights.data();
+        const double count = static_cast<double>(part.count);
+        const double bulk = log_sum(weights, part.bulk, s, 0.0, 1.0);
+        const double rest =
+            log_sum(weights + part.bulk, part.weights.size() - part.bulk, s, static_cast<double>(part.bulk), 1.0);
+        const double top = std::max(bulk, rest), sum = top + std::log1p(std::exp(std::min(bulk, rest) - top));
+        if (top == -kInfinity) return kLost;
+        log_whole += count * sum;
+        log_bulk += count * bulk;
+        excess += count * std::log1p(std::exp(std::min(rest - bulk, 700.0)));
+        size += count * (std::fabs(sum) + std::fabs(top));
+    }
+    const double distance = s * static_cast<double>(node - lowest);
+    // Without outcomes all in the bulk, where there are any: prod (b + r)^count - prod b^count grows with b and r.
+    double exponent = log_whole - distance;
+    if (excess < 1.0) exponent = log_bulk - distance + excess + std::log(-std::expm1(-excess));
+    exponent += 16.0 * kUnitRoundoff * (std::fabs(distance) + size);
+    return std::exp(std::min(exponent, 1.0)) * (1.0 + 1e-9) + kLost;
+}
+
+LeftOut bound_left_out(const LossLayout& layout, const std::vector<std::size_t>& bulks, double slope) {
+    double value = std::log(largest_weight(slope)) + 8.0 * kUnitRoundoff * (1.0 + slope);
+    for (std::size_t i = 0; i < bulks.size(); ++i) {
+        const LatticePair& pair = layout.pairs()[i];
+        // Losses of nodes are rounded, seen from their offset.
+        const double room = 8.0 * kUnitRoundoff * slope * std::fabs(pair.lattice.offset);
+        value += static_cast<double>(layout.count(i)) *
+                 (log_sum(pair.upper.data(), bulks[i], slope, pair.lattice.loss(0), pair.lattice.step) + room);
+    }
+    return {std::isfinite(value) ? value + 8.0 * kUnitRoundoff * std::fabs(value) : value, slope};
+}
 
 namespace {
 

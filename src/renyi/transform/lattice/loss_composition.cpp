@@ -4,16 +4,141 @@
 #include <cmath>
 #include <limits>
 
-#include "renyi/transform/lattice/layout_refinement.hpp"
-#include "renyi/transform/lattice/log_crossing.hpp"
-#include "renyi/transform/lattice/single_use.hpp"
+#include "renyi/fp/double_double.hpp"
+#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/transform/lattice/loss_layout.hpp"
 
 namespace renyi::lattice {
 
 namespace {
 
+constexpr double kBeside = 0x1p-16;  // of a span: a cut as near to an end is met only after others
+constexpr double kNextTo = 0x1p-12;  // relative to a loss; far more than a cut of a wide span may miss
+
+// Cuts at equally spaced losses alone, unless they are as good as an end.
+class At final : public Fineness {
+public:
+    At(double first, double last, int steps) noexcept
+        : first_(first),
+          step_(last > first ? (last - first) / steps : 1.0),
+          steps_(last > first ? steps : 0),
+          least_(8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last))) {}
+
+    double cut(double low, double high) const noexcept override {
+        const double from = std::max(std::floor((low + least_ - first_) / step_) + 1.0, 0.0);
+        const double to = std::min(std::ceil((high - least_ - first_) / step_) - 1.0, steps_);
+        const double middle = first_ + step_ * std::floor(0.5 * (from + to));
+        if (!(from <= to && low < middle && middle < high)) return kFine;
+        return std::min(middle - low, high - middle) < kBeside * (high - low) ? kAnywhere : middle;
+    }
+
+private:
+    double first_, step_, steps_, least_;
+};
+
+// A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
+// its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end.
+double of_span(const Span& span, double epsilon, Side side) noexcept {
+    if (epsilon >= span.high) return 0.0;
+    const auto from = [&](double start) { return start < span.mean ? span.p * -std::expm1(start - span.mean) : 0.0; };
+    if (epsilon <= span.low || side == Side::lower) return from(epsilon);
+    const double share = std::min(std::expm1(span.low - span.mean) / std::expm1(span.low - span.high), 1.0);
+    return std::min(span.p * share * -std::expm1(epsilon - span.high), from(span.low));
+}
+
+// The bounds that spans give.
+class SpanBounds {
+public:
+    SpanBounds(const Pair& pair, const Fineness& fineness) : spans_(pair.spans(Side::upper, fineness)) {}
+
+    double bound(double epsilon, double drift, Side side) const {
+        const bool is_upper = side == Side::upper;
+        const double sign = is_upper ? 1.0 : -1.0;
+        DoubleDouble sum{is_upper ? spans_.infinite.upper : spans_.infinite.lower, 0.0};
+        for (const Span& span : spans_.spans) {
+            // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
+            const double rounding = 2.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(span.mean));
+            const double value = of_span(span, epsilon - sign * (span.loss_error + drift + rounding), side);
+            if (value > 0.0) sum = sum + value * std::max(1.0 + sign * (span.mass_error + 16.0 * kUnitRoundoff), 0.0);
+        }
+        return std::clamp(sum.hi * (1.0 + sign * 4.0 * kUnitRoundoff), 0.0, 1.0);
+    }
+
+    Bracket epsilon(double delta, double drift, double start, double stride) const {
+        const auto curve = [&](Side side) { return [=, this](double e) { return bound(e, drift, side); }; };
+        return {log_crossing(curve(Side::lower), delta, start, stride, kClose).low,
+                log_crossing(curve(Side::upper), delta, start, stride, kClose).high};
+    }
+
+private:
+    static constexpr double kClose = 2.0 * kUnitRoundoff;
+
+    Spans spans_;
+};
+
+}  // namespace
+
+// A cut is only nearly met, and losses are only nearly right: what is below epsilon and may be above it must not have
+// much mass, so that there is another cut next to it.
+Bracket single_delta(const Pair& pair, double epsilon, double drift) {
+    const SpanBounds spans(pair, At(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
+    return {spans.bound(epsilon, drift, Side::lower), spans.bound(epsilon, drift, Side::upper)};
+}
+
+// Spans cut around a bracket narrow it by a factor, and in the end to the square of its width.
+Bracket single_epsilon(const Pair& pair, double delta, double drift) {
+    constexpr int kTurns = 40, kCuts = 12;
+    Bracket found = SpanBounds(pair, Coarse{}).epsilon(delta, drift, 0.0, 1.0);
+    for (int turn = 0; turn < kTurns && found.upper - found.lower < kInfinity; ++turn) {
+        const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
+        if (!(width > 0.0)) break;
+        const double reach = 0.5 * width + std::max(0.5 * width, kNextTo * std::fabs(middle));
+        const SpanBounds spans(pair, At(middle - reach, middle + reach, kCuts));
+        const Bracket next = spans.epsilon(delta, drift, middle, 0.25 * width);
+        found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
+        if (!(found.upper - found.lower < 0.5 * width)) break;
+    }
+    return found;
+}
+
+namespace {
+
+constexpr double kReach = 40.0;  // deviations beyond which a Gaussian has no mass
+
+}  // namespace
+
+GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
+    GaussiansMerged merged;
+    DoubleDouble squares{0.0, 0.0};
+    std::int64_t gaussians = 0;
+    PairPointer last;
+    for (const CountedPair& part : parts) {
+        if (part.count == 0) continue;
+        if (const double mu = part.pair->gaussian_shift(); mu > 0.0) {
+            squares = squares + two_prod(mu, mu) * static_cast<double>(part.count);
+            gaussians += part.count;
+            last = part.pair;
+            continue;
+        }
+        merged.parts.push_back(part);
+    }
+    if (gaussians == 1) {
+        merged.parts.push_back({last, 1});
+    } else if (gaussians > 1) {
+        // The root is right to 2 u; the loss mu v at v deviations from the middle moves with it.
+        const double mu = std::sqrt(squares.hi);
+        merged.parts.push_back({std::make_shared<GaussianPair>(mu), 1});
+        merged.drift = 2.0 * kUnitRoundoff * mu * (kReach + 2.0 * mu);
+    }
+    return merged;
+}
+
+namespace {
+
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
+constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
+constexpr double kFewer = 1e-3;   // relative width from which few nodes do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
@@ -57,20 +182,20 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
 
 }  // namespace
 
-LossComposition::LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points,
+LossComposition::LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
                                  bool upper_only)
-    : merged_(merged_parts(parts)),
+    : merged_(merge_gaussians(parts)),
       rtol_(rtol),
       max_points_(max_points),
       upper_only_(upper_only),
       largest_(merged_.drift),
       reached_(-merged_.drift) {
-    if (std::ranges::any_of(parts, [](const LossPart& part) { return part.pair->two_sided(); })) {
+    if (std::ranges::any_of(parts, [](const CountedPair& part) { return part.pair->two_sided(); })) {
         compose_apart(parts);
         return;
     }
     InfiniteMass least, most;
-    for (const LossPart& part : merged_.parts) {
+    for (const CountedPair& part : merged_.parts) {
         outlines_.push_back(outline_of(*part.pair));
         const LossOutline& outline = outlines_.back();
         const double count = static_cast<double>(part.count);
@@ -120,9 +245,9 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double known) {
-    if (known > 0.0 && scout() != nullptr) {
-        const double rough = scout()->epsilon(delta, fourier).upper;
-        if (rough <= known) return {-kInfinity, rough};
+    if (known > 0.0 && delta < 1.0 && !alone() && !rough_) {  // delta there tells whether it is enough
+        LossComposition& first = scout() != nullptr ? *scout() : *this;
+        if (first.delta(known, fourier).upper <= delta) return {-kInfinity, known};
     }
     if (rough_) return two_sided_epsilon(delta, fourier, known);
     if (delta == 1.0) return {-kInfinity, -kInfinity};
@@ -218,7 +343,7 @@ ComposedSides LossComposition::solve_anew(const CompositionGoal& goal, FourierTr
 }
 
 const LossLayout& LossComposition::coarse_layout() {
-    if (!coarse_) coarse_.emplace(merged_.parts, outlines_, max_points_);
+    if (!coarse_) coarse_.emplace(merged_.parts, outlines_, max_points_, rtol_ < kFewer ? kNodes : kFewNodes);
     return *coarse_;
 }
 
@@ -239,6 +364,89 @@ double LossComposition::guess(double delta) {
         at = low < next && next < high ? next : 0.5 * (low + high);
     }
     return at;
+}
+
+// Pairs that are known by one above and one below: two compositions. Roughly at first, as mostly they are far apart;
+// finely where what lattices leave is not little beside what the pairs do.
+
+namespace {
+
+constexpr double kScout = 0.01;  // relative width of a first look where something is known to be enough
+constexpr std::int64_t kScoutPoints = 1 << 15;
+constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off
+constexpr double kRoughBelow = 1e-2;  // relative width below
+constexpr double kMiddle = 3e-4;      // relative width of either side, of the second look
+constexpr double kMoreApart = 3.0;    // times that: the distance of the sides beside which it is little
+constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
+
+bool is_within(Bracket b, double rtol) noexcept { return b.upper - b.lower <= rtol * b.upper; }
+bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
+
+std::vector<CountedPair> one_side_of(const std::vector<CountedPair>& parts, Side side) {
+    Composer composer;
+    for (const CountedPair& part : parts) composer.add(part.pair->side(side), part.count);
+    return composer.composition().pairs;
+}
+
+}  // namespace
+
+void LossComposition::compose_apart(const std::vector<CountedPair>& parts) {
+    rough_ = sides_of(parts, std::max(rtol_, kRough), std::max(rtol_, kRoughBelow), max_points_);
+    if (rtol_ < kMiddle) middle_ = sides_of(parts, kMiddle, kMiddle, max_points_);
+    fine_ = sides_of(parts, rtol_, rtol_, max_points_);
+}
+
+// Of the upper sides, where there is something to be saved by it.
+LossComposition* LossComposition::scout() {
+    std::call_once(scouted_, [this] {
+        if (rtol_ >= 0.1 * kScout || upper_only_ || merged_.parts.empty() || alone()) return;
+        const std::int64_t points = std::min(max_points_, kScoutPoints);
+        scout_ = std::make_unique<LossComposition>(one_side_of(merged_.parts, Side::upper), kScout, points, true);
+    });
+    return scout_.get();
+}
+
+LossComposition::Sides LossComposition::sides_of(const std::vector<CountedPair>& parts, double rtol_above,
+                                                 double rtol_below, std::int64_t max_points) {
+    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
+            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};
+}
+
+Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return {std::min(below->delta(epsilon, fourier).lower, most), most};
+}
+
+Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier) const {
+    const double most = above->epsilon(delta, fourier).upper;
+    return {std::min(below->epsilon(delta, fourier).lower, most), most};
+}
+
+// Often seen from tilts that are far off, for which delta would have to be composed anew.
+bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier) const {
+    const double most = above->delta(epsilon, fourier).upper;
+    return below->known_delta(epsilon).upper < (1.0 - kApart) * most || is_apart(delta(epsilon, fourier));
+}
+
+Bracket LossComposition::two_sided_delta(double epsilon, FourierTransform& fourier, double known) const {
+    Bracket found = rough_->delta(epsilon, fourier);
+    if (found.upper <= known || is_apart(found) || is_within(found, rtol_)) return found;
+    if (middle_) found = common(found, middle_->delta(epsilon, fourier));
+    if (middle_ && (is_within(found, rtol_) || !is_within(found, kMoreApart * kMiddle))) return found;
+    return common(found, fine_->delta(epsilon, fourier));
+}
+
+Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fourier, double known) const {
+    const Bracket rough = rough_->epsilon(delta, fourier);
+    if (rough.upper <= known) return rough;
+    const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
+    // Atoms on one lattice are composed exactly at once.
+    if (apart || is_within(rough_->delta(rough.upper, fourier), rtol_)) return rough;
+    if (!middle_) return common(rough, fine_->epsilon(delta, fourier));
+    const Bracket better = common(rough, middle_->epsilon(delta, fourier));
+    const Bracket there = middle_->delta(better.upper, fourier);
+    if (is_within(there, rtol_) || !is_within(there, kMoreApart * kMiddle)) return better;
+    return common(better, fine_->epsilon(delta, fourier));
 }
 
 }  // namespace renyi::lattice

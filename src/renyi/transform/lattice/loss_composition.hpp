@@ -8,22 +8,91 @@
 // Of pairs that are known by two each side is composed by itself, roughly where the two are far apart.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "renyi/fp/bracket.hpp"
+#include "renyi/fp/certified.hpp"
+#include "renyi/pair/pair.hpp"
+#include "renyi/special/false_position.hpp"
 #include "renyi/transform/lattice/composed_sides.hpp"
-#include "renyi/transform/lattice/merged_parts.hpp"
+#include "renyi/transform/lattice/loss_layout.hpp"
 
 namespace renyi::lattice {
+
+// Where a bound of delta(epsilon), falling, crosses a given delta.
+// curve(low) > delta >= curve(high), as near as `close` relative. An end that is not found is infinite.
+struct Crossing {
+    double low, high;
+};
+
+// A point where a lower bound exceeds delta is below epsilon(delta), one where an upper bound does not is above it,
+// wherever they were found.
+template <class Curve>
+Crossing log_crossing(const Curve& curve, double delta, double start, double stride, double close) {
+    constexpr int kStrides = 40, kSteps = 200;
+    constexpr double kGrowth = 1.5;
+    const auto log_excess = [delta](double value) {
+        if (!(value > 0.0)) return -kInfinity;
+        return delta > 0.0 ? std::log(value / delta) : kInfinity;
+    };
+    double low = start, high = start, above = curve(start), below = above;
+    for (double reach = stride, i = 0; !(above > delta); reach *= kGrowth, ++i) {
+        if (i == kStrides) return {-kInfinity, low};
+        high = low;
+        below = above;
+        low -= reach;
+        above = curve(low);
+    }
+    for (double reach = stride, i = 0; below > delta; reach *= kGrowth, ++i) {
+        if (i == kStrides) return {high, kInfinity};
+        low = high;
+        above = below;
+        high += reach;
+        below = curve(high);
+    }
+    FalsePosition ends{low, high, log_excess(above), log_excess(below)};
+    for (int step = 0; step < kSteps; ++step) {
+        const double least = close * std::max(std::fabs(ends.low), std::fabs(ends.high));
+        if (ends.width() <= 2.0 * least) break;
+        // Log delta is nearly linear; no closer to an end than what is asked for.
+        double middle = ends.low + 0.5 * ends.width();
+        if (step % 4 != 3 && std::isfinite(ends.at_low) && std::isfinite(ends.at_high)) {
+            middle = std::min(std::max(ends.low + ends.width() * ends.part(), ends.low + least), ends.high - least);
+        }
+        if (!(ends.low < middle && middle < ends.high)) break;
+        const double value = curve(middle);
+        value > delta ? ends.move_low(middle, log_excess(value)) : ends.move_high(middle, log_excess(value));
+    }
+    return {ends.low, ends.high};
+}
+
+// One use of a pair: delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] is a sum over its spans, no lattice is needed.
+// Encloses delta(epsilon); losses may be wrong by `drift` beyond what the spans say.
+Bracket single_delta(const Pair& pair, double epsilon, double drift = 0.0);
+
+// Encloses the least epsilon with delta(epsilon) <= delta; -inf and inf where there is none.
+Bracket single_epsilon(const Pair& pair, double delta, double drift = 0.0);
+
+// Parts with all Gaussians among them as one.
+struct GaussiansMerged {
+    std::vector<CountedPair> parts;
+    double drift = 0.0;  // how far that may have moved their loss
+};
+
+GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts);
 
 class LossComposition {
 public:
     // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
     // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
     // With `upper_only` the lower ends are estimates.
-    LossComposition(const std::vector<LossPart>& parts, double rtol, std::int64_t max_points, bool upper_only = false);
+    LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
+                    bool upper_only = false);
 
     // delta in [0, 1] at any epsilon, infinite ones included. Where `known` is certainly enough the answer may be rough.
     Bracket delta(double epsilon, FourierTransform& fourier, double known = 0.0);
@@ -53,15 +122,15 @@ private:
         Bracket epsilon(double delta, FourierTransform& fourier) const;
         bool are_apart(double epsilon, FourierTransform& fourier) const;
     };
-    static Sides sides_of(const std::vector<LossPart>& parts, double rtol_above, double rtol_below,
+    static Sides sides_of(const std::vector<CountedPair>& parts, double rtol_above, double rtol_below,
                           std::int64_t max_points);
-    void compose_apart(const std::vector<LossPart>& parts);
+    void compose_apart(const std::vector<CountedPair>& parts);
     Bracket two_sided_delta(double epsilon, FourierTransform& fourier, double known) const;
     Bracket two_sided_epsilon(double delta, FourierTransform& fourier, double known) const;
     LossComposition* scout();
 
     std::optional<Sides> rough_, middle_, fine_;  // where sides differ, instead of all that follows
-    MergedParts merged_;
+    GaussiansMerged merged_;
     double rtol_;
     std::int64_t max_points_;
     bool upper_only_;

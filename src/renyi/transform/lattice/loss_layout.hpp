@@ -2,34 +2,45 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "renyi/transform/lattice/loss_atoms.hpp"
-#include "renyi/transform/lattice/node_law.hpp"
+#include "renyi/fp/bracket.hpp"
+#include "renyi/pair/composition.hpp"
+#include "renyi/transform/lattice/tilt_placement.hpp"
 
 namespace renyi::lattice {
 
-// A pair and how often it is used.
-struct LossPart {
-    PairPointer pair;
-    std::int64_t count;
+// Point masses of a loss: which lattice can hold them.
+struct PointMass {
+    double loss, mass, loss_error;
 };
+
+// What the coarsest spans of a pair tell of its finite loss.
+struct LossOutline {
+    double low = 0.0, high = 0.0;        // ends of the losses
+    double largest = 0.0;                // no finite loss is larger
+    double surely_reached = -kInfinity;  // there are finite losses as large, unless there are none
+    Bracket infinite{0.0, 0.0};
+    bool only_atoms = true;
+    std::vector<PointMass> atoms;  // of different losses, the heaviest first
+};
+
+LossOutline outline_of(const Pair& pair);
+
+// The step of a lattice that holds all atoms of every part, if there is one: Euclid's algorithm on the differences of
+// each part's losses, stopped at their rounding errors.
+std::optional<double> common_step(const std::vector<LossOutline>& parts);
 
 struct LossRange {
     double low, high;
 };
 
-// What is wanted: delta at epsilon, to a relative width, with so many nodes at most; from above alone, perhaps.
-struct CompositionGoal {
-    double epsilon, rtol;
-    std::int64_t max_points;
-    bool upper_only = false;
-};
-
 class LossLayout {
 public:
-    // Lattices of about two thousand nodes over all losses; ranges that are too wide for any step are cut.
-    LossLayout(const std::vector<LossPart>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points);
+    // Lattices of about so many nodes over all losses; ranges that are too wide for any step are cut.
+    LossLayout(const std::vector<CountedPair>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points,
+               std::int64_t nodes);
 
     double step() const noexcept { return step_; }
     // All losses are at nodes: no step does better.
@@ -65,5 +76,17 @@ private:
     bool exact_, final_ = false;
     std::vector<LatticePair> pairs_;
 };
+
+// Refinement of a layout until both sides agree.
+struct Refined {
+    TiltChoice choice;
+    LossLayout layout;
+};
+
+// About how much the moment function of the upper side exceeds that of the composition, at the tilt.
+double spread_gap(const LossLayout& layout, const TiltChoice& choice);
+
+// Reduces the step until both sides' log moment functions agree at the tilt, or the cap is reached.
+Refined refined(LossLayout layout, const CompositionGoal& goal);
 
 }  // namespace renyi::lattice

@@ -1,0 +1,160 @@
+"""Private training on several machines: workers clip and sum, one process adds the noise.
+
+``python -m examples.distributed --workers 2``
+
+The records stay where they are. In every step each worker draws a Poisson batch of its own records,
+which makes a Poisson batch of all of them, and returns a `ClippedSum`. These add up in any order;
+the noise is added once, to the total, so that it is no more than on one machine. The process that
+adds them is trusted: a sum of one worker has no noise.
+
+Here the workers are those of Dask. With MPI (mpi4py) a step is the same in one line, for its
+reductions of Python objects use ``+``, and only rank 0 holds the optimiser::
+
+    total = comm.reduce(clip_and_sum(grads, plan.max_grad_norm), root=0)
+    if comm.rank == 0:
+        optimizer.step(total)
+    comm.Bcast(weights, root=0)
+"""
+
+from __future__ import annotations
+
+import argparse
+import operator
+import sys
+from collections.abc import Sequence
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from examples._classifiers import LogisticRegression
+from examples._data import Split, digits
+
+from renyi._progress import LOGGED, progress
+from renyi._rounding import round_up
+from renyi._validation import decimal_of, integer_of
+from renyi.sgd import DPSGD, SGD, ClippedSum, PoissonSampler, TrainingPlan
+
+__all__ = ["Shard", "main", "train"]
+
+CLASSES = 10
+
+
+class Shard:
+    """The records of one worker, and its part of every batch."""
+
+    def __init__(self, images: Any, labels: Any, sample_rate: float) -> None:
+        self._images, self._labels = images, labels
+        self._sampler = PoissonSampler(len(labels), sample_rate)
+
+    def clipped_sum(self, parameters: list[Any], max_grad_norm: float) -> ClippedSum:
+        """Return the sum of the clipped gradients of a new batch."""
+        batch = self._sampler.sample()
+        features, classes = parameters[0].shape
+        classifier = LogisticRegression(features, classes, seed=0)
+        classifier.parameters = parameters
+        return classifier.clipped_sum(self._images[batch], self._labels[batch], max_grad_norm)
+
+
+def train(
+    client: Any, data: Split, plan: TrainingPlan, learning_rate: float
+) -> tuple[LogisticRegression, DPSGD]:
+    """Train logistic regression with one shard on each worker of a Dask client.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        Its workers.
+    data : Split
+        Cut into shards of about the same size.
+    plan : TrainingPlan
+        Of the whole: the sampling rate is that of every shard.
+    learning_rate : float
+        Of plain stochastic gradient descent.
+
+    Returns
+    -------
+    classifier : LogisticRegression
+        After the last step.
+    optimizer : DPSGD
+        With the accountant of the run.
+    """
+    names = list(client.scheduler_info()["workers"])
+    shards = [
+        client.submit(Shard, *part, plan.sample_rate, workers=[name], actor=True).result()
+        for name, *part in zip(
+            names,
+            np.array_split(data.train, len(names)),
+            np.array_split(data.train_labels, len(names)),
+            strict=True,
+        )
+    ]
+    classifier = LogisticRegression(data.train.shape[1], CLASSES, seed=0)
+    optimizer = DPSGD(classifier.parameters, plan, SGD(learning_rate))
+    for _ in progress(range(plan.steps), "step", logged=LOGGED):
+        parts = [s.clipped_sum(classifier.parameters, plan.max_grad_norm) for s in shards]
+        optimizer.step(reduce(operator.add, [part.result() for part in parts]))
+    return classifier, optimizer
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program on a cluster of this machine and return its exit code."""
+    options = _parser().parse_args(argv)
+    try:
+        distributed = _dask()
+        integer_of(options.workers, "workers", 1)
+        data = digits(options.seed)
+        plan = TrainingPlan.calibrated(
+            options.epsilon,
+            options.delta,
+            population=len(data.train),
+            batch_size=256,
+            epochs=options.epochs,
+            max_grad_norm=0.5,
+        )
+    except (ImportError, TypeError, ValueError) as error:
+        print(f"distributed: error: {error}", file=sys.stderr)
+        return 2
+    with (
+        distributed.LocalCluster(
+            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        classifier, optimizer = train(client, data, plan, options.learning_rate)
+    accuracy = classifier.accuracy(data.test, data.test_labels)
+    print(
+        f"{options.workers} workers: accuracy {accuracy:.1%} of held-out images, "
+        f"({round_up(optimizer.get_epsilon(options.delta))}, {decimal_of(options.delta)})-DP"
+    )
+    return 0
+
+
+def _dask() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise ImportError(
+            "this program needs Dask, which is not installed: "
+            'python -m pip install "dask[distributed]"'
+        ) from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m examples.distributed",
+        description="Train a classifier of digits privately on several processes, with Dask.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--workers", type=int, default=2, help="processes of a cluster on this machine")
+    add("--epsilon", type=float, default=1.0, help="target")
+    add("--delta", type=float, default=1e-5, help="target")
+    add("--epochs", type=float, default=20.0, help="passes over the data")
+    add("--learning-rate", type=float, default=2.0, help="of gradient descent")
+    add("--seed", type=int, default=0, help="of the split of the data; never of the noise")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

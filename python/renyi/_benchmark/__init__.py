@@ -1,1 +1,0 @@
-"""The timing of `renyi bench` and of bench/, beside what other libraries do."""

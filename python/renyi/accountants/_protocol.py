@@ -1,0 +1,446 @@
+"""The protocol of accountants: questions that all of them answer, in the same words.
+
+Every answer is an end of a bracket of a `Curve`, which an accountant gives for a direction.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import DirectionName
+from renyi._validation import delta_of, epsilon_of, numbers_of, real_of, uses_of
+from renyi.accountants._curves import Array, Curve, PureCurve, opposite
+from renyi.accountants._groups import GroupCurve, group_size_of
+from renyi.accountants._ledger import Part
+from renyi.accountants._risk import Risks
+from renyi.mechanisms import Mechanism
+
+__all__ = ["Accountant", "rtol_of"]
+
+DELTAS = "a number in [0, 1] or an array of these"
+EPSILONS = "a number in [0, inf] or an array of these"
+
+
+class Accountant(Risks[Part]):
+    """Composes mechanisms and answers for the composition; what all accountants have in common.
+
+    `get_epsilon` and `get_delta` return the upper ends of what `get_epsilon_bounds` and
+    `get_delta_bounds` return. Arrays share the work.
+    """
+
+    @abstractmethod
+    def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
+        """Return the curve for one record, of one direction or the worse of both."""
+
+    @abstractmethod
+    def _check_direction(self, direction: DirectionName) -> None:
+        """Raise `ValueError` where the accountant does not tell this direction from the other."""
+
+    @overload
+    def get_epsilon(
+        self,
+        delta: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float: ...
+    @overload
+    def get_epsilon(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array: ...
+    def get_epsilon(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array:
+        """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
+
+        Parameters
+        ----------
+        delta : float or array_like of float
+            In [0, 1].
+        direction : {"remove", "add"}, optional
+            Of the neighbouring pair; by default the worse of both. Only where an accountant tells
+            them apart: `PLDAccountant`, unless records are replaced.
+        rtol : float
+            In [1e-8, 0.1]: how far above the exact value the answer may be where lattices give it,
+            as a relative width of delta. Further where they reach their cap.
+        group_size : int
+            In [1, 1000]: what holds for data sets that differ in so many records; with a direction,
+            where all of them are removed, or added.
+
+        Returns
+        -------
+        float or ndarray of float64
+            At least 0, of the shape of ``delta``; infinity where no epsilon is known to do.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges; `UnsupportedMechanismError` where what is known of
+            a mechanism does not carry over to groups.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
+        >>> exact = PLDAccountant().compose(Gaussian(1.0))
+        >>> exact.get_epsilon([1e-5, 1e-6]).round(4)
+        array([4.3772, 4.8866])
+        >>> round(RDPAccountant().compose(Gaussian(1.0)).get_epsilon(1e-5), 4)
+        4.7284
+        >>> round(exact.get_epsilon(1e-5, group_size=3), 4)
+        16.6755
+        """
+        return self._epsilon_ends(delta, direction, rtol, group_size)[1]
+
+    @overload
+    def get_delta(
+        self,
+        epsilon: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float: ...
+    @overload
+    def get_delta(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array: ...
+    def get_delta(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> float | Array:
+        """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
+
+        Parameters
+        ----------
+        epsilon : float or array_like of float
+            In [0, inf].
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        float or ndarray of float64
+            In [0, 1], of the shape of ``epsilon``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
+        array([0.382925, 0.126937])
+        """
+        return self._delta_ends(epsilon, direction, rtol, group_size)[1]
+
+    @overload
+    def get_epsilon_bounds(
+        self,
+        delta: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float]: ...
+    @overload
+    def get_epsilon_bounds(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]: ...
+    def get_epsilon_bounds(
+        self,
+        delta: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        """Return certified numbers that enclose the epsilon that this accountant's curve has.
+
+        Parameters
+        ----------
+        delta, direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        tuple of two floats or arrays
+            Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
+            order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
+            record where what the group reveals is not known exactly.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+
+        Examples
+        --------
+        >>> from renyi import Laplace, PLDAccountant
+        >>> accountant = PLDAccountant().compose(Laplace(2.0), 10)
+        >>> low, high = accountant.get_epsilon_bounds(1e-5, rtol=1e-8)
+        >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
+        True
+        """
+        ends = self._epsilon_ends(delta, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
+        low = np.minimum(np.ravel(ends[0]), least.epsilon_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _epsilon_ends(
+        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
+        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
+        return _ends(curve.epsilon_brackets(flat), shape)
+
+    def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        """Return a curve whose lower ends hold where those of the accountant's need not."""
+        return None
+
+    @overload
+    def get_delta_bounds(
+        self,
+        epsilon: float,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float]: ...
+    @overload
+    def get_delta_bounds(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]: ...
+    def get_delta_bounds(
+        self,
+        epsilon: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        """Return certified numbers that enclose the delta that this accountant's curve has.
+
+        Parameters
+        ----------
+        epsilon
+            As for `get_delta`.
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        tuple of two floats or arrays
+            As for `get_epsilon_bounds`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+        """
+        ends = self._delta_ends(epsilon, direction, rtol, group_size)
+        least = self._attained(direction, rtol)
+        if least is None:
+            return ends
+        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
+        low = np.minimum(np.ravel(ends[0]), least.delta_brackets(flat)[0])
+        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+
+    def _delta_ends(
+        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    ) -> tuple[float, float] | tuple[Array, Array]:
+        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
+        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
+        return _ends(curve.delta_brackets(flat), shape)
+
+    def spend_if_fits(
+        self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float
+    ) -> bool:
+        """Record uses of a mechanism if all that is composed stays within (epsilon, delta).
+
+        Check and record are one: threads that share an accountant never exceed a budget together.
+        The mechanisms must have been fixed beforehand, and only when to stop follow from what is
+        left; whoever chooses them by what was released takes a `PrivacyFilter`.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What is to be released if the answer is True, and not before.
+        count : int
+            How often, as for `compose`: all uses are recorded or none.
+        epsilon : float
+            In [0, inf].
+        delta : float
+            In [0, 1].
+
+        Returns
+        -------
+        bool
+            Whether the uses were recorded.
+
+        Raises
+        ------
+        UnsupportedMechanismError, TypeError, ValueError
+            As `compose`, or for an ``epsilon`` or ``delta`` outside its range. Nothing is recorded
+            then.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant
+        >>> accountant = PLDAccountant()
+        >>> while accountant.spend_if_fits(Gaussian(20.0), epsilon=1.0, delta=1e-5):
+        ...     pass  # draw the noise and release
+        >>> accountant.mechanisms
+        ((Gaussian(noise_multiplier=20.0), 28),)
+        """
+        most, allowed = epsilon_of(epsilon), delta_of(delta)
+
+        with self.lock:
+            if self.copy().compose(mechanism, count).get_epsilon(allowed) > most:
+                return False
+            self.compose(mechanism, count)
+            return True
+
+    def get_epsilon_after(
+        self,
+        delta: float,
+        mechanism: Mechanism,
+        counts: npt.ArrayLike,
+        *,
+        direction: DirectionName | None = None,
+        rtol: float = 1e-5,
+        group_size: int = 1,
+    ) -> Array:
+        """Return epsilon after each number of further uses of a mechanism, recording nothing.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1].
+        mechanism : Mechanism
+            What a run would go on with.
+        counts : array_like of int
+            Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a thousand
+            checkpoints cost `PLDAccountant` little more than a dozen.
+        direction, rtol, group_size
+            As for `get_epsilon`.
+
+        Returns
+        -------
+        ndarray of float64
+            Of the shape of ``counts``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+
+        Examples
+        --------
+        >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
+        >>> step = PoissonSampled(Gaussian(1.0), 0.01)
+        >>> PLDAccountant().get_epsilon_after(1e-5, step, [0, 1000, 10_000]).round(4)
+        array([0.    , 1.8282, 6.1877])
+        """
+        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, "a number in [0, 1]")
+        if shape:
+            raise TypeError(f"delta must be a number in [0, 1], got {delta!r}")
+        given = np.asarray(counts)
+        times = [uses_of(count, "counts") for count in given.reshape(-1)]
+        self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
+        if direction is not None:
+            self._check_direction(direction)
+        rtol, size = rtol_of(rtol), group_size_of(group_size)
+        result = np.full(len(times), math.nan)
+        if size == 1:
+            result = self._epsilons_after(float(flat[0]), mechanism, times, direction)
+        for i in np.flatnonzero(np.isnan(result)):
+            later = self.copy().compose(mechanism, times[i])
+            result[i] = later.get_epsilon(
+                float(flat[0]), direction=direction, rtol=rtol, group_size=size
+            )
+        return np.asarray(result.reshape(given.shape))
+
+    def _epsilons_after(
+        self,
+        delta: float,
+        mechanism: Mechanism,
+        times: list[int],
+        direction: DirectionName | None,
+    ) -> Array:
+        """Return epsilon after each number of uses; NaN where there is no shorter way to it."""
+        return np.full(len(times), math.nan)
+
+    def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        if direction is not None:
+            self._check_direction(direction)
+        if size == 1:
+            curve = self._curve_of(direction, rtol)
+        elif (known := self._of_groups(size)) is not None:
+            curve = known._curve_of(direction, rtol)
+        else:
+            curve = self._group_curve(direction, rtol, size)
+        loss = self._largest_loss(direction)
+        return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
+
+    def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
+        """Return a curve for groups from those for one record."""
+        own = self._curve_of(direction, rtol)
+        other = own if direction is None else self._curve_of(opposite(direction), rtol)
+        return GroupCurve(own, other, size)
+
+
+def rtol_of(value: Any) -> float:
+    """Return a relative width that lattices can reach."""
+    if type(value) is float and 1e-8 <= value <= 0.1:
+        return value
+    rtol = real_of(value, "rtol", "a number in [1e-8, 0.1]")
+    if not 1e-8 <= rtol <= 0.1:
+        raise ValueError(f"rtol must be a number in [1e-8, 0.1], got {value!r}")
+    return rtol
+
+
+def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:
+    if not shape:
+        return brackets.item(0), brackets.item(1)
+    low, high = brackets
+    return low.reshape(shape), high.reshape(shape)

@@ -1,0 +1,723 @@
+"""What all mechanisms have in common, and composition.
+
+A mechanism is an immutable value that says what was released. Its class carries what is known of
+its privacy loss, once: a dominating pair for each adjacency and direction, its Rényi curve, and
+facts such as symmetry. Accountants read these; a mechanism made of others asks its parts.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
+from renyi._pair import Pair, RenyiCurve
+from renyi._validation import Range, adjacency_of, count_of, float_above, number_in, one_of
+from renyi.mechanisms.steps import (
+    REPLACE,
+    CountedSteps,
+    SampledStep,
+    distance,
+    gaussian_pair,
+    linear_curve,
+    mu_of,
+)
+
+__all__ = [
+    "LARGEST_LOSS",
+    "SMALLEST_LOSS",
+    "AllocatedEpoch",
+    "Composed",
+    "Equivalent",
+    "Mechanism",
+    "UnsupportedMechanismError",
+    "curve_of",
+    "curve_of_pairs",
+    "exp_up",
+    "log_up",
+    "mechanism_of",
+    "pair_of",
+    "pure_curve",
+    "set_fields",
+    "set_numbers",
+    "sum_of_losses",
+]
+
+MOST_PRODUCTS = 10_000  # releases on one sample
+LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only bounds are known
+LARGEST = 1e300
+SMALLEST_LOSS = 1e-12  # a smaller one is accounted as this from above, as none from below
+
+AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
+
+
+class UnsupportedMechanismError(TypeError):
+    """An accountant cannot account for a mechanism.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Which.
+    reason : str
+        Why.
+    """
+
+    def __init__(self, mechanism: Mechanism, reason: str) -> None:
+        super().__init__(mechanism, reason)
+        self.mechanism = mechanism
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            "mechanism must be one that this accountant can bound, "
+            f"got {self.mechanism!r}: {self.reason}"
+        )
+
+
+class AllocatedEpoch(NamedTuple):
+    """One epoch of random allocation with Gaussian noise, on a Poisson sample of a rate."""
+
+    noise: float
+    steps: float
+    rate: float
+
+    def pair_by_law(self, direction: DirectionName) -> Pair:
+        """Return its pair by the law of the likelihood ratio, where its own curve is wide."""
+        pair = gaussian_pair(1.0 / self.noise).allocated(self.steps)
+        pair = pair if self.rate == 1.0 else pair.sampled(self.rate)
+        return pair if direction == "remove" else pair.reversed()
+
+
+class Mechanism(ABC):
+    """Base of all mechanisms: immutable values with ``m * k``, ``m + n`` and a JSON form."""
+
+    __slots__ = ()
+    __array_ufunc__: ClassVar[None] = None  # so that NumPy leaves ``np.int64(3) * m`` to us
+
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = ADJACENCIES
+    """The neighbouring relations that it holds for, as far as its parts do."""
+
+    assumption: ClassVar[str] = ""
+    """What must be true of the release: a topic, a colon and a sentence, with fields in braces."""
+
+    states_sampling: ClassVar[bool] = False
+    """Whether the guarantee or distribution that is stated contains all sampling."""
+
+    @abstractmethod
+    def _headline(self) -> str:
+        """Say in a line what is done; ends in "of" where `parts` follow."""
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanisms that this one runs, with their counts."""
+        return ()
+
+    def __mul__(self, count: int) -> Composed:
+        return Composed((self, count))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Mechanism) -> Composed:
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        return Composed((self, 1), (other, 1))
+
+    def __radd__(self, other: object) -> Mechanism:
+        """``sum`` starts with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _repr_html_(self) -> str:
+        """Return the tree of `describe` for notebooks."""
+        return f"<pre>{html.escape(self.describe())}</pre>"
+
+    def describe(self) -> str:
+        """Return the tree of what was released, for reading.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian, PoissonSampled
+        >>> print((PoissonSampled(Gaussian(1.1), 0.01) * 10_000).describe())
+        10000 x
+          Poisson sample, rate 0.01, of
+            Gaussian noise, multiplier 1.1
+        """
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield self._headline()
+        for mechanism, _ in self.parts:
+            yield from (f"  {line}" for line in mechanism._lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what strict JSON can hold: the type's name, then the fields; "inf" for infinity.
+
+        Raises
+        ------
+        TypeError
+            If a `PrivacyLoss` holds functions, or a class of the user's own.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian
+        >>> Gaussian(1.1).to_dict()
+        {'type': 'Gaussian', 'noise_multiplier': 1.1}
+        """
+        from renyi.mechanisms.json_form import encode
+
+        return encode(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the mechanism that `to_dict` described.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the type is unknown or not of the class asked, a field missing or unknown, or a value
+            not permitted.
+
+        Examples
+        --------
+        >>> Mechanism.from_dict({"type": "Laplace", "noise_multiplier": 2.0})
+        Laplace(noise_multiplier=2.0)
+        """
+        from renyi.mechanisms.json_form import decode
+
+        return _of_class(cls, decode(data), "data")
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict` and the version of the format as strict JSON.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian
+        >>> Gaussian(1.1).to_json()
+        '{"version": 1, "type": "Gaussian", "noise_multiplier": 1.1}'
+        """
+        from renyi.mechanisms.json_form import dumps
+
+        return dumps(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the mechanism that `to_json` wrote, equal in every digit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the text is not strict JSON or of another version, and as `from_dict`.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian
+        >>> Mechanism.from_json((Gaussian(0.1) * 3).to_json())
+        Composed((Gaussian(noise_multiplier=0.1), 3))
+        """
+        from renyi.mechanisms.json_form import loads
+
+        return _of_class(cls, loads(text), "text")
+
+    # What is known of the privacy loss. A class overrides what it knows.
+
+    def dominating_pair(
+        self, adjacency: Adjacency = "add_remove", direction: DirectionName = "remove"
+    ) -> Pair:
+        """Return a pair (P, Q) that dominates one use in one direction, compiled.
+
+        "remove" compares the outputs with the record to those without it. Where records are
+        replaced both directions have one pair.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If none is known, or the mechanism does not hold for the adjacency.
+        ValueError
+            If the adjacency or direction is unknown.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Laplace
+        >>> Laplace(2.0).dominating_pair().support
+        (-0.5, 0.5)
+        """
+        self.check_adjacency(adjacency_of(adjacency))
+        return pair_of(self, adjacency, one_of(direction, "direction", DIRECTIONS))
+
+    def renyi_curve(self, adjacency: Adjacency = "add_remove") -> RenyiCurve:
+        """Return K(alpha) = (alpha - 1) times the Rényi divergence of order alpha, compiled.
+
+        Of both directions the larger one.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If none is known that is valid, or the mechanism does not hold for the adjacency.
+        ValueError
+            If the adjacency is unknown.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian
+        >>> round(Gaussian(1.0).renyi_curve().log_moment(2.0)[1], 12)
+        1.0
+        """
+        self.check_adjacency(adjacency_of(adjacency))
+        return curve_of(self, adjacency)
+
+    def check_adjacency(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless it holds for an adjacency."""
+        if adjacency not in self.adjacencies:
+            words = " or ".join(map(repr, self.adjacencies))
+            raise UnsupportedMechanismError(
+                self, f"it holds for adjacency {words} only, this accountant has {adjacency!r}"
+            )
+        for part, _ in self.parts:
+            part.check_adjacency(adjacency)
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        """Return the dominating pair; `pair_of` keeps it."""
+        raise UnsupportedMechanismError(self, "its privacy loss is not known")
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        """Return the Rényi curve; kept.
+
+        By default that of the pairs, and where these reveal everything that of the largest loss.
+        """
+        curve = curve_of_pairs(self, adjacency)
+        if curve.is_unbounded:
+            losses = [self.largest_loss(adjacency, side) for side in DIRECTIONS]
+            finite = [loss for loss in losses if loss is not None]
+            if len(finite) == len(losses):
+                return pure_curve(max(finite))
+        return curve
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return the largest privacy loss; None: infinite, or it has no closed form.
+
+        It may be above the exact one by 1e-45 of itself, where logarithms take part.
+        """
+        return None
+
+    @property
+    def releases(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The independent mechanisms whose composition it is accounted as, with their counts."""
+        return ((self, 1),)
+
+    @property
+    def gaussian_steps(self) -> CountedSteps | None:
+        """The independent Gaussian and sampled Gaussian steps it consists of; None: of others."""
+        return None
+
+    @property
+    def allocated_epoch(self) -> AllocatedEpoch | None:
+        """The epoch of random allocation that it is; None: none, or beyond the engine's domain."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a dominating pair is known that an involution swaps.
+
+        Then the two directions of a Poisson sample compare as in Mironov, Talwar, Zhang 2019,
+        Theorem 5, and the expansion of Zhu and Wang is the divergence itself. Compositions keep
+        the property.
+        """
+        return False
+
+    @property
+    def has_swapped_pairs(self) -> bool:
+        """Whether every pair of neighbours has an involution that swaps its distributions."""
+        return self.symmetric
+
+    @property
+    def dominates_removal(self) -> bool:
+        """Whether the pair for replacing a record also dominates its removal."""
+        return False
+
+    @property
+    def may_lack_record(self) -> bool:
+        """Whether a record may be replaced by one that has the effect of none."""
+        if self.parts:
+            return all(part.may_lack_record for part, _ in self.parts)
+        return self.dominates_removal
+
+    @property
+    def holds_in_both_orders(self) -> bool:
+        """Whether a pair for replacing a record dominates both orders of the two neighbours.
+
+        It does but for losses of a user's own that differ between the directions.
+        """
+        return all(part.holds_in_both_orders for part, _ in self.parts)
+
+    @property
+    def has_custom_add_pair(self) -> bool:
+        """Whether direction "add" has a pair of its own, not the reverse of that of "remove"."""
+        return any(part.has_custom_add_pair for part, _ in self.parts)
+
+    @property
+    def has_allocation(self) -> bool:
+        """Whether epochs of random allocation take part."""
+        return any(part.has_allocation for part, _ in self.parts)
+
+    def same_in_both_directions(self, adjacency: Adjacency) -> bool:
+        """Whether one use is known to lose as much in the one direction as in the other."""
+        if adjacency == REPLACE:
+            return self.holds_in_both_orders
+        if self.has_allocation:
+            return False  # perhaps, but telling takes long
+        one, other = (pair_of(self, adjacency, side) for side in DIRECTIONS)
+        return one is other or (one.symmetric and other.symmetric and not self.has_custom_add_pair)
+
+    def attained_pair(
+        self, adjacency: Adjacency, direction: DirectionName
+    ) -> tuple[Pair, float] | None:
+        """Return a pair that actual neighbours have, and the relative error of its masses.
+
+        None: they attain what the dominating pair has on its lower side.
+        """
+        return None
+
+    @property
+    def without_limit(self) -> tuple[Mechanism, float] | None:
+        """A mechanism that this one hardly differs from, and by how much in total variation.
+
+        For either neighbour and whatever was released before. None: no such mechanism is known.
+        """
+        return None
+
+    def without_failure(self) -> tuple[Mechanism, float]:
+        """Return what it is unless it fails, and the probability that it does, rounded up.
+
+        Where it fails everything is revealed.
+        """
+        return self, 0.0
+
+    def for_group(self, size: int) -> Mechanism | None:
+        """Return what is released about ``size`` records taken as one; None: not known."""
+        return None
+
+    def check_groups(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless its pair holds along a chain of neighbours."""
+        for part, _ in self.parts:
+            part.check_groups(adjacency)
+
+
+class Equivalent(Mechanism):
+    """Base of the mechanisms that cost what another mechanism, `released`, costs."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def released(self) -> Mechanism:
+        """What it is to an accountant."""
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        return pair_of(self.released, adjacency, direction)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        return curve_of(self.released, adjacency)
+
+    @property
+    def releases(self) -> tuple[tuple[Mechanism, int], ...]:
+        """Those of `released`."""
+        return self.released.releases
+
+    @property
+    def gaussian_steps(self) -> CountedSteps | None:
+        """Those of `released`."""
+        return self.released.gaussian_steps
+
+    @property
+    def allocated_epoch(self) -> AllocatedEpoch | None:
+        """That of `released`."""
+        return self.released.allocated_epoch
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether `released` has a pair that an involution swaps."""
+        return self.released.symmetric
+
+    @property
+    def dominates_removal(self) -> bool:
+        """Whether the pair of `released` for replacing a record dominates its removal."""
+        return self.released.dominates_removal
+
+    @property
+    def has_allocation(self) -> bool:
+        """Whether epochs of random allocation take part in `released`."""
+        return self.released.has_allocation
+
+
+class Composed(Mechanism):
+    """Several mechanisms on the same data, each used ``count`` times, possibly adaptively.
+
+    Parameters
+    ----------
+    *parts : Mechanism or (Mechanism, int)
+        The mechanisms, with their counts if not 1. Nested compositions are flattened, equal
+        mechanisms merged and unused ones dropped; the order is kept and makes no difference to
+        equality. No parts: nothing was released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part is not a mechanism or a count not an integer >= 0.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> Composed(Gaussian(1.0), (Gaussian(2.0), 10))
+    Composed((Gaussian(noise_multiplier=1.0), 1), (Gaussian(noise_multiplier=2.0), 10))
+    >>> Gaussian(1.0) * 3 + Gaussian(1.0) == Gaussian(1.0) * 4
+    True
+    """
+
+    __slots__ = ("_parts",)
+    _parts: tuple[tuple[Mechanism, int], ...]
+
+    def __init__(self, *parts: Mechanism | tuple[Mechanism, int]) -> None:
+        merged: dict[Mechanism, int] = {}
+        for part in parts:
+            mechanism, count = _part_of(part)
+            inner = mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
+            for item, times in inner:
+                if times * count:
+                    merged[item] = merged.get(item, 0) + times * count
+        object.__setattr__(self, "_parts", tuple(merged.items()))
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The distinct mechanisms with their counts."""
+        return self._parts
+
+    def _headline(self) -> str:
+        return "Composition of" if self._parts else "Nothing released"
+
+    def _lines(self) -> Iterator[str]:
+        if not self._parts:
+            yield self._headline()
+        for mechanism, count in self._parts:
+            yield f"{count} x"
+            yield from (f"  {line}" for line in mechanism._lines())
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        steps = self.gaussian_steps
+        if steps is not None and all(step.rate == 1.0 for step, _ in steps):
+            return gaussian_pair(distance(adjacency) * mu_of(steps))
+        uses = sum(count for _, count in self._parts)
+        if uses > MOST_PRODUCTS:
+            raise UnsupportedMechanismError(
+                self, f"releases on one sample are at most {MOST_PRODUCTS} together"
+            )
+        parts = [(pair_of(part, adjacency, direction), count) for part, count in self._parts]
+        return parts[0][0] if uses == 1 else Pair.product(parts)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        return RenyiCurve.composed(
+            [(curve_of(part, adjacency), float(count)) for part, count in self._parts]
+        )
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return the sum of those of the parts."""
+        return sum_of_losses(self._parts, adjacency, direction)
+
+    @property
+    def releases(self) -> tuple[tuple[Mechanism, int], ...]:
+        """Those of the parts."""
+        return tuple(
+            (release, times * count)
+            for part, count in self._parts
+            for release, times in part.releases
+        )
+
+    @property
+    def gaussian_steps(self) -> CountedSteps | None:
+        """Those of all parts."""
+        found: list[tuple[SampledStep, int]] = []
+        for part, count in self._parts:
+            steps = part.gaussian_steps
+            if steps is None:
+                return None
+            found += [(step, times * count) for step, times in steps]
+        return tuple(found)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the pairs of all parts have an involution that swaps them."""
+        return all(part.symmetric for part, _ in self._parts)
+
+    @property
+    def has_swapped_pairs(self) -> bool:
+        """Whether every pair of neighbours has an involution that swaps its distributions.
+
+        Where that holds of the part for each pair of neighbours by itself, the next pair may depend
+        on what was released before: only of a single release.
+        """
+        if [count for _, count in self._parts] == [1]:
+            return self._parts[0][0].has_swapped_pairs
+        return self.symmetric
+
+    @property
+    def dominates_removal(self) -> bool:
+        """Whether that holds of all parts."""
+        return all(part.dominates_removal for part, _ in self._parts)
+
+    def without_failure(self) -> tuple[Mechanism, float]:
+        """Return the composition of what the parts are otherwise, and any one's failure."""
+        log_safe, parts = 0.0, []
+        for part, count in self._parts:
+            pure, failing = part.without_failure()
+            parts.append((pure, count))
+            if failing == 1.0:
+                log_safe = -math.inf
+            elif failing:
+                log_safe += float_above(count) * math.log1p(-failing)
+        if all(pure is part for (pure, _), (part, _) in zip(parts, self._parts, strict=True)):
+            return self, 0.0
+        failing = min(-math.expm1(log_safe) * (1.0 + len(parts) * 2.0**-50), 1.0)
+        return Composed(*parts), failing
+
+    def for_group(self, size: int) -> Mechanism | None:
+        """Return the composition of what is released about groups by the parts."""
+        parts = [(part.for_group(size), count) for part, count in self._parts]
+        known = [(part, count) for part, count in parts if part is not None]
+        return Composed(*known) if len(known) == len(parts) else None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Composed is immutable: cannot assign {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Composed is immutable: cannot delete {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Composed):
+            return NotImplemented
+        return dict(self._parts) == dict(other._parts)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._parts))
+
+    def __repr__(self) -> str:
+        return f"Composed({', '.join(f'({m!r}, {count})' for m, count in self._parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Composed, self._parts
+
+
+# What the classes of mechanisms share.
+
+
+@lru_cache(maxsize=256)
+def pair_of(mechanism: Mechanism, adjacency: Adjacency, direction: DirectionName) -> Pair:
+    """Return the dominating pair, made once. That the adjacency is allowed is not checked."""
+    return mechanism._pair(adjacency, direction)
+
+
+@lru_cache(maxsize=256)
+def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
+    """Return the Rényi curve, made once. That the adjacency is allowed is not checked."""
+    return mechanism._curve(adjacency)
+
+
+def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
+    """Return the larger of the moments of the dominating pairs in both directions.
+
+    Raises
+    ------
+    UnsupportedMechanismError
+        If no pair is known, or nothing of a pair but its spans, and these have no end.
+    """
+    sides = DIRECTIONS[:1] if mechanism.same_in_both_directions(adjacency) else DIRECTIONS
+    curves = [pair_of(mechanism, adjacency, side).moment() for side in sides]
+    known = [curve for curve in curves if curve is not None]
+    if len(known) < len(curves):
+        raise UnsupportedMechanismError(
+            mechanism,
+            "its losses have no bound, and no form of its Rényi divergences is known; "
+            "PLDAccountant takes it",
+        )
+    return known[0] if len(known) == 1 else known[0].larger(known[1])
+
+
+def pure_curve(loss: Fraction | float) -> RenyiCurve:
+    """Return the curve of pure differential privacy."""
+    if loss > LARGEST_LOSS:
+        return linear_curve(0.0, float(min(loss, LARGEST)) * (1.0 + 2.0**-50))
+    curve = Pair.approximate_privacy(float(loss) * (1.0 + 2.0**-52), 0.0).moment()
+    assert curve is not None  # two losses
+    return curve
+
+
+def sum_of_losses(
+    parts: Iterable[tuple[Mechanism, int]], adjacency: Adjacency, direction: DirectionName
+) -> Fraction | None:
+    """Return the largest loss of a composition; None: it has no closed form.
+
+    Parameters are doubles, hence rational numbers, and so are most losses and their sums.
+    """
+    total = Fraction(0)
+    for mechanism, count in parts:
+        loss = mechanism.largest_loss(adjacency, direction)
+        if loss is None:
+            return None
+        total += count * loss
+    return total
+
+
+UP = Context(prec=50, rounding=ROUND_CEILING, Emax=10**6, Emin=-(10**6))
+
+
+def exp_up(value: Fraction) -> Fraction:
+    """Return an exponential, an ulp of 50 digits up: `decimal` rounds ln and exp correctly."""
+    return Fraction(UP.exp(_decimal_up(value)).next_plus(UP))
+
+
+def log_up(value: Fraction) -> Fraction:
+    """Return a logarithm rounded up, of a number of at least 1; next to 1 the number less 1."""
+    if value - 1 < Fraction(1, 10**40):
+        return value - 1
+    return Fraction(UP.ln(_decimal_up(value)).next_plus(UP))
+
+
+def _decimal_up(value: Fraction) -> Decimal:
+    return UP.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def mechanism_of(value: Any) -> Mechanism:
+    """Return a mechanism."""
+    if not isinstance(value, Mechanism):
+        raise TypeError(f"mechanism must be a Mechanism, got {value!r}")
+    return value
+
+
+def set_fields(mechanism: Mechanism, **fields: object) -> None:
+    """Set fields of a frozen value while it is made."""
+    for name, value in fields.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def set_numbers(mechanism: Mechanism, **ranges: Range) -> None:
+    """Check fields that are numbers, each of its range, and set them."""
+    set_fields(
+        mechanism,
+        **{name: number_in(getattr(mechanism, name), name, r) for name, r in ranges.items()},
+    )
+
+
+def _part_of(part: Any) -> tuple[Mechanism, int]:
+    mechanism, count = part if isinstance(part, tuple) and len(part) == 2 else (part, 1)
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"parts must be mechanisms or (mechanism, count) pairs, got {part!r}")
+    return mechanism, count_of(count)
+
+
+def _of_class(cls: type[AnyMechanism], mechanism: Mechanism, name: str) -> AnyMechanism:
+    if not isinstance(mechanism, cls):
+        raise ValueError(f"{name} must be of a {cls.__name__}, got {mechanism!r}")
+    return mechanism

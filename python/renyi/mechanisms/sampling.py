@@ -1,0 +1,623 @@
+"""Samples of the data: by coins, cut to a limit, of fixed size.
+
+Sampling is a node of its own: what stands inside is done with the sample. Each scheme has its own
+pair; none is accounted as another one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from renyi._adjacency import Adjacency, DirectionName
+from renyi._pair import Pair, RenyiCurve
+from renyi._validation import integer_of, probability_of, shortest
+from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
+from renyi.mechanisms.algebra import (
+    AllocatedEpoch,
+    Mechanism,
+    UnsupportedMechanismError,
+    curve_of,
+    curve_of_pairs,
+    exp_up,
+    log_up,
+    mechanism_of,
+    pair_of,
+    set_fields,
+)
+from renyi.mechanisms.steps import (
+    LARGEST_MU,
+    NOTHING,
+    REPLACE,
+    SMALLEST_RATE,
+    CountedSteps,
+    SampledStep,
+    distance,
+    gaussian_pair,
+    mu_of,
+    one_release,
+    product_of_rates,
+    step_pair,
+    within_domain,
+)
+
+__all__ = [
+    "FixedSizeSampled",
+    "PoissonSampled",
+    "Sampling",
+    "TruncatedPoissonSampled",
+    "fixed_size_curve",
+    "of_random_size",
+    "samplings",
+]
+
+LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
+LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
+SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
+
+SECRET = "and nobody learns which are drawn"
+NOT_REMOVAL = (
+    "a Poisson sample may hold one of the two records and not the other, and what is known of the "
+    "mechanism inside holds for replacing a record, not for removing it"
+)
+
+
+class Sampling(Mechanism):
+    """Base of the mechanisms that choose which records take part."""
+
+    __slots__ = ()
+
+    size_matters: ClassVar[bool] = True
+    """Whether it is defined for data of a known size only."""
+
+    mechanism: Mechanism
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """What is done with the sample."""
+        return ((self.mechanism, 1),)
+
+
+def gaussian_of(value: Any) -> Gaussian:
+    """Return the mechanism inside of a sampling that is understood for Gaussian noise only."""
+    if not isinstance(value, Gaussian):
+        raise TypeError(
+            f"mechanism must be a Gaussian, the only one for which a bound is known, got {value!r}"
+        )
+    return value
+
+
+def of_random_size(value: Any) -> Mechanism:
+    """Return the mechanism inside of a sampling whose samples have random and secret sizes."""
+    for inner in samplings(mechanism_of(value)):
+        if inner.size_matters:
+            raise ValueError(
+                "mechanism must not fix the size of its data, which is random in a sample of this "
+                f"kind, got {inner!r}"
+            )
+    return value  # type: ignore[no-any-return]
+
+
+def samplings(mechanism: Mechanism) -> Iterator[Sampling]:
+    """Yield the samplings that a mechanism starts with, not those inside them."""
+    if isinstance(mechanism, Sampling):
+        yield mechanism
+        return
+    for part, _ in mechanism.parts:
+        yield from samplings(part)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSampled(Sampling):
+    """Runs a mechanism on a Poisson sample: every record enters with probability ``sample_rate``.
+
+    Several releases on one sample are ``PoissonSampled(a + b, q)``; two separate ``PoissonSampled``
+    draw two samples. A sample of a sample is one of the product of the rates. Shuffled and
+    fixed-size batches are not Poisson samples: `ShuffledBatches`, `FixedSizeSampled`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What is done with the sample. Sampling for which the size of the data is public
+        (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot stand inside: the
+        size of a Poisson sample is random and secret.
+    sample_rate : float
+        In [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mechanism`` is not a mechanism or not permitted, or ``sample_rate`` outside [0, 1].
+
+    Notes
+    -----
+    Where records are replaced the pair of `PLDAccountant` is exact for Gaussian noise, and for
+    other noise one above both orders of the two records, as that of `FixedSizeSampled`.
+
+    References
+    ----------
+    Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Definition 3; Zhu, Wang 2019, ICML.
+
+    Examples
+    --------
+    >>> PoissonSampled(Gaussian(1.1), 0.004)
+    PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.004)
+    """
+
+    assumption = (
+        "Poisson: each record enters each sample independently with probability {sample_rate}, "
+        f"{SECRET}; shuffled or fixed-size batches are not covered"
+    )
+
+    size_matters: ClassVar[bool] = False
+
+    mechanism: Mechanism
+    sample_rate: float
+
+    def __post_init__(self) -> None:
+        rate = probability_of(self.sample_rate, "sample_rate") + 0.0
+        object.__setattr__(self, "sample_rate", rate)
+        if type(self.mechanism) is not Gaussian:
+            of_random_size(self.mechanism)
+
+    def _headline(self) -> str:
+        return f"Poisson sample, rate {shortest(self.sample_rate)}, of"
+
+    def collapsed(self) -> tuple[Mechanism, float]:
+        """Return what is done with a sample of samples, and its rate, rounded up."""
+        base, rate = self.mechanism, self.sample_rate
+        while isinstance(base, PoissonSampled):
+            rate = product_of_rates(rate, base.sample_rate)
+            base = base.mechanism
+        return base, rate
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        base, rate = self.collapsed()
+        if rate == 0.0:
+            return NOTHING
+        if rate == 1.0:
+            return pair_of(base, adjacency, direction)
+        steps = self.gaussian_steps
+        if steps is not None and len(steps) == 1 and steps[0][1] == 1:
+            return step_pair(steps[0][0], adjacency, direction)
+        if adjacency != REPLACE:
+            pair = pair_of(base, adjacency, direction)
+            if direction == "remove":
+                return pair.sampled(rate)
+            return pair.reversed().sampled(rate).reversed()
+        if not base.dominates_removal:
+            raise UnsupportedMechanismError(self, NOT_REMOVAL)
+        removal = pair_of(base, "add_remove", "remove")
+        return Pair.spliced(pair_of(base, adjacency, direction), rate, removal.sampled(rate))
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        base, rate = self.collapsed()
+        if adjacency != REPLACE or rate in (0.0, 1.0):
+            return _poisson_curve(base, rate, adjacency)
+        if not base.dominates_removal:
+            raise UnsupportedMechanismError(self, NOT_REMOVAL)
+        return known_curve_of_pairs(self, adjacency) or _both_orders(base, rate)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return log(1 + q (e^loss - 1)), or -log(1 + q (e^-loss - 1)) of the other direction.
+
+        The loss of what is sampled is that of the same direction: outcomes are mixed with those
+        without the record.
+        """
+        loss = None if adjacency == REPLACE else self.mechanism.largest_loss(adjacency, direction)
+        if loss is None or loss > LARGEST_SAMPLED_LOSS:
+            return None
+        rate = Fraction(self.sample_rate)
+        if rate == 1 or loss == 0:
+            return loss
+        grown = exp_up(loss)
+        if direction == "remove":
+            return log_up(1 + rate * (grown - 1))
+        return log_up(1 / (1 - rate + rate / grown))
+
+    @property
+    def gaussian_steps(self) -> CountedSteps | None:
+        """One step at the product of the rates, where the sample is used by one release."""
+        if type(self.mechanism) is Gaussian:
+            return ((SampledStep(self.sample_rate, self.mechanism.noise_multiplier), 1),)
+        steps = self.mechanism.gaussian_steps
+        if steps is None or self.sample_rate == 1.0:
+            return steps
+        release = one_release(steps)
+        if release is None:
+            return None
+        return ((SampledStep(product_of_rates(self.sample_rate, release.rate), release.noise), 1),)
+
+    @property
+    def allocated_epoch(self) -> AllocatedEpoch | None:
+        """An epoch on a sample."""
+        base, rate = self.collapsed()
+        epoch = base.allocated_epoch if rate >= SMALLEST_EPOCH_RATE else None
+        return None if epoch is None else epoch._replace(rate=rate)
+
+    @property
+    def dominates_removal(self) -> bool:
+        """Whether that holds of what is sampled."""
+        return self.mechanism.dominates_removal
+
+    def without_failure(self) -> tuple[Mechanism, float]:
+        """Return the sample of what is otherwise done with it, and a failure on a sample.
+
+        A coin that reveals all with probability delta does so with q delta on a sample of rate q:
+        the two outcomes share 1 - q of their mass.
+        """
+        base, rate = self.collapsed()
+        pure, failing = base.without_failure()
+        if pure is base:
+            return self, 0.0
+        safe = pure if rate == 1.0 else PoissonSampled(pure, rate)
+        return safe, min(rate * failing * (1.0 + 2.0**-50), failing)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedPoissonSampled(Sampling):
+    """Runs Gaussian noise on a Poisson sample, cut to a uniform subset if it exceeds a limit.
+
+    Whether a record that was sampled survives the cut depends on the others, and where the batch is
+    full a record that is added takes the place of another.
+
+    Parameters
+    ----------
+    mechanism : Gaussian
+        What is done with the batch.
+    sample_rate : float
+        Of the Poisson sample, in [0, 1].
+    batch_limit : int
+        The largest batch, at least 1. A limit of ``population`` or more cuts nothing.
+    population : int
+        Number of records, at least 1; of the larger of both data sets where one has a record more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Notes
+    -----
+    The upper ends of `PLDAccountant` are those of outputs that show which other records were drawn.
+    No theorem is known that says by how much noise which hides them lowers the privacy loss.
+
+    References
+    ----------
+    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2411.04205.
+
+    Examples
+    --------
+    >>> print(TruncatedPoissonSampled(Gaussian(1.0), 0.01, 120, 10_000).describe())
+    Poisson sample of 10000, rate 0.01, at most 120 kept, of
+      Gaussian noise, multiplier 1
+    """
+
+    assumption = (
+        "truncated Poisson: each of {population} records enters each sample independently with "
+        f"probability {{sample_rate}}, {SECRET}; of a sample larger than {{batch_limit}} a uniform "
+        "subset of that size is kept"
+    )
+
+    mechanism: Gaussian
+    sample_rate: float
+    batch_limit: int
+    population: int
+
+    def __post_init__(self) -> None:
+        gaussian_of(self.mechanism)
+        set_fields(
+            self,
+            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
+            batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
+            population=integer_of(self.population, "population", 1),
+        )
+
+    def _headline(self) -> str:
+        rate = shortest(self.sample_rate)
+        start = f"Poisson sample of {self.population}, rate {rate}"
+        return f"{start}, at most {self.batch_limit} kept, of"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        base, rate = self.mechanism, self.sample_rate
+        if rate == 0.0:
+            return NOTHING
+        if adjacency == "add_remove":
+            removal, replacement = (
+                pair_of(base, kind, "remove") for kind in ("add_remove", "replace_one")
+            )
+            pair = Pair.truncated_poisson_removal(
+                removal, replacement, rate, self.batch_limit, self.population
+            )
+            return pair if direction == "remove" else pair.reversed()
+
+        def pair_at(some_rate: float) -> Pair:
+            return pair_of(PoissonSampled(base, some_rate), adjacency, "remove")
+
+        pair = Pair.truncated_poisson(pair_at, rate, self.batch_limit, self.population)
+        return pair if direction == "remove" or adjacency == REPLACE else pair.reversed()
+
+    @property
+    def overflow(self) -> float:
+        """The probability that a batch is cut, rounded up.
+
+        With N ~ Bin(n, q), P[N > B] <= exp(-n KL((B+1)/n || q)), Chernoff's bound.
+        """
+        limit, records, rate = self.batch_limit, self.population, self.sample_rate
+        if limit >= records or rate == 0.0:
+            return 0.0
+        share = (limit + 1) / records
+        if not share > rate or rate == 1.0:
+            return 1.0
+        rest = (records - limit - 1) / records
+        taken = share * math.log(share / rate)
+        left = rest * math.log(rest / (1.0 - rate)) if rest > 0.0 else 0.0
+        # Both terms to a few u of what they are made of.
+        exponent = records * (taken + left) - records * 2.0**-48 * (abs(taken) + abs(left))
+        return min(math.exp(-exponent), 1.0)
+
+    @property
+    def without_limit(self) -> tuple[Mechanism, float]:
+        """The Poisson sample that is not cut, and the probability that this one is."""
+        return PoissonSampled(self.mechanism, self.sample_rate), self.overflow
+
+    def check_groups(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` where records are removed."""
+        if adjacency == "add_remove":
+            raise UnsupportedMechanismError(
+                self,
+                "it holds for one record removed from a population of that size, and on the way to "
+                "a group the population changes",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeSampled(Sampling):
+    """Runs a mechanism on a uniform sample of fixed size.
+
+    Holds for "replace_one" adjacency: the number of records is public.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What is done with the sample. May sample it again: by `PoissonSampled` and, if this sample
+        is without replacement, `ShuffledBatches` and a `FixedSizeSampled` whose population is
+        ``sample_size``.
+    sample_size : int
+        Number of draws, at least 1; without replacement at most ``population``.
+    population : int
+        Number of records, at least 1.
+    replacement : bool
+        Whether a record may be drawn several times; then ``sample_size`` is not limited.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Notes
+    -----
+    `PLDAccountant` bounds it by one pair above both orders of the two records. Without replacement
+    a single use of noise on a sum attains it, where all other records equal one of the two.
+    Composed, the bracket reaches from what those neighbours have to that pair: no theorem is known
+    by which one order of theirs dominates compositions, adaptive ones among them.
+
+    References
+    ----------
+    Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087; with replacement Balle, Barthe, Gaboardi
+    2018, arXiv 1807.01647.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> FixedSizeSampled(Gaussian(1.0), 100, 5000).sample_rate
+    0.02
+    """
+
+    adjacencies = ("replace_one",)
+    assumption = (
+        "fixed size: each sample is a uniform subset of {sample_size} of {population} records, "
+        f"without replacement, {SECRET}"
+    )
+    assumption_with_replacement: ClassVar[str] = (
+        "with replacement: each sample is {sample_size} uniform, independent draws from "
+        f"{{population}} records, {SECRET}"
+    )
+
+    mechanism: Mechanism
+    sample_size: int
+    population: int
+    replacement: bool = False
+
+    def __post_init__(self) -> None:
+        mechanism_of(self.mechanism)
+        if not isinstance(self.replacement, bool | np.bool_):
+            raise TypeError(f"replacement must be True or False, got {self.replacement!r}")
+        size = integer_of(self.sample_size, "sample_size", 1)
+        population = integer_of(self.population, "population", 1)
+        if size > population and not self.replacement:
+            raise ValueError(
+                f"sample_size must be an integer in [1, {population}], the population, unless "
+                f"drawn with replacement, got {self.sample_size!r}"
+            )
+        set_fields(
+            self, sample_size=size, population=population, replacement=bool(self.replacement)
+        )
+        for inner in samplings(self.mechanism):
+            self._check(inner)
+
+    @property
+    def sample_rate(self) -> float:
+        """The probability that a record is in the sample."""
+        if not self.replacement:
+            return self.sample_size / self.population
+        if self.population == 1:
+            return 1.0
+        return -math.expm1(self.sample_size * math.log1p(-1.0 / self.population))
+
+    def _check(self, inner: Sampling) -> None:
+        if not inner.size_matters:
+            return
+        if "add_remove" in inner.adjacencies:
+            raise ValueError(
+                "mechanism must hold where one record is replaced, as a sample of fixed size does, "
+                f"got {inner!r}"
+            )
+        if self.replacement:
+            raise ValueError(
+                "mechanism must not need distinct records, which a sample with replacement has "
+                f"not, got {inner!r}"
+            )
+        if isinstance(inner, FixedSizeSampled) and inner.population != self.sample_size:
+            raise ValueError(
+                f"mechanism must have the population {self.sample_size}, the sample_size, "
+                f"got {inner!r}"
+            )
+
+    def _headline(self) -> str:
+        how = "with" if self.replacement else "without"
+        return f"Sample of {self.sample_size} of {self.population} {how} replacement, of"
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        base, size, population = self.mechanism, self.sample_size, self.population
+        if self.replacement:
+            return self._pair_of_draws(adjacency)
+        pair = pair_of(base, adjacency, direction)
+        if not base.holds_in_both_orders:
+            raise UnsupportedMechanismError(
+                self, "two samples may come in either order, and the pair inside has only one"
+            )
+        if size == population:
+            return pair
+        rate = min(math.nextafter(size / population, 1.0), 1.0)
+        below = self._pair_attained(pair, math.nextafter(size / population, 0.0))
+        return Pair.spliced(pair, rate, below)
+
+    def _pair_attained(self, pair: Pair, rate: float) -> Pair:
+        """Return what two fixed neighbours have on a sample of this rate.
+
+        All other records equal the one of the two: a sample without the replaced record tells as
+        little as one with it. In Poisson samples of a sample that record is one of no effect.
+        """
+        base = self.mechanism
+        if not base.dominates_removal:
+            return NOTHING
+        sampled_again = next(samplings(base), None) is not None
+        return (pair_of(base, "zero_out", "remove") if sampled_again else pair).sampled(rate)
+
+    def _pair_of_draws(self, adjacency: Adjacency) -> Pair:
+        base, draws, population = self.mechanism, self.sample_size, self.population
+        steps = base.gaussian_steps
+        if steps is not None and all(step.rate == 1.0 for step, _ in steps):
+            mu = distance(adjacency) * mu_of(steps)
+
+            def group(k: int) -> Pair:
+                # The rarest group has all draws in it: taken for revealed it would have no Rényi
+                # curve.
+                far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
+                return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
+        elif isinstance(base, Laplace):
+
+            def group(k: int) -> Pair:
+                return laplace_pair(base.noise_multiplier / (distance(adjacency) * k))
+        else:
+            raise UnsupportedMechanismError(
+                self,
+                "a record may be drawn several times, and only for Gaussian and Laplace noise is "
+                "it known what replacing it as often does",
+            )
+        if population == 1:
+            return group(draws)
+        return Pair.sampled_with_replacement(group, draws, population)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        innermost = self
+        while isinstance(innermost.mechanism, FixedSizeSampled) and not innermost.replacement:
+            innermost = innermost.mechanism  # a sample of a sample
+        if innermost.replacement:
+            return curve_of_pairs(self, adjacency)
+        base, known = innermost.mechanism, None
+        if not base.has_swapped_pairs:
+            known = known_curve_of_pairs(self, adjacency)
+        rate = innermost.sample_size / self.population
+        return known or fixed_size_curve(base, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
+
+
+# Rényi curves of samples.
+
+
+def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:
+    """Return the curve of the pairs of a sample, never above the bounds by the curve inside."""
+    try:
+        curve = curve_of_pairs(mechanism, adjacency)
+    except UnsupportedMechanismError:
+        return None
+    return None if curve.is_unbounded else curve
+
+
+def _poisson_curve(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
+    """Return the curve of ((1-q) Q + q P, Q) and its reverse, (P, Q) the pairs of a mechanism.
+
+    Where an involution swaps a pair, the first of the two is the larger one.
+    """
+    if rate == 0.0:
+        return RenyiCurve.linear(0.0)
+    if rate == 1.0:
+        return curve_of(base, adjacency)
+    rate = max(rate, SMALLEST_RATE)
+    steps = base.gaussian_steps
+    release = None if steps is None else one_release(steps)
+    if release is not None and release.rate == 1.0:
+        step = within_domain(SampledStep(rate, release.noise / distance(adjacency)))
+        if step is None:
+            return RenyiCurve.linear(0.0)
+        if step.noise == 0.0:
+            return RenyiCurve.unbounded()
+        return RenyiCurve.sampled_gaussian(step.rate, step.noise)
+    if base.has_swapped_pairs:
+        known = _curve_of_sampled_pair(base, rate, adjacency)
+        if known is not None and not base.parts:
+            return known
+        bound = curve_of(base, adjacency).poisson_bound(rate, "tight")
+        return bound if known is None else known.smaller(bound)
+    curve, known = curve_of(base, adjacency), None
+    if adjacency != REPLACE:
+        known = known_curve_of_pairs(PoissonSampled(base, rate), adjacency)
+    return known or curve.poisson_bound(rate, "tight").smaller(curve.mixture_bound(rate))
+
+
+def _curve_of_sampled_pair(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve | None:
+    """Return the curve of ((1-q) Q + q P, Q); None: it is not known, or has no end."""
+    try:
+        curve = pair_of(base, adjacency, "remove").sampled(rate).moment()
+    except UnsupportedMechanismError:
+        return None
+    return None if curve is None or curve.is_unbounded else curve
+
+
+def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
+    """Return the curve of a sample without replacement, see `renyi.theory.subsampling`."""
+    if rate in (0.0, 1.0):
+        return _poisson_curve(base, rate, REPLACE)
+    alone = curve_of(base, REPLACE)
+    if not base.has_swapped_pairs:
+        return alone.fixed_size_bound(rate, False).smaller(alone.mixture_bound(rate))
+    several = _both_orders(base, rate)
+    return several if base.symmetric else several.smaller(alone.fixed_size_bound(rate, False))
+
+
+def _both_orders(base: Mechanism, rate: float) -> RenyiCurve:
+    """Return the curve where a record is replaced in a sample that holds any at a rate.
+
+    Both directions of a Poisson sample together: twice the excess of the larger one. Without one
+    pair for all, the profile is at most the sum of two, that of the two records and that of one
+    and what a sample has in their place.
+    """
+    poisson = _poisson_curve(base, rate, REPLACE)
+    twice = poisson.mixture_bound(2.0 if base.symmetric else 4.0)
+    return twice.smaller(curve_of(base, REPLACE).mixture_bound(rate))

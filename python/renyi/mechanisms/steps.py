@@ -1,0 +1,166 @@
+"""Gaussian and Poisson-sampled Gaussian steps, of which most training runs are made.
+
+The engine composes such steps by their number, whichever mechanism they come from. A mechanism that
+consists of them says so by `Mechanism.gaussian_steps`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from renyi._adjacency import Adjacency, DirectionName
+from renyi._pair import Pair, RenyiCurve
+
+__all__ = [
+    "LARGEST_MU",
+    "NOTHING",
+    "REPLACE",
+    "REVEALED",
+    "SMALLEST_RATE",
+    "CountedSteps",
+    "SampledStep",
+    "distance",
+    "gaussian_curve",
+    "gaussian_pair",
+    "linear_curve",
+    "mu_of",
+    "one_release",
+    "product_of_rates",
+    "step_pair",
+    "within_domain",
+]
+
+REPLACE: Adjacency = "replace_one"
+NOTHING = Pair.discrete(np.ones(1), np.ones(1))
+REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+
+# The domain of the engine. What lies outside is accounted as something less private inside, or
+# bracketed by pairs on either side: these numbers affect width, not validity.
+LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
+SMALLEST_MU = 1e-12
+SMALLEST_RATE = 1e-100  # and the smallest noise on all of the data; less noise is none
+SMALLEST_SAMPLED_NOISE = 1e-4
+LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
+
+
+class SampledStep(NamedTuple):
+    """Gaussian noise on a Poisson sample; rate 1: on all of the data."""
+
+    rate: float
+    noise: float
+
+
+CountedSteps = tuple[tuple[SampledStep, int], ...]
+
+
+def distance(adjacency: Adjacency) -> int:
+    """Return how far neighbours move a query, in units of one record's presence."""
+    return 2 if adjacency == REPLACE else 1
+
+
+def within_domain(step: SampledStep) -> SampledStep | None:
+    """Return a step within the domain of the engine that is no more private; None: no release."""
+    rate, noise = step
+    if rate == 0.0 or noise == math.inf:
+        return None
+    least = SMALLEST_RATE if rate == 1.0 else SMALLEST_SAMPLED_NOISE
+    if rate >= SMALLEST_RATE and noise >= least:
+        return step
+    return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0)
+
+
+def product_of_rates(outer: float, inner: float) -> float:
+    """Return the rate of a sample of a sample, rounded up."""
+    if outer == 1.0 or inner == 1.0:
+        return outer * inner
+    return min(math.nextafter(outer * inner, 1.0), 1.0) if outer and inner else 0.0
+
+
+def one_release(steps: CountedSteps) -> SampledStep | None:
+    """Return one release with the law of all steps, noise rounded down.
+
+    Releases that draw their own samples cannot be sampled again as one: None.
+    """
+    if len(steps) == 1 and steps[0][1] == 1:
+        return steps[0][0]
+    if any(step.rate != 1.0 for step, _ in steps):
+        return None
+    least, root = _relative_root(steps)
+    if least == 0.0 or math.isinf(least):
+        return SampledStep(1.0, least)
+    return SampledStep(1.0, least / root * (1.0 - 2.0**-50))
+
+
+def mu_of(steps: CountedSteps) -> float:
+    """Return sensitivity over deviation of the one Gaussian release that steps are, rounded up.
+
+    All of them are on all of the data.
+    """
+    least, root = _relative_root(steps)
+    if least == 0.0 or least == math.inf:
+        return math.inf if least == 0.0 else 0.0
+    if len(steps) == 1 and steps[0][1] == 1:
+        return 1.0 / least
+    return root / least * (1.0 + 2.0**-50)
+
+
+def _relative_root(steps: CountedSteps) -> tuple[float, float]:
+    """Return the least noise, and the root of the sum of (least / noise)^2.
+
+    Relative to the least, so that no square over- or underflows.
+    """
+    least = min((step.noise for step, _ in steps), default=math.inf)
+    if least == 0.0 or least == math.inf:
+        return least, math.nan
+    return least, math.sqrt(math.fsum(n * (least / step.noise) ** 2 for step, n in steps))
+
+
+def gaussian_pair(mu: float) -> Pair:
+    """Return (N(mu, 1), N(0, 1)), mu in [0, inf]."""
+    if mu == math.inf:
+        return REVEALED
+    if mu > LARGEST_MU:
+        return Pair.bracketed(REVEALED, Pair.gaussian(0.2 * LARGEST_MU))
+    if mu == 0.0:
+        return NOTHING
+    if mu < SMALLEST_MU:
+        return Pair.bracketed(Pair.gaussian(SMALLEST_MU), NOTHING)
+    return Pair.gaussian(mu)
+
+
+def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName) -> Pair:
+    """Return the pair of a step.
+
+    With replaced records it is ((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)), exact for Gaussian
+    noise.
+    """
+    rate, noise = step
+    if rate == 1.0:
+        return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
+    if adjacency == REPLACE:
+        if noise == 0.0:
+            return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
+        return Pair.replaced_gaussian(rate, noise)
+    if noise == 0.0:  # the record shows itself whenever it is in the sample
+        pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
+    else:
+        pair = gaussian_pair(1.0 / noise).sampled(rate)
+    return pair if direction == "remove" else pair.reversed()
+
+
+def linear_curve(rho: float, xi: float = 0.0) -> RenyiCurve:
+    """Return the curve of divergences xi + rho alpha."""
+    if max(rho, xi) <= LARGEST_RDP:
+        return RenyiCurve.linear(rho, xi)
+    return RenyiCurve.unbounded()
+
+
+def gaussian_curve(noise: float, adjacency: Adjacency) -> RenyiCurve:
+    """Return the curve of Gaussian noise: rho = mu^2/2, of any mu."""
+    if math.isinf(noise):
+        return RenyiCurve.linear(0.0)
+    mu = distance(adjacency) / noise if noise > 0.0 else math.inf
+    return linear_curve(0.5 * mu * mu * (1.0 + 2.0**-50))

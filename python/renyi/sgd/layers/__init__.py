@@ -1,1 +1,0 @@
-"""Layers of models, clipped from their activations and output gradients alone."""

@@ -1,0 +1,530 @@
+"""The ways to account for DP-SGD side by side: methods, the noise they need, ways to draw batches.
+
+>>> for row in compare(0.01, 4.0, 1000, delta=1e-5, methods=("advanced", "moments", "exact")):
+...     print(f"{row.method:9}{row.epsilon:.3f}")
+advanced 5.531
+moments  0.396
+exact    0.272
+
+Figures need matplotlib, the extra ``[plot]``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from renyi._figure import plain_ticks
+from renyi._search import least_argument
+from renyi._validation import (
+    FINITE_POSITIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    real_of,
+    uses_of,
+)
+from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
+from renyi.accountants.rdp import Conversion
+from renyi.mechanisms import (
+    FixedAllocation,
+    FixedSizeSampled,
+    Gaussian,
+    Mechanism,
+    PoissonSampled,
+    RandomAllocation,
+    ShuffledBatches,
+    TruncatedPoissonSampled,
+)
+from renyi.theory.indistinguishability import one_given
+from renyi.theory.routes import MomentBound, Route, advanced_route, full_batch_route, moment_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from renyi.plot import Kind
+
+__all__ = ["METHODS", "compare", "compare_noise", "compare_samplings", "plot_comparison"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+_LEAST, _MOST, _TOLERANCE = 0.05, 1e6, 1e-4  # the noise multipliers that are looked at
+_DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size
+_RTOL = 1e-4  # of what lattices answer
+_ANY, _EITHER, _ADD = "any", "add_remove (poisson) or replace_one (fixed_size)", "add_remove"
+_NONE, _BOTH, _POISSON = "none", "poisson or fixed_size", "poisson"
+_LABELS = {
+    "poisson": "Poisson",
+    "truncated_poisson": "truncated Poisson",
+    "balls_in_bins": "balls in bins",
+    "balls_in_bins_once": "balls in bins, drawn once",
+    "shuffled": "shuffled",
+    "fixed_size": "fixed size",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one method says of one run, ``found`` naming the number that it gave.
+
+    ``adjacency`` and ``sampling`` are what it holds for, and the noise multiplier is the standard
+    deviation of the noise over the sensitivity of that adjacency.
+    """
+
+    method: str
+    label: str
+    noise_multiplier: float
+    epsilon: float
+    delta: float
+    sampling: str
+    adjacency: str
+    found: Literal["noise_multiplier", "epsilon", "delta"]
+
+
+@dataclass(frozen=True)
+class SamplingRow:
+    """What a run costs under one way to draw its batches: a certified bracket of epsilon."""
+
+    sampling: str
+    label: str
+    adjacency: Adjacency
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of DP-SGD."""
+
+    noise: float
+    rate: float
+    steps: int
+
+    @property
+    def epochs(self) -> int:
+        """Steps times rate, rounded up unless it is an integer but for the rate's own rounding."""
+        return max(math.ceil(self.steps * self.rate * (1.0 - 2.0**-50)), 1)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return PoissonSampled(Gaussian(self.noise), self.rate) * self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: its words, and epsilon of (run, delta) and delta of (run, epsilon)."""
+
+    label: str
+    sampling: str
+    adjacency: str
+    epsilon: Callable[[Run, float], float]
+    delta: Callable[[Run, float], float]
+
+
+def _by_route(
+    label: str, sampling: str, adjacency: str, route: Callable[..., Route | MomentBound]
+) -> Method:
+    return Method(
+        label,
+        sampling,
+        adjacency,
+        lambda run, delta: float(route(run, delta=delta).epsilon),
+        lambda run, epsilon: float(route(run, epsilon=epsilon).delta),
+    )
+
+
+def _by_accountant(label: str, account: Callable[[Run], RDPAccountant | PLDAccountant]) -> Method:
+    return Method(
+        label,
+        _POISSON,
+        _ADD,
+        lambda run, delta: account(run).get_epsilon(delta),
+        lambda run, epsilon: account(run).get_delta(epsilon),
+    )
+
+
+def _renyi(run: Run, conversion: Conversion) -> RDPAccountant:
+    return RDPAccountant(conversion=conversion).compose(run.mechanism)
+
+
+METHODS: dict[str, Method] = {
+    "full_batch": _by_route(
+        "every epoch one step with all data",
+        _NONE,
+        _ANY,
+        lambda run, **given: full_batch_route(run.noise, run.epochs, **given),
+    ),
+    "advanced": _by_route(
+        "subsampling, advanced composition",
+        _BOTH,
+        _EITHER,
+        lambda run, **given: advanced_route(run.rate, run.noise, run.steps, **given),
+    ),
+    "optimal": _by_route(
+        "subsampling, optimal composition",
+        _BOTH,
+        _EITHER,
+        lambda run, **given: advanced_route(
+            run.rate, run.noise, run.steps, step="exact", composition="optimal", **given
+        ),
+    ),
+    "moment_bound": _by_route(
+        "moments, bounded by C(c1, c2)",
+        _POISSON,
+        _ADD,
+        lambda run, **given: moment_bound(run.rate, run.noise, run.steps, **given),
+    ),
+    "moments": _by_accountant("moments, best real order", lambda run: _renyi(run, "mironov")),
+    "rdp": _by_accountant("Rényi-DP, optimal conversion", lambda run: _renyi(run, "optimal")),
+    "exact": _by_accountant("exact curve", lambda run: PLDAccountant().compose(run.mechanism)),
+}
+"""The methods by name, in the order in which they are shown."""
+
+
+def compare(
+    sample_rate: float,
+    noise_multiplier: float,
+    steps: int,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    methods: Iterable[str] | None = None,
+) -> tuple[Row, ...]:
+    """Account for one run of DP-SGD by several methods.
+
+    Parameters
+    ----------
+    sample_rate : float
+        The probability with which a record enters a step, in (0, 1].
+    noise_multiplier : float
+        Standard deviation of the noise over the sensitivity of one record, in (0, inf).
+    steps : int
+        From 1 to 10^9.
+    epsilon : float, optional
+        In [0, inf]; every method gives its delta.
+    delta : float, optional
+        In [0, 1]; every method gives its epsilon. One of both has to be given.
+    methods : iterable of str, optional
+        Names from `METHODS`; by default all:
+
+        "full_batch"
+            as many steps with all of the data as there are epochs, rounded up, by the Legendre
+            transform: another algorithm, without sampling
+        "advanced"
+            tail bound of a step, subsampling theorem, advanced composition, the best epsilon of a
+            step
+        "optimal"
+            the same with the exact curve of a step and the optimal composition
+        "moment_bound"
+            moments bounded by the constant C(c1, c2), the best c2
+        "moments"
+            exact moments, the best real order: the moments accountant
+        "rdp"
+            the same moments by the optimal conversion
+        "exact"
+            the exact privacy curve
+
+    Returns
+    -------
+    tuple of Row
+        In the order of ``methods``, each with ``method``, ``label``, ``noise_multiplier``,
+        ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. What is computed is rounded up; 1 or
+        infinity where a method gives nothing. The adjacencies differ, each row says its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of ``epsilon`` and ``delta`` is given.
+
+    References
+    ----------
+    "Great but Manageable Expectations" asks for this comparison: of "advanced", "full_batch" and
+    "moment_bound", delta_1 to delta_3 there.
+
+    Examples
+    --------
+    >>> for row in compare(0.01, 4.0, 1000, epsilon=1.0, methods=("full_batch", "exact")):
+    ...     print(f"{row.label}, {row.sampling}: {row.delta:.2g}")
+    every epoch one step with all data, none: 0.69
+    exact curve, poisson: 1e-34
+    """
+    run = Run(
+        number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE),
+        _rate_of(sample_rate),
+        uses_of(steps, "steps", 1),
+    )
+    one_given(epsilon, delta)
+    return tuple(_row(name, run, epsilon, delta) for name in _names_of(methods))
+
+
+def _row(name: str, run: Run, epsilon: float | None, delta: float | None) -> Row:
+    method = METHODS[name]
+    if epsilon is not None:
+        given = epsilon_of(epsilon)
+        found = run.noise, given, method.delta(run, given)
+    else:
+        given = delta_of(delta)
+        found = run.noise, method.epsilon(run, given), given
+    wanted: Literal["delta", "epsilon"] = "epsilon" if epsilon is None else "delta"
+    return Row(name, method.label, *found, method.sampling, method.adjacency, wanted)
+
+
+def _rate_of(sample_rate: float) -> float:
+    """Return a sampling rate in (0, 1]."""
+    return number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+
+
+def _names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the methods asked for, by default all."""
+    if methods is None:
+        return tuple(METHODS)
+    allowed = f"methods must be a sequence of names among {', '.join(map(repr, METHODS))}"
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise TypeError(f"{allowed}, got {methods!r}")
+    names = tuple(methods)
+    for name in names:
+        if name not in tuple(METHODS):
+            raise ValueError(f"{allowed}, got {name!r}")
+    return names
+
+
+def compare_noise(
+    sample_rate: float,
+    steps: int,
+    *,
+    epsilon: float,
+    delta: float,
+    methods: Iterable[str] | None = None,
+) -> tuple[Row, ...]:
+    """Return the noise multiplier with which each method proves a target (epsilon, delta).
+
+    Parameters
+    ----------
+    sample_rate, steps, methods
+        As in `compare`.
+    epsilon : float
+        The target, in (0, inf).
+    delta : float
+        The target, in (0, 1).
+
+    Returns
+    -------
+    tuple of Row
+        As of `compare`, infinite noise if none up to 10^6 will do. Each method proves the target
+        with the noise multiplier that stands in its row, and did not with one smaller by 1e-4 of
+        itself, unless that is 0.05, the smallest that is looked at.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    "Great but Manageable Expectations" compares its routes by the noise they permit.
+
+    Examples
+    --------
+    >>> for row in compare_noise(0.01, 1000, epsilon=1.0, delta=1e-5, methods=("moments", "exact")):
+    ...     print(f"{row.method:9}{row.noise_multiplier:.3f}")
+    moments  1.769
+    exact    1.415
+    """
+    rate, count = _rate_of(sample_rate), uses_of(steps, "steps", 1)
+    target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
+    chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+    rows = []
+    for name in _names_of(methods):
+        method = METHODS[name]
+
+        def met(noise: float, found: Callable[[Run, float], float] = method.epsilon) -> bool:
+            return found(Run(noise, rate, count), chance) <= target
+
+        noise = least_argument(met, _LEAST, _MOST, _TOLERANCE)
+        words = method.sampling, method.adjacency
+        rows.append(Row(name, method.label, noise, target, chance, *words, "noise_multiplier"))
+    return tuple(rows)
+
+
+def compare_samplings(
+    population: int,
+    batch_size: int,
+    *,
+    noise_multiplier: float,
+    epochs: int,
+    delta: float,
+) -> tuple[SamplingRow, ...]:
+    """Return epsilon of the same training run under every way to draw its batches.
+
+    Parameters
+    ----------
+    population : int
+        Number of records.
+    batch_size : int
+        Of a batch, at most ``population``.
+    noise_multiplier : float
+        Of the noise added to each batch, in (0, inf).
+    epochs : int
+        Passes over the data, at least 1.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    tuple of SamplingRow
+        With ``sampling``, ``label``, ``adjacency`` and ``lower`` and ``upper`` ends of epsilon: for
+        "fixed_size" where one record is replaced, which hides it behind half the noise; for
+        "shuffled" where one contributes nothing instead; for the others where one is there or not.
+        "truncated_poisson" has batches of up to 10 standard deviations more than ``batch_size``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> rows = compare_samplings(60_000, 600, noise_multiplier=1.0, epochs=1, delta=1e-5)
+    >>> [(row.sampling, round(row.upper, 3)) for row in rows[:3]]
+    [('poisson', 0.718), ('truncated_poisson', 0.718), ('balls_in_bins', 0.621)]
+    """
+    records = integer_of(population, "population", 1)
+    size, passes = integer_of(batch_size, "batch_size", 1), integer_of(epochs, "epochs", 1)
+    if size > records:
+        raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
+    noise = real_of(noise_multiplier, "noise_multiplier", "a number in (0, inf)")
+    base, batches, rate = Gaussian(noise), -(-records // size), size / records
+    steps = math.ceil(passes * records / size)
+    limit = min(size + math.ceil(_DEVIATIONS * math.sqrt(size)), records)
+    runs: dict[str, tuple[Mechanism, int, Adjacency]] = {
+        "poisson": (PoissonSampled(base, rate), steps, "add_remove"),
+        "truncated_poisson": (
+            TruncatedPoissonSampled(base, rate, limit, records),
+            steps,
+            "add_remove",
+        ),
+        "balls_in_bins": (RandomAllocation(base, batches), passes, "add_remove"),
+        "balls_in_bins_once": (FixedAllocation(base, batches, passes), 1, "add_remove"),
+        "shuffled": (ShuffledBatches(base, batches), passes, "zero_out"),
+        "fixed_size": (FixedSizeSampled(base, size, records), steps, "replace_one"),
+    }
+    return tuple(
+        SamplingRow(name, _LABELS[name], adjacency, *_bounds(part, count, adjacency, delta))
+        for name, (part, count, adjacency) in runs.items()
+    )
+
+
+def _bounds(
+    mechanism: Mechanism, count: int, adjacency: Adjacency, delta: float
+) -> tuple[float, float]:
+    accountant = PLDAccountant(adjacency=adjacency).compose(mechanism, count)
+    return accountant.get_epsilon_bounds(delta, rtol=_RTOL)
+
+
+def plot_comparison(
+    places: Sequence[int],
+    rows: Sequence[Sequence[Row]] | Sequence[Sequence[SamplingRow]],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what was compared against the number of steps or epochs, on logarithmic axes.
+
+    Parameters
+    ----------
+    places : sequence of int
+        Steps, or epochs for `compare_samplings`, rising.
+    rows : sequence of sequence of rows
+        What `compare`, `compare_noise` or `compare_samplings` returned for each; of `compare` all
+        at one epsilon, or all at one delta.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With a line for each method that gives anything, which ends where the method gives nothing;
+        or for each way to draw batches, filled between the ends of a wide bracket.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If the lengths differ.
+
+    Examples
+    --------
+    >>> steps = [10, 100, 1000]
+    >>> rows = [compare(0.01, 2.0, count, delta=1e-5) for count in steps]
+    >>> axes = plot_comparison(steps, rows)  # doctest: +SKIP
+    """
+    if len(places) != len(rows) or not rows:
+        raise ValueError(f"rows must be a tuple for each of {len(places)} places, got {len(rows)}")
+    if isinstance(rows[0][0], SamplingRow):
+        return _plot_samplings(places, rows, ax)  # type: ignore[arg-type]
+    return _plot_methods(places, rows, ax)  # type: ignore[arg-type]
+
+
+def _plot_methods(steps: Sequence[int], rows: Sequence[Sequence[Row]], ax: Axes | None) -> Axes:
+    from renyi.plot import Line, draw_privacy_curves
+
+    wanted = rows[0][0].found
+    lines = []
+    for k, row in enumerate(rows[0]):
+        found = np.array([getattr(part[k], wanted) for part in rows])
+        useful = np.isfinite(found) & ((found < 1.0) | (wanted != "delta"))
+        if not useful.any() and wanted != "noise_multiplier":
+            continue
+        kind: Kind = "exact" if row.method == "exact" else "renyi"
+        run = list(METHODS)[::-1].index(row.method)
+        lines.append(Line(np.array(steps), np.where(useful, found, np.nan), row.label, kind, run))
+    axes = draw_privacy_curves(lines, ax)
+    axes.autoscale(axis="y")
+    axes.set_xscale("log")
+    axes.set_xlim(steps[0], steps[-1])
+    axes.set_xlabel("steps")
+    labels = {"epsilon": "privacy parameter ε (nats)", "noise_multiplier": "noise multiplier σ"}
+    if wanted in labels:
+        axes.set_ylabel(labels[wanted])
+    plain_ticks(axes.xaxis, axes.yaxis)
+    return axes
+
+
+def _plot_samplings(
+    epochs: Sequence[int], rows: Sequence[Sequence[SamplingRow]], ax: Axes | None
+) -> Axes:
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(layout="constrained").add_subplot()
+    styles = ("-", "--", "-", "-.", "-", ":")
+    for i, (columns, style) in enumerate(zip(zip(*rows, strict=True), styles, strict=True)):
+        lower, upper = [row.lower for row in columns], [row.upper for row in columns]
+        name = f"{columns[0].label} ({columns[0].adjacency.replace('_', ' ')})"
+        if any(high > 1.05 * low for low, high in zip(lower, upper, strict=True)):
+            name = f"{name}, a bracket"
+            ax.fill_between(epochs, lower, upper, color=f"C{i}", alpha=0.2, linewidth=0)
+        ax.plot(epochs, upper, style, color=f"C{i}", label=name)
+    ax.set(xscale="log", yscale="log", xlabel="epochs", ylabel="ε")
+    ax.legend(fontsize="small")
+    plain_ticks(ax.xaxis, ax.yaxis)
+    return ax
+
+
+def steps_grid(last: int, points: int = 25) -> list[int]:
+    """Return about ``points`` whole numbers from 1 to ``last``, evenly spaced in the logarithm.
+
+    >>> steps_grid(1000, 4)
+    [1, 10, 100, 1000]
+    """
+    grid = np.geomspace(1.0, uses_of(last, "last", 1), integer_of(points, "points", 1))
+    return sorted({*np.round(grid).astype(int).tolist(), last})

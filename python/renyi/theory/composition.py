@@ -1,0 +1,565 @@
+"""Composition of (epsilon, delta) guarantees: basic, advanced and optimal.
+
+Every mechanism may be chosen in the light of what the others released unless "independent" is said.
+The adjacency is that of the guarantees put in. What is handed out is rounded to the safe side.
+
+Examples
+--------
+>>> total = advanced_composition(0.017, 1e-6, delta=1e-8, count=100)
+>>> round(total.epsilon, 3), f"{total.delta:.2e}"
+(0.938, '2.00e-06')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._rounding import MARGIN, above, below, count_above, exp_above
+from renyi._search import least_value
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    number_in,
+    numbers_of,
+    one_of,
+    real_of,
+    uses_of,
+)
+from renyi.theory.indistinguishability import Guarantee
+
+__all__ = [
+    "advanced_composition",
+    "basic_composition",
+    "best_split",
+    "mean_loss_bound",
+    "optimal_composition",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+Form = Literal["independent", "adaptive", "sharp"]
+_OPEN = Range(0.0, 1.0, "()")
+_LOG_2 = math.log(2.0)
+
+
+def basic_composition(
+    epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0, count: npt.ArrayLike = 1
+) -> Guarantee:
+    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums.
+
+    Parameters
+    ----------
+    epsilon : array_like of float
+        In [0, inf].
+    delta : array_like of float
+        In [0, 1].
+    count : array_like of int
+        How often each is used; the three broadcast.
+
+    Returns
+    -------
+    Guarantee
+        Both rounded up, delta at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
+
+    Examples
+    --------
+    >>> total = basic_composition([0.5, 0.25], [1e-6, 0.0], [2, 4])
+    >>> round(total.epsilon, 12), round(total.delta, 12)
+    (2.0, 2e-06)
+    """
+    epsilons, deltas, counts = _checked(epsilon, delta, count)
+    return Guarantee(_total(counts, epsilons), min(_total(counts, deltas), 1.0))
+
+
+def _checked(*values: npt.ArrayLike) -> tuple[list[float], list[float], list[float]]:
+    """Return epsilons, deltas and counts as equally long lists of permitted numbers."""
+    epsilon, _ = numbers_of(values[0], "epsilon", 0.0, math.inf, "numbers in [0, inf]")
+    delta, _ = numbers_of(values[1], "delta", 0.0, 1.0, "numbers in [0, 1]")
+    count, _ = numbers_of(values[2], "count", 0.0, 2.0**53, "integers from 0 to 2^53")
+    if np.any(count != np.floor(count)):
+        raise ValueError(f"count must be integers from 0 to 2^53, got {values[2]!r}")
+    e, d, n = np.broadcast_arrays(epsilon, delta, count)
+    used = n > 0.0
+    return e[used].tolist(), d[used].tolist(), n[used].tolist()
+
+
+def _total(counts: list[float], values: list[float]) -> float:
+    """Return the sum of all values, each as often as its count says, rounded up."""
+    try:
+        found = math.fsum(n * x for n, x in zip(counts, values, strict=True))
+    except OverflowError:  # of finite numbers
+        return math.inf
+    return above(found) if found else 0.0
+
+
+def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -> float:
+    """Bound the mean of the privacy loss of an epsilon-private mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [0, inf].
+    sharp : bool
+        The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
+        a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
+        epsilon^2 / log 2.
+    both : bool
+        Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon (exp(epsilon)
+        - 1).
+
+    Returns
+    -------
+    float
+        Rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``epsilon`` is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the two-point
+    pair that dominates all others (Kairouz, Oh, Viswanath 2015).
+
+    Examples
+    --------
+    >>> round(mean_loss_bound(0.5), 4), round(mean_loss_bound(0.5, sharp=False), 4)
+    (0.1225, 0.3244)
+    """
+    epsilon = epsilon_of(epsilon)
+    if epsilon == math.inf:
+        return math.inf
+    if sharp:
+        return (2.0 if both else 1.0) * min(above(epsilon * math.tanh(0.5 * epsilon)), epsilon)
+    if both:
+        return above(epsilon * math.expm1(epsilon)) if epsilon < 700.0 else math.inf
+    return min(above(epsilon * math.expm1(epsilon)), epsilon) if epsilon <= _LOG_2 else epsilon
+
+
+class _Steps(NamedTuple):
+    """Sums of the mean losses, of the squared deviations, and of deltas."""
+
+    mean: float
+    deviation: float
+    delta: float
+
+
+def advanced_composition(
+    epsilon: npt.ArrayLike,
+    slack: float | None = None,
+    *,
+    target_epsilon: float | None = None,
+    delta: npt.ArrayLike = 0.0,
+    count: npt.ArrayLike = 1,
+    form: Form = "adaptive",
+) -> Guarantee:
+    """Compose by the concentration of the privacy loss around its mean.
+
+    Parameters
+    ----------
+    epsilon : array_like of float
+        In [0, inf).
+    slack : float, optional
+        The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
+    target_epsilon : float, optional
+        The new epsilon itself, in [0, inf]. One of both has to be given.
+    delta : array_like of float
+        In [0, 1].
+    count : array_like of int
+        How often each is used; broadcasts with ``epsilon`` and ``delta``.
+    form : {"adaptive", "independent", "sharp"}
+        With a = `mean_loss_bound` without ``sharp``: sum a_i + sqrt(2 log(1/beta) sum w_i^2) where
+        w = epsilon + a for "adaptive" and w = epsilon for "independent", which is stated for
+        mechanisms chosen beforehand. "sharp" is the latter with the sharp a, and holds for adaptive
+        choices too: a loss given the past lies in an interval of length 2 epsilon.
+
+    Returns
+    -------
+    Guarantee
+        Rounded up: that epsilon, and beta + sum delta_i, at most 1. With a target beta is
+        exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of slack and target_epsilon is given.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
+
+    Examples
+    --------
+    >>> for form in "independent", "adaptive", "sharp":
+    ...     print(f"{advanced_composition(0.1, 1e-6, count=100, form=form).epsilon:.3f}")
+    6.308
+    6.861
+    5.756
+    >>> f"{advanced_composition(0.1, target_epsilon=6.862, count=100).delta:.2e}"
+    '9.96e-07'
+    """
+    if (slack is None) == (target_epsilon is None):
+        raise ValueError(
+            "slack must be given if target_epsilon is not, and only then, "
+            f"got slack={slack!r}, target_epsilon={target_epsilon!r}"
+        )
+    steps = _steps(epsilon, delta, count, form)
+    if slack is not None:
+        beta = number_in(slack, "slack", _OPEN)
+        target = above(steps.mean + steps.deviation * math.sqrt(-2.0 * math.log(beta)))
+    else:
+        target = epsilon_of(target_epsilon, "target_epsilon")
+        beta = _tail_at(steps, target)
+    return Guarantee(target, min(above(beta + steps.delta), 1.0))
+
+
+def _steps(
+    epsilon: npt.ArrayLike, delta: npt.ArrayLike, count: npt.ArrayLike, form: Form
+) -> _Steps:
+    one_of(form, "form", get_args(Form))
+    epsilons, deltas, counts = _checked(epsilon, delta, count)
+    means = [mean_loss_bound(e, sharp=form == "sharp") for e in epsilons]
+    widths = [e + a for e, a in zip(epsilons, means, strict=True)]
+    if form != "adaptive":
+        widths = epsilons
+    roots = [math.sqrt(n) * w for n, w in zip(counts, widths, strict=True)]
+    deviation = math.hypot(*roots)
+    deviation = above(deviation) if deviation else 0.0
+    return _Steps(_total(counts, means), deviation, _total(counts, deltas))
+
+
+def _tail_at(steps: _Steps, target: float) -> float:
+    excess = target - steps.mean - MARGIN * (target + steps.mean)
+    if target == math.inf or (excess > 0.0 and steps.deviation == 0.0):
+        return 0.0
+    if not excess > 0.0:
+        return 0.0 if steps.deviation == 0.0 and steps.mean == 0.0 else 1.0
+    deviations = excess / steps.deviation
+    return exp_above(-0.5 * deviations * deviations)
+
+
+class Split(NamedTuple):
+    """How `best_split` divides delta: what holds together, and what each mechanism may use."""
+
+    epsilon: float
+    delta: float
+    slack: float
+    step_epsilon: float
+    step_delta: float
+
+
+def best_split(
+    epsilon_at: Callable[[float], float],
+    delta: float,
+    count: int,
+    *,
+    form: Form = "adaptive",
+) -> Split:
+    """Divide delta between the mechanisms and the concentration of their loss, at least epsilon.
+
+    Parameters
+    ----------
+    epsilon_at : callable
+        The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or an upper
+        bound.
+    delta : float
+        Of the composition, in (0, 1).
+    count : int
+        Number of uses, at least 1.
+    form : {"adaptive", "independent", "sharp"}
+        As in `advanced_composition`.
+
+    Returns
+    -------
+    Split
+        Each mechanism may use ``step_delta`` = (delta - slack)/count, rounded down. The search may
+        miss the best division by a little; what it returns is a guarantee.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> from renyi import special
+    >>> curve = lambda delta: float(special.gaussian_epsilon_upper(0.02, delta))
+    >>> best = best_split(curve, 1e-5, 100)
+    >>> round(best.epsilon, 3), round(best.slack / best.delta, 3)
+    (5.29, 0.352)
+    """
+    delta = number_in(delta, "delta", _OPEN)
+    uses = count_above(count, "count")
+
+    def split(share: float) -> Split:
+        step_delta = max(below(below(delta * share) / uses), 0.0)
+        slack = below(delta - above(step_delta * uses))
+        if not (step_delta > 0.0 and slack > 0.0):
+            return Split(math.inf, delta, slack, math.inf, step_delta)
+        step = real_of(epsilon_at(step_delta), "epsilon_at", "a function with values in [0, inf]")
+        if step == math.inf:
+            return Split(math.inf, delta, slack, step, step_delta)
+        found = advanced_composition(step, slack, count=count, form=form)
+        return Split(found.epsilon, delta, slack, step, step_delta)
+
+    share, _ = least_value(lambda share: split(share).epsilon, 1e-6, 0.999)
+    return split(share)
+
+
+# The least guarantee that equal (epsilon, delta)-private mechanisms have together.
+#
+# The worst case of k of them is k coins of bias exp(epsilon)/(1 + exp(epsilon)), revealed outright
+# with probability delta each. With J coins of k fallen the unlikely way the loss is (k - 2 J)
+# epsilon and for every E >= 0
+#
+#     1 - delta(E) = (1 - delta)^k (1 - E[(1 - exp(E - (k - 2 J) epsilon))_+]),
+#     J ~ Bin(k, 1/(1 + exp(epsilon))),
+#
+# which is attained, so no bound from epsilon and delta alone is smaller: the yardstick of all
+# others. Adaptive choices are covered. The sum has positive terms only and keeps its relative
+# accuracy.
+#
+# Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem 3.3.
+
+_UNIT = 2.0**-52
+
+
+class _Coins(NamedTuple):
+    """Losses from the largest down, and masses rounded up."""
+
+    losses: npt.NDArray[np.float64]
+    masses: npt.NDArray[np.float64]
+
+    def delta_and_slope(self, epsilon: float) -> tuple[float, float]:
+        """Return delta, rounded up, and nearly its derivative."""
+        if not self.losses.size or epsilon >= self.losses[0] * (1.0 + 4.0 * _UNIT):
+            return 0.0, 0.0
+        gap = self.losses - epsilon + 4.0 * _UNIT * self.losses
+        used = gap > 0.0
+        masses, lost = self.masses[used], np.expm1(-gap[used])
+        found, slope = -float(masses @ lost), -float(masses @ lost) - float(masses.sum())
+        return min(found * (1.0 + 2.0 * RELATIVE_ERROR) + NEGLIGIBLE, 1.0), slope
+
+
+def optimal_composition(
+    epsilon: float,
+    count: int,
+    *,
+    delta: float = 0.0,
+    target_epsilon: float | None = None,
+    target_delta: float | None = None,
+) -> Guarantee:
+    """Return the least guarantee of ``count`` mechanisms, each (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of each, in [0, inf).
+    count : int
+        From 0 to 1e9.
+    delta : float
+        Of each, in [0, 1].
+    target_epsilon : float, optional
+        Of the composition, in [0, inf].
+    target_delta : float, optional
+        Of the composition, in [0, 1]. One of both has to be given.
+
+    Returns
+    -------
+    Guarantee
+        Rounded up. A delta by a relative 1e-10 at most, but next to a loss (count - 2 J) epsilon,
+        which are rounded up by a relative 1e-15 themselves; at an epsilon for a target the delta is
+        at most the target, and it is infinite where the probability that a mechanism fails exceeds
+        that.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of the targets is given.
+
+    References
+    ----------
+    Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+
+    Examples
+    --------
+    >>> f"{optimal_composition(0.1, 100, target_epsilon=4.0).delta:.4e}"
+    '3.4223e-05'
+    >>> round(optimal_composition(0.1, 100, target_delta=1e-6).epsilon, 4)
+    4.7746
+    """
+    if (target_epsilon is None) == (target_delta is None):
+        raise ValueError(
+            "target_epsilon must be given if target_delta is not, and only then, "
+            f"got target_epsilon={target_epsilon!r}, target_delta={target_delta!r}"
+        )
+    coins, count = _coins(epsilon, count)
+    each = delta_of(delta)
+
+    def delta_at(place: float) -> tuple[float, float]:
+        found, slope = coins.delta_and_slope(place)
+        return _with_failures(found, each, count), slope * (1.0 - each) ** count
+
+    if target_epsilon is not None:
+        place = epsilon_of(target_epsilon, "target_epsilon")
+        return Guarantee(place, delta_at(place)[0])
+    target = delta_of(target_delta, "target_delta")
+    if delta_at(0.0)[0] <= target:
+        return Guarantee(0.0, target)
+    if delta_at(math.inf)[0] > target:
+        return Guarantee(math.inf, target)
+    return Guarantee(_least(delta_at, target, float(coins.losses[0]) * (1.0 + 8.0 * _UNIT)), target)
+
+
+def _least(delta_at: Callable[[float], tuple[float, float]], target: float, top: float) -> float:
+    """Return where a falling function is at most ``target`` > 0, near the least such place."""
+    if target == 0.0:
+        return top
+    low, high, here = 0.0, top, 0.0
+    for _ in range(120):
+        value, slope = delta_at(here)
+        over = _log_ratio(value, target)
+        low, high = (here, high) if over > 0.0 else (low, here)
+        # Newton's steps for log delta, from below a little too far
+        step = -over * value / slope if slope < 0.0 and math.isfinite(over) else math.nan
+        if (over <= 0.0 and step >= -1e-13 * here) or high - low <= 1e-13 * high:
+            break
+        here += step if over <= 0.0 else step + 5e-14 * here
+        if not low < here < high:
+            here = 0.5 * (low + high)
+    return high
+
+
+def _log_ratio(value: float, target: float) -> float:
+    """Return log(value/target), of a sign that tells value <= target in all cases."""
+    if value == 0.0:
+        return -math.inf
+    found = math.log(value) - math.log(target)
+    return max(found, 5e-324) if value > target else min(found, 0.0)
+
+
+def _coins(epsilon: float, count: int) -> tuple[_Coins, int]:
+    epsilon = number_in(epsilon, "epsilon", FINITE_NON_NEGATIVE)
+    count = uses_of(count)
+    # delta rises as the unlikely side does: its probability is rounded down
+    unlikely = math.exp(-epsilon) / (1.0 + math.exp(-epsilon)) * (1.0 - 8.0 * _UNIT)
+    if count == 0 or epsilon == 0.0:
+        return _Coins(np.empty(0), np.empty(0)), count
+    if unlikely < 1e-290:  # not one coin falls so
+        return _Coins(np.array([count * epsilon]), np.ones(1)), count
+    first, last = likely_range(count, unlikely)
+    last = min(last, (count - 1) // 2)
+    if first > last:
+        return _Coins(np.array([count * epsilon]), np.zeros(1)), count
+    fallen = np.arange(first, last + 1, dtype=np.float64)
+    masses = binomial_masses(count, unlikely, first, last)
+    losses = (count - 2.0 * fallen) * epsilon
+    if first > 0:  # the negligible mass above
+        losses, masses = np.insert(losses, 0, count * epsilon), np.insert(masses, 0, NEGLIGIBLE)
+    return _Coins(losses, masses), count
+
+
+def _with_failures(delta: float, each: float, count: int) -> float:
+    """Return 1 - (1 - each)^count (1 - delta), rounded up."""
+    if each == 0.0 or count == 0:
+        return delta
+    if each == 1.0 or delta == 1.0:
+        return 1.0
+    return min(above(-math.expm1(count * math.log1p(-each) + math.log1p(-delta))), 1.0)
+
+
+# Binomial probabilities to full relative accuracy.
+#
+# Loader 2000, "Fast and accurate computation of binomial probabilities": the probability is
+# (n / (2 pi x (n-x)))^(1/2) e^(s(n) - s(x) - s(n-x) - D(x; n q) - D(n-x; n (1-q))) with Stirling's
+# errors s and deviances D(x; m) = x log(x/m) + m - x, all computed without cancellation.
+
+
+Array = npt.NDArray[np.float64]
+NEGLIGIBLE = 2.0**-1040  # mass that underflow may hide, counted wherever it does harm
+# Of every probability above 2^-1022: D < 710 has 60 u of itself, the exponent 5 u.
+RELATIVE_ERROR = 1e-11
+_SERIES = 13  # terms of atanh at |v| < 0.1
+_TABLE = 16
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+_SMALL = np.array(
+    [0.0]
+    + [
+        math.log(math.factorial(n)) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2.0 * math.pi)
+        for n in range(1, _TABLE)
+    ]
+)
+
+
+def likely_range(n: int, q: float) -> tuple[int, int]:
+    """Return the numbers outside which Bin(n, q) has less than ``NEGLIGIBLE`` on either side.
+
+    By Bernstein's inequality P[|X - n q| >= t] <= e^(-t^2 / (2 (n q (1-q) + t/3))).
+    """
+    exponent = -math.log(NEGLIGIBLE) + 1.0
+    spread = exponent / 3.0 + math.sqrt((exponent / 3.0) ** 2 + 2.0 * exponent * n * q * (1.0 - q))
+    spread += 1.0 + 1e-12 * n
+    return max(math.floor(n * q - spread), 0), min(math.ceil(n * q + spread), n)
+
+
+def binomial_masses(n: int, q: float, first: int, last: int) -> Array:
+    """Return P[Bin(n, q) = x] for first <= x <= last, 0 < q < 1, n <= 1e12."""
+    x = np.arange(first, last + 1, dtype=np.float64)
+    rest = n - x
+    mean = n * q
+    # x - n q to full accuracy: the product's rounding error is known exactly.
+    lost = float(Fraction(n) * Fraction(q) - Fraction(mean))
+    excess = (x - mean) - lost
+    found = np.zeros(x.size)
+    inner = (x > 0.0) & (rest > 0.0)
+    xi, ri, ei = x[inner], rest[inner], excess[inner]
+    with np.errstate(under="ignore"):
+        exponent = _stirling_error(np.array([float(n)])) - _stirling_error(xi) - _stirling_error(ri)
+        exponent = exponent - _deviance(xi, mean, ei) - _deviance(ri, n * (1.0 - q), -ei)
+        found[inner] = np.exp(exponent) * np.sqrt(n / (2.0 * math.pi * xi * ri))
+        if first == 0:
+            found[0] = math.exp(n * math.log1p(-q))
+        if last == n:
+            found[-1] = math.exp(n * math.log(q))
+    return found
+
+
+def _stirling_error(n: Array) -> Array:
+    """Return log n! - (n + 1/2) log n + n - log(2 pi)/2; the series is short by less than 1e-14."""
+    large = np.maximum(n, float(_TABLE))
+    square, series = 1.0 / (large * large), np.zeros_like(large)
+    for coefficient in reversed(_STIRLING):
+        series = series * square + coefficient
+    small = _SMALL[np.minimum(n, _TABLE - 1).astype(np.intp)]
+    return np.asarray(np.where(n < _TABLE, small, series / large))
+
+
+def _deviance(x: Array, mean: float, excess: Array) -> Array:
+    """Return x log(x/m) + m - x, given x - m to full accuracy."""
+    v = excess / (x + mean)
+    square, series = v * v, np.zeros_like(v)
+    for k in range(_SERIES, 0, -1):
+        series = (series + 1.0 / (2 * k + 1)) * square
+    near = excess * v + 2.0 * x * v * series
+    return np.asarray(np.where(np.abs(v) < 0.1, near, x * np.log(x / mean) - excess))

@@ -1,0 +1,470 @@
+"""How well two distributions can be told apart: by sets, by tails of the loss, by common parts.
+
+The privacy loss of a pair (P, Q) is L = log dP/dQ(x) for x drawn from P. If P(L > epsilon) <= delta
+in both orders, the pair is (epsilon, delta)-indistinguishable; the converse holds only with a loss,
+`tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`:
+`renyi.pairs` has the usual noises, and `renyi.pairs.DensityPair` takes log densities and integrates
+them piece by piece between the turning points of the loss, with certified bounds.
+
+Examples
+--------
+>>> from renyi import pairs
+>>> round(indistinguishability(pairs.LaplacePair(1.0), epsilon=0.5).delta, 6)
+0.221199
+>>> lower, upper = loss_tail([(pairs.LaplacePair(1.0), 16)], 4.5)
+>>> round(lower, 3), round(upper, 3)
+(0.673, 0.673)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._rounding import above, below, exp_above
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    FINITE_POSITIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    number_in,
+    numbers_of,
+    one_of,
+    real_of,
+)
+from renyi.pairs import (
+    Composition,
+    DiscretePair,
+    DominatingPair,
+    ReversedPair,
+    delta_bounds,
+    epsilon_bounds,
+)
+
+__all__ = [
+    "Guarantee",
+    "approximate_max_divergence",
+    "common_part",
+    "hockey_stick",
+    "indistinguishability",
+    "loss_tail",
+    "normal_tail_bound",
+    "sum_tail_bound",
+    "tail_from_guarantee",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+Pair = DominatingPair | tuple[Sequence[float], Sequence[float]]
+NormalTail = Literal["chernoff", "half", "mills"]
+Masses = npt.NDArray[np.float64]
+
+
+class Guarantee(NamedTuple):
+    """An (epsilon, delta) guarantee."""
+
+    epsilon: float
+    delta: float
+
+
+def one_given(epsilon: float | None, delta: float | None) -> None:
+    """Refuse both or none of epsilon and delta."""
+    if (epsilon is None) == (delta is None):
+        raise ValueError(
+            "epsilon must be given if delta is not, and only then, "
+            f"got epsilon={epsilon!r}, delta={delta!r}"
+        )
+
+
+def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
+    """Return bounds on sup over all sets S of P(S) - exp(epsilon) Q(S).
+
+    Parameters
+    ----------
+    pair : (sequence of float, sequence of float) or DominatingPair
+        P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
+        `renyi.pairs` knows of two densities.
+    epsilon : float
+        Any number.
+
+    Returns
+    -------
+    lower, upper : float
+        Enclose the supremum, which is E_P[(1 - exp(epsilon - L))_+].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the pair is none, or epsilon is not a number.
+
+    Examples
+    --------
+    >>> lower, upper = hockey_stick(([0.4, 0.6], [0.6, 0.4]), 0.1)
+    >>> lower <= upper, round(upper, 6)
+    (True, 0.157932)
+    """
+    return delta_bounds([(_pair(pair), 1)], real_of(epsilon, "epsilon", "a number"))
+
+
+def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
+    """Return bounds on the delta-approximate max divergence of P from Q.
+
+    Parameters
+    ----------
+    pair : (sequence of float, sequence of float) or DominatingPair
+        As in `hockey_stick`.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    lower, upper : float
+        Enclose sup over all sets S with P(S) >= delta of log((P(S) - delta) / Q(S)), which is the
+        least epsilon at which the hockey-stick divergence is at most delta; it may be negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the pair is none, or delta is not in [0, 1].
+
+    References
+    ----------
+    Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of
+    log((p(y) - delta) / q(y)) over points is something else, and smaller.)
+
+    Examples
+    --------
+    >>> lower, upper = approximate_max_divergence(([0.4, 0.6], [0.6, 0.4]), 0.1)
+    >>> lower <= upper, round(upper, 6)  # log((0.6 - 0.1) / 0.4)
+    (True, 0.223144)
+    """
+    return epsilon_bounds([(_pair(pair), 1)], delta_of(delta))
+
+
+def indistinguishability(
+    pair: Pair, *, epsilon: float | None = None, delta: float | None = None
+) -> Guarantee:
+    """Return the least epsilon or delta with which P and Q cannot be told apart, given the other.
+
+    Parameters
+    ----------
+    pair : (sequence of float, sequence of float) or DominatingPair
+        As in `hockey_stick`.
+    epsilon : float, optional
+        Any number.
+    delta : float, optional
+        In [0, 1]. One of both has to be given.
+
+    Returns
+    -------
+    Guarantee
+        The other one is the larger one of both orders, rounded up: delta, or an epsilon >= 0,
+        infinity where no epsilon will do.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted, or not exactly one of epsilon and delta is given.
+
+    Examples
+    --------
+    >>> round(indistinguishability(([0.4, 0.6], [0.6, 0.4]), delta=0.1).epsilon, 6)
+    0.223144
+    """
+    one_given(epsilon, delta)
+    forth = _pair(pair)
+    both = forth, ReversedPair(forth)
+    if epsilon is not None:
+        return Guarantee(epsilon, max(hockey_stick(one, epsilon)[1] for one in both))
+    ends = [approximate_max_divergence(one, delta_of(delta))[1] for one in both]
+    return Guarantee(max(*ends, 0.0), delta_of(delta))
+
+
+def loss_tail(
+    pair: Pair | list[tuple[Pair, int]], epsilon: float, *, rtol: float = 1e-7
+) -> tuple[float, float]:
+    """Return bounds on P(L > epsilon), the chance that the privacy loss exceeds ``epsilon``.
+
+    The worse of both orders is a delta for this epsilon, never below that of
+    `indistinguishability`.
+
+    Parameters
+    ----------
+    pair : pair, or list of (pair, count)
+        A pair as in `hockey_stick`, or the parts of a composition.
+    epsilon : float
+        Any number.
+    rtol : float
+        Aim for the relative width of the hockey-stick divergences used, in [1e-12, 1].
+
+    Returns
+    -------
+    lower, upper : float
+        Enclose the probability; of finite distributions they are roundings apart, and an outcome
+        whose loss is ``epsilon`` up to rounding counts in the upper one. Of others the upper end
+        holds for P(L >= epsilon), too, and is no better next to an atom.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the pair is none, or epsilon is not a number.
+
+    Notes
+    -----
+    As a function of g = e^epsilon the hockey-stick divergence is convex, of slope -Q(L > epsilon)
+    to the right and -Q(L >= epsilon) to the left, and P(L > epsilon) is its value plus g
+    Q(L > epsilon). Secants on either side bound the slopes.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claims 1 and 2.
+
+    Examples
+    --------
+    >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at)[1], 12) for at in (0.3, 0.41)]
+    [0.6, 0.0]
+    >>> from renyi import pairs
+    >>> lower, upper = loss_tail(pairs.GaussianPair(1.0), 1.0)  # that of a normal beyond 1/2
+    >>> round(lower, 5), round(upper, 5)
+    (0.30854, 0.30854)
+    """
+    level = real_of(epsilon, "epsilon", "a number")
+    given = pair if isinstance(pair, list) else [(pair, 1)]
+    parts = [(_pair(part), count) for part, count in given]
+    if len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], DiscretePair):
+        return _discrete_tail(parts[0][0], level)
+    if math.isinf(level):
+        return (0.0, 0.0) if level > 0.0 else (1.0, 1.0)
+    composed = Composition(parts, rtol=rtol)
+    low, high = composed.delta_bounds(level)
+    lower, upper = low, 1.0
+    for k in range(1, 9):
+        h = 10.0**-k
+        beyond = composed.delta_bounds(level + math.log1p(h))[1]
+        before = composed.delta_bounds(level + math.log1p(-h))[1]
+        # the secant's points are off by 2^-52 (1 + |level|), their distance by that over h
+        off = 2.0**-50 * (1.0 + abs(level)) / h
+        lower = max(lower, below(low + (low - beyond) / h * (1.0 - off)))
+        upper = min(upper, above(high + (before - low) / h * (1.0 + off)))
+    return max(lower, 0.0), max(upper, 0.0)
+
+
+def _discrete_tail(pair: DiscretePair, epsilon: float) -> tuple[float, float]:
+    p, q = np.array(pair.p), np.array(pair.q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_p, of_q = np.log(p), np.log(q)
+        # Logarithms are right to an ulp or two of themselves, their difference to half an ulp.
+        loss, margin = of_p - of_q, 2.0**-50 * (np.abs(of_p) + np.abs(of_q))
+        sure = (q == 0.0) & (epsilon < math.inf) | (loss - margin > epsilon)
+        counted = (q == 0.0) | (loss + margin > epsilon)
+    lower, upper = math.fsum(p[sure]), math.fsum(p[counted])
+    return max(below(lower), 0.0), min(above(upper), 1.0) if upper else 0.0
+
+
+def _pair(pair: Any) -> DominatingPair:
+    if isinstance(pair, DominatingPair):
+        return pair
+    return discrete_pair(pair, "(p, q) or a DominatingPair")
+
+
+def discrete_pair(pair: Any, allowed: str = "(p, q)") -> DiscretePair:
+    """Return two sequences of probabilities, checked."""
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise TypeError(f"pair must be {allowed}, got {pair!r}")
+    return DiscretePair(*pair)
+
+
+class CommonPart(NamedTuple):
+    """The least delta, and of each outcome the parts of p and q that the two events keep."""
+
+    delta: float
+    kept_p: Masses
+    kept_q: Masses
+
+
+def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -> CommonPart:
+    """Split off the part on which two distributions differ by factors within exp(+-epsilon).
+
+    A pair is (epsilon, delta)-indistinguishable exactly if there are events E of P and F of Q, each
+    of probability at least 1 - delta, given which the distributions differ by factors within
+    exp(+-epsilon). An event may depend on a coin beside the outcome, so it is given by how much of
+    the probability of each outcome it keeps.
+
+    Parameters
+    ----------
+    pair : (sequence of float, sequence of float)
+        P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9.
+    epsilon : float
+        In [0, inf].
+
+    Returns
+    -------
+    CommonPart
+        ``delta`` is that of `indistinguishability`, rounded up. ``kept_p`` <= p and ``kept_q`` <= q
+        are both of sum 1 - delta, and each is at most exp(epsilon) times the other, up to rounding:
+        no events of greater probability do it. Divided by 1 - delta they are the laws given the
+        events.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Notes
+    -----
+    min(p, e^epsilon q) and min(q, e^epsilon p) do, but for their sums, 1 less the hockey-stick
+    divergence of each order. The one of larger sum is moved towards e^-epsilon times the other.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claims 4, 5 and 7.
+
+    Examples
+    --------
+    >>> found = common_part(([0.4, 0.6], [0.6, 0.4]), 0.0)
+    >>> round(found.delta, 12), found.kept_p.round(12).tolist()
+    (0.2, [0.4, 0.4])
+    """
+    given = discrete_pair(pair)
+    p, q = np.array(given.p), np.array(given.q)
+    bound = np.exp(min(epsilon_of(epsilon), 700.0))
+    kept_p, kept_q = np.minimum(p, bound * q), np.minimum(q, bound * p)
+    if kept_p.sum() < kept_q.sum():
+        kept_q = _lowered(kept_q, kept_p / bound, float(kept_p.sum()))
+    else:
+        kept_p = _lowered(kept_p, kept_q / bound, float(kept_q.sum()))
+    return CommonPart(indistinguishability(pair, epsilon=epsilon).delta, kept_p, kept_q)
+
+
+def _lowered(kept: Masses, floor: Masses, total: float) -> Masses:
+    """Return masses between ``floor`` and ``kept``, of the given sum between theirs."""
+    excess, most = float(kept.sum()) - total, float((kept - floor).sum())
+    return kept - (kept - floor) * min(excess / most, 1.0) if excess > 0.0 < most else kept
+
+
+def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
+    """Bound the tail of the privacy loss beyond ``factor * epsilon`` of a pair that is protected.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the pair satisfies, epsilon in (0, inf), delta in [0, 1].
+    factor : float
+        In (1, inf).
+
+    Returns
+    -------
+    float
+        delta / (1 - exp((1 - factor) epsilon)), at most 1, rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claim 3.
+
+    Examples
+    --------
+    >>> round(tail_from_guarantee(1.0, 1e-5, 2.0), 10)
+    1.58198e-05
+    """
+    epsilon, delta = number_in(epsilon, "epsilon", FINITE_POSITIVE), delta_of(delta)
+    factor = number_in(factor, "factor", Range(1.0, math.inf, "()"))
+    kept = below(-math.expm1(-below((factor - 1.0) * epsilon)))
+    if delta == 0.0:
+        return 0.0
+    return min(above(delta / kept), 1.0) if kept > 0.0 else 1.0
+
+
+def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
+    """Bound the probability that a standard normal exceeds ``t``.
+
+    Parameters
+    ----------
+    t : float
+        In (0, inf); 0 is permitted with "half".
+    form : {"chernoff", "half", "mills"}
+        exp(-t^2/2); half of that; exp(-t^2/2) / (sqrt(2 pi) t), the smallest for t > 0.798.
+
+    Returns
+    -------
+    float
+        At most 1, rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``t`` or ``form`` is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claim 8, inequalities (6.3) and (6.5).
+
+    Examples
+    --------
+    >>> [f"{normal_tail_bound(3.0, form):.5f}" for form in ("chernoff", "half", "mills")]
+    ['0.01111', '0.00555', '0.00148']
+    """
+    one_of(form, "form", get_args(NormalTail))
+    t = number_in(t, "t", FINITE_NON_NEGATIVE if form == "half" else FINITE_POSITIVE)
+    offsets = {
+        "chernoff": 0.0,
+        "half": math.log(2.0),
+        "mills": 0.5 * math.log(2.0 * math.pi) + (math.log(t) if t else -math.inf),
+    }
+    return exp_above(-0.5 * t * t - offsets[form], 0.5 * t * t)
+
+
+def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
+    """Bound the probability that a sum exceeds its mean by ``t``: exp(-t^2 / (2 sum b^2)).
+
+    Parameters
+    ----------
+    t : float
+        In [0, inf).
+    bounds : array_like of float
+        ``b_i`` in [0, inf]: the i-th summand stays within ``b_i`` of some number (Hoeffding), or of
+        one that the summands before it determine (Azuma).
+    counts : array_like of int
+        How often each occurs.
+
+    Returns
+    -------
+    float
+        At most 1, rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claims 13 and 15.
+
+    Examples
+    --------
+    >>> round(sum_tail_bound(30.0, 1.0, 100), 6)
+    0.011109
+    """
+    t = number_in(t, "t", FINITE_NON_NEGATIVE)
+    width, _ = numbers_of(bounds, "bounds", 0.0, math.inf, "numbers in [0, inf]")
+    count, _ = numbers_of(counts, "counts", 0.0, math.inf, "numbers in [0, inf]")
+    width, count = np.broadcast_arrays(width, count)
+    used = (count > 0.0) & (width > 0.0)
+    total = math.hypot(*np.sqrt(count[used]) * width[used])
+    if total == 0.0:
+        return 1.0 if t == 0.0 else 0.0
+    deviation = below(t / total)
+    return exp_above(-0.5 * deviation * deviation)

@@ -1,0 +1,577 @@
+"""Privacy amplification by iteration: one noisy pass, of which only the last iterate is released.
+
+Projected noisy SGD visits every record once (PNSGD). What a step reveals is blurred by the steps
+that follow, each of which contracts the hockey-stick divergence E_g, g = e^epsilon, that is delta:
+``E_g(P, Q) = sup_S P(S) - g Q(S)``, at most delta in both orders for all neighbours. With
+
+* A, E_g of one step with two different records from the same point,
+  ``noise_divergence(descent.noise, epsilon, descent.record_shift, scale)``,
+* B, by which a step multiplies E_g of any two laws of the iterate at most, the largest E_g of a
+  step from two points of K (Asoodeh, Diaz, Calmon 2020, Theorem 2),
+  ``noise_divergence(descent.noise, epsilon, descent.state_shift, scale)``,
+
+a shuffled pass has delta = A (1 - B^n) / (n (1 - B)) for every record: each is at each step with
+the same probability. The order must be uniformly random and secret. A fixed order is in
+`renyi.theory.online`, several epochs in `renyi.theory.last_iterate`. Records are replaced, not
+added or removed, and every delta is rounded up. `renyi.sgd.PNSGD` runs the algorithm.
+
+With batches a step uses the mean gradient of ``batch_size`` records, no record in two of them, and
+n counts steps. Another record moves that mean by 2L/batch_size at most, a mean of losses is as
+smooth and convex as each, so that ``contraction`` stays, and with the records cut into batches in a
+uniformly random order the batch of each is uniform: every theorem here holds with the batch in the
+place of the record.
+
+Sordello, Bu, Dong 2021, arXiv 2106.11767, after Feldman, Mironov, Talwar, Thakurta 2018 (arXiv
+1808.06651) and Asoodeh, Diaz, Calmon 2020 (arXiv 2001.06546).
+
+Examples
+--------
+>>> import math
+>>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0, noise="laplace")
+>>> scale = DecayingNoise(descent, c1=1e5, c2=2.0, power=1.0).scale(10**6)
+>>> round(scale, 4), round(math.log10(shuffled_delta(descent, 1.0, scale, 10**6)), 4)
+(2.0121, -5.143)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._iteration import Pass, Schedule, step_divergence
+from renyi._search import smallest_argument
+from renyi._validation import (
+    Range,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    numbers_of,
+    probability_of,
+    real_of,
+)
+
+__all__ = [
+    "DecayingNoise",
+    "NoisyDescent",
+    "noise_divergence",
+    "shuffled_delta",
+    "shuffled_epsilon",
+    "shuffled_limit",
+    "shuffled_scale",
+    "step_contraction",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+Noise = Literal["gaussian", "laplace"]
+Floats = npt.NDArray[np.float64]
+
+SMALLEST, LARGEST = 1e-75, 1e75  # so that no quotient leaves the range of double
+MOST_STEPS = 2**53
+_LARGEST_SCALE = 1e150
+
+
+def positive_of(value: Any, name: str) -> float:
+    """Return a number in [1e-75, 1e75]."""
+    return number_in(value, name, Range(1e-75, 1e75))
+
+
+def steps_of(value: Any, name: str = "n") -> int:
+    """Return an integer in [1, 2^53]."""
+    number = integer_of(value, name, 1)
+    if number > MOST_STEPS:
+        raise ValueError(f"{name} must be an integer in [1, 2^53], got {value!r}")
+    return number
+
+
+def _noise_of(noise: Any) -> Noise:
+    if noise not in ("gaussian", "laplace"):
+        raise ValueError(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
+    law: Noise = noise
+    return law
+
+
+@dataclass(frozen=True)
+class NoisyDescent:
+    """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, a batch a step.
+
+    Parameters
+    ----------
+    step_size : float
+        eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
+        `step_contraction`.
+    lipschitz : float
+        L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L in L2 norm.
+        So it is for losses with gradients of at most L; a regulariser that is the same for all
+        records does not count.
+    diameter : float
+        Of the convex set K, in [1e-75, 1e75].
+    contraction : float
+        M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for convex losses,
+        `step_contraction` for strongly convex ones.
+    noise : {"gaussian", "laplace"}
+        Law of Z: normal in every coordinate, or Laplace, which is for one dimension only. Its scale
+        (standard deviation; b of the density ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds
+        noise of ``step_size`` times it.
+    batch_size : int
+        Records of a batch, whose gradients are averaged; the same for every batch, none of them
+        used in two. At least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
+    >>> descent.record_shift, descent.state_shift > 10.0
+    (20.0, True)
+    >>> NoisyDescent(0.1, 10.0, 2.0, batch_size=4).record_shift
+    5.0
+    """
+
+    step_size: float
+    lipschitz: float
+    diameter: float
+    contraction: float = 1.0
+    noise: Noise = "gaussian"
+    batch_size: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("step_size", "lipschitz", "diameter"):
+            object.__setattr__(self, name, positive_of(getattr(self, name), name))
+        object.__setattr__(self, "contraction", probability_of(self.contraction, "contraction"))
+        _noise_of(self.noise)
+        object.__setattr__(self, "batch_size", steps_of(self.batch_size, "batch_size"))
+        if self.record_shift < SMALLEST:
+            raise ValueError(
+                "batch_size must leave 2 lipschitz/batch_size at least 1e-75, got "
+                f"{self.batch_size!r}"
+            )
+
+    @property
+    def record_shift(self) -> float:
+        """2L/batch_size, rounded up: how far another record moves a step, in units of Z."""
+        moved = 2.0 * self.lipschitz / self.batch_size
+        exact = Fraction(moved) * self.batch_size >= 2 * Fraction(self.lipschitz)
+        return moved if exact else math.nextafter(moved, math.inf)
+
+    @property
+    def state_shift(self) -> float:
+        """``contraction * diameter / step_size``, rounded up: the same for another iterate."""
+        if self.contraction == 0.0:
+            return 0.0
+        moved = max(self.contraction, SMALLEST) * self.diameter
+        return math.nextafter(moved * (1.0 + 2.0**-52) / self.step_size, math.inf)
+
+
+def step_contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
+    """Return M, the Lipschitz constant of a gradient step.
+
+    ``sqrt(1 - 2 eta beta rho / (beta + rho))`` for a loss that is beta-smooth and rho-strongly
+    convex, as long as ``eta <= 2 / (beta + rho)``.
+
+    Parameters
+    ----------
+    step_size : float
+        eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
+    smoothness : float
+        beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
+    strong_convexity : float
+        rho, in [0, smoothness].
+
+    Returns
+    -------
+    float
+        In [0, 1], rounded up by less than two units in the last place.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    References
+    ----------
+    Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
+
+    Examples
+    --------
+    >>> step_contraction(0.1, 1.0, 0.0)
+    1.0
+    >>> round(step_contraction(1.0, 0.5, 0.5), 6)
+    0.707107
+    """
+    eta = positive_of(step_size, "step_size")
+    beta = positive_of(smoothness, "smoothness")
+    allowed = f"a number in [0, {beta!r}], the smoothness"
+    rho = real_of(strong_convexity, "strong_convexity", allowed)
+    if not 0.0 <= rho <= beta:
+        raise ValueError(f"strong_convexity must be {allowed}, got {strong_convexity!r}")
+    exact_eta, exact_beta, exact_rho = Fraction(eta), Fraction(beta), Fraction(rho)
+    if exact_eta * (exact_beta + exact_rho) > 2:
+        raise ValueError(
+            "step_size must be at most 2 / (smoothness + strong_convexity) = "
+            f"{2.0 / (beta + rho)!r}, got {step_size!r}"
+        )
+    square = 1 - 2 * exact_eta * exact_beta * exact_rho / (exact_beta + exact_rho)
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return min(root, 1.0)
+
+
+def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float = 1.0) -> float:
+    """Return E_g of two laws of noise at a distance, ``g = exp(epsilon)``.
+
+    With ``r = distance / scale``, for the normal law ``Q(epsilon/r - r/2) - g Q(epsilon/r + r/2)``,
+    Q being its upper tail, and for Laplace's ``max(0, 1 - exp((epsilon - r)/2))``.
+
+    Parameters
+    ----------
+    noise : {"gaussian", "laplace"}
+        The law; normal noise may have any dimension, with the distance in L2.
+    epsilon : float
+        In [0, inf].
+    distance : float
+        0 or in [1e-75, 1e151].
+    scale : float
+        Standard deviation, or b of the density ``exp(-|x|/b)/(2b)``; in [1e-75, 1e75].
+
+    Returns
+    -------
+    float
+        In [0, 1], rounded up: relatively by less than 1e-14 where it is a normal number, and the
+        smallest normal number where it would be below that.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    References
+    ----------
+    Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv 2106.11767.
+
+    Examples
+    --------
+    >>> round(noise_divergence("gaussian", 1.0, 1.0), 6)
+    0.126937
+    >>> noise_divergence("laplace", 1.0, 1.0)
+    0.0
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=1.0, diameter=1.0)
+    >>> for shift in descent.record_shift, descent.state_shift:  # A and B
+    ...     print(round(noise_divergence(descent.noise, 1.0, shift, 4.0), 6))
+    0.00683
+    0.66786
+    """
+    law, allowed = _noise_of(noise), "0 or a number in [1e-75, 1e151]"
+    shift = real_of(distance, "distance", allowed)
+    if shift != 0.0 and not SMALLEST <= shift <= 1e151:
+        raise ValueError(f"distance must be {allowed}, got {distance!r}")
+    width = positive_of(scale, "scale")
+    return step_divergence(law, epsilon_of(epsilon), shift, width)[0]
+
+
+@dataclass(frozen=True)
+class DecayingNoise:
+    """Noise scales v_j or sigma_j of the steps j = 1, 2, ..., times a factor.
+
+        Laplace    v(n) = M D / (2 eta log(n/C1 + C2)),            v_j = the same at j^a
+        Gaussian   sigma(n) = M D / (2 eta sqrt(W(n^2/(2 pi C1^2) + C2))),    sigma_j likewise
+
+    W is Lambert's function, principal branch. With the scale v(n) or sigma(n) for all of a shuffled
+    pass of n records, ``DecayingNoise(..., power=1.0).scale(n)``, n (1 - B) tends to ``C1
+    exp(epsilon/2)``, for Gaussian noise to twice that, so delta of the pass has a limit above 0
+    although the noise gets less: `shuffled_limit`. With a > 1, 1 - B_j has a finite sum, and so
+    delta of an online pass.
+
+    Parameters
+    ----------
+    descent : NoisyDescent
+        The pass they are for; its contraction must not be 0.
+    c1 : float
+        C1, in [1e-75, 1e75]: the larger, the more noise.
+    c2 : float
+        C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less noise at
+        first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction coefficient above 0
+        from the first step on.
+    power : float
+        a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
+    factor : float
+        In [1e-75, 1e75].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scales(3).round(4)
+    array([27.1738, 27.1738, 27.1738])
+    >>> round(DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scale(10_000), 4)
+    13.3882
+    """
+
+    descent: NoisyDescent
+    c1: float
+    c2: float
+    power: float = 1.5
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.descent.state_shift == 0.0:
+            raise ValueError("descent must have a contraction above 0, got 0.0")
+        least = 1.0 if self.descent.noise == "laplace" else 0.0
+        for name, low, high in (("c2", least, LARGEST), ("power", 1.0, 100.0)):
+            allowed = f"a number in [{low:g}, {high:g}]"
+            value = real_of(getattr(self, name), name, allowed)
+            if not low <= value <= high:
+                raise ValueError(f"{name} must be {allowed}, got {value!r}")
+            object.__setattr__(self, name, value)
+        for name in ("c1", "factor"):
+            object.__setattr__(self, name, positive_of(getattr(self, name), name))
+        first, last = self.scale(1), self.scale(MOST_STEPS)
+        if not (first <= _LARGEST_SCALE and last >= 1.0 / _LARGEST_SCALE):
+            raise ValueError(
+                "factor must keep the scales of all steps in [1e-150, 1e150], got scales from "
+                f"{last!r} to {first!r}"
+            )
+
+    @cached_property
+    def _core(self) -> Schedule:
+        amplitude = 0.5 * self.factor * self.descent.state_shift
+        return Schedule(self.descent.noise, None, amplitude, self.power, self.c1, self.c2)
+
+    def scales(self, n: int, first: int = 1) -> Floats:
+        """Return the scales of ``n`` steps from ``first`` on; right to 1e-13 relatively.
+
+        Guarantees are about these very floats.
+        """
+        out = np.empty(steps_of(n))
+        self._core.scales_into(steps_of(first, "first"), out)
+        return out
+
+    def scale(self, step: int) -> float:
+        """Return the scale of one step, counted from 1."""
+        return float(self.scales(1, steps_of(step, "step"))[0])
+
+    def scaled(self, factor: float) -> DecayingNoise:
+        """Return the same noise times a factor."""
+        return replace(self, factor=self.factor * positive_of(factor, "factor"))
+
+
+NoiseScales = float | npt.ArrayLike | DecayingNoise
+
+
+def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
+    """Return the scales of ``n`` steps, or of all: a number, an array of ``n`` or a decaying noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are none of these, or belong to another law of noise.
+    """
+    if isinstance(noise, DecayingNoise):
+        if noise.descent.noise != descent.noise:
+            raise ValueError(
+                f"noise must be {descent.noise} noise, as the descent's, "
+                f"got {noise.descent.noise} noise"
+            )
+        return noise._core
+    if np.ndim(noise) == 0:
+        width = positive_of(noise, "noise")
+        return Schedule(descent.noise, None, width, 0.0, 1.0, 1.0)
+    allowed = "a number in [1e-75, 1e75], an array of them, one a step, or a DecayingNoise"
+    scales, shape = numbers_of(noise, "noise", SMALLEST, LARGEST, allowed)
+    if n is None or shape != (integer_of(n, "n", 1),):
+        raise ValueError(f"noise must be {allowed}, got an array of shape {shape} for n = {n}")
+    return Schedule(descent.noise, scales, 1.0, 0.0, 1.0, 1.0)
+
+
+def pass_of(descent: NoisyDescent, epsilon: float) -> Pass:
+    """Return the engine's view of a pass, at one epsilon."""
+    return Pass(descent.noise, epsilon, descent.record_shift, descent.state_shift)
+
+
+def shuffled_delta(descent: NoisyDescent, epsilon: float, scale: float, n: int) -> float:
+    """Return delta of a shuffled pass over ``n`` records.
+
+    Parameters
+    ----------
+    descent : NoisyDescent
+        The pass.
+    epsilon : float
+        In [0, inf].
+    scale : float
+        Of the noise Z of every step, in [1e-75, 1e75].
+    n : int
+        Number of records, in [1, 2^53].
+
+    Returns
+    -------
+    float
+        In [0, 1], rounded up, relatively by less than 1e-13; no less than the smallest normal
+        number unless 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
+    >>> round(shuffled_delta(descent, 1.0, 3.0, 10_000), 6)
+    0.000654
+    """
+    width = positive_of(scale, "scale")
+    return pass_of(descent, epsilon_of(epsilon)).shuffled_delta(width, float(steps_of(n)))
+
+
+def shuffled_epsilon(descent: NoisyDescent, delta: float, scale: float, n: int) -> float:
+    """Return the smallest epsilon for a target delta.
+
+    Parameters
+    ----------
+    descent, scale, n
+        As for `shuffled_delta`.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        At least 0: `shuffled_delta` there is at most ``delta``, and above it at an epsilon that is
+        smaller by 1e-12 relatively; inf for Gaussian noise and a delta below 2.3e-308.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
+    >>> round(shuffled_epsilon(descent, 1e-4, 3.0, 10_000), 6)
+    10.197053
+    """
+    width, steps, target = positive_of(scale, "scale"), float(steps_of(n)), delta_of(delta)
+
+    def at(epsilon: float) -> float:
+        return pass_of(descent, epsilon).shuffled_delta(width, steps)
+
+    return 0.0 if at(0.0) <= target else smallest_argument(at, target, 1.0, 1e-300, 1e305)
+
+
+def shuffled_scale(descent: NoisyDescent, epsilon: float, delta: float, n: int) -> float:
+    """Return the smallest noise scale for a target (epsilon, delta).
+
+    Parameters
+    ----------
+    descent, epsilon, n
+        As for `shuffled_delta`.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        A scale that meets the target, as `shuffled_delta` confirms; one smaller by 1e-12 does not.
+        1e-75, the smallest that is looked at, if that is enough.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong type.
+    ValueError
+        If an argument is not as above, or no scale up to 1e75 meets the target.
+
+    Examples
+    --------
+    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
+    >>> round(shuffled_scale(descent, 1.0, 1e-4, 1_000_000), 6)
+    1.82502
+    """
+    target, steps = delta_of(delta), float(steps_of(n))
+    core = pass_of(descent, epsilon_of(epsilon))
+
+    def at(scale: float) -> float:
+        return core.shuffled_delta(scale, steps)
+
+    start = min(max(descent.record_shift, SMALLEST), LARGEST)
+    scale = smallest_argument(at, target, start, SMALLEST, LARGEST)
+    if math.isinf(scale):
+        raise ValueError(f"delta must be one that a scale up to 1e75 reaches, got {delta!r}")
+    return scale
+
+
+def shuffled_limit(
+    noise: Noise, epsilon: float, c1: float | None = None, *, delta: float | None = None
+) -> float:
+    """Return the limit of `shuffled_delta` for large ``n``, or the C1 with which it is ``delta``.
+
+    With the scale ``DecayingNoise(..., c1, power=1.0).scale(n)`` it is ``(1 - exp(-x))/x``, where x
+    is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. A limit, no
+    bound: for finite ``n`` delta may be on either side of it.
+
+    Parameters
+    ----------
+    noise : {"gaussian", "laplace"}
+        The law.
+    epsilon : float
+        In [0, 1000].
+    c1 : float, optional
+        C1 of `DecayingNoise`, in [1e-75, 1e75].
+    delta : float, optional
+        In [1e-70, 1). One of both has to be given.
+
+    Returns
+    -------
+    float
+        The limit, in [0, 1], right to 1e-14 relatively; or C1, right to 1e-11 relatively and
+        rounded so that the limit is at most ``delta``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or not exactly one of c1 and delta is given.
+
+    Notes
+    -----
+    Approached as 1/n for Laplace noise if ``2 lipschitz step_size >= contraction diameter``, and
+    otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``; as 1/log n for
+    Gaussian noise.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(math.log10(shuffled_limit("laplace", 1.0, 1e5)), 4)
+    -5.2171
+    >>> round(shuffled_limit("gaussian", 1.0, delta=1e-6))
+    303265
+    """
+    value = number_in(epsilon, "epsilon", Range(0.0, 1000.0))
+    one = math.exp(-0.5 * value) * (0.5 if _noise_of(noise) == "gaussian" else 1.0)  # x is 1
+    if (c1 is None) == (delta is None):
+        raise ValueError(
+            f"c1 must be given if delta is not, and only then, got c1={c1!r}, delta={delta!r}"
+        )
+    if c1 is not None:
+        x = positive_of(c1, "c1") / one
+        return -math.expm1(-x) / x
+    target = number_in(delta, "delta", Range(1e-70, 1.0, "[)"))
+    x = smallest_argument(lambda x: -math.expm1(-x) / x, target, 1.0 / target, 1e-20, 1e75)
+    return x * (1.0 + 2.0**-49) * one

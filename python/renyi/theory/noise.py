@@ -1,0 +1,376 @@
+"""Noise for one release: Gaussian and Laplace, and the mean of clipped numbers.
+
+Of noise, epsilon and delta two are given and the third is returned, rounded to the safe side.
+Neighbours are what the sensitivity was computed for.
+
+Examples
+--------
+>>> round(gaussian_calibration(epsilon=0.5, delta=1e-6), 2)
+8.06
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, get_args
+
+from renyi import special
+from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
+from renyi._validation import (
+    FINITE_POSITIVE,
+    Range,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    one_of,
+)
+
+__all__ = ["gaussian_calibration", "laplace_calibration", "mean_noise_multiplier"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+# Gaussian noise N(0, sigma^2) on a query of L2 sensitivity S is exactly (epsilon, delta)-private
+# where Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) <= delta, m = S/sigma, e = epsilon (Balle, Wang
+# 2018). The other calibrations follow from tails of the privacy loss and ask for more noise.
+
+Calibration = Literal[
+    "exact",
+    "chernoff_exact",
+    "chernoff",
+    "mills",
+    "chernoff_concave",
+    "mills_concave",
+    "dwork_roth",
+]
+_OPEN = Range(0.0, 1.0, "()")
+
+
+def _two_of(**given: float | None) -> None:
+    """Refuse unless exactly one of three is missing."""
+    if sum(value is None for value in given.values()) != 1:
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
+
+
+def gaussian_calibration(
+    *,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    sensitivity: float = 1.0,
+    count: int = 1,
+    calibration: Calibration = "exact",
+) -> float:
+    """Return sigma, epsilon or delta of Gaussian noise from the other two.
+
+    Parameters
+    ----------
+    sigma : float, optional
+        Standard deviation of the noise, in (0, inf).
+    epsilon : float, optional
+        In [0, inf]; in (0, inf) where sigma is asked for, and in (0, 1) with "dwork_roth".
+    delta : float, optional
+        In [0, 1]; in (0, 1) where sigma is asked for.
+    sensitivity : float
+        L2 sensitivity S of the query, in (0, inf).
+    count : int
+        Number of such releases, at least 1, that are (epsilon, delta)-private together: they are
+        one of sensitivity sqrt(count) S.
+    calibration : str
+        With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
+
+        ==================  =========================================================
+        "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
+        "chernoff_exact"    the least with epsilon sigma - 1/(2 sigma) >= sqrt(2 l)
+        "chernoff"          sqrt(2 l)/epsilon + 1/sqrt(2 epsilon)               (6.81)
+        "mills"             max(1, sqrt(k_+))/epsilon + 1/sqrt(2 epsilon)       (6.82)
+        "chernoff_concave"  sqrt(epsilon + 2 l)/epsilon                         (6.83)
+        "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
+        "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
+        ==================  =========================================================
+
+        For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2 sigma))^2 /
+        2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon "exact" alone.
+
+    Returns
+    -------
+    float
+        The one that is not given; sigma in the unit of ``sensitivity``. Rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly two are given, or one is not permitted or outside the range of the
+        calibration.
+
+    References
+    ----------
+    "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth 2014, "The
+    Algorithmic Foundations of Differential Privacy", Theorem A.1.
+
+    Examples
+    --------
+    >>> for calibration in "exact", "mills_concave", "mills", "chernoff":
+    ...     sigma = gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=calibration)
+    ...     print(f"{calibration:14}{sigma:.4f}")
+    exact         3.7306
+    mills_concave 4.7104
+    mills         5.3101
+    chernoff      5.5056
+    >>> for calibration in "exact", "chernoff":
+    ...     print(f"{gaussian_calibration(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
+    0.006830
+    0.216265
+    >>> gaussian_calibration(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
+    """
+    one_of(calibration, "calibration", get_args(Calibration))
+    _two_of(sigma=sigma, epsilon=epsilon, delta=delta)
+    distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
+    distance *= math.sqrt(count_above(count, "count"))
+    if sigma is None:
+        allowed = _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
+        of_one = _MULTIPLIERS[calibration](
+            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", _OPEN)
+        )
+        return above(of_one * distance)
+    one_of(calibration, "calibration", ("exact", "chernoff") if delta is None else ("exact",))
+    noise = number_in(sigma, "sigma", FINITE_POSITIVE)
+    mu = distance / noise
+    if epsilon is None:
+        return max(float(special.gaussian_epsilon_upper(above(mu), delta_of(delta))), 0.0)
+    target = epsilon_of(epsilon)
+    if calibration == "exact":
+        return float(special.gaussian_delta_upper(above(mu), target))
+    if target == math.inf:
+        return 0.0
+    if not 2.0 * target > mu * mu:
+        least = distance / math.sqrt(2.0 * target) if target else math.inf
+        raise ValueError(
+            "sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = "
+            f"{least:.6g} for the bound 'chernoff', got {sigma!r}"
+        )
+    t = max(loss_deviations(target, distance, noise), 0.0)
+    return exp_above(-0.5 * t * t)
+
+
+def _exact(epsilon: float, delta: float) -> float:
+    return 1.0 / float(special.gaussian_mu_lower(epsilon, delta))
+
+
+def _chernoff_exact(epsilon: float, delta: float) -> float:
+    # the positive root of epsilon s^2 - t s - 1/2, without cancellation
+    t = math.sqrt(-2.0 * math.log(delta))
+    return 0.5 * (t + math.hypot(t, math.sqrt(2.0) * math.sqrt(epsilon))) / epsilon
+
+
+def _chernoff(epsilon: float, delta: float) -> float:
+    return math.sqrt(-2.0 * math.log(delta)) / epsilon + math.sqrt(0.5) / math.sqrt(epsilon)
+
+
+def _mills(epsilon: float, delta: float) -> float:
+    first = max(1.0, math.sqrt(_mills_square(delta))) / epsilon
+    return first + math.sqrt(0.5) / math.sqrt(epsilon)
+
+
+def _chernoff_concave(epsilon: float, delta: float) -> float:
+    return math.sqrt(epsilon - 2.0 * math.log(delta)) / epsilon
+
+
+def _mills_concave(epsilon: float, delta: float) -> float:
+    rest = max(epsilon - math.log(2.0 * math.pi) - 2.0 * math.log(delta), 0.0)
+    return math.sqrt(max(1.0 + epsilon, rest + MARGIN)) / epsilon
+
+
+def _dwork_roth(epsilon: float, delta: float) -> float:
+    return max(1.5, math.sqrt(2.0 * math.log(1.25 / delta))) / epsilon
+
+
+def _mills_square(delta: float) -> float:
+    """Return log(1/(2 pi delta^2))_+, rounded up."""
+    return max(-math.log(2.0 * math.pi) - 2.0 * math.log(delta) + MARGIN, 0.0)
+
+
+_MULTIPLIERS: dict[str, Callable[[float, float], float]] = {
+    "exact": _exact,
+    "chernoff_exact": _chernoff_exact,
+    "chernoff": _chernoff,
+    "mills": _mills,
+    "chernoff_concave": _chernoff_concave,
+    "mills_concave": _mills_concave,
+    "dwork_roth": _dwork_roth,
+}
+
+
+# Laplace noise of density exp(-|x|/b) / (2 b) on a query of L1 sensitivity S: the privacy loss is
+# at most S/b, so b = S/epsilon gives pure privacy. For one number the exact curve is delta(epsilon)
+# = (1 - exp((epsilon - S/b)/2))_+.
+
+
+def laplace_calibration(
+    *,
+    scale: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    sensitivity: float = 1.0,
+) -> float:
+    """Return scale, epsilon or delta of Laplace noise from the other two.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Scale b of the noise, in (0, inf).
+    epsilon : float, optional
+        In [0, inf]; in (0, inf) where the scale is asked for.
+    delta : float, optional
+        In [0, 1]; in [0, 1) where the scale is asked for.
+    sensitivity : float
+        L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one number.
+
+    Returns
+    -------
+    float
+        The one that is not given, from epsilon = max(0, S/b + 2 log(1 - delta)), rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly two are given, or an argument is not permitted.
+
+    References
+    ----------
+    "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
+
+    Examples
+    --------
+    >>> [round(laplace_calibration(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
+    [2.0, 1.407022]
+    >>> round(laplace_calibration(scale=2.0, delta=0.1), 6)
+    0.289279
+    >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
+    0.221199
+    """
+    _two_of(scale=scale, epsilon=epsilon, delta=delta)
+    width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
+    if scale is None:
+        target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
+        chance = number_in(delta, "delta", Range(0.0, 1.0, "[)"))
+        if chance == 0.0:
+            return math.nextafter(width / target, math.inf)
+        return above(width / (target - 2.0 * math.log1p(-chance)))
+    largest = math.nextafter(width / number_in(scale, "scale", FINITE_POSITIVE), math.inf)
+    if delta is None:
+        excess = largest - epsilon_of(epsilon)
+        return min(above(-math.expm1(-0.5 * excess)), 1.0) if excess > 0.0 else 0.0
+    chance = delta_of(delta)
+    if chance in (0.0, 1.0):
+        return 0.0 if chance else largest
+    spared = 2.0 * math.log1p(-chance)
+    return max(largest + spared + MARGIN * (largest - spared), 0.0)
+
+
+# The noise multiplier of a step that adds noise to a mean, for batches of random size.
+#
+# The accountants count noise in units of what a record can change. For a sum of clipped rows that
+# is the clipping norm C, or 2C if the record is replaced. For means it depends on what is clipped:
+#
+# * the mean itself, to norm C/2, as in "A Tail of Two Densities": any two batches, of any sizes,
+#   give results at most C apart, whatever records are added, removed or replaced;
+# * each row, to norm C, then divided by the true size of the batch: a record more changes the mean
+#   of n rows by |x - mean| / (n + 1) <= 2C / (n + 1), and 2C/(n + 1) <= C from one row on; of none,
+#   taken as 0, by C.
+#
+# So batches of random size count as C, as if the division were not there, unless the size has a
+# lower bound that holds with certainty; Poisson samples have none. A replaced row moves the mean of
+# n rows by 2C / n.
+#
+# Where a record is replaced only samples of fixed size are accounted. A record that Poisson
+# sampling may or may not take leaves three means pairwise C apart, with the old record, the new one
+# and none, while the known pair for replaced records has the third halfway between the others.
+#
+# A mean over the *expected* size is a sum divided by a constant, and so is its noise: `Gaussian`
+# with the multiplier of the sum. Multiplying the update by a learning rate but not the noise
+# multiplies what a record can change by the learning rate.
+
+
+def mean_noise_multiplier(
+    noise: float,
+    clip_norm: float,
+    *,
+    clipped: Literal["mean", "rows"],
+    adjacency: Literal["add_remove", "replace_one"] = "add_remove",
+    learning_rate: float = 1.0,
+    least_size: int = 0,
+) -> float:
+    """Return the multiplier by which a noisy mean over a batch of random size is accounted.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of the noise added to the update, in (0, inf).
+    clip_norm : float
+        C, in (0, inf).
+    clipped : {"mean", "rows"}
+        "mean": the mean is clipped to norm C/2. "rows": each row is clipped to norm C, and their
+        sum divided by the true number of rows; the mean of no row is 0.
+    adjacency : {"add_remove", "replace_one"}
+        Of the data sets.
+    learning_rate : float
+        By which the mean is multiplied before the noise is added, in (0, inf).
+    least_size : int
+        What no batch is smaller than, with certainty: 0 for Poisson samples, the size of samples of
+        fixed size. At least 1 for "replace_one", for which the size has to be fixed.
+
+    Returns
+    -------
+    float
+        Noise over sensitivity, rounded down, in the units of the accountants: put it into
+        `Gaussian`, with the sampling around it. For "replace_one", where `Gaussian` counts twice
+        the sensitivity of adding a record, it is twice that ratio.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted; samples smaller than ``least_size`` are the caller's error.
+
+    References
+    ----------
+    "A Tail of Two Densities" adds noise of deviation sigma C to a mean clipped to C/2 that it
+    multiplies by the learning rate.
+
+    Examples
+    --------
+    >>> mean_noise_multiplier(4.0, 2.0, clipped="mean")
+    2.0
+    >>> mean_noise_multiplier(4.0, 2.0, clipped="rows")
+    2.0
+    >>> mean_noise_multiplier(4.0, 2.0, clipped="rows", adjacency="replace_one", least_size=100)
+    200.0
+    """
+    deviation = number_in(noise, "noise", FINITE_POSITIVE)
+    norm = number_in(clip_norm, "clip_norm", FINITE_POSITIVE)
+    one_of(clipped, "clipped", ("mean", "rows"))
+    one_of(adjacency, "adjacency", ("add_remove", "replace_one"))
+    rate = number_in(learning_rate, "learning_rate", FINITE_POSITIVE)
+    size = integer_of(least_size, "least_size", 0)
+    replaced = adjacency == "replace_one"
+    if replaced and size == 0:
+        raise ValueError(
+            "least_size must be the fixed size of the samples where a record is replaced: with a "
+            "random size no pair of distributions is known for a noisy mean, got 0"
+        )
+    share = Fraction(1)
+    if clipped == "rows":
+        share = Fraction(2, size) if replaced else Fraction(2, max(size + 1, 2))
+    units = 2 if replaced else 1
+    exact = units * Fraction(deviation) / (Fraction(norm) * Fraction(rate) * share)
+    found = float(exact)
+    return found if Fraction(found) <= exact else math.nextafter(found, 0.0)

@@ -1,0 +1,359 @@
+"""A pass over records in a fixed order, each step with noise of a scale of its own.
+
+    delta_i = A_i B_{i+1} ... B_n
+
+for the record of step i (Sordello, Bu, Dong 2021, arXiv 2106.11767), with A and B of
+`renyi.theory.iteration` at the scales of the steps. Nothing is hidden by
+the order: the record of the last step has no more protection than its own noise.
+
+``noise`` is always a number (all scales the same), an array of ``n`` numbers or a `DecayingNoise`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._iteration import Schedule
+from renyi._search import smallest_argument
+from renyi._validation import delta_of, epsilon_of
+from renyi.theory.iteration import (
+    LARGEST,
+    SMALLEST,
+    DecayingNoise,
+    Floats,
+    NoiseScales,
+    NoisyDescent,
+    pass_of,
+    schedule_of,
+    steps_of,
+)
+
+__all__ = [
+    "online_delta",
+    "online_deltas",
+    "online_epsilon",
+    "online_limit",
+    "online_noise_factor",
+    "online_worst",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class WorstRecord(NamedTuple):
+    """The delta and the step of the record with the weakest guarantee."""
+
+    delta: float
+    step: int
+
+
+def online_delta(
+    descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int | npt.ArrayLike, index: int
+) -> Any:
+    """Return delta of the record of one step, after ``n`` steps.
+
+    Parameters
+    ----------
+    descent : NoisyDescent
+        The pass.
+    epsilon : float
+        In [0, inf].
+    noise : float, array_like or DecayingNoise
+        Scales of the noise Z, in [1e-75, 1e75]; an array only with one ``n``.
+    n : int or array_like of int
+        Numbers of steps, in [index, 2^53]; the time is that of the largest.
+    index : int
+        The step of the record, from 1.
+
+    Returns
+    -------
+    float or ndarray
+        Of the shape of ``n``, in [0, 1]. Rounded up, for ``epsilon`` up to 10 relatively by less
+        than 1e-13 and 5e-14 for each factor e below 1, beyond that by more in proportion to
+        ``epsilon``; no less than the smallest normal number unless 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
+    >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
+    >>> online_delta(descent, 1.0, noise, [1000, 10_000], index=100).round(12)
+    array([2.59719093e-04, 4.14951000e-07])
+    """
+    given = np.asarray(n)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"n must be an integer in [1, 2^53] or an array of them, got {n!r}")
+    first, value = steps_of(index, "index"), epsilon_of(epsilon)
+    if given.size == 0:
+        return np.empty(given.shape)
+    steps = np.ascontiguousarray(given.reshape(-1), dtype=np.int64)
+    last = steps_of(int(given.max()))
+    if given.min() < first:
+        raise ValueError(f"n must be at least the index {first}, got {int(given.min())}")
+    schedule = schedule_of(descent, noise, last if given.ndim == 0 else None)
+    order = np.argsort(steps, kind="stable")
+    found, out = np.empty(steps.size), np.empty(steps.size)
+    pass_of(descent, value).online_delta_into(schedule, first, steps[order], found)
+    out[order] = found
+    return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
+
+
+def online_deltas(
+    descent: NoisyDescent,
+    epsilon: float,
+    noise: NoiseScales,
+    n: int,
+    *,
+    out: Floats | None = None,
+) -> Floats:
+    """Return delta of every record.
+
+    Parameters
+    ----------
+    descent, epsilon, noise, n
+        As for `online_delta`, one ``n``.
+    out : ndarray, optional
+        Contiguous float64 of length ``n``, to be filled.
+
+    Returns
+    -------
+    ndarray
+        ``delta_1, ..., delta_n``, each as of `online_delta`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> online_deltas(descent, 1.0, 50.0, 3).round(6)
+    array([0.000338, 0.000663, 0.0013  ])
+    """
+    steps, value = steps_of(n), epsilon_of(epsilon)
+    schedule = schedule_of(descent, noise, steps)
+    if out is None:
+        out = np.empty(steps)
+    elif out.dtype != np.float64 or out.shape != (steps,):
+        raise ValueError(f"out must be a float64 array of length {steps}, got {out!r}")
+    elif not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out must be contiguous and writeable, got one that is not")
+    pass_of(descent, value).online_deltas_into(schedule, out)
+    return out
+
+
+def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int) -> WorstRecord:
+    """Return the largest delta of all records, and whose it is; in constant memory.
+
+    Parameters
+    ----------
+    descent, epsilon, noise, n
+        As for `online_deltas`.
+
+    Returns
+    -------
+    WorstRecord
+        ``delta`` and ``step``, from 1, the last of them if there are several. The delta is as of
+        `online_delta`; where noise hardly decays over the last 262,144 steps, above it by 1e-12
+        times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
+        worst: it takes microseconds then, whatever ``n``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> worst = online_worst(descent, 1.0, [20.0, 10.0, 50.0, 60.0], 4)
+    >>> round(worst.delta, 6), worst.step
+    (0.100339, 2)
+    """
+    steps, value = steps_of(n), epsilon_of(epsilon)
+    schedule = schedule_of(descent, noise, steps)
+    return WorstRecord(*pass_of(descent, value).online_worst(schedule, steps))
+
+
+def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, index: int) -> float:
+    """Return a bound of `online_delta` that is reached as ``n`` grows without end.
+
+    Parameters
+    ----------
+    descent, epsilon, index
+        As for `online_delta`.
+    noise : DecayingNoise
+        Its power must be above 1.
+
+    Returns
+    -------
+    float
+        In [0, 1], never below the limit. After its millions of steps the product is bounded by
+        blocks, each with the coefficient of its middle step, which is safe where -log B is convex
+        in the step: above the limit by less than 1e-6 relatively for powers up to 2, c1 up to 1e5
+        and an epsilon up to 2. Before that, which for a c2 or an epsilon so large is beyond the
+        first two million steps, blocks have the coefficient of their last step: 1e-4.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
+    >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
+    >>> import math
+    >>> round(math.log10(online_limit(descent, 1.0, noise, index=100)), 4)
+    -7.8105
+    """
+    first, value = steps_of(index, "index"), epsilon_of(epsilon)
+    if not isinstance(noise, DecayingNoise):
+        raise TypeError(f"noise must be a DecayingNoise, got {noise!r}")
+    if noise.power <= 1.0:
+        raise ValueError(f"noise must have a power above 1, got {noise.power!r}")
+    return pass_of(descent, value).online_limit(schedule_of(descent, noise, None), first)
+
+
+def online_epsilon(
+    descent: NoisyDescent, delta: float, noise: NoiseScales, n: int, index: int | None = None
+) -> float:
+    """Return the smallest epsilon for a target delta, of one record or of all.
+
+    Parameters
+    ----------
+    descent, noise, n
+        As for `online_deltas`.
+    delta : float
+        In [0, 1].
+    index : int, optional
+        The step of the record, in [1, n]; by default the worst one.
+
+    Returns
+    -------
+    float
+        At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
+        `online_delta` or `online_worst`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000, index=900), 6)
+    0.0
+    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000), 6)
+    1.765648
+    """
+    target, steps = delta_of(delta), steps_of(n)
+    schedule = schedule_of(descent, noise, steps)
+    record = None if index is None else _record_of(index, steps)
+
+    def at(epsilon: float) -> float:
+        return _delta_at(descent, epsilon, schedule, steps, record)
+
+    return 0.0 if at(0.0) <= target else smallest_argument(at, target, 1.0, 1e-300, 1e305)
+
+
+def online_noise_factor(
+    descent: NoisyDescent,
+    epsilon: float,
+    delta: float,
+    noise: NoiseScales,
+    n: int,
+    index: int | None = None,
+) -> float:
+    """Return the smallest factor by which to multiply all scales for a target (epsilon, delta).
+
+    With ``noise=1.0`` it is the smallest constant scale.
+
+    Parameters
+    ----------
+    descent, epsilon, noise, n
+        As for `online_deltas`.
+    delta : float
+        In [0, 1].
+    index : int, optional
+        The step of the record, in [1, n]; by default the worst one.
+
+    Returns
+    -------
+    float
+        In [1e-20, 1e20], from above to 1e-12 relatively.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong type.
+    ValueError
+        If an argument is not as above, or no factor up to 1e20 meets the target.
+
+    Examples
+    --------
+    >>> from renyi.theory.iteration import NoisyDescent
+    >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
+    >>> round(online_noise_factor(descent, 1.0, 1e-5, 1.0, 1000), 6)
+    74.612633
+    """
+    target, steps, value = delta_of(delta), steps_of(n), epsilon_of(epsilon)
+    record = None if index is None else _record_of(index, steps)
+    times = _multiplied(descent, noise, steps)
+
+    def at(factor: float) -> float:
+        return _delta_at(descent, value, times(factor), steps, record)
+
+    factor = smallest_argument(at, target, 1.0, 1e-20, 1e20)
+    if math.isinf(factor):
+        raise ValueError(f"delta must be one that a factor up to 1e20 reaches, got {delta!r}")
+    return factor
+
+
+def _record_of(index: Any, n: int) -> int:
+    record = steps_of(index, "index")
+    if record > n:
+        raise ValueError(f"index must be an integer in [1, {n}], got {index!r}")
+    return record
+
+
+def _delta_at(
+    descent: NoisyDescent, epsilon: float, schedule: Schedule, n: int, record: int | None
+) -> float:
+    core = pass_of(descent, epsilon)
+    if record is None:
+        return core.online_worst(schedule, n)[0]
+    out = np.empty(1)
+    core.online_delta_into(schedule, record, np.array([n], np.int64), out)
+    return float(out[0])
+
+
+def _multiplied(descent: NoisyDescent, noise: Any, n: int) -> Callable[[float], Schedule]:
+    """Return the scales times a factor, as a function of it."""
+    schedule_of(descent, noise, n)  # raises
+    if isinstance(noise, DecayingNoise):
+        return lambda factor: schedule_of(descent, noise.scaled(factor), n)
+    scales = np.asarray(noise, np.float64)
+
+    def times(factor: float) -> Schedule:
+        return schedule_of(descent, np.clip(scales * factor, SMALLEST, LARGEST), n)
+
+    return times

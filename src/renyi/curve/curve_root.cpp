@@ -1,0 +1,127 @@
+// delta = phi(a) (R(a) - R(b)), 1 - delta = phi(a) (R(-a) + R(b)), mass = phi(a) R(b), with R the Mills ratio: Balle,
+// Wang 2018, Theorem 8, and e^eps phi(b) = phi(a).
+//
+// Errors. Moving a and b together by d changes log delta by at most d mu mass/delta + d^2/2, and log (1 - delta)
+// likewise: both are logarithms of averages of normal tails, whose second derivatives lie in [-1, 0].
+#include "renyi/curve/curve_root.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/curve/closed_curve.hpp"
+#include "renyi/curve/direct_bounds.hpp"
+#include "renyi/curve/saddle.hpp"
+#include "renyi/special/erfcx.hpp"
+#include "renyi/special/expm1_dd.hpp"
+#include "renyi/special/normal.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kFar = 0x1p22;
+constexpr Enclosed kUnder{kScaledZero, 1.0};
+constexpr Enclosed kAlmostOne{kScaledOne, 0x1p-100};
+
+double mills_double(double x) noexcept {
+    constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1, kRootHalfPi = 0x1.40d931ff62706p0;
+    return x > 1e8 ? 1.0 / x : kRootHalfPi * erfcx(x * kRootHalf);
+}
+
+// |exp(t) - 1| <= this for |t| <= x.
+double moved(double x) noexcept { return x < 0.1 ? x * (1.0 + x) : lane_expm1(std::min(x, 700.0)); }
+
+// 1 minus a probability, and its error.
+Enclosed one_minus(const Enclosed& e) noexcept {
+    const Scaled rest = kScaledOne + Scaled{-e.value.mantissa, e.value.exponent};
+    const double share = ratio(e.value, rest);
+    return {rest, e.error * share * (1.0 + 0x1p-20) + 0x1p-100};
+}
+
+}  // namespace
+
+CurvePoint gaussian_point(const GaussianArguments& at) noexcept {
+    const double a = at.a.hi, b = at.b.hi;
+    if (std::isnan(a)) return kNoPoint;
+    if (a > kFar) return {kUnder, kAlmostOne, kScaledZero};
+    if (a < -kFar) return {kAlmostOne, kUnder, kScaledZero};
+    const Scaled density = normal_density(at.a);
+    const double far_mills = mills_double(b);
+    const double density_error = 0x1p-78 + 0x1p-97 * a * a;
+    const double mu = at.mu.mantissa.hi * power_of_two(at.mu.exponent);
+    const double mu_mills = std::min(mu * far_mills, 1.0);
+    const Scaled mass = density * DoubleDouble{far_mills, 0.0};
+    const double shift = at.slack + 0x1p-98 * std::fabs(b);
+    if (a < 0.0 && mu >= 0x1p-12) {
+        const DoubleDouble sum = mills(-at.a) + mills(at.b);
+        const double moves = moved(shift * (mu_mills / sum.hi + shift));
+        const Enclosed complement{density * sum, density_error + 0x1p-76 + moves};
+        return {one_minus(complement), complement, mass};
+    }
+    const Scaled difference = mills_difference(at.a, at.b, at.mu);
+    const double inverse = ratio(kScaledOne, difference);
+    const double moves = moved(shift * (mu_mills * inverse + shift));
+    const Enclosed delta{density * difference.mantissa, density_error + (a > 64.0 ? 0x1p-44 : 0x1p-61) + moves};
+    const Enclosed scaled{{delta.value.mantissa, delta.value.exponent + difference.exponent}, delta.error};
+    return {scaled, one_minus(scaled), mass};
+}
+
+CurvePoint mirrored(const CurvePoint& p, double eps) noexcept {
+    const Scaled e = exp_dd({-eps, 0.0});
+    const double e_error = 0x1p-79 + 0x1p-98 * eps;
+    const Scaled gone{-expm1_dd(-eps), 0.0};
+    const Scaled kept = p.delta.value * e.mantissa;
+    const Scaled rest{kept.mantissa, kept.exponent + e.exponent};
+    const Scaled delta = gone + rest;
+    const Scaled complement = p.complement.value * e.mantissa;
+    const Scaled minus_mass{-p.mass.mantissa, p.mass.exponent};
+    const Scaled mass = (p.complement.value + minus_mass) * e.mantissa;
+    const bool vanished = complement.mantissa.hi == 0.0;
+    return {{delta, 0x1p-73 + (p.delta.error + e_error) * ratio(rest, delta)},
+            {{complement.mantissa, complement.exponent + e.exponent}, vanished ? 1.0 : p.complement.error + e_error},
+            {mass.mantissa, mass.exponent + e.exponent}};
+}
+
+namespace {
+
+constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
+
+// Of the loss without a tilt.
+double variance_of(const SortedSteps& c, Direction direction) noexcept {
+    return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
+}
+
+}  // namespace
+
+double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept {
+    const Direction direction = direction_of(pair);
+    const double normal = -0.5 * epsilon * epsilon / variance_of(c, direction) - 5.0;
+    const double large = std::log(std::max(plain_lower(c, direction, epsilon), kSmallestNormal));
+    return std::max(large, std::isfinite(normal) ? normal : -700.0);
+}
+
+double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
+    const Direction direction = direction_of(pair);
+    if (direction == Direction::add && c.gaussian == 0.0) {
+        const Bracket sure = quick_epsilon(c, direction, delta);
+        if (delta > kBulk) {  // by the normal law of the same mean and variance
+            const TiltedMoment at = tilted_moment({c.steps, direction, kInfinity}, 0.0);
+            const double guess = at.first - 0.5 * at.second + gaussian_epsilon_guess(std::sqrt(at.second), delta);
+            return std::clamp(guess, sure.lower, sure.upper);
+        }
+        const Saddle saddle = saddle_at_delta({c.steps, direction, kInfinity}, std::log(delta));
+        return saddle.tilt > 0.0 ? std::clamp(saddle.epsilon(), sure.lower, sure.upper) : sure.upper;
+    }
+    const double one_way = gaussian_epsilon_guess(1.0, delta) * std::sqrt(variance_of(c, direction));
+    const double normal = pair == SampledPair::replace_one ? 2.0 * one_way : one_way;
+    double large = 0.0;
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        const double share = std::min(delta / s.count, 0.5);
+        large = std::max(large, single_step_epsilon({s.q, s.sigma, direction}, share).upper);
+    }
+    const double guess = std::isfinite(normal) ? std::max(large, 0.8 * normal) : large;
+    return guess;
+}
+
+}  // namespace renyi

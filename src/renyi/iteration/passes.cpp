@@ -1,0 +1,261 @@
+#include "renyi/iteration/passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/double_double.hpp"
+#include "renyi/fp/multiversion.hpp"
+#include "renyi/iteration/step_terms.hpp"
+#include "renyi/special/elementary.hpp"
+#include "renyi/special/lambert_w.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kSmallestNormal = std::numeric_limits<double>::min();
+constexpr int kSegment = 16, kSegments = kStepBlock / kSegment;
+constexpr double kSumKept = 1.0 - 0x1p-48;  // of a sum, for its 20u and the 4u of what follows
+constexpr double kLogTwoPi = 0x1.d67f1c864beb5p0;
+constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps after which a bound of all others will do
+constexpr double kClearly = 0x1p-20;                       // far beyond the rounding errors of what decides on a rule
+
+// A sum of non-negative numbers, some of them inf, with the errors of its roundings.
+struct Total {
+    DoubleDouble sum{0.0, 0.0};
+
+    void add(double x) noexcept {
+        const DoubleDouble s = two_sum(sum.hi, x);
+        sum = std::isinf(s.hi) ? DoubleDouble{s.hi, 0.0} : DoubleDouble{s.hi, sum.lo + s.lo};
+    }
+    double value() const noexcept { return sum.hi + sum.lo; }
+};
+
+void add_all(Total& total, const double* decay, int count) noexcept {
+    for (int k = 0; k < count; k += kSegment) {
+        double local = 0.0;
+        for (int m = k; m < std::min(k + kSegment, count); ++m) local += decay[m];
+        total.add(local);
+    }
+}
+
+// >= A e^{-S}; e^{-S} as a square, which lane_exp can give down to the smallest number, in 7u and the rounding of S.
+RENYI_INLINE double delta_of(double start, double sum) noexcept {
+    const double root = lane_exp(-0.5 * kSumKept * sum);
+    const double value = start * (root * root) * (1.0 + 0x1p-49);
+    const double capped = value < 1.0 ? value : 1.0;
+    const double raised = capped > kSmallestNormal ? capped : kSmallestNormal;
+    return (start == 0.0) | (sum == kInfinity) ? 0.0 : raised;
+}
+
+// sum[k]: what follows k within its segment of 16, for 16 independent segments; local: all of each segment.
+RENYI_MULTIVERSION
+void segment_sums(const double* decay, double* sum, double* local) noexcept {
+    for (int s = 0; s < kSegments; ++s) local[s] = 0.0;
+    for (int k = kSegment - 1; k >= 0; --k)
+        for (int s = 0; s < kSegments; ++s) {
+            sum[s * kSegment + k] = local[s];
+            local[s] += decay[s * kSegment + k];
+        }
+}
+
+// sum is that within the segment, base what follows the segment.
+RENYI_MULTIVERSION
+void deltas_of(const double* start, const double* sum, const double* base, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) out[k] = delta_of(start[k], base[k / kSegment] + sum[k]);
+}
+
+// The same where e^{-base} is a normal number and sum <= 2^-6: e^{-sum} by its series, whose next term is below 2^-63,
+// 4u.
+RENYI_MULTIVERSION
+void near_deltas_of(const double* start, const double* sum, const double* base, double* out) noexcept {
+    double factor[kSegments];
+    for (int s = 0; s < kSegments; ++s) factor[s] = lane_exp(-kSumKept * base[s]) * (1.0 + 0x1p-48);
+    for (int s = 0; s < kSegments; ++s)
+        for (int k = s * kSegment; k < (s + 1) * kSegment; ++k) {
+            const double x = -kSumKept * sum[k], x2 = x * x;
+            const double tail =
+                (1.0 / 2 + x * (1.0 / 6)) + x2 * ((1.0 / 24 + x * (1.0 / 120)) + x2 * (1.0 / 720 + x * (1.0 / 5040)));
+            const double value = start[k] * factor[s] * (1.0 + (x + x2 * tail));
+            const double capped = value < 1.0 ? value : 1.0;
+            const double raised = capped > kSmallestNormal ? capped : kSmallestNormal;
+            out[k] = start[k] == 0.0 ? 0.0 : raised;
+        }
+}
+
+// delta of the steps of a block, and the sum carried to the front of it.
+void block_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t first, int count,
+                  Total& after, double* out) noexcept {
+    double scales[kStepBlock], start[kStepBlock], decay[kStepBlock], sum[kStepBlock];
+    double inverse[kStepBlock], local[kSegments], base[kSegments];
+    step_scales(schedule, static_cast<double>(first), count, scales);
+    inverse_scales(scales, count, inverse);
+    step_starts(setting, scales, inverse, count, start);
+    step_decays(setting, scales, inverse, count, decay);
+    std::fill(decay + count, decay + kStepBlock, 0.0);
+    segment_sums(decay, sum, local);
+    for (int s = kSegments - 1; s >= 0; --s) {
+        base[s] = after.value();
+        after.add(local[s]);
+    }
+    const bool near = count == kStepBlock && base[0] < 600.0 && *std::max_element(local, local + kSegments) < 0x1p-6;
+    near ? near_deltas_of(start, sum, base, out) : deltas_of(start, sum, base, count, out);
+}
+
+// The sum over first <= t <= last, in blocks that begin where those of the scales do.
+void add_steps(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t first, std::int64_t last,
+               Total& total) noexcept {
+    double scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
+    for (std::int64_t t = first; t <= last && total.sum.hi < kInfinity;) {
+        const int count = static_cast<int>(std::min(kStepBlock - (t - 1) % kStepBlock, last - t + 1));
+        step_scales(schedule, static_cast<double>(t), count, scales);
+        inverse_scales(scales, count, inverse);
+        step_decays(setting, scales, inverse, count, decay);
+        add_all(total, decay, count);
+        t += count;
+    }
+}
+
+double start_of(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t i) noexcept {
+    double scale;
+    step_scales(schedule, static_cast<double>(i), 1, &scale);
+    return step_divergence(setting.law, setting.epsilon, setting.record_shift, scale).upper;
+}
+
+// Whether B_t falls so evenly from j on that -log B_t is convex in t there. It is -log(1 - u), convex and rising in
+// u = 1 - B, so it is enough that -du/dt falls. With y = j^a/C1 + C2, or j^{2a}/(2 pi C1^2) + C2 = w e^w for Gaussian
+// noise, rho = (y - C2)/y and k = state shift/(2 amplitude), u is e^{eps/2} y^{-k}, or has du/dr = -phi(eps/r - r/2)
+// at r = 2k sqrt(w), and the derivative of log(-du/dt) by log t is
+//     Laplace:   a - 1 - (k + 1) a rho
+//     Gaussian:  2a - 1 - (k^2 + 2) a rho + 2a rho (eps^2/(8 k^2 w (1 + w)) + (k^2 - 1)/(2 (1 + w)) + 1/(1 + w)^2).
+// rho and w rise, so what stays of these without the negative terms in w and the last rho falls: once below 0, always.
+bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, double j) noexcept {
+    const double k = 0.5 * setting.state_shift / s.amplitude;
+    const double power = s.law == NoiseLaw::laplace ? s.power : 2.0 * s.power;
+    const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLogTwoPi + 2.0 * std::log(s.c1);
+    const double log_grown = power * std::log(j) - log_c1;  // of y - C2
+    const double rho = 1.0 / (1.0 + s.c2 * std::exp(-log_grown));
+    if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kClearly * (k + 1.0) * s.power;
+    const double log_y = log_grown - std::log(rho);
+    const double w = lane_lambert_w(log_y, log_y < 1.0 ? std::exp(log_y) : 1.0);
+    const double bending = setting.epsilon / k * (setting.epsilon / k) / (8.0 * w * (1.0 + w)) +
+                           std::max(k * k - 1.0, 0.0) / (2.0 * (1.0 + w)) + 1.0 / ((1.0 + w) * (1.0 + w));
+    const double slope = 2.0 * s.power - 1.0 - (k * k + 2.0) * s.power * rho + 2.0 * s.power * bending;
+    return slope < -kClearly * (k * k + 2.0) * s.power;
+}
+
+// The sum over t > last, by blocks p < t <= q: each is at least q - p times its last term, or, where the terms are
+// convex in t, times that at the mean (p + q + 1)/2 of their t (Jensen); the one taken is half a step later. Scales are
+// off by 2^-44, which moves a term by less than 2^-30 of itself while 1 - B is a normal number: r^2/2 + r < 2^12.
+void add_tail(const IterationSetting& setting, const NoiseSchedule& schedule, double last, Total& total) noexcept {
+    constexpr double kGrowth = 0x1p-13, kFarthest = 1e300, kNegligible = 0x1p-60;
+    double at[kStepBlock], widths[kStepBlock], scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
+    bool convex = false;
+    while (last < kFarthest) {
+        convex = convex || is_convex_from(setting, schedule, last);
+        const double growth = convex ? kGrowth : 0.25 * kGrowth;
+        for (int k = 0; k < kStepBlock; ++k) {
+            const double end = last + std::max(std::floor(last * growth), 1.0);
+            widths[k] = end - last;
+            at[k] = convex ? std::min(0.5 * (last + end) + 1.0, end) : end;
+            last = end;
+        }
+        scales_at(schedule, at, kStepBlock, scales);
+        inverse_scales(scales, kStepBlock, inverse);
+        step_decays(setting, scales, inverse, kStepBlock, decay);
+        double sum = 0.0;
+        for (int k = 0; k < kStepBlock; ++k) sum += widths[k] * decay[k];
+        total.add(sum * (1.0 - 0x1p-29));
+        if (!(decay[kStepBlock - 1] * last > kNegligible * total.sum.hi) || total.sum.hi > 1e3) return;
+    }
+}
+
+// >= A_i for all i <= n, of scales that do not rise but for their errors of 2^-44.
+double largest_start(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n) noexcept {
+    if (schedule.scales != nullptr) return 1.0;
+    double scale;
+    step_scales(schedule, static_cast<double>(n), 1, &scale);
+    const double smallest = schedule.power == 0.0 ? scale : scale * (1.0 - 0x1p-42);
+    return step_divergence(setting.law, setting.epsilon, setting.record_shift, smallest).upper;
+}
+
+}  // namespace
+
+void online_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n, double* out) {
+    Total after;
+    for (std::int64_t end = n; end > 0;) {
+        const std::int64_t first = (end - 1) / kStepBlock * kStepBlock;
+        if (std::isinf(after.sum.hi)) {
+            std::fill_n(out, end, 0.0);
+            return;
+        }
+        block_deltas(setting, schedule, first + 1, static_cast<int>(end - first), after, out + first);
+        end = first;
+    }
+}
+
+WorstStep online_worst(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n) {
+    Total after;
+    WorstStep worst{0.0, n};
+    double deltas[kStepBlock];
+    const double start = largest_start(setting, schedule, n);
+    for (std::int64_t end = n; end > 0;) {
+        const double earlier = delta_of(start, after.value());
+        if (earlier <= worst.delta) break;
+        if (schedule.scales == nullptr && n - end >= kSearched) return {earlier, n};
+        const std::int64_t first = (end - 1) / kStepBlock * kStepBlock;
+        const int count = static_cast<int>(end - first);
+        block_deltas(setting, schedule, first + 1, count, after, deltas);
+        for (int k = count - 1; k >= 0; --k)
+            if (deltas[k] > worst.delta) worst = {deltas[k], first + 1 + k};
+        end = first;
+    }
+    return worst;
+}
+
+void online_delta(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t i, const std::int64_t* n,
+                  std::int64_t count, double* out) {
+    const double start = start_of(setting, schedule, i);
+    Total total;
+    std::int64_t last = i;
+    for (std::int64_t k = 0; k < count; ++k) {
+        if (start > 0.0) add_steps(setting, schedule, last + 1, n[k], total);
+        last = n[k];
+        out[k] = delta_of(start, total.value());
+    }
+}
+
+double online_limit(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t i) {
+    const double start = start_of(setting, schedule, i);
+    if (start == 0.0) return 0.0;
+    constexpr std::int64_t kSingly = std::int64_t{1} << 21;
+    Total total;
+    add_steps(setting, schedule, i + 1, i + kSingly, total);
+    if (total.sum.hi < 1e3) add_tail(setting, schedule, static_cast<double>(i + kSingly), total);
+    return delta_of(start, total.value());
+}
+
+namespace {
+
+// The mean of B^k, k < n, falls as c = 1 - B grows, so a lower bound of c serves. It is (1 - e^{-nt})/(n c) with
+// t = -log1p(-c), 2u; the error of nt is not enlarged by 1 - e^{-nt} (6u), and two products and a quotient follow.
+double mean_power(double c, double n) noexcept {
+    if (c == 0.0) return 1.0;
+    const double t = c < 1.0 ? -lane_log1p(-c) : 0.0;
+    const double numerator = c < 1.0 ? -lane_expm1(-n * t) : 1.0;
+    return std::min(numerator / (n * c) * (1.0 + 0x1p-48), 1.0);
+}
+
+}  // namespace
+
+double shuffled_delta(const IterationSetting& setting, double scale, double n) noexcept {
+    const StepDivergence record = step_divergence(setting.law, setting.epsilon, setting.record_shift, scale);
+    const StepDivergence state = step_divergence(setting.law, setting.epsilon, setting.state_shift, scale);
+    if (record.upper == 0.0) return 0.0;
+    const double delta = record.upper * mean_power(state.complement_lower, n) * (1.0 + 0x1p-52);
+    return std::clamp(delta, std::numeric_limits<double>::min(), record.upper);
+}
+
+}  // namespace renyi

@@ -1,0 +1,115 @@
+// The moment reading of a pair from its spans: the Rényi curve of finitely many privacy losses, those of a discrete pair
+// that dominates it, every span at its two ends.
+//
+// Finitely many privacy losses l with their masses p = q e^l under P and q under Q, and the sums over them that make a
+// log moment generating function. With beta = alpha - 1 and phi(t) = e^t - 1 - t
+//
+//     A - 1 = sum q (e^{alpha l} - 1 - alpha (e^l - 1)) = sum p (phi(beta l) + beta phi(-l)),
+//
+// every term >= 0: nothing cancels, and A - 1 keeps its digits however small it is. The second sum, the
+// Kullback-Leibler divergence, does not depend on alpha and is kept.
+//
+// Nodes are summed in blocks of 16 with the loops of the sampled Gaussian. Where beta l exceeds 600 the largest
+// exponent is taken out and -1 - t is dropped: below e^-590 of the sum.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "renyi/pair/pair.hpp"
+
+namespace renyi {
+
+constexpr std::size_t kLossBlock = 16;
+
+struct Tilt {
+    double alpha, beta;
+    double largest_loss;
+    double scale;   // sums are to be multiplied by e^scale; 0 or beta * largest_loss
+    double center;  // of `first` and `second`
+
+    Tilt(double alpha, double largest_loss) noexcept;
+};
+
+struct TiltedSums {
+    double excess = 0.0;               // A - 1; A itself where the scale is not 0
+    double slope = 0.0;                // A'
+    double first = 0.0, second = 0.0;  // of (l - center)^(1, 2) under e^{beta l} P
+};
+
+inline TiltedSums operator+(const TiltedSums& a, const TiltedSums& b) noexcept {
+    return {a.excess + b.excess, a.slope + b.slope, a.first + b.first, a.second + b.second};
+}
+
+struct LossAtom {
+    double loss;  // right to 4u relatively; may be -infinity, then p = 0
+    double p, q;  // masses under P and Q to 16u, p = q e^loss
+};
+
+// p phi(-l), the atom's part of the Kullback-Leibler divergence.
+double divergence_term(const LossAtom& atom) noexcept;
+
+TiltedSums sums_of(const LossAtom& atom, const Tilt& tilt) noexcept;
+
+class LossNodes {
+public:
+    void add(const LossAtom& atom);
+
+    // The next node begins a new block.
+    void end_block() noexcept { count_ = blocks() * kLossBlock; }
+
+    std::size_t size() const noexcept { return count_; }
+    std::size_t blocks() const noexcept { return divergence_.size(); }
+    double largest_loss() const noexcept { return largest_loss_; }
+
+    // sum p phi(-l) over the first blocks: their part of the Kullback-Leibler divergence.
+    double divergence(std::size_t blocks) const noexcept { return blocks == 0 ? 0.0 : divergence_[blocks - 1]; }
+
+    // Over `blocks` blocks from `first` on.
+    TiltedSums sums(const Tilt& tilt, std::size_t first, std::size_t blocks) const noexcept;
+
+private:
+    std::vector<double> loss_, mass_;
+    std::vector<double> divergence_;  // of the blocks up to and including each
+    std::size_t count_ = 0;
+    double largest_loss_ = -kInfinity;
+};
+
+// log A and its derivatives. `error` is what the excess has beyond rounding, relative; `terms` of the longest sum.
+LogMoment logarithm_of(const TiltedSums& sums, const Tilt& tilt, double error, std::size_t terms) noexcept;
+
+// Of a sum of p phi(-l).
+Certified divergence_of(double sum, double largest_loss, double error, std::size_t terms) noexcept;
+
+// Squares of losses below 1e-150 leave the range of double. What is smaller than this, but not 0, is stood for by it.
+constexpr double kSmallestMoment = 1e-290;
+constexpr Certified kBelowSmallest{kSmallestMoment, 1.0};
+
+// The Rényi curve of a pair of bounded loss, that of the discrete pair which dominates it:
+//
+//     K(alpha) = log E_Q[e^{alpha L}],   above the truth by about 1e-7 of itself at most where nothing is two-sided
+//
+// and right to rounding where the pair has 2^16 atoms at most and nothing else. Other spans are narrow relative to their
+// losses, for A - 1 is quadratic in small ones, and to their distance from the largest loss, around which large orders
+// gather.
+class PairMoment final : public RenyiCurve {
+public:
+    // No infinite mass, no losses above the spans.
+    explicit PairMoment(const Pair& pair);
+
+    LogMoment log_moment(double alpha) const noexcept override;
+    Certified divergence(double alpha) const noexcept override;
+    double largest_loss() const noexcept override;
+
+private:
+    void add(const Span& span, double spread);
+
+    LossNodes nodes_;
+    double error_ = 0.0;                                // of the masses, relative
+    double loss_error_ = 0.0, small_loss_error_ = 0.0;  // of losses; relative, or to their spread where they are small
+};
+
+// The curve above; infinite where there is infinite mass, and none where losses have no bound.
+CurvePointer moment_of_spans(const Pair& pair);
+
+}  // namespace renyi

@@ -1,0 +1,349 @@
+#include "renyi/pair/operations/allocation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/pair/atoms.hpp"
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+namespace {
+
+constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
+constexpr double kFar = 0.004;        // and of the distance from the median, at least
+constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile
+constexpr double kCells = 2500.0;     // that reach far on either side: with more, these are wider
+constexpr double kShare = 0.01;       // cells, of the sum, at most
+constexpr double kShares = 2000.0;    // of such cells: with more, these are wider
+constexpr double kLeastSum = 1e-20;   // of the median and a cell: below, cells are as wide as here
+constexpr std::size_t kOutline = 48;  // points of an outline
+
+double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
+    double total = 0.0, sum = 0.0;
+    for (const RatioPoint& point : points) total += point.mass;
+    for (const RatioPoint& point : points)
+        if ((sum += point.mass) >= share * total) return point.sum;
+    return points.back().sum;
+}
+
+}  // namespace
+
+RatioCells::RatioCells(const std::vector<RatioPoint>& points, double low, double high)
+    : low_(low), high_(high), middle_(quantile(points, 0.5)) {
+    double mass = 0.0, deviation = 0.0;
+    for (const RatioPoint& point : points) {
+        mass += point.mass;
+        deviation += point.mass * std::fabs(point.sum - middle_);
+    }
+    const double least = std::max(kLeast * deviation / mass, kSameSum * middle_);
+    below_ = kCell * std::max(middle_ - quantile(points, 0.1), least);
+    above_ = kCell * std::max(quantile(points, 0.9) - middle_, least);
+    const double reach = std::max({(middle_ - low) / below_, (high - middle_) / above_, 1.0});
+    far_ = std::max(kFar, lane_log(reach) / kCells);
+    least_sum_ = std::max(low, kLeastSum * (middle_ + above_));
+    const double wide = std::max(middle_, above_ / kShare);
+    share_ = least_sum_ < wide ? std::max(kShare, lane_log(wide / least_sum_) / kShares) : kShare;
+}
+
+double RatioCells::width(double sum) const noexcept {
+    const double usual =
+        sum < middle_ ? std::max(below_, 0.5 * far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
+    const double most = std::max(share_, far_) * std::max(sum, least_sum_);
+    return std::max(std::min(usual, most), kSameSum * sum);
+}
+
+std::vector<double> RatioCells::edges() const {
+    std::vector<double> left{std::clamp(middle_, low_, high_)}, right;
+    if (high_ > low_) {
+        while (left.back() > low_) left.push_back(std::max(left.back() - width(left.back()), low_));
+        for (double at = left.front(); at < high_;) right.push_back(at = std::min(at + width(at), high_));
+    }
+    std::ranges::reverse(left);
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
+
+std::vector<RatioCell> sums_of(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b,
+                               const std::vector<double>& edges) {
+    std::vector<RatioCell> cells(std::max<std::size_t>(edges.size(), 2) - 1);
+    const std::size_t last = cells.size() - 1;
+    std::size_t first = 0;
+    const bool twice = &a == &b;  // then every two points are met once
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const RatioPoint& one = a[i];
+        while (first < last && one.sum + b[twice ? i : 0].sum >= edges[first + 1]) ++first;
+        if (twice) cells[first].add(2.0 * one.sum, one.mass * one.mass);
+        const double own = twice ? 2.0 * one.mass : one.mass;
+        std::size_t c = first;
+        for (std::size_t j = twice ? i + 1 : 0; j < b.size();) {
+            while (c < last && one.sum + b[j].sum >= edges[c + 1]) ++c;
+            const double end = c < last ? edges[c + 1] : kInfinity;
+            RatioCell here;
+            here.low = one.sum + b[j].sum;
+            for (double sum = here.low; sum < end;) {
+                const double mass = own * b[j].mass;
+                here.mass += mass;
+                here.moment += mass * sum;
+                here.high = sum;
+                if (++j == b.size()) break;
+                sum = one.sum + b[j].sum;
+            }
+            cells[c].add(here);
+        }
+    }
+    return cells;
+}
+
+std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
+    if (points.size() <= kOutline) return points;
+    std::vector<RatioPoint> found;
+    double total = 0.0;
+    for (const RatioPoint& point : points) total += point.mass;
+    RatioCell here;
+    for (const RatioPoint& point : points) {
+        here.add(point.sum, point.mass);
+        if (here.mass * static_cast<double>(kOutline) < total && &point != &points.back()) continue;
+        found.push_back({here.moment / here.mass, here.mass});
+        here = {};
+    }
+    return found;
+}
+
+namespace {
+
+constexpr double kUnseen = 1e-45;    // masses under both that are set apart
+constexpr double kLargest = 200.0;   // losses of either sign: larger ones are accounted as this or as infinite
+constexpr double kNearly = 1e-6;     // of a span's losses: those at which it is divided are met better
+constexpr double kNarrow = 0.25;     // of a cell: what is closer together goes to its own ends
+constexpr double kFirstSpan = 0.25;  // widest span of the first look, in losses
+constexpr double kSpansOfCell = 2.0;
+
+// Losses are divided until spans are narrower than a share of their cells.
+class WithinCells final : public Fineness {
+public:
+    WithinCells(const RatioCells* cells, double low, double high) : cells_(cells), low_(low), high_(high) {}
+    double cut(double low, double high) const noexcept override {
+        const double nearly = std::max(kNearly * (high - low), kSameSum * (std::fabs(low) + std::fabs(high)));
+        if (high <= low_ + nearly || low >= high_ - nearly) return kFine;
+        if (low < low_ - nearly) return low_;
+        if (high > high_ + nearly) return high_;
+        if (cells_ == nullptr) return high - low <= kFirstSpan ? kFine : kAnywhere;
+        const double start = lane_exp(low), end = lane_exp(high);
+        const double wide = std::min(cells_->width(start), cells_->width(end));
+        return kSpansOfCell * (end - start) <= wide ? kFine : kAnywhere;
+    }
+
+private:
+    const RatioCells* cells_;
+    double low_, high_;
+};
+
+bool by_sum(const RatioPoint& a, const RatioPoint& b) noexcept { return a.sum < b.sum; }
+
+// Masses are what they are at most or at least. Without those that are not seen, and losses whose exponentials are not to
+// be had: from above these outcomes are told from all others; from below the masses are dropped, and the losses are the
+// largest of their sign, by which one mass rises to e^-200 of the other.
+Spans restrained(Spans spans, Side side) {
+    settle_masses(spans, side, 2.0);
+    for (Span& span : spans.spans) {
+        const bool unseen = span.p < kUnseen && span.q < kUnseen;
+        if (!unseen && span.high <= 2.0 * kLargest && span.low >= -2.0 * kLargest) continue;
+        if (!unseen && side == Side::lower) {
+            if (std::fabs(span.mean) < kLargest) continue;
+            (span.mean > 0.0 ? span.q : span.p) = std::max(span.p, span.q) * lane_exp(-kLargest);
+            span.low = span.mean = span.high = std::copysign(kLargest, span.mean);
+            continue;
+        }
+        if (side == Side::upper) {
+            spans.infinite.upper += span.p;
+            spans.null.upper += span.q;
+        }
+        span.p = span.q = 0.0;
+    }
+    std::erase_if(spans.spans, [](const Span& span) { return !(span.q > 0.0); });
+    return spans;
+}
+
+// The points of spans: their ends from above, their means from below.
+std::vector<RatioPoint> points_of(const Spans& spans, Side side) {
+    std::vector<RatioPoint> found;
+    const bool above = side == Side::upper;
+    const double null = above ? spans.null.upper : spans.null.lower;
+    if (null > 0.0) found.push_back({0.0, null});
+    for (const Span& span : spans.spans) {
+        if (!above || span.low == span.high) {
+            found.push_back({lane_exp(span.mean), span.q});
+            continue;
+        }
+        const double share = std::min(lane_expm1(span.mean - span.low) / lane_expm1(span.high - span.low), 1.0);
+        found.push_back({lane_exp(span.low), span.q * (1.0 - share)});
+        found.push_back({lane_exp(span.high), span.q * share});
+    }
+    std::erase_if(found, [](const RatioPoint& point) { return !(point.mass > 0.0); });
+    std::ranges::sort(found, by_sum);
+    return found;
+}
+
+}  // namespace
+
+RatioLaw::RatioLaw(const Pair& base, Side side) : side_(side) {
+    // Where losses are likely enough to be seen; then how narrow they are; then as narrow as the cells.
+    Spans spans = base.spans(side, WithinCells(nullptr, -kLargest, kLargest));
+    double low = kInfinity, high = -kInfinity;
+    for (const Span& span : spans.spans) {
+        if (span.p < kUnseen && span.q < kUnseen) continue;
+        low = std::min(low, span.low);
+        high = std::max(high, span.high);
+    }
+    low = std::max(low, -kLargest);
+    high = std::min(high, kLargest);
+    for (int turn = 0; turn < 3 && low < high; ++turn) {
+        const std::vector<RatioPoint> points = points_of(restrained(spans, side), side);
+        if (points.empty()) break;
+        const RatioCells cells(points, lane_exp(low), lane_exp(high));
+        spans = base.spans(side, WithinCells(&cells, low, high));
+    }
+    const double shown = spans.infinite.upper;
+    spans = restrained(std::move(spans), side);
+    infinite_ = spans.infinite;
+    too_large_ = spans.infinite.upper - shown;
+    mass_error_ = 8.0 * kUnitRoundoff;
+    least_ = kInfinity;
+    largest_ = 0.0;
+    for (const Span& span : spans.spans) {
+        sum_error_ = std::max(sum_error_, span.loss_error + 4.0 * kUnitRoundoff * (2.0 + std::fabs(span.mean)));
+        least_ = std::min(least_, span.low - span.loss_error);
+        largest_ = std::max(largest_, span.high + span.loss_error);
+    }
+    least_ = spans.unbounded_below || spans.null.upper > 0.0 ? 0.0 : lane_exp(least_) * (1.0 - sum_error_);
+    largest_ = spans.unbounded_above ? kInfinity : lane_exp(largest_) * (1.0 + sum_error_);
+    const std::vector<RatioPoint> points = points_of(spans, side);
+    if (!points.empty()) gather(points, {{0.0, 1.0}});
+}
+
+// The sums of two laws' points, in cells.
+void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b) {
+    std::vector<RatioPoint> rough;
+    for (const RatioPoint& one : outline(a))
+        for (const RatioPoint& other : outline(b)) rough.push_back({one.sum + other.sum, one.mass * other.mass});
+    std::ranges::sort(rough, by_sum);
+    const double low = a.front().sum + b.front().sum, high = a.back().sum + b.back().sum;
+    const std::vector<double> edges = RatioCells(rough, low, high).edges();
+    const std::vector<RatioCell> cells = sums_of(a, b, edges);
+    points_.clear();
+    const auto put = [&](double sum, double mass) {
+        const double p = mass * sum / count_;
+        if (p < kUnseen && mass < kUnseen) {
+            apart_p_ += p;
+            apart_q_ += mass;
+        } else if (!points_.empty() && points_.back().sum == sum) {
+            points_.back().mass += mass;
+        } else {
+            points_.push_back({sum, mass});
+        }
+    };
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+        const RatioCell& cell = cells[c];
+        if (!(cell.mass > 0.0)) continue;
+        const double mean = std::clamp(cell.moment / cell.mass, cell.low, cell.high);
+        if (side_ == Side::lower || cell.high - cell.low <= kSameSum * cell.high) {
+            put(mean, cell.mass);
+            continue;
+        }
+        const bool own = cell.high - cell.low < kNarrow * (edges[c + 1] - edges[c]);
+        const double start = own ? cell.low : std::min(edges[c], cell.low),
+                     end = own ? cell.high : std::max(edges[c + 1], cell.high);
+        const double share = (mean - start) / (end - start);
+        put(start, cell.mass * (1.0 - share));
+        put(end, cell.mass * share);
+    }
+    // Terms of a row's run, rows, and what is done to each.
+    const double terms = static_cast<double>(a.size() + b.size()) + 16.0;
+    mass_error_ += terms * kUnitRoundoff;
+    sum_error_ += 2.0 * terms * kUnitRoundoff + kSameSum;
+}
+
+RatioLaw RatioLaw::plus(const RatioLaw& other) const {
+    RatioLaw found;
+    found.side_ = side_;
+    found.count_ = count_ + other.count_;
+    found.least_ = least_;
+    found.largest_ = largest_;
+    found.infinite_ = infinite_;
+    found.mass_error_ = mass_error_ + other.mass_error_;
+    found.sum_error_ = std::max(sum_error_, other.sum_error_);
+    // Where either is set apart the other's mean is at most 1.
+    const double up = 1.0 + 16.0 * kUnitRoundoff;
+    found.apart_q_ = (apart_q_ + other.apart_q_) * up;
+    found.apart_p_ =
+        (count_ * (apart_p_ + other.apart_q_) + other.count_ * (other.apart_p_ + apart_q_)) / found.count_ * up;
+    if (!points_.empty() && !other.points_.empty()) found.gather(points_, other.points_);
+    return found;
+}
+
+RatioLaw RatioLaw::times(double count) const {
+    std::optional<RatioLaw> found;
+    RatioLaw power = *this;
+    for (double rest = count;;) {
+        const double half = std::floor(0.5 * rest);
+        if (rest > 2.0 * half) found = found ? found->plus(power) : power;
+        if (!((rest = half) > 0.0)) return *found;
+        power = power.plus(power);
+    }
+}
+
+Spans RatioLaw::spans() const {
+    Spans found;
+    found.infinite = infinite_;
+    found.unbounded_above = found.unbounded_below = false;
+    const auto add = [&](double ratio, double mass, double error) {
+        const double loss = lane_log(ratio);
+        const double loss_error = sum_error_ + 4.0 * kUnitRoundoff * (2.0 + std::fabs(loss));
+        found.spans.push_back({loss, loss, loss, mass * ratio, mass, error, loss_error});
+    };
+    const double error = mass_error_ + sum_error_ + 8.0 * kUnitRoundoff;  // masses of P are those of Q times ratios
+    for (const RatioPoint& point : points_) {
+        if (point.sum > 0.0) {
+            add(point.sum / count_, point.mass, error);
+        } else {
+            found.null = {point.mass * (1.0 - error), point.mass * (1.0 + error)};
+        }
+    }
+    if (side_ == Side::lower || !(apart_q_ > 0.0)) return found;
+    if (largest_ < kInfinity) {
+        add(largest_, apart_p_ / largest_, error);
+    } else {
+        found.infinite.upper += apart_p_ * (1.0 + 2.0 * error);
+    }
+    if (least_ > 0.0) {
+        add(least_, apart_q_, error);
+    } else {
+        found.null.upper += apart_q_;
+    }
+    return found;
+}
+
+namespace {
+
+constexpr double kMostTooLarge = 1e-30;
+
+}  // namespace
+
+const PairPointer& AllocatedPair::found(const PairPointer& side) const {
+    std::call_once(once_, [this] {
+        for (const Side one : {Side::upper, Side::lower}) {
+            PairPointer& pair = one == Side::upper ? upper_ : lower_;
+            const RatioLaw law(*base_, one);
+            // An observer who knows the step sees one use.
+            pair = law.too_large() > kMostTooLarge
+                       ? base_
+                       : std::make_shared<const AtomsPair>(law.times(steps_).spans(), false);
+        }
+    });
+    return side;
+}
+
+}  // namespace renyi

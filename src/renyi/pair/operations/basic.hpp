@@ -1,0 +1,115 @@
+// What is done to any pair: the reverse (Q, P), a Poisson sample, a labelled mixture of several, and two pairs as the
+// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each closed
+// form is found however a pair was put together.
+#pragma once
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "renyi/pair/pair.hpp"
+
+namespace renyi {
+
+// Losses change their signs.
+class Mirrored final : public Fineness {
+public:
+    explicit Mirrored(const Fineness& base) : base_(base) {}
+    double cut(double low, double high) const noexcept override {
+        const double found = base_.cut(-high, -low);
+        return std::isfinite(found) ? -found : found;
+    }
+    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
+
+private:
+    const Fineness& base_;
+};
+
+inline Span reversed(const Span& s) noexcept {
+    return {-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error};
+}
+
+inline Direction opposite(Direction direction) noexcept {
+    return direction == Direction::remove ? Direction::add : Direction::remove;
+}
+
+class ReversedPair final : public Pair {
+public:
+    explicit ReversedPair(PairPointer base) : base_(std::move(base)) {}
+
+    Spans spans(Side side, const Fineness& fineness) const override;
+    CurvePointer moment(Direction direction) const override { return base_->moment(opposite(direction)); }
+    bool two_sided() const noexcept override { return base_->two_sided(); }
+    PairPointer side(Side side) const override;
+    bool symmetric() const noexcept override { return base_->symmetric(); }
+    PairPointer reverse() const override { return base_; }
+
+private:
+    PairPointer base_;
+};
+
+// log(1 + s (e^l - 1)), to 8u of itself and what the slope s e^l/(1 + s (e^l - 1)) makes of an error of l.
+double sampled_loss(double rate, double loss) noexcept;
+
+// ((1-s) Q + s P, Q), the direction "remove"; "add" is its reverse.
+class PoissonSampledPair : public Pair {
+public:
+    PoissonSampledPair(PairPointer base, double rate) : base_(std::move(base)), rate_(rate) {}  // rate in [0, 1]
+
+    Spans spans(Side side, const Fineness& fineness) const override;
+    CurvePointer moment(Direction direction) const override;
+    bool two_sided() const noexcept override { return base_->two_sided(); }
+    PairPointer side(Side side) const override;
+    bool symmetric() const noexcept override { return rate_ == 0.0 || (rate_ == 1.0 && base_->symmetric()); }
+
+protected:
+    PairPointer base_;
+    double rate_;
+};
+
+struct WeightedPair {
+    double weight;  // in [0, 1]
+    PairPointer pair;
+};
+
+// Shows which of several pairs was drawn, and an outcome of it; with what is missing to 1 nothing is revealed.
+class MixedPair final : public Pair {
+public:
+    explicit MixedPair(std::vector<WeightedPair> parts) : parts_(std::move(parts)) {}
+
+    Spans spans(Side side, const Fineness& fineness) const override;
+    CurvePointer moment(Direction direction) const override;
+    bool two_sided() const noexcept override;
+    PairPointer side(Side side) const override;
+    bool symmetric() const noexcept override;
+    PairPointer reverse() const override;
+    PairPointer sampled(double rate) const override;
+
+private:
+    std::vector<WeightedPair> parts_;
+};
+
+// A pair of which only one that dominates it and one that it dominates are known.
+class BracketedPair : public Pair {
+public:
+    BracketedPair(PairPointer upper, PairPointer lower) : upper_(std::move(upper)), lower_(std::move(lower)) {}
+
+    Spans spans(Side side, const Fineness& fineness) const override { return of(side)->spans(side, fineness); }
+    CurvePointer moment(Direction direction) const override { return upper()->moment(direction); }
+    bool two_sided() const noexcept override { return true; }
+    PairPointer side(Side side) const override { return of(side)->side(side); }
+    bool symmetric() const noexcept override { return upper()->symmetric() && lower()->symmetric(); }
+
+    virtual const PairPointer& upper() const { return upper_; }
+    virtual const PairPointer& lower() const { return lower_; }
+
+protected:
+    BracketedPair() = default;
+
+    mutable PairPointer upper_, lower_;  // of those that find them when they are read first
+
+private:
+    const PairPointer& of(Side side) const { return side == Side::upper ? upper() : lower(); }
+};
+
+}  // namespace renyi

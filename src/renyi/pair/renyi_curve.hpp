@@ -1,0 +1,100 @@
+// The Rényi curve of a mechanism: K(alpha) = (alpha-1) D_alpha, the log moment generating function of its privacy loss,
+// or an upper bound of it, mostly convex. Here is what pairs of distributions are read as in closed form: curves linear
+// in the order, infinite ones, and mixtures whose part is shown.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "renyi/fp/certified.hpp"
+
+namespace renyi {
+
+// K and its derivatives in alpha; where K is a polygon, those of the segment on the right.
+struct LogMoment {
+    Certified value;
+    double first, second;
+};
+
+class RenyiCurve {
+public:
+    virtual ~RenyiCurve() = default;
+
+    // 1 <= alpha <= min(largest_order(), 1e6). Non-negative, 0 at alpha = 1.
+    virtual LogMoment log_moment(double alpha) const noexcept = 0;
+
+    // D_alpha on the same orders; at alpha = 1 the Kullback-Leibler divergence, K'(1).
+    virtual Certified divergence(double alpha) const noexcept;
+
+    // K is infinite above; at least 1.
+    virtual double largest_order() const noexcept { return kInfinity; }
+
+    // Whether K is convex, up to where it becomes (alpha-1) times the largest loss.
+    virtual bool convex() const noexcept { return true; }
+
+    // D_infinity in both orders of the pair: no loss is larger; rounded up.
+    virtual double largest_loss() const noexcept { return kInfinity; }
+
+    // rho > 0 where K = rho alpha (alpha-1), that of Gaussian noise; 0 for any other.
+    virtual double gaussian_rho() const noexcept { return 0.0; }
+
+protected:
+    RenyiCurve() = default;
+    RenyiCurve(const RenyiCurve&) = default;
+    RenyiCurve& operator=(const RenyiCurve&) = default;
+};
+
+using CurvePointer = std::shared_ptr<const RenyiCurve>;
+
+// Divergences linear in the order: D_alpha = xi + rho alpha, so K = (alpha-1) (xi + rho alpha).
+//
+// The Gaussian mechanism and the discrete Gaussian have rho = Delta^2/(2 sigma^2) and xi = 0 (Mironov 2017, Prop. 7;
+// Canonne, Kamath, Steinke 2020, Theorem 4), and (xi, rho)-zCDP is this bound by definition (Bun, Steinke 2016). K to
+// 4u, rho and xi taken as exact. Domain: rho, xi >= 0.
+class LinearCurve final : public RenyiCurve {
+public:
+    explicit LinearCurve(double rho, double xi = 0.0) noexcept : rho_(rho), xi_(xi) {}
+
+    LogMoment log_moment(double alpha) const noexcept override;
+    Certified divergence(double alpha) const noexcept override;
+    double largest_loss() const noexcept override { return rho_ > 0.0 ? kInfinity : xi_; }
+    double gaussian_rho() const noexcept override { return xi_ == 0.0 ? rho_ : 0.0; }
+
+private:
+    double rho_, xi_;
+};
+
+// Nothing is protected, or nothing that a double can hold: infinite divergences of every order.
+class UnboundedCurve final : public RenyiCurve {
+public:
+    LogMoment log_moment(double) const noexcept override { return {{0.0, 0.0}, kInfinity, 0.0}; }  // at alpha = 1
+    Certified divergence(double) const noexcept override { return {kInfinity, 0.0}; }
+    double largest_order() const noexcept override { return 1.0; }
+};
+
+struct WeightedPart {
+    double weight;  // >= 0
+    CurvePointer curve;
+};
+
+// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and shown, what is missing to
+// 1 nothing; or, with larger weights, a bound made of several.
+class LabelledMixtureCurve final : public RenyiCurve {
+public:
+    explicit LabelledMixtureCurve(std::vector<WeightedPart> parts);
+
+    LogMoment log_moment(double alpha) const noexcept override;
+    Certified divergence(double alpha) const noexcept override;
+    bool convex() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const WeightedPart& p) { return p.curve->convex(); });
+    }
+    double largest_order() const noexcept override { return largest_order_; }
+    double largest_loss() const noexcept override { return largest_loss_; }
+
+private:
+    std::vector<WeightedPart> parts_;
+    double largest_order_ = kInfinity, largest_loss_ = 0.0;
+};
+
+}  // namespace renyi

@@ -1,0 +1,162 @@
+#include "renyi/transform/renyi_curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "renyi/pair/moment.hpp"
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+ComposedCurve::ComposedCurve(std::vector<CountedCurve> parts) : parts_(std::move(parts)) {
+    for (const CountedCurve& part : parts_) {
+        largest_order_ = std::min(largest_order_, part.curve->largest_order());
+        largest_loss_ += part.count * part.curve->largest_loss();
+    }
+    largest_loss_ *= 1.0 + (static_cast<double>(parts_.size()) + 2.0) * 2.0 * kUnitRoundoff;
+}
+
+LogMoment ComposedCurve::log_moment(double alpha) const noexcept {
+    LogMoment total{{}, 0.0, 0.0};
+    CertifiedSum sum;
+    for (const CountedCurve& part : parts_) {
+        const LogMoment m = part.curve->log_moment(alpha);
+        sum.add(part.count, m.value);
+        total.first += part.count * m.first;
+        total.second += part.count * m.second;
+    }
+    total.value = sum.total();
+    return total;
+}
+
+Certified ComposedCurve::divergence(double alpha) const noexcept {
+    CertifiedSum sum;
+    for (const CountedCurve& part : parts_) sum.add(part.count, part.curve->divergence(alpha));
+    return sum.total();
+}
+
+namespace {
+
+// evaluate(curve) where both are finite; upper_of its upper end.
+template <class Evaluate, class Upper>
+auto smaller(const RenyiCurve& a, const RenyiCurve& b, double alpha, Evaluate evaluate, Upper upper_of) noexcept {
+    if (alpha > a.largest_order()) return evaluate(b);
+    if (alpha > b.largest_order()) return evaluate(a);
+    const auto first = evaluate(a), second = evaluate(b);
+    return upper_of(first) <= upper_of(second) ? first : second;
+}
+
+}  // namespace
+
+LogMoment SmallerCurve::log_moment(double alpha) const noexcept {
+    const auto evaluate = [&](const RenyiCurve& curve) { return curve.log_moment(alpha); };
+    if (alpha == 1.0) return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return m.first; });
+    return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return upper(m.value); });
+}
+
+Certified SmallerCurve::divergence(double alpha) const noexcept {
+    return smaller(
+        *first_, *second_, alpha, [&](const RenyiCurve& curve) { return curve.divergence(alpha); },
+        [](Certified c) { return upper(c); });
+}
+
+namespace {
+
+// The weights (b - alpha)/(b - a) and (alpha - a)/(b - a) are right to 3u, the products and the sum to 2u more; 4u are
+// for the points.
+constexpr double kPointError = 4.0 * kUnitRoundoff;
+constexpr double kError = kPointError + 5.0 * kUnitRoundoff;
+
+double slope(const PolygonPoint& a, const PolygonPoint& b) noexcept { return (b.k - a.k) / (b.alpha - a.alpha); }
+
+}  // namespace
+
+// Andrew's monotone chain: a corner stays while the slopes rise.
+Polygon::Polygon(std::vector<PolygonPoint> points) : corners_{{1.0, 0.0}} {
+    std::sort(points.begin(), points.end(), [](const PolygonPoint& a, const PolygonPoint& b) {
+        return a.alpha != b.alpha ? a.alpha < b.alpha : a.k < b.k;
+    });
+    for (const PolygonPoint& point : points) {
+        if (!std::isfinite(point.k) || point.alpha == corners_.back().alpha) continue;
+        while (corners_.size() > 1 && slope(corners_.back(), point) <= slope(*(corners_.end() - 2), corners_.back()))
+            corners_.pop_back();
+        corners_.push_back(point);
+    }
+}
+
+LogMoment Polygon::log_moment(double alpha) const noexcept {
+    if (corners_.size() == 1) return {{alpha == 1.0 ? 0.0 : kInfinity, 0.0}, kInfinity, 0.0};
+    const auto above = [](double order, const PolygonPoint& p) { return order < p.alpha; };
+    auto right = std::upper_bound(corners_.begin() + 1, corners_.end() - 1, alpha, above);
+    const PolygonPoint &a = *(right - 1), &b = *right;
+    if (alpha > b.alpha) return {{kInfinity, 0.0}, kInfinity, 0.0};
+    const double width = b.alpha - a.alpha;
+    const double value = a.k * ((b.alpha - alpha) / width) + b.k * ((alpha - a.alpha) / width);
+    return {{value, value == 0.0 ? 0.0 : kError}, slope(a, b), 0.0};
+}
+
+Certified Polygon::divergence(double alpha) const noexcept {
+    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+    if (corners_.size() == 1) return {kInfinity, 0.0};
+    return {slope(corners_[0], corners_[1]), kPointError + 3.0 * kUnitRoundoff};
+}
+
+// K is the log moment of the pair {t, t - epsilon} at the best t, evaluated in the positive form of LossNodes. The best
+// t is flat: an error d of it costs d^2 alpha (alpha-1)/2. Losses are right to 4u and masses to 16u with
+//     p(t) = (1 - e^{t-eps})/(1 - e^-eps),     q(t - eps) = (1 - e^-t)/(1 - e^-eps).
+
+namespace {
+
+// log(sinh x/x) for |x| <= 1/2, to 1e-10: enough for a maximiser.
+double log_sinhc(double x) noexcept {
+    const double w = x * x;
+    return w * (1.0 / 6 - w * (1.0 / 180 - w * (1.0 / 2835 - w * (1.0 / 37800 - w / 467775))));
+}
+
+// log((1 - e^-x)/x)
+double log_share(double x) noexcept { return x < 1e-9 ? -0.5 * x : lane_log(-lane_expm1(-x) / x); }
+
+double best_loss(double epsilon, double alpha, double beta) noexcept {
+    const double a = alpha * epsilon, b = beta * epsilon;
+    const double t =
+        a <= 1.0 ? 0.5 * epsilon + (log_sinhc(0.5 * a) - log_sinhc(0.5 * b)) : epsilon + (log_share(a) - log_share(b));
+    return std::clamp(t, 0.0, epsilon);
+}
+
+// d log((1 - e^-x)/x)/dx
+double share_slope(double x) noexcept {
+    return x < 1e-3 ? x / 12.0 - 0.5 : 1.0 / lane_expm1(std::min(x, 700.0)) - 1.0 / x;
+}
+
+struct WorstPair {
+    LossAtom high, low;
+};
+
+WorstPair worst_pair(double epsilon, double alpha, double beta) noexcept {
+    const double t = best_loss(epsilon, alpha, beta), r = epsilon - t, span = -lane_expm1(-epsilon);
+    const double p = -lane_expm1(-r) / span, q = -lane_expm1(-t) / span;
+    return {{t, p, p * lane_exp(-t)}, {-r, q * lane_exp(-r), q}};
+}
+
+}  // namespace
+
+LogMoment BoundedRangeCurve::log_moment(double alpha) const noexcept {
+    if (epsilon_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+    const double beta = alpha - 1.0;
+    const WorstPair pair = worst_pair(epsilon_, alpha, beta);
+    const Tilt tilt(alpha, pair.high.loss);
+    LogMoment m = logarithm_of(sums_of(pair.high, tilt) + sums_of(pair.low, tilt), tilt, 0.0, 2);
+    const double drift = epsilon_ * (share_slope(alpha * epsilon_) - share_slope(beta * epsilon_));  // of the best t
+    m.second += alpha * beta * drift * drift;
+    return m;
+}
+
+Certified BoundedRangeCurve::divergence(double alpha) const noexcept {
+    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+    if (epsilon_ == 0.0) return {0.0, 0.0};
+    const WorstPair pair = worst_pair(epsilon_, 1.0, 0.0);
+    return divergence_of(divergence_term(pair.high) + divergence_term(pair.low), epsilon_, 0.0, 2);
+}
+
+}  // namespace renyi

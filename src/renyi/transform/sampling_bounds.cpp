@@ -1,0 +1,409 @@
+#include "renyi/transform/sampling_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "renyi/fp/scaled.hpp"
+#include "renyi/special/binomial_terms.hpp"
+#include "renyi/special/elementary.hpp"
+#include "renyi/special/excess.hpp"
+#include "renyi/special/expm1_dd.hpp"
+#include "renyi/special/log_factorial.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+
+namespace renyi {
+
+MixtureBound::MixtureBound(CurvePointer base, double r)
+    : base_(std::move(base)), r_(r), largest_loss_(upper(log_mixture(r, {base_->largest_loss(), 0.0}))) {}
+
+double MixtureBound::largest_order() const noexcept { return r_ == 0.0 ? kInfinity : base_->largest_order(); }
+
+// With p = r e^K / (1 + r (e^K - 1)): first derivative p K', second p K'' + p (1-p) K'^2.
+LogMoment MixtureBound::log_moment(double alpha) const noexcept {
+    if (r_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+    const LogMoment m = base_->log_moment(alpha);
+    if (r_ == 1.0) return m;
+    const double other = (1.0 - r_) * lane_exp(-m.value.value), p = r_ / (r_ + other);
+    const double spread = other / (r_ + other);
+    return {log_mixture(r_, m.value), p * m.first, p * (m.second + spread * m.first * m.first)};
+}
+
+// Sums of w_l X_l over very many whole l, of which only a few windows count.
+//
+// The weights w_l are binomial terms, so log w is concave; X_l <= e^{G_l + c} with G convex in l and c constant on
+// [a, b] (Terms::limit). On a block [a, b] log w lies below its tangents at both ends and G below its chord: a bound
+// on every term from the two ends alone. Blocks are taken in falling order of that bound times their length, split in
+// the middle until they are short enough to be summed term by term, and given up together once what is left cannot
+// reach 2^-60 of the sum. Nothing is assumed of the number of peaks: the bulk near the mean of the weights and the end
+// l = n, where G wins, are the usual two.
+
+namespace {
+
+// Terms has a type Value (what is known of a mechanism at the order l) and
+//   Value value(double l)                           the costly part
+//   double exponent(const Value&, double l)         G_l
+//   double limit(const Value& at_b, double b)       c of a block that ends at b
+//   void add(const Value&, double l, const Scaled& weight)
+//   double log_total()                              of what was added, -inf for nothing
+template <class Terms>
+class WindowedSum {
+public:
+    WindowedSum(const BinomialTerms& weights, Terms& terms) : weights_(weights), terms_(terms) {}
+
+    void run(double first, double last) {
+        if (last - first < kLongest) return add(first, last);
+        push(point(first), point(last));
+        while (!blocks_.empty()) {
+            const Block block = blocks_.front();
+            const double left = block.bound + lane_log(static_cast<double>(blocks_.size()));
+            if (left < terms_.log_total() - 60.0 * kLog2) return;
+            std::pop_heap(blocks_.begin(), blocks_.end());
+            blocks_.pop_back();
+            if (block.b.l - block.a.l < kLongest) {
+                add(block.a.l, block.b.l);
+                continue;
+            }
+            const double middle = std::floor(0.5 * (block.a.l + block.b.l));
+            push(block.a, point(middle));
+            push(point(middle + 1.0), block.b);
+        }
+    }
+
+private:
+    static constexpr double kLongest = 32.0;
+
+    struct Point {
+        double l, log_weight, exponent, limit;
+    };
+
+    struct Block {
+        Point a, b;
+        double bound;
+        bool operator<(const Block& other) const noexcept { return bound < other.bound; }
+    };
+
+    Point point(double l) const {
+        const auto value = terms_.value(l);
+        return {l, weights_.log_at(l).hi, terms_.exponent(value, l), terms_.limit(value, l)};
+    }
+
+    void push(const Point& a, const Point& b) {
+        blocks_.push_back({a, b, bound(a, b)});
+        std::push_heap(blocks_.begin(), blocks_.end());
+    }
+
+    // log of the number of terms times the largest they can be; the slack is for the roundings of this function.
+    double bound(const Point& a, const Point& b) const noexcept {
+        const double length = b.l - a.l, count = lane_log(length + 1.0);
+        const double at_a = a.log_weight + a.exponent, at_b = b.log_weight + b.exponent;
+        const double size = std::fabs(a.log_weight) + std::fabs(b.log_weight) + a.exponent + b.exponent;
+        const double chord = (b.exponent - a.exponent) / length;
+        const double rise = weights_.log_step(a.l) + chord, fall = weights_.log_step(b.l - 1.0) + chord;
+        double peak = std::max(at_a, at_b);
+        if (rise > 0.0 && fall < 0.0) {
+            const double cross = (at_b - at_a - fall * length) / (rise - fall);
+            peak = std::max(peak, at_a + rise * std::clamp(cross, 0.0, length));
+        }
+        return peak + count + b.limit + 1e-3 + 1e-13 * size;
+    }
+
+    void add(double first, double last) {
+        Scaled w = weights_.at(first);
+        for (double l = first;; ++l) {
+            terms_.add(terms_.value(l), l, w);
+            if (l >= last) return;
+            w = weights_.next(w, l);
+        }
+    }
+
+    const BinomialTerms& weights_;
+    Terms& terms_;
+    std::vector<Block> blocks_;
+};
+
+}  // namespace
+
+namespace {
+
+// The sum from l = 2, for WindowedSum.
+struct PoissonTerms {
+    using Value = Certified;  // K_l
+
+    const RenyiCurve& base;
+    double factor;
+    Excess excess{};
+
+    Certified value(double l) const { return base.log_moment(l).value; }
+    double exponent(Certified k, double) const { return k.value * (1.0 + 2.0 * k.relative_error); }
+    // e^K - 1 <= min(1, K) e^K and 3 e^K - 1 <= 3 e^K; K does not fall.
+    double limit(Certified k, double) const {
+        return factor > 1.0 ? lane_log(factor) : lane_log(std::clamp(k.value, 1e-300, 1.0));
+    }
+    void add(Certified k, double l, const Scaled& w) {
+        const double c = l > 2.0 ? factor : 1.0;
+        const Scaled growth = scaled_expm1({k.value, 0.0});
+        const Scaled x = c > 1.0 ? growth * DoubleDouble{c, 0.0} + Scaled{{c - 1.0, 0.0}, 0.0} : growth;
+        excess.add(w * x, log_error(k));
+    }
+    double log_total() const { return excess.log_total(); }
+};
+
+}  // namespace
+
+PoissonBound::PoissonBound(CurvePointer base, double q, PoissonBoundKind kind, bool cut)
+    : base_(std::move(base)),
+      q_(q),
+      kind_(kind),
+      largest_order_(q == 0.0 ? kInfinity : base_->largest_order()),
+      largest_loss_(cut ? upper(log_mixture(q, {base_->largest_loss(), 0.0})) : kInfinity) {
+    if (q < 1.0 && kind != PoissonBoundKind::lower) largest_order_ = std::floor(largest_order_);
+}
+
+// Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20, and
+// no weight outweighs e^{2^30}.
+Certified PoissonBound::at_whole_order(double n) const noexcept {
+    const double factor = kind_ == PoissonBoundKind::general ? 3.0 : 1.0;
+    const Certified last = base_->log_moment(n).value;
+    if (last.value == kInfinity || (last.value == 0.0 && factor == 1.0)) return last;
+    if (!(last.value < kLargestExponent)) {
+        const double value = last.value + n * log_of(scaled(q_)) + (n > 2.0 ? lane_log(factor) : 0.0);
+        return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
+    }
+    const BinomialTerms weights = BinomialTerms::sampled(n, q_);
+    PoissonTerms terms{*base_, factor};
+    if (factor == 1.0 || n == 2.0) {
+        WindowedSum(weights, terms).run(2.0, n);
+    } else {
+        terms.add(terms.value(2.0), 2.0, weights.at(2.0));
+        WindowedSum(weights, terms).run(3.0, n);
+    }
+    return terms.excess.log_moment(12.0 * kUnitRoundoff);
+}
+
+LogMoment PoissonBound::above(double alpha) const noexcept {
+    LogMoment m = polygon_segment(alpha, largest_order_, [this](double n) { return at_whole_order(n); });
+    const double cut = (alpha - 1.0) * largest_loss_;
+    if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
+    return m;
+}
+
+// The lines through (n-1, n) and (n+1, n+2) at alpha = n + t; the second needs the base at n+2.
+LogMoment PoissonBound::below(double alpha) const noexcept {
+    const double n = std::floor(alpha), t = alpha - n;
+    if (t == 0.0) {
+        return polygon_segment(alpha, largest_order_, [this](double order) { return at_whole_order(order); });
+    }
+    const auto at = [this](double order) { return order < 2.0 ? Certified{0.0, 0.0} : at_whole_order(order); };
+    const auto absolute = [](Certified c) { return c.value * c.relative_error; };
+    const Certified k0 = at(n - 1.0), k1 = at(n);
+    const double rise = k1.value - k0.value;
+    double value = k1.value + t * rise, slope = rise, error = 2.0 * absolute(k1) + absolute(k0);
+    if (n + 2.0 <= std::min(largest_order_, kLastOrder)) {
+        const Certified k2 = at(n + 1.0), k3 = at(n + 2.0);
+        const double line = k2.value - (1.0 - t) * (k3.value - k2.value);
+        if (line > value) {
+            value = line, slope = k3.value - k2.value;
+            error = 2.0 * absolute(k2) + absolute(k3) + kUnitRoundoff * k3.value;
+        }
+    }
+    if (value == 0.0) return {{0.0, 0.0}, slope, 0.0};
+    return {{value, std::min(error / value + 4.0 * kUnitRoundoff, 1.0 - 0x1p-22)}, slope, 0.0};
+}
+
+LogMoment PoissonBound::log_moment(double alpha) const noexcept {
+    if (q_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+    if (q_ == 1.0) return base_->log_moment(alpha);
+    return kind_ == PoissonBoundKind::lower ? below(alpha) : above(alpha);
+}
+
+// Up to 2 the curve is one segment from (1, 0).
+Certified PoissonBound::divergence(double alpha) const noexcept {
+    if (q_ == 1.0) return base_->divergence(alpha);
+    if (alpha == 1.0 && kind_ == PoissonBoundKind::lower) return {0.0, 0.0};
+    return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
+}
+
+namespace {
+
+constexpr double kWorstError = 0x1p-10;  // relative: a moment known worse bounds no sum
+constexpr double kPi = 3.141592653589793;
+
+// Terms are taken relative to (e^{c^2} - 1)^{l/2} (l-1)!!, near B_l for small c. Those with e^{+(l-1) c y/2} have a
+// concave logarithm and the other half is smaller: past the peak the rest is at most twice a geometric series.
+// Exponents are right to 8u of the parts that they are made of, c to 1u.
+CentralMoment gaussian_moment(double c_squared, double l, double k) noexcept {
+    const double c = std::sqrt(c_squared), jensen = 0.5 * l * lane_log(lane_expm1(c_squared));
+    const double scale = jensen + (log_factorial(l) - log_factorial(0.5 * l)).hi - 0.5 * l * kLog2;
+    if (!(k - scale < 700.0)) return {kScaledZero, kInfinity};
+    const double digits = 45.0 + l * kLog2 + k - jensen, h = kPi * std::sqrt(2.0 / digits);
+    double sum = 0.0, previous = -kInfinity, parts = 0.0;
+    for (double y = h;; y += h) {
+        const double w = c * y, log_growth = lane_log(lane_expm1(w)), rise = 0.5 * (l - 1.0) * w;
+        const double exponent = l * (log_growth - 0.5 * w) + rise - 0.5 * y * y - 0.125 * c_squared - scale;
+        const double term = lane_exp(exponent) * (1.0 + lane_exp(-2.0 * rise));
+        sum += term;
+        parts = std::max(parts, l * (2.0 + 2.0 * w + std::fabs(log_growth)) + y * y + c_squared);
+        const double fall = exponent - previous;
+        previous = exponent;
+        if (fall < 0.0 && 2.0 * term < 0x1p-60 * sum * -fall) break;
+    }
+    const double value = sum * h * 0.3989422804014327;
+    const double aliases = lane_exp(l * kLog2 + k + lane_log1p(lane_exp(-k)) - digits - scale);
+    const double exponent = std::nearbyint(scale / kLog2);
+    return {{{value * lane_exp(scale - exponent * kLog2), 0.0}, exponent},
+            2.0 * aliases / value + (8.0 * (parts + std::fabs(scale)) + 64.0) * kUnitRoundoff};
+}
+
+CentralMoment alternating_moment(const std::vector<Scaled>& growth, const std::vector<double>& errors, int l) noexcept {
+    Scaled even = kScaledZero, odd = kScaledZero, error = kScaledZero;
+    Scaled binomial{{0.5 * l * (l - 1.0), 0.0}, 0.0};
+    for (int i = 2; i <= l; ++i) {
+        const Scaled term = binomial * growth[i];
+        (i % 2 == 0 ? even : odd) = (i % 2 == 0 ? even : odd) + term;
+        error = error + term * DoubleDouble{errors[i] + 12.0 * kUnitRoundoff, 0.0};
+        binomial = normalised(
+            {binomial.mantissa * static_cast<double>(l - i) / DoubleDouble{i + 1.0, 0.0}, binomial.exponent});
+    }
+    const Scaled value = even + Scaled{-odd.mantissa, odd.exponent};
+    return {value, value.mantissa.hi > 0.0 ? ratio(error, value) : kInfinity};
+}
+
+}  // namespace
+
+std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last) {
+    std::vector<CentralMoment> moments{{kScaledOne, 0.0}};
+    std::vector<Scaled> growth(2, kScaledZero);
+    std::vector<double> errors(2, 0.0);
+    const double c_squared = 2.0 * base.gaussian_rho();
+    for (int l = 2; l <= std::min<double>(last, base.largest_order()); l += 2) {
+        for (int i = l - 1; i <= l; ++i) {
+            if (i < 2) continue;
+            const Certified k = base.log_moment(i).value;
+            if (!(k.value > 0x1p-900 && k.value < 0x1p20)) return moments;
+            growth.push_back(scaled_expm1({k.value, 0.0}));
+            errors.push_back(log_error(k));
+        }
+        const CentralMoment moment = c_squared > 0.0 ? gaussian_moment(c_squared, l, 0.5 * c_squared * l * (l - 1.0))
+                                                     : alternating_moment(growth, errors, l);
+        if (!(moment.error < kWorstError) || ratio(moment.value, growth[l] + kScaledOne) > 0.5) return moments;
+        moments.push_back(moment);
+    }
+    return moments;
+}
+
+namespace {
+
+constexpr int kLastMoment = 256;
+constexpr double kAlwaysTwo = 2.0;  // of D_inf: m^2 > 2
+
+// To 3u.
+Scaled square_root(Scaled s) noexcept {
+    if (std::fmod(s.exponent, 2.0) != 0.0) s = {s.mantissa * 2.0, s.exponent - 1.0};
+    return {{std::sqrt(s.mantissa.hi), 0.0}, 0.5 * s.exponent};
+}
+
+std::vector<CentralMoment> moment_factors(const RenyiCurve& base) {
+    const std::vector<CentralMoment> even = even_central_moments(base, kLastMoment);
+    std::vector<CentralMoment> factors;
+    for (std::size_t j = 3; (j + 1) / 2 < even.size(); ++j) {
+        const CentralMoment &low = even[j / 2], &high = even[(j + 1) / 2];
+        factors.push_back(
+            {square_root(low.value * high.value) * DoubleDouble{4.0, 0.0}, 0.6 * (low.error + high.error)});
+    }
+    return factors;
+}
+
+// The sum from j = 3, for WindowedSum.
+struct FixedSizeTerms {
+    using Value = Certified;  // K_j
+
+    const RenyiCurve& base;
+    DoubleDouble log_m;
+    const std::vector<CentralMoment>& factors;
+    Excess excess{};
+
+    Scaled capped_power(double j) const noexcept {  // min(2, m^j)
+        const Scaled two{{2.0, 0.0}, 0.0};
+        if (j * log_m.hi > 1.0) return two;
+        const Scaled power = exp_dd(log_m * j);
+        return ratio(power, two) < 1.0 ? power : two;
+    }
+
+    Certified value(double j) const { return base.log_moment(j).value; }
+    double exponent(Certified k, double j) const {
+        return k.value * (1.0 + 2.0 * k.relative_error) + std::min(log_m.hi, 0.0) * j;
+    }
+    double limit(Certified, double) const { return log_m.hi > 0.0 ? kLog2 : 0.0; }
+    void add(Certified k, double j, const Scaled& w) {
+        const Scaled x = (scaled_expm1({k.value, 0.0}) + kScaledOne) * capped_power(j);
+        const auto index = static_cast<std::size_t>(j) - 3;
+        if (index < factors.size() && ratio(factors[index].value, x) < 1.0) {
+            excess.add(w * factors[index].value, factors[index].error);
+        } else {
+            excess.add(w * x, log_error(k));
+        }
+    }
+    // j = 2: 4 (e^K - 1) or e^K min(2, m^2)
+    void add_second(Certified k, const Scaled& w) {
+        const Scaled growth = scaled_expm1({k.value, 0.0}), four = growth * DoubleDouble{4.0, 0.0};
+        const Scaled x = (growth + kScaledOne) * capped_power(2.0);
+        excess.add(w * (ratio(x, four) < 1.0 ? x : four), log_error(k));
+    }
+    double log_total() const { return excess.log_total(); }
+};
+
+}  // namespace
+
+FixedSizeBound::FixedSizeBound(CurvePointer base, double gamma, bool tight, bool cut)
+    : base_(std::move(base)),
+      gamma_(gamma),
+      log_m_hi_(kInfinity),
+      log_m_lo_(0.0),
+      largest_order_(gamma == 0.0 ? kInfinity : std::floor(base_->largest_order())),
+      largest_loss_(cut ? upper(log_mixture(gamma, {base_->largest_loss(), 0.0})) : kInfinity) {
+    const double largest = base_->largest_loss();
+    if (largest < kAlwaysTwo && largest > 0x1p-900) {
+        const DoubleDouble log_m = log_dd(expm1_dd(largest));
+        log_m_hi_ = log_m.hi, log_m_lo_ = log_m.lo;
+    }
+    if (tight && gamma > 0.0) factors_ = moment_factors(*base_);
+    if (gamma == 1.0) largest_order_ = base_->largest_order();
+}
+
+// Beyond K_n = 2^50 the last term is the sum, as for Poisson sampling; then m is large.
+Certified FixedSizeBound::at_whole_order(double n) const noexcept {
+    const Certified last = base_->log_moment(n).value;
+    if (last.value == kInfinity || last.value == 0.0) return last;
+    if (!(last.value < kLargestExponent)) {
+        const double value = last.value + n * log_of(scaled(gamma_)) + kLog2;
+        return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
+    }
+    const BinomialTerms weights = BinomialTerms::powers(n, gamma_);
+    FixedSizeTerms terms{*base_, {log_m_hi_, log_m_lo_}, factors_};
+    terms.add_second(terms.value(2.0), weights.at(2.0));
+    if (n > 2.0) WindowedSum(weights, terms).run(3.0, n);
+    return terms.excess.log_moment(16.0 * kUnitRoundoff);
+}
+
+LogMoment FixedSizeBound::log_moment(double alpha) const noexcept {
+    if (gamma_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+    const double last = std::floor(largest_order_);
+    const LogMoment m = polygon_segment(alpha, last, [this](double n) { return at_whole_order(n); });
+    if (gamma_ == 1.0) {
+        const LogMoment plain = base_->log_moment(alpha);
+        if (!(m.value.value < plain.value.value)) return plain;
+    }
+    const double cut = (alpha - 1.0) * largest_loss_;
+    if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
+    return m;
+}
+
+// Up to 2 the curve is one segment from (1, 0).
+Certified FixedSizeBound::divergence(double alpha) const noexcept {
+    if (gamma_ == 1.0 && alpha == 1.0) return base_->divergence(alpha);
+    return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
+}
+
+}  // namespace renyi

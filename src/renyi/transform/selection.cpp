@@ -1,0 +1,310 @@
+#include "renyi/transform/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "renyi/special/excess.hpp"
+#include "renyi/transform/renyi_curves.hpp"
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/golden_section.hpp"
+#include "renyi/special/elementary.hpp"
+
+namespace renyi {
+
+namespace {
+
+double slope(const ProfilePoint& a, const ProfilePoint& b) noexcept {
+    return (b.delta - a.delta) / (b.excess - a.excess);
+}
+
+}  // namespace
+
+ProfilePoint profile_point(double epsilon, double delta) noexcept {
+    return {epsilon < 700.0 ? lane_expm1(epsilon) * (1.0 + 0x1p-48) : kInfinity, delta};  // expm1 to 6u
+}
+
+// Andrew's monotone chain. Any subset of the points gives a bound, so that rounding of slopes does no harm.
+PrivacyProfile::PrivacyProfile(std::vector<ProfilePoint> points) : corners_{{0.0, 1.0}} {
+    std::sort(points.begin(), points.end(), [](const ProfilePoint& a, const ProfilePoint& b) {
+        return a.excess != b.excess ? a.excess < b.excess : a.delta < b.delta;
+    });
+    for (const ProfilePoint& point : points) {
+        if (!(point.excess < kInfinity) || !(point.delta < corners_.back().delta)) continue;
+        if (point.excess == 0.0) {
+            corners_.back() = point;
+            continue;
+        }
+        while (corners_.size() > 1 && slope(corners_.back(), point) <= slope(*(corners_.end() - 2), corners_.back()))
+            corners_.pop_back();
+        corners_.push_back(point);
+    }
+}
+
+// The weights of the chord are right to 3u, products and sum to 2u more.
+PrivacyProfile::Value PrivacyProfile::at(double excess) const noexcept {
+    const auto right = std::upper_bound(corners_.begin(), corners_.end(), excess,
+                                        [](double x, const ProfilePoint& p) { return x < p.excess; });
+    if (right == corners_.end()) return {corners_.back().delta, 0.0};
+    const ProfilePoint &a = *(right - 1), &b = *right;
+    const double width = b.excess - a.excess;
+    const double chord = a.delta * ((b.excess - excess) / width) + b.delta * ((excess - a.excess) / width);
+    return {std::fmin(chord * (1.0 + 8.0 * kUnitRoundoff), a.delta), slope(a, b)};
+}
+
+// log delta as a function of eps is the infimum of one line for each order, of slope -(a-1): concave, between its
+// tangents and its chords. Intervals of orders are halved while these are apart, and filled with points where delta
+// falls, so that the chords of the profile lose little.
+
+namespace {
+
+constexpr double kSmallestDistance = 1e-5;  // of orders from 1
+constexpr double kStep = 0.25;              // of log(order - 1)
+constexpr double kGap = 1e-4;               // of log delta, between tangents and chord
+constexpr double kFall = 0.01;              // of log delta, from point to point
+constexpr double kLastEpsilon = 11.6;       // log(a/(a-1)) at the smallest distance
+constexpr int kHalvings = 12;
+
+// One order: its line of log delta, and where it touches the infimum.
+struct Touch {
+    double t, k, epsilon;  // t = a - 1, k = K(a) rounded up
+
+    // All parts of the fall have one sign; k, the parts and their sum are right to 16u of them.
+    double log_delta(double eps) const noexcept {
+        const double fall = t * eps + t * lane_log1p(1.0 / t) + lane_log1p(t);
+        return (k - fall) + 16.0 * kUnitRoundoff * (k + fall);
+    }
+};
+
+class Follower {
+public:
+    Follower(const RenyiCurve& curve, double least)
+        : curve_(curve), last_(std::min(curve.largest_order(), kLastOrder)), log_least_(lane_log(least)) {}
+
+    std::vector<ProfilePoint> points() {
+        ends();
+        if (last_ > 1.0) orders();
+        points_.push_back({0.0, at_zero_});
+        return std::move(points_);
+    }
+
+private:
+    // By the largest loss and the Kullback-Leibler divergence.
+    void ends() {
+        const double most = curve_.largest_loss(), kullback = upper(curve_.divergence(1.0));
+        if (most < 40.0) {
+            const double high = lane_expm1(most);
+            at_zero_ = std::min(at_zero_, high / (high + 2.0) * (1.0 + 0x1p-48));
+            points_.push_back(profile_point(most, 0.0));
+        }
+        if (kullback < 700.0) at_zero_ = std::min(at_zero_, std::sqrt(-lane_expm1(-kullback)) * (1.0 + 0x1p-48));
+    }
+
+    void orders() {
+        const double end = lane_log(last_ - 1.0);
+        double s = lane_log(kSmallestDistance);
+        if (s < end) {
+            for (Touch left = touch(s); s < end;) {
+                const double next = std::min(s + kStep, end);
+                const Touch right = touch(next);
+                between(s, left, next, right, kHalvings);
+                s = next, left = right;
+            }
+        }
+        const Touch final = touch(end);  // every larger epsilon is its own
+        fill(final, final, std::max(final.epsilon, 0.0), kLastEpsilon);
+    }
+
+    Touch touch(double s) {
+        const double order = std::min(1.0 + lane_exp(s), last_);
+        const LogMoment m = curve_.log_moment(order);
+        const Touch found{order - 1.0, upper(m.value), m.first + lane_log((order - 1.0) / order)};
+        at_zero_ = std::min(at_zero_, delta_of(found.log_delta(0.0)));
+        return found;
+    }
+
+    void between(double low, const Touch& left, double high, const Touch& right, int halvings) {
+        if (!(right.epsilon > 0.0) || left.epsilon > kLastEpsilon || left.log_delta(left.epsilon) < log_least_) return;
+        if (halvings > 0 && gap(left, right) > kGap) {
+            const double middle = 0.5 * (low + high);
+            const Touch half = touch(middle);
+            between(low, left, middle, half, halvings - 1);
+            between(middle, half, high, right, halvings - 1);
+        } else {
+            fill(left, right, std::max(left.epsilon, 0.0), std::min(right.epsilon, kLastEpsilon));
+        }
+    }
+
+    // Between the tangents, where they cross, and the chord.
+    static double gap(const Touch& a, const Touch& b) noexcept {
+        const double from = a.log_delta(a.epsilon), to = b.log_delta(b.epsilon);
+        const double width = b.epsilon - a.epsilon, turn = b.t - a.t;
+        if (!(width > 0.0) || !(turn > 0.0)) return 0.0;
+        const double before = std::clamp((b.log_delta(a.epsilon) - from) / turn, 0.0, width);
+        return before * ((from - to) / width - a.t);
+    }
+
+    void fill(const Touch& a, const Touch& b, double from, double to) {
+        const auto log_delta = [&](double eps) { return std::min(a.log_delta(eps), b.log_delta(eps)); };
+        for (double eps = from; eps < to && log_delta(eps) > log_least_; eps += kFall / b.t) add(eps, log_delta(eps));
+        add(to, log_delta(to));
+    }
+
+    void add(double epsilon, double log_delta) { points_.push_back(profile_point(epsilon, delta_of(log_delta))); }
+
+    static double delta_of(double log_delta) noexcept {
+        return log_delta < 0.0 ? std::max(lane_exp(std::max(log_delta, -700.0)) * (1.0 + 0x1p-48), 0x1p-1000) : 1.0;
+    }
+
+    const RenyiCurve& curve_;
+    double last_, log_least_, at_zero_ = 1.0;
+    std::vector<ProfilePoint> points_;
+};
+
+}  // namespace
+
+std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least) {
+    return Follower(curve, least).points();
+}
+
+namespace {
+
+constexpr double kUp = 1.0 + 0x1p-48;
+constexpr double kInvisible = 1e-7;  // share of a divergence
+
+double log_expm1(double t) noexcept { return t < 1.0 ? lane_log(lane_expm1(t)) : t + lane_log1p(-lane_exp(-t)); }
+
+// log E[N] at x = log(1/gamma) > 0.
+double log_mean_runs(double x, double shape) noexcept {
+    const double size = std::fabs(shape) * x;
+    if (size < 1e-290) return log_expm1(x) - lane_log(x);
+    const double rest = shape > 0.0 ? log_expm1(size) - size : log_expm1(size);
+    return lane_log(std::fabs(shape)) + log_expm1(x) - rest;
+}
+
+// x for a given mean, rounded up: the mean rises with x, and its logarithm is right to 16u of its parts.
+double log_inverse_gamma(double mean, double shape) noexcept {
+    if (mean == 1.0) return 0.0;
+    const auto enough = [&](double x) {
+        const double parts = 2.0 + x * (2.0 + std::fabs(shape)) + std::fabs(lane_log(x));
+        return log_mean_runs(x, shape) >= lane_log(mean) + 16.0 * kUnitRoundoff * (parts + lane_log(mean));
+    };
+    double low = -700.0, high = 0.0;  // of log x
+    while (!enough(lane_exp(high)) && high < 700.0) high += 1.0;
+    for (int i = 0; i < 64; ++i) {
+        const double middle = 0.5 * (low + high);
+        (enough(lane_exp(middle)) ? high : low) = middle;
+    }
+    return lane_exp(high) * kUp;
+}
+
+// With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
+std::vector<ProfilePoint> joined(std::vector<ProfilePoint> known, const RenyiCurve& base, double mean) {
+    const double least = kInvisible * std::min(upper(base.divergence(1.0)), 1.0) / std::max(mean, 1.0);
+    const std::vector<ProfilePoint> found = renyi_profile(base, std::max(least, 0x1p-1000));
+    known.insert(known.end(), found.begin(), found.end());
+    return known;
+}
+
+// Where a function of the order turns from false to true, to 1e-4 of log(order - 1), or the end of the range: what is
+// minimised there is flat.
+template <class Function>
+double crossing(double largest, Function rises) noexcept {
+    double low = lane_log(kSmallestDistance), high = lane_log(std::max(largest - 1.0, kSmallestDistance));
+    while (high - low > 1e-4) {
+        const double middle = 0.5 * (low + high);
+        (rises(1.0 + lane_exp(middle)) ? high : low) = middle;
+    }
+    return std::min(1.0 + lane_exp(high), largest);
+}
+
+}  // namespace
+
+RepeatAndSelectCurve::RepeatAndSelectCurve(CurvePointer base, double mean, double shape,
+                                           std::vector<ProfilePoint> known)
+    : base_(std::move(base)),
+      mean_(mean),
+      log_mean_(mean > 0.0 ? log_of(scaled(mean)) : -kInfinity),
+      poisson_(shape == kInfinity),
+      profile_(poisson_ ? joined(std::move(known), *base_, mean) : std::move(known)),
+      largest_order_(base_->largest_order()) {
+    const double most = base_->largest_loss();
+    if (poisson_) {
+        largest_loss_ = (most + mean * profile_.at(0.0).delta) * kUp;
+    } else {
+        if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape), shape);
+        largest_loss_ = cost_ == 0.0 ? most : (most + cost_) * kUp;
+    }
+    find_flat_part();
+}
+
+// C. (K + x)/l falls while l K' < K + x.
+double RepeatAndSelectCurve::selection_cost(double x, double shape) const noexcept {
+    const double last = std::min(largest_order_, kLastOrder);
+    const auto rises = [&](double l) {
+        const LogMoment m = base_->log_moment(l);
+        return l * m.first >= m.value.value + x;
+    };
+    const double l = crossing(last, rises);
+    const double inside = (upper(base_->log_moment(l).value) + x) / l;
+    const double least = std::min({x, inside, base_->largest_loss()});
+    return (1.0 + shape) * least * kUp;
+}
+
+// Sums of terms >= 0. C was rounded up, log E[N] is right to 3u.
+LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
+    const LogMoment m = base_->log_moment(alpha);
+    if (mean_ == 1.0) return m;
+    const double value = m.value.value + (alpha - 1.0) * cost_ + log_mean_;
+    return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
+}
+
+// (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull has
+// no second derivative to speak of.
+LogMoment RepeatAndSelectCurve::poisson(double alpha) const noexcept {
+    const LogMoment m = base_->log_moment(alpha);
+    const double beta = alpha - 1.0, x = 1.0 / beta * (1.0 - 0x1p-50);
+    const auto [delta, slope] = profile_.at(x);
+    const double u = m.value.value + beta * mean_ * delta, error = m.value.relative_error + 6.0 * kUnitRoundoff;
+    const double first = m.first + mean_ * (slope < 0.0 ? delta - x * slope : delta);
+    if (mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
+    if (!(u < 0x1p20)) return {{u, error}, first, m.second};
+    Excess excess;  // e^-m + m e^u - 1 = (e^-m - 1 + m) + m (e^u - 1)
+    excess.add(scaled(std::max(phi_of(reduce_exp(-mean_)), 0x1p-1000)), 16.0 * kUnitRoundoff);
+    if (u > 0.0) excess.add(scaled(mean_) * scaled_expm1({u, 0.0}), log_error({u, error}));
+    const double share = mean_ / (mean_ + lane_exp(-mean_ - u));
+    return {excess.log_moment(16.0 * kUnitRoundoff), share * first, share * (m.second + (1.0 - share) * first * first)};
+}
+
+// The order at which K'/(alpha-1) is least, by a scan and golden sections on log(alpha-1).
+void RepeatAndSelectCurve::find_flat_part() noexcept {
+    if (!poisson_ && mean_ == 1.0) return;
+    const double last = std::min(largest_order_, kLastOrder);
+    const auto divergence = [&](double s) {
+        const double alpha = std::min(1.0 + lane_exp(s), last);
+        return alpha > 1.0 ? upper(formula(alpha).value) / (alpha - 1.0) : kInfinity;
+    };
+    constexpr double kStep = 0.5;
+    const double end = last > 1.0 ? lane_log(last - 1.0) : 0.0;
+    double best = end;
+    for (double s = end; s > lane_log(kSmallestDistance); s -= kStep)
+        if (divergence(s) < divergence(best)) best = s;
+    const Least least = golden_section(best - kStep, std::min(best + kStep, end), 1e-6, divergence);
+    if (least.value < divergence(best)) best = least.place;
+    flat_until_ = std::min(1.0 + lane_exp(best), last);
+    flat_divergence_ = divergence(best) * kUp;
+}
+
+LogMoment RepeatAndSelectCurve::log_moment(double alpha) const noexcept {
+    if (alpha > largest_order_) return {{kInfinity, 0.0}, kInfinity, 0.0};
+    const double cut = (alpha - 1.0) * largest_loss_;
+    if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) {
+        const LogMoment m = formula(alpha);
+        return m.value.value > cut ? LogMoment{{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
+    }
+    const double flat = std::min(flat_divergence_, largest_loss_);
+    const double value = alpha > 1.0 ? (alpha - 1.0) * flat : 0.0;
+    return {{value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff}, flat, 0.0};
+}
+
+}  // namespace renyi
