@@ -34,6 +34,7 @@ from large_losses import LargeLosses, Unreachable
 Direction = Literal["remove", "add"]
 NARROW, LEVELS, NAMED = 1e-8, (0.5, 0.9, 0.99, 1.0), 10
 PATIENT, QUICK = 20.0, 0.03  # seconds
+WORK = 6e5  # for a truth, some seconds
 
 
 def grid() -> list[Question]:
@@ -98,7 +99,7 @@ def report(
 def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
     """Both ends of brackets that are positive, against the truth."""
     counts: Counter[str] = Counter()
-    bar = tqdm(total=number, desc="truths", disable=None)
+    bar = tqdm(total=number, desc="truths")
     for question in questions:
         if sum(counts.values()) - counts["out of reach"] >= number:
             break
@@ -107,7 +108,7 @@ def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
         if not 0 < low <= high < np.inf or steps == 1:
             continue
         try:
-            truth = LargeLosses(q, sigma, steps, low, np.log(question.at))
+            truth = LargeLosses(q, sigma, steps, low, np.log(question.at), WORK)
         except Unreachable:
             counts["out of reach"] += 1
             continue
@@ -118,6 +119,8 @@ def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
         if not is_in:
             yield f"* outside: {question}, {low!r} to {high!r}\n"
         bar.update()
+        if bar.n % 50 == 0:
+            yield f"{dict(counts)}\n"
     yield f"## Truths: {dict(counts)}\n"
 
 

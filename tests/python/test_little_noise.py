@@ -2,7 +2,8 @@
 
 The truths are independent of the engine: two steps by quadrature over the first of the closed form
 of the second; more on a plain grid of losses whose mass goes to both neighbours such that the mean
-is kept, which is off by the number of steps times the square of the spacing.
+is kept, which is off by the number of steps times the square of the spacing; and multi-precision
+with the number of large losses as a condition (tests/reference/large_losses.py).
 
 Of the direction add with X = (the largest loss) - epsilon and G what a step loses less than the
 largest of its own, delta = E[(1 - e^(G_1 + ... + G_k - X))_+]: sums below X are composed on a grid
@@ -13,12 +14,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
+from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 
 SPACING, POINTS = 2e-3, 2**20
 NORMAL_TAIL = np.vectorize(lambda x: 0.5 * math.erfc(x / math.sqrt(2)), otypes=[float])
@@ -155,6 +160,85 @@ def test_upper_ends_fall_with_the_noise(q, count, delta):
     noises = [sigma / 1000 for sigma in range(200, 400)]
     ends = [composed(q, sigma, count).get_epsilon(delta) for sigma in noises]
     assert all(a > b for a, b in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.05, 0.1, 1000, 1e-6),
+        (0.5, 0.2, 10, 1e-2),
+        (0.01, 0.12, 3000, 1e-60),
+        pytest.param(0.001, 0.1, 1000, 1e-6, marks=pytest.mark.slow),
+        (0.15, 0.07, 97, 1e-7),
+        (2e-4, 0.15, 3, 1e-8),
+    ],
+)
+def test_the_truth_lies_inside(q, sigma, count, delta):
+    pytest.importorskip("flint")
+    from large_losses import LargeLosses
+
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-11)
+    truth = LargeLosses(q, sigma, count, low, math.log(delta), 2e7)
+    (above, rest), (below, other) = truth.delta(low), truth.delta(high)
+    assert above + rest >= delta
+    assert below - other <= delta
+    assert above - rest < delta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (1.5e-6, 0.4, 180_000, 1e-213),  # several large losses, all far out
+        (2e-6, 0.47, 106_740, 6e-287),
+        (1e-6, 0.1, 30_000_000, 1e-2),  # outputs that may be either
+        (0.01, 0.015, 10_000_000, 1e-12),  # many records
+        (0.2, 0.01, 10**9, 1e-300),
+        (0.1, 0.002, 10**8, 1e-9),
+        (0.002, 0.015, 2, 1e-51),
+        (5e-5, 0.26, 3, 1.3e-4),  # next to no loss
+        (0.006, 0.28, 463_296, 0.75),
+        (0.5, 0.05, 10**6, 0.99),
+    ],
+)
+def test_extremes_are_narrow(q, sigma, count, delta):
+    ledger = composed(q, sigma, count)
+    low, high = ledger.get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    # Of delta, which is flatter or steeper than its argument by the number of nats that it changes.
+    assert ledger.get_delta_bounds(high, direction="remove")[0] <= delta
+    assert ledger.get_delta_bounds(low, direction="remove")[1] >= delta
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count"), [(5e-5, 0.5, 35), (5e-6, 0.24, 700_000), (0.01, 1.5, 10)]
+)
+def test_epsilon_is_zero_from_the_total_variation_on(q, sigma, count):
+    ledger = composed(q, sigma, count)
+    low, high = ledger.get_delta_bounds(0.0, direction="remove")
+    assert ledger.get_epsilon_bounds(high * (1 + 1e-6), direction="remove") == (0, 0)
+    assert ledger.get_epsilon_bounds(low * (1 - 1e-2), direction="remove")[0] > 0
+
+
+def seen_at_least(q, count, number):
+    return math.fsum(
+        math.comb(count, n) * q**n * (1 - q) ** (count - n) for n in range(number, count + 1)
+    )
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("sigma", [0.005, 0.03])
+def test_plateaus_end_where_as_many_records_are_seen(sigma, number):
+    """The right end, from both sides of the plateau: eight deviations below so many losses."""
+    q, count = 0.2, 4
+    ledger, delta = composed(q, sigma, count), seen_at_least(q, count, number)
+    ends = [ledger.get_epsilon(delta * (1 + x), direction="remove") for x in (1e-9, 0.0, -1e-9)]
+    mean = number / (2 * sigma**2) + number * math.log(q) + (count - number) * math.log1p(-q)
+    deviation = math.sqrt(number) / sigma
+    assert ends[0] <= ends[1] <= ends[2]
+    assert mean - 10 * deviation < ends[2] < mean - 4 * deviation
+    before = (number - 1) / (2 * sigma**2) + 10 * math.sqrt(number) / sigma
+    assert ends[0] < before
 
 
 def output_that_loses(q, sigma, lost):

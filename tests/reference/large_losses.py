@@ -20,7 +20,7 @@ import numpy.typing as npt
 from flint import acb, arb, ctx
 
 DEPTH, BITS = 40.0, 256
-MOST_NODES, MOST_WORK = 4000, 1.5e6
+MOST_NODES = 4000
 
 _Array = npt.NDArray[np.float64]
 
@@ -50,7 +50,16 @@ class _Logs:
 class LargeLosses:
     """Several epsilons near the one for which the line is placed."""
 
-    def __init__(self, q: float, sigma: float, count: int, epsilon: float, log_delta: float):
+    def __init__(
+        self,
+        q: float,
+        sigma: float,
+        count: int,
+        epsilon: float,
+        log_delta: float,
+        most_work: float = 4e6,
+    ):
+        self.most_work = most_work  # nodes times outputs, about
         self.level = min(epsilon / 4, 0.15 / sigma**2)
         self.width = self.level / math.sqrt(2 * (DEPTH + 5 - log_delta))  # nothing of no loss
         self.logs, self.count = _Logs(q, sigma, self.level, self.width), count
@@ -78,16 +87,15 @@ class LargeLosses:
         last = math.sqrt(2 * (DEPTH + 20)) / self.width
         v = np.geomspace(1e-3, 3.0, 200)
         grown = (v / self.width) ** 2 / 2 + v * last + (v * float(sigma)) ** 2 / 2
-        spacing = float(
-            np.max(2 * np.pi * v * float(sigma) / (DEPTH + 30 - self.log_delta + grown))
-        )
+        steps = 2 * np.pi * v * float(sigma) / (DEPTH + 30 - self.log_delta + grown)
+        spacing = float(np.max(steps))
         reach = math.sqrt(2 * (DEPTH + 10 - self.log_delta)) + 1
         outputs = range(
             math.floor(-reach / spacing),
             math.ceil((float(1 / sigma) * (1 + self.tilt) + reach) / spacing),
         )
         decayed = last / self.step
-        if len(outputs) > MOST_WORK / 20 or len(outputs) * decayed > 10 * MOST_WORK:
+        if len(outputs) > self.most_work / 60 or len(outputs) * decayed > 5 * self.most_work:
             raise Unreachable
         h = arb(spacing)
         losses, small, large = [], [], []
@@ -106,7 +114,7 @@ class LargeLosses:
         quiet, revival = 0, 5 * math.pi * float(sigma) ** 2
         found: list[acb] = []
         for j in range(MOST_NODES):
-            if j * len(turns) > MOST_WORK:
+            if j * len(turns) > self.most_work:
                 raise Unreachable
             z = acb(self.tilt, arb(self.step) * j)
             of_small, of_large = sum(small, acb(0)), sum(large, acb(0))

@@ -435,4 +435,18 @@ Bracket DirectBounds::epsilon(double delta) {
     return {std::fmax(plain.lower, below), plain.upper};
 }
 
+namespace {
+
+constexpr double kManySeen = 50.0;
+constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
+
+}  // namespace
+
+bool DirectBounds::has_many_seen() const noexcept {
+    double seen = 0.0;
+    for (const SampledStep& s : c_.steps)
+        if (s.sigma < kLittleNoise) seen += s.q * s.count;
+    return seen > kManySeen;
+}
+
 }  // namespace renyi

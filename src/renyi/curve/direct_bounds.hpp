@@ -76,6 +76,9 @@ public:
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
 
+    // So many steps with the record that their sum has a peak of its own: a long line serves better than windows.
+    bool has_many_seen() const noexcept;
+
 private:
     Complement& complement();
 

@@ -131,15 +131,17 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
     const Seen seen = tells_seen_records(c_, pair_);
     const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
+    const auto with_seen_line = [&] { return with(Route::seen_line, seen_.delta(epsilon)); };
     const auto with_seen = [&] {
-        return (seen == Seen::few && with_records()) ||
-               (seen_.serves() && with(Route::seen_line, seen_.delta(epsilon))) || (seen == Seen::many && with_records());
+        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
+               (seen == Seen::many && with_records());
     };
+    const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || with_seen() || with_sum() || with_bounds() ||
-                          with_long_line());
+                    : (!splits_.reach(epsilon) && with_line()) || with_seen() || (many && with_long_line()) ||
+                          with_sum() || (unclear && with_seen_line()) || with_bounds() || (!many && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -174,22 +176,31 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const Seen seen = tells_seen_records(c_, pair_);
     const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
+    const auto with_seen_line = [&] { return with(Route::seen_line, seen_.epsilon(delta)); };
     const auto with_seen = [&] {
-        return (seen == Seen::few && with_records()) ||
-               (seen_.serves() && with(Route::seen_line, seen_.epsilon(delta))) || (seen == Seen::many && with_records());
+        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
+               (seen == Seen::many && with_records());
     };
+    const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
     const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
     const auto with_quick = [&] { return with(Route::bounds, quick); };
-    // Where it may be below 0 delta(0) tells.
+    // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
-        if (answer.lower > 0.0 || !(splits_.delta(0.0).upper <= delta)) return false;
-        answer.upper = std::fmin(answer.upper, 0.0);
-        return true;
+        if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
+        const Bracket zero = splits_.delta(0.0);
+        if (zero.upper <= delta) {
+            answer.upper = 0.0;
+            return true;
+        }
+        const double fall = zero.lower - splits_.placed_delta(answer.upper).upper;
+        const double start = answer.upper * (zero.lower - delta) / fall;
+        return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
                : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen() ||
-                     with_sum() || with_zero() || with_bounds() || with_long_line();
+                     (many && with_long_line()) || with_sum() || with_zero() || (unclear && with_seen_line()) ||
+                     with_bounds() || (!many && with_long_line());
     return answer;
 }
 

@@ -3,6 +3,8 @@
 //   only Gaussian steps               closed form (closed_curve.hpp)
 //   one step                          closed form (closed_curve.hpp)
 //   the transform decays              one vertical line (contour.hpp), tried first of what follows
+//   little noise, remove              a line of records seen and not (seen_line.hpp), or a binomial mean
+//                                     (seen_records.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.

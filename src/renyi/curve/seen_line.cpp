@@ -14,7 +14,7 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kMostNoise = 0.6;
+constexpr double kMostNoise = 0.6, kClear = 1.0;
 constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
 constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what records seen add in all, and by one step
 constexpr double kMostNodes = 16384.0;
@@ -53,11 +53,14 @@ double curvature_with_kernel(double curvature, double t) noexcept {
 
 SeenLine::SeenLine(const SortedSteps& c, SampledPair pair)
     : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian) {
+    double apart = kInfinity;  // the mean output of a record that was seen from even odds, in deviations
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
         steps_.emplace_back(s);
         serves_ = serves_ && s.sigma < kMostNoise && steps_.back().is_little();
+        apart = std::min(apart, 0.5 / s.sigma + steps_.back().log_odds * s.sigma);
     }
+    is_clear_ = serves_ && apart > kClear;
 }
 
 // Without certificate, for searches: with C only where it matters.
@@ -431,11 +434,16 @@ double SeenLine::end_of(double delta, double epsilon, double direction) {
                  least = 4.0 * kUnitRoundoff * epsilon;
     const double line = kReach / tilt_;
     double move = std::clamp(1.1 * lack / (here.value * -here.slope), least, line), near = epsilon, far = epsilon;
+    // Outward to where it is beyond, or inward to where it is not.
+    const bool is_outward = !is_beyond(here);
+    const double towards = is_outward ? direction : -direction;
     for (;; move *= 2.0) {
-        far = epsilon + direction * move;
-        if (!(far > 0.0 && far < 1e15) || (move > line && !place(far, false))) return direction * kInfinity;
-        if (is_beyond(read(far))) break;
-        near = far;
+        const double next = epsilon + towards * move;
+        if (!(next > 0.0 && next < 1e15) || (move > line && !place(next, false)))
+            return is_outward ? direction * kInfinity : far;
+        const bool found = is_beyond(read(next)) == is_outward;
+        (is_outward == found ? far : near) = next;
+        if (found) break;
     }
     while (std::fabs(far - near) > kEnd * far) {
         const double middle = 0.5 * (near + far);

@@ -26,8 +26,9 @@ public:
     SeenLine() = default;
     SeenLine(const SortedSteps& c, SampledPair pair);
 
-    // Whether outputs tell often enough who was seen.
+    // Whether outputs tell often enough who was seen, and whether they nearly always do.
     bool serves() const noexcept { return serves_; }
+    bool is_clear() const noexcept { return is_clear_; }
 
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
@@ -67,7 +68,7 @@ private:
 
     std::vector<SeenOverlap> steps_;
     double gaussian_ = 0.0;
-    bool serves_ = false;
+    bool serves_ = false, is_clear_ = false;
     bool is_many_ = false;   // the first M
     bool is_rough_ = false;  // without errors
     bool overlaps_ = false;  // where that is false, with C = 0
