@@ -610,11 +610,11 @@ class Refusing(SecureGenerator):
     """A generator that must not be asked."""
 
     @property
-    def _core(self):
+    def core(self):
         raise AssertionError("something was drawn")
 
-    @_core.setter
-    def _core(self, value):
+    @core.setter
+    def core(self, value):
         pass
 
 
@@ -743,12 +743,12 @@ def test_nothing_is_drawn_that_was_not_charged_wherever_it_is_interrupted(query)
         """A generator that knows how often it was asked."""
 
         @property
-        def _core(self):
+        def core(self):
             drawn.append(query)
             return self.__dict__["core"]
 
-        @_core.setter
-        def _core(self, value):
+        @core.setter
+        def core(self, value):
             self.__dict__["core"] = value
 
     generator, seen = Counted(), set()
