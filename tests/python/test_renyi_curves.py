@@ -562,3 +562,19 @@ def test_orders_far_beyond_the_noise_are_never_below_the_largest_term(sigma, rat
     assert special.log_a_upper(rate, sigma, order) >= low
     found = RDPAccountant(orders=[order]).compose(PoissonSampled(Gaussian(sigma), rate))
     assert found.get_epsilon(1e-5) >= low / (a - 1) - 1e-5
+
+
+@pytest.mark.parametrize("rate", [1e-24, 1e-6, 0.3])
+@pytest.mark.parametrize(
+    ("sigma", "order"),
+    [(3e-11, 1.0000907), (1.7e-12, 1.0000002), (1.2e-10, 1.000545), (1e-3, 3.0), (0.05, 40.0)],
+)
+def test_orders_next_to_one_with_hardly_any_noise_are_enclosed(rate, sigma, order):
+    with mp.workdps(60):
+        q, c, a = mp.mpf(rate), 1 / mp.mpf(sigma), mp.mpf(order)
+        half = (a - 1) * c * c / 2
+        assert half > 800 - 2 * mp.log(q)
+        low = a * (mp.log(q) + half)
+        high = low + a * mp.exp(-half) / q
+    assert special.log_a_lower(rate, sigma, order) <= high
+    assert special.log_a_upper(rate, sigma, order) >= low

@@ -98,6 +98,7 @@ namespace {
 constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kUnspent = 1e-15;       // of the largest loss
+constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
@@ -320,6 +321,10 @@ Bracket unspent_epsilon(const SortedSteps& c, double delta) noexcept {
 }
 
 }  // namespace
+
+bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
+    return c.gaussian == 0.0 && !(unspent_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta);
+}
 
 // Basic composition, that of a single step, and of `add` what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {

@@ -50,6 +50,9 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
 // An upper bound of delta(0), the total variation, which tells where epsilon is 0.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
+// add: false where epsilon certainly is not next to the largest loss, where what is left of that tells it narrowly.
+bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
+
 // Of epsilon: what takes no search, and what does.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;

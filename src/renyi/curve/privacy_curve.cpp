@@ -129,19 +129,20 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const Seen seen = tells_seen_records(c_, pair_);
     const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
     const auto with_seen_line = [&] { return with(Route::seen_line, seen_.delta(epsilon)); };
     const auto with_seen = [&] {
+        const Seen seen = tells_seen_records(c_, pair_);
         return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
                (seen == Seen::many && with_records());
     };
-    const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
+    const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || with_seen() || (many && with_long_line()) ||
-                          with_sum() || (unclear && with_seen_line()) || with_bounds() || (!many && with_long_line()));
+                    : (!splits_.reach(epsilon) && with_line()) || with_seen() ||
+                          (direct_->has_many_seen() && with_long_line()) || with_sum() || with_unclear_seen() ||
+                          with_bounds() || (!direct_->has_many_seen() && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -174,16 +175,16 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const Seen seen = tells_seen_records(c_, pair_);
     const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
     const auto with_seen_line = [&] { return with(Route::seen_line, seen_.epsilon(delta)); };
     const auto with_seen = [&] {
+        const Seen seen = tells_seen_records(c_, pair_);
         return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
                (seen == Seen::many && with_records());
     };
-    const bool many = direct_->has_many_seen(), unclear = seen_.serves() && !seen_.is_clear();
-    const Bracket quick = replaces() ? kNoBracket : quick_epsilon(c_, direction_, delta);
-    const auto with_quick = [&] { return with(Route::bounds, quick); };
+    const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
+    const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
+    const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
         if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
@@ -198,9 +199,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
-               : (is_narrow(quick, kNarrow) && with_quick()) || with_line() || with_quick() || with_seen() ||
-                     (many && with_long_line()) || with_sum() || with_zero() || (unclear && with_seen_line()) ||
-                     with_bounds() || (!many && with_long_line());
+               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) || with_seen() ||
+                     (direct_->has_many_seen() && with_long_line()) || with_sum() || with_zero() ||
+                     with_unclear_seen() || with_bounds() || (!direct_->has_many_seen() && with_long_line());
     return answer;
 }
 

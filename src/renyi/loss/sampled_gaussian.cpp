@@ -7,12 +7,12 @@
 //   terms are below 1e-33
 //   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
-//   5b. alpha/sigma > 1e7                                        log A = alpha (log q + (alpha-1) / (2 sigma^2)): with X
-//   = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and the ends differ
-//   by alpha (1-q)/q e^{-(alpha-1) c^2/2} at most in log A, less than e^-1e7
-//   6. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
-//   7. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
-//   8. everything else                                           quadrature
+//   6. alpha > 1, far beyond the noise                           log A = alpha (log q + E), E = (alpha-1) / (2 sigma^2):
+//   with X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and the ends
+//   of log A differ by alpha (1-q)/q e^-E at most
+//   7. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
+//   8. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
+//   9. everything else                                           quadrature
 // The series route is never picked: it is the slower of two independent ways and exists to check the other.
 #include "renyi/loss/sampled_gaussian.hpp"
 
@@ -33,7 +33,7 @@ namespace {
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
 constexpr double kSmallestBinomialSigma = 1e-3;
-constexpr double kFarPeak = 1e7;  // alpha/sigma: the quadrature resolves the peak there up to about 1e9
+constexpr double kFar = 800.0;    // E - 2 |log q| from which e^-E/q is nothing beside log A
 constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
@@ -47,7 +47,7 @@ bool out_of_reach(double q, double c, double alpha) noexcept {
     return split > 12.0 + (40.0 + lane_log(1.0 - alpha)) / c;
 }
 
-// Rules 1 to 5; true if one of them answered.
+// Rules 1 to 6; true if one of them answered.
 bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noexcept {
     const double c = 1.0 / sigma;
     if (!in_domain(q, sigma, alpha)) {
@@ -62,10 +62,8 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     } else if (out_of_reach(q, c, alpha)) {
         const double l = lane_log1p(-q);
         answer = {{alpha * l, 4.0 * kUnitRoundoff}, l, 0.0};
-    } else if (alpha > 1.0 && (alpha - 1.0) * c > kFarPeak) {
-        // (alpha-1) c^2/2 >= 5e7, for alpha <= 1e6 makes c >= 10; |log q| <= 231. Seven roundings, each at most 1.00001 of
-        // the result.
-        const double l = lane_log(q), half = 0.5 * c * c;
+    } else if (const double l = lane_log(q), half = 0.5 * c * c; alpha > 1.0 && (alpha - 1.0) * half > kFar - 2.0 * l) {
+        // |l| <= E/2: the sum has an error of at most 2 (2 |l| + 4 E) u/E <= 10 u, relatively.
         answer = {{alpha * (l + (alpha - 1.0) * half), 16.0 * kUnitRoundoff}, l + (2.0 * alpha - 1.0) * half, 2.0 * half};
     } else {
         return false;
