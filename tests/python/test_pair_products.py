@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 EPSILONS = (0.0, 0.02, 0.3, 1.0)
 

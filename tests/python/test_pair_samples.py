@@ -22,7 +22,7 @@ from pair_reference import (
     truncated_poisson,
 )
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 SCALE, REACH = 1.5, 7
 EPSILONS = (-0.4, 0.0, 0.3)

@@ -15,7 +15,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 Function = Callable[..., mp.mpf]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.pairs import (
     ApproxDPPair,
     Composition,

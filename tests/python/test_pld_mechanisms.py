@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 from renyi.pairs import (
     BoundedRangePair,
     DiscreteGaussianPair,

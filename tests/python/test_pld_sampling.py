@@ -10,7 +10,7 @@ import mpmath as mp
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.pairs import (
     DiscreteGaussianPair,
     DiscreteLaplacePair,

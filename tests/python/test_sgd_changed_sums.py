@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
 from renyi.sgd import (
     DPSGD,
     SGD,

@@ -10,7 +10,7 @@ from chacha20_reference import blocks, group, ratchet
 from flint import arb, ctx
 
 from renyi import sgd
-from renyi._noise import ChaCha20
+from renyi._training import ChaCha20
 from renyi.sgd import SecureGenerator, noise_lattice
 
 KEY = bytes(range(32))

@@ -13,9 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import RenyiCurve
+from renyi._engine import CONVERSIONS, RenyiCurve, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve

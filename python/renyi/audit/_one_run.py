@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._engine import largest_mean_upper, tail_bounds
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.audit._rates import Scores, failing_of, scores_of
 from renyi.sgd import SecureGenerator

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._binomial import tail_bounds
+from renyi._engine import tail_bounds
 from renyi._search import bisected
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of
 

@@ -9,15 +9,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import (
+from renyi._engine import (
     AllocationQuestions,
+    LossComposition,
+    Pair,
+    RenyiCurve,
     SampledGaussianCurve,
     SampledGaussianQuestions,
+    SampledSteps,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,

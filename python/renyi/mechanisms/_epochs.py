@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,

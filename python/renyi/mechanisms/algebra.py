@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import Range, adjacency_of, count_of, float_above, number_in, one_of
 from renyi.mechanisms.steps import (
     REPLACE,

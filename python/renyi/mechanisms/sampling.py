@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import integer_of, probability_of, shortest
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (

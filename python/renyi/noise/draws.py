@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, threads_of, zeros
-from renyi._noise import noise_spacing
+from renyi._training import noise_spacing
 from renyi._validation import Range, number_in
 from renyi.noise.generator import generator_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import LossComposition, common_step
+from renyi._engine import LossComposition, common_step
 from renyi._validation import count_of, delta_of, real_of, uses_of
 from renyi.pairs._base import Array, DominatingPair, Part
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.pairs._base import DominatingPair, poisson_sampled_pair, within
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._noise import LARGEST_POPULATION
 from renyi._states import entries_of, with_secrets
+from renyi._training import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.noise.generator import generator_of

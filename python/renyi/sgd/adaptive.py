@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._training import LARGEST_BOUND, LEAST_BOUND
 from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of

@@ -37,7 +37,7 @@ from renyi._arrays import (
     sums_for,
     threads_of,
 )
-from renyi._sgd import weigh_into
+from renyi._training import weigh_into
 from renyi._validation import adjacency_of
 from renyi.sgd.rules import (
     Clipping,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
-from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
+from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.accountants import Adjacency
 from renyi.mechanisms import MultivariateDiscreteGaussian

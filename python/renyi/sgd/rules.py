@@ -15,7 +15,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
 from renyi._locks import lock_freed_by_fork
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
+from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import integer_of, one_of, real_of
 
 __all__ = [

@@ -44,7 +44,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._iteration import Pass, Schedule, step_divergence
+from renyi._engine import Pass, Schedule, step_divergence
 from renyi._search import smallest_argument
 from renyi._validation import (
     Range,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._iteration import Schedule
+from renyi._engine import Schedule
 from renyi._search import smallest_argument
 from renyi._validation import delta_of, epsilon_of
 from renyi.theory.iteration import (

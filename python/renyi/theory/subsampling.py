@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import RenyiCurve
+from renyi._engine import RenyiCurve
 from renyi._rounding import MARGIN, above
 from renyi._validation import (
     NON_NEGATIVE,
