@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-__all__ = ["ADJACENCIES", "DIRECTIONS", "LARGEST_COUNT", "Adjacency", "DirectionName"]
-
 Adjacency = Literal["add_remove", "replace_one", "zero_out"]
 ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 

@@ -7,8 +7,6 @@ import warnings
 
 from renyi import _build
 
-__all__ = ["build_info", "check_floating_point", "get_include", "get_library"]
-
 _FAULTS = {
     "gradual_underflow": "subnormals are flushed to zero (some library was built with -ffast-math)",
     "rounds_to_nearest": "the rounding mode is not to nearest",

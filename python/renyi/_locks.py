@@ -7,8 +7,6 @@ import threading
 import weakref
 from typing import Any, TypeVar
 
-__all__ = ["lock_freed_by_fork", "reentrant_lock_freed_by_fork"]
-
 Lock = TypeVar("Lock")
 
 _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to fill

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["bisected", "least_argument", "least_value", "smallest_argument"]
-
 TOLERANCE = 1e-12
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _NARROWINGS = 48

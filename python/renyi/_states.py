@@ -10,8 +10,6 @@ from typing import Any
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
-__all__ = ["Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
-
 
 def entries_of(state: Any, *names: str) -> list[Any]:
     """Return the entries of these names.

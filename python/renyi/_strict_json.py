@@ -7,17 +7,6 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = [
-    "VERSION",
-    "check_names",
-    "check_version",
-    "dumps",
-    "loads",
-    "read",
-    "read_number",
-    "written",
-]
-
 VERSION = 1
 DEEPEST = 100  # whoever reads it calls itself for each mechanism within another
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}

@@ -13,18 +13,6 @@ import numpy.typing as npt
 from renyi._adjacency import DirectionName
 from renyi._pair import LossComposition
 
-__all__ = [
-    "Array",
-    "AttainedCurve",
-    "Curve",
-    "NearlyPoissonCurve",
-    "PureCurve",
-    "ReplacedCurve",
-    "SmallerCurve",
-    "opposite",
-    "rounded_up",
-]
-
 Array = npt.NDArray[np.float64]
 
 SHARES = np.linspace(0.1, 0.9, 9)  # of epsilon, or of delta, that removal takes

@@ -25,8 +25,6 @@ from renyi.accountants._tradeoff import (
     upper_tail,
 )
 
-__all__ = ["LARGEST_GROUP", "Chain", "GroupCurve", "group_curve", "group_size_of"]
-
 LARGEST_GROUP = 1000
 LEAST_EPSILON = 1e-9  # that is looked for
 MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond

@@ -9,15 +9,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._adjacency import DIRECTIONS, LARGEST_COUNT, Adjacency, DirectionName
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
+from renyi._validation import adjacency_of, uses_of
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
 from renyi.mechanisms.json_form import decode_counted, encode_counted
 from renyi.mechanisms.steps import SampledStep
-
-__all__ = ["Ledger", "leaves_of"]
 
 Part = TypeVar("Part")
 

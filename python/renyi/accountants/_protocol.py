@@ -20,8 +20,6 @@ from renyi.accountants._ledger import Part
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Accountant", "rtol_of"]
-
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
 

@@ -16,8 +16,6 @@ from renyi.accountants._groups import group_size_of
 from renyi.accountants._ledger import Ledger, Part
 from renyi.accountants._tradeoff import beta_from_curves
 
-__all__ = ["Risks"]
-
 RTOL = 1e-5  # of what is asked here
 
 

@@ -25,16 +25,6 @@ import numpy.typing as npt
 
 from renyi import special
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "Exceeded",
-    "Lines",
-    "beta_from_curves",
-    "deviates",
-    "search_lines",
-    "upper_tail",
-]
-
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Truths = npt.NDArray[np.bool_]

@@ -34,8 +34,6 @@ from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
 from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
-__all__ = ["PLDAccountant"]
-
 Part = SampledStep | Mechanism
 Lattice = Callable[[], LossComposition]
 PairName = Literal["remove", "add", "replace_one"]

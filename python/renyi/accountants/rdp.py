@@ -24,8 +24,6 @@ from renyi.accountants._protocol import Accountant, rtol_of
 from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.steps import SampledStep, within_domain
 
-__all__ = ["Conversion", "RDPAccountant"]
-
 Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 
 LARGEST_ORDER = 1e6

@@ -26,14 +26,6 @@ from renyi._validation import count_of, epsilon_of, integer_of, probability_of, 
 from renyi.audit._rates import Scores, failing_of, scores_of
 from renyi.sgd import SecureGenerator
 
-__all__ = [
-    "dirac_gradients",
-    "draw_canaries",
-    "mislabelled",
-    "one_run_epsilon_lower_bound",
-    "one_run_p_value",
-]
-
 
 def draw_canaries(
     count: int, generator: np.random.Generator | None = None

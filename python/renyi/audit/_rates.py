@@ -28,16 +28,6 @@ from renyi._binomial import tail_bounds
 from renyi._search import bisected
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of
 
-__all__ = [
-    "Scores",
-    "binomial_interval",
-    "epsilon_lower_bound",
-    "failing_of",
-    "interval",
-    "mu_lower_bound",
-    "scores_of",
-]
-
 Scores = npt.NDArray[np.float64]
 
 

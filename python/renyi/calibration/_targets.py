@@ -17,16 +17,6 @@ from renyi import special
 from renyi._validation import real_of
 from renyi.accountants import Accountant, DirectionName
 
-__all__ = [
-    "AdvantageTarget",
-    "EpsilonTarget",
-    "Target",
-    "TradeOffTarget",
-    "noise_of",
-    "target_of",
-    "tolerance_of",
-]
-
 _NORMAL = NormalDist()
 
 

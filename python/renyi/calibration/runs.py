@@ -19,8 +19,6 @@ from renyi.calibration._targets import EpsilonTarget, Target, target_of, toleran
 from renyi.mechanisms import Gaussian, PoissonSampled
 from renyi.mechanisms.steps import SMALLEST_RATE
 
-__all__ = ["AccountantName", "Accounting", "Run", "accounting_of", "noise_for"]
-
 AccountantName = Literal["pld", "rdp"]
 Run = tuple[float, float, float]
 """Noise multiplier, sampling rate and number of steps."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
+from renyi._rounding import round_double, round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import (
     data_facts,
@@ -83,7 +84,7 @@ def noise(options: argparse.Namespace) -> int:
             **method,
         )
 
-    return _calibrate(options, cells, "noise_multiplier", solve, output.round_up)
+    return _calibrate(options, cells, "noise_multiplier", solve, round_up)
 
 
 def steps(options: argparse.Namespace) -> int:
@@ -141,7 +142,7 @@ def rate(options: argparse.Namespace) -> int:
             **method,
         )
 
-    return _calibrate(options, cells, "sample_rate", solve, output.round_down)
+    return _calibrate(options, cells, "sample_rate", solve, round_down)
 
 
 def _calibrate(
@@ -193,7 +194,7 @@ def _solved(
     run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else exactly)
     text = plain(run[wanted])
     if rounded is not None:
-        text = output.round_double(run[wanted], options.digits, rounded)
+        text = round_double(run[wanted], options.digits, rounded)
         run[wanted] = float(text)
     if wanted == "steps" and run["steps"] == 0:
         raise UsageError(
@@ -222,7 +223,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     elif wanted == "steps":
         print(f"steps = {grouped(record['steps'])}, the most with {target}")
         if "epochs" in record:
-            epochs = output.round_down(record["epochs"], options.digits)
+            epochs = round_down(record["epochs"], options.digits)
             print(f"      = {epochs} epochs (rounded down)")
     else:
         print(f"sampling rate = {text}, the largest with {target} (rounded down)")
@@ -261,8 +262,8 @@ def _beside(options: argparse.Namespace, record: Inputs, wanted: str) -> str:
         return "-"
     if wanted == "steps":
         return grouped(value)
-    rounded = output.round_up if wanted == "noise_multiplier" else output.round_down
-    return output.round_double(value, options.digits, rounded)
+    rounded = round_up if wanted == "noise_multiplier" else round_down
+    return round_double(value, options.digits, rounded)
 
 
 def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[str]:
@@ -295,7 +296,7 @@ def _tolerance(options: argparse.Namespace) -> float:
 
 def _spent(record: Inputs, digits: int) -> str:
     """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
-    text = output.round_up(record["epsilon"], digits)
+    text = round_up(record["epsilon"], digits)
     return (
         text
         if Decimal(text) <= Decimal(record["target_epsilon"])

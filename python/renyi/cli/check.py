@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float, float]
 
-
 POINT_OPTIONS = {
     "sample_rate": "--sample-rate",
     "noise_multiplier": "--noise-multiplier",
@@ -237,7 +236,6 @@ POINT_COLUMNS = (
     Column("proven", "digits proven", _digits),
     Column("verdict", "contains reference", str),
 )
-
 
 SUMMARY_COLUMNS = (
     Column("points", "points", str),

@@ -47,19 +47,10 @@ from renyi.cli.options import (
 
 
 RUN = "--noise-multiplier 1.1 --sample-rate 0.004 --steps 15000"
-
-
 RATE = "(--sample-rate Q | --batch-size B --dataset-size N)"
-
-
 LENGTH = "(--steps T | --epochs E)"
-
-
 TARGET = "--epsilon EPS --delta DELTA"
-
-
 SIGMA = "--noise-multiplier SIGMA"
-
 
 SWEEP_NOTE = (
     "Every number may be a list (0.8,1,1.2) or a range start:stop:step (1000:5000:1000, stop\n"
@@ -87,7 +78,6 @@ class Command:
 
 
 SAMPLING = ("sample_rate", "batch_size", "dataset_size")
-
 
 COMMANDS = (
     Command(
@@ -210,7 +200,6 @@ COMMANDS = (
 
 SHARE = Domain("from 0 to 1", lambda x: 0 <= x <= 1)
 
-
 LEDGER_ACTIONS = {
     "create": "add a data set with a budget; makes the file if there is none",
     "charge": "record uses of a mechanism before they are run, or refuse them",
@@ -225,7 +214,6 @@ LEDGER_ACTIONS = {
     "import": "add the data sets of such lines",
     "check": "exit code 3 if uses would not fit, or too little is left",
 }
-
 
 LEDGER_EXAMPLE = """\
   renyi ledger create privacy.db census --epsilon 1 --delta 1e-6

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, runs, varying
 from renyi.cli.options import METHODS, UsageError
@@ -17,14 +18,10 @@ from renyi.cli.runs import lengths, require, samplings
 if TYPE_CHECKING:
     from renyi.theory.comparison import Row, SamplingRow
 
-__all__ = ["compare_samplings"]
-
 # ``renyi compare --target``: the noise that every method needs for one guarantee.
 
 
 Record = dict[str, Any]
-
-
 TARGET_INPUTS = ("target", "delta", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
 
@@ -103,7 +100,7 @@ def compare_targets(
     wide = [{**cell, **{row.method: row.noise_multiplier for row in rows}} for cell, rows in found]
     columns = [input_column(key) for key in varying(wide, TARGET_INPUTS)]
     columns += [
-        Column(name, headings[name], lambda value: output.round_up(value, options.digits))
+        Column(name, headings[name], lambda value: round_up(value, options.digits))
         for name in names
     ]
     print("noise multiplier, by method")
@@ -242,7 +239,7 @@ def _print_one(
     output.print_table(
         [
             Column("label", "method", lambda text: text.replace("é", "e"), left=True),
-            Column(wanted, wanted, lambda value: output.round_up(value, options.digits)),
+            Column(wanted, wanted, lambda value: round_up(value, options.digits)),
             Column("times_exact", "times exact", _ratio),
         ],
         records,
@@ -262,7 +259,7 @@ def _print_sweep(
     ]
     columns = [input_column(key) for key in varying(wide, keys)]
     columns += [
-        Column(name, HEADINGS[name], lambda value: output.round_up(value, options.digits))
+        Column(name, HEADINGS[name], lambda value: round_up(value, options.digits))
         for name in _names(options)
     ]
     print(f"{wanted}, by method")
@@ -393,9 +390,9 @@ def _print_samplings(options: argparse.Namespace, records: list[Record]) -> None
     columns = [
         Column("label", "sampling", str, left=True),
         Column("adjacency", "adjacency", lambda name: name.replace("_", " "), left=True),
-        Column("epsilon_lower", "at least", lambda value: output.round_down(value, digits)),
-        Column("epsilon", "epsilon", lambda value: output.round_up(value, digits)),
-        Column("times_poisson", "times Poisson", lambda value: output.round_up(value, 3)),
+        Column("epsilon_lower", "at least", lambda value: round_down(value, digits)),
+        Column("epsilon", "epsilon", lambda value: round_up(value, digits)),
+        Column("times_poisson", "times Poisson", lambda value: round_up(value, 3)),
     ]
     output.print_table(columns, records)
     print()

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from renyi._rounding import round_up
 from renyi.cli import output
 from renyi.cli.guarantee import emit_data
 from renyi.cli.options import UsageError
@@ -15,8 +16,6 @@ from renyi.cli.runs import lengths, require, samplings
 
 if TYPE_CHECKING:
     from renyi.matrix import Participation, Priced, Strategy
-
-__all__ = ["compare", "noise"]
 
 Record = dict[str, Any]
 
@@ -43,7 +42,7 @@ def noise(options: argparse.Namespace) -> int:
     record = {"epsilon": epsilon, "delta": delta, **setting, **_record(row)}
     if emit_data(options, [record], FACTS):
         return 0
-    print(f"noise multiplier {output.round_up(row.noise_multiplier, options.digits)}")
+    print(f"noise multiplier {round_up(row.noise_multiplier, options.digits)}")
     output.print_facts(
         {
             "strategy": name,
@@ -109,7 +108,7 @@ def compare(options: argparse.Namespace) -> int:
     if not (options.plot or options.show):
         columns = [
             Column("name", "strategy", str, left=True),
-            Column("noise_multiplier", "noise of z", lambda x: output.round_up(x, options.digits)),
+            Column("noise_multiplier", "noise of z", lambda x: round_up(x, options.digits)),
             Column("error", "error", lambda x: f"{x:.{options.digits}g}"),
         ]
         output.print_table(columns, records)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import (
     INPUT_KEYS,
@@ -129,7 +130,7 @@ def _epsilons(options: argparse.Namespace, every: Sequence[Run]) -> list[list[fl
         ]
     if points is None:
         points = POINTS if _is_fast(options, every) else POINTS // 5
-    tops = [float(output.round_up(end, 2)) for end in ends]
+    tops = [float(round_up(end, 2)) for end in ends]
     return [[float(f"{top * k / (points - 1):.12g}") for k in range(points)] for top in tops]
 
 
@@ -189,7 +190,7 @@ def limit_of(options: argparse.Namespace, run: Run) -> GaussianLimit:
 def _print_table(
     options: argparse.Namespace, every: Sequence[Run], records: list[Run], x: str, y: str
 ) -> None:
-    show = output.round_down if options.tradeoff else output.round_up
+    show = round_down if options.tradeoff else round_up
     columns = [input_column(key) for key in varying(every, INPUT_KEYS)]
     columns.append(Column(x, x, output.plain))
     headings = {y: y, f"{y}_rdp": "by Renyi-DP", f"{y}_gdp": "by Gaussian DP"}
@@ -208,12 +209,12 @@ def _print_table(
     if "gdp" in options.compare:
         limits = [limit_of(options, run) for run in every]
         if any(limit.gamma for limit in limits):
-            mu = ", ".join(output.round_up(limit.mu, 4) for limit in limits[:5])
+            mu = ", ".join(round_up(limit.mu, 4) for limit in limits[:5])
             gamma = max(limit.gamma for limit in limits)
             notes.append(
                 f"Gaussian DP (mu = {mu}{', ...' if len(limits) > 5 else ''}) is a limit for many "
                 "steps and no bound: its trade-off function is off by up to "
-                f"{output.round_up(gamma, 2)}"
+                f"{round_up(gamma, 2)}"
             )
     print_notes(notes)
 
@@ -254,9 +255,7 @@ def _lines(
         label = NAMES[kind]
         if kind == "gaussian":
             limit = limit_of(options, every[i])
-            label += (
-                f", μ = {output.round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
-            )
+            label += f", μ = {round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
         if name:
             label = f"{name}: {label}" if options.compare else name
         yield Line(at, np.array([row[key] for row in rows]), label, kind, i)

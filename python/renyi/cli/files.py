@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import emit_data, runs
 from renyi.cli.options import ACCOUNTANTS, POISSON, OutputError, UsageError
@@ -43,7 +44,7 @@ def account(options: argparse.Namespace) -> int:
         Column(
             wanted,
             wanted,
-            lambda value: "-" if value is None else output.round_up(value, options.digits),
+            lambda value: "-" if value is None else round_up(value, options.digits),
         ),
     ]
     output.print_table(columns, records)
@@ -88,7 +89,7 @@ def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted
             output.print_paragraph("No epsilon holds at delta 0: a loss has no bound.")
         return
     texts = {name: output.plain(record[name]) for name in ("epsilon", "delta")}
-    texts[wanted] = output.round_up(record[wanted], options.digits)
+    texts[wanted] = round_up(record[wanted], options.digits)
     source = _words(record["accountant"])
     print()
     output.print_paragraph(
@@ -271,7 +272,7 @@ def audit(options: argparse.Namespace) -> int:
         Column(
             "epsilon_lower_bound",
             "epsilon >",
-            lambda value: output.round_down(value, options.digits) if value else "0",
+            lambda value: round_down(value, options.digits) if value else "0",
         ),
     ]
     output.print_table(columns, records)

@@ -15,8 +15,6 @@ from typing import Any, NoReturn
 
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT
 
-__all__ = ["HelpFormatter", "add", "usage"]
-
 MAX_VALUES = 1_000_000
 
 
@@ -257,23 +255,14 @@ OPTIONS = {
     "order": Option("--order", ORDER_FROM_ONE, "Renyi order (>= 1, <= 1e6)", "A"),
 }
 
-
 POISSON = "poisson"
 SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffled")
 EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
 IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
-
-
 CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
-
-
 ACCOUNTANTS = ("pld", "rdp")
-
-
 COMPARISONS = ("rdp", "gdp")
-
-
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
 
 

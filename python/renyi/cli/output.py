@@ -19,23 +19,16 @@ from typing import Any, TypeVar
 from renyi import _progress
 from renyi._figure import FORMATS
 from renyi._progress import Line
-from renyi._rounding import round_double, round_down, round_up
+from renyi._rounding import round_up
 from renyi._validation import decimal_of, visible
 from renyi.cli.options import OutputError, UsageError
-
-__all__ = ["EXCEEDED", "round_double", "round_down", "round_up", "within_limit"]
-
 
 # Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
 
 
 MEASURE = 88  # columns of text
 PATIENCE = 0.5  # seconds without a progress bar
-
-
 Record = Mapping[str, Any]
-
-
 T = TypeVar("T")
 
 
@@ -153,8 +146,6 @@ def _json_value(value: Any) -> Any:
 
 
 EXCEEDED = 3
-
-
 """Where a budget or a limit is exceeded."""
 
 

@@ -10,7 +10,8 @@ from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import LARGEST_COUNT
+from renyi._rounding import round_down
 from renyi.cli.options import (
     CONVERSIONS,
     DEVIATIONS,
@@ -21,14 +22,12 @@ from renyi.cli.options import (
     UsageError,
     permitted,
 )
-from renyi.cli.output import grouped, plain, round_down
+from renyi.cli.output import grouped, plain
 
 if TYPE_CHECKING:
     from renyi import PLDAccountant, RDPAccountant
     from renyi.mechanisms import Mechanism
     from renyi.sgd import TrainingPlan
-
-__all__ = ["headline", "price", "saving"]
 
 
 def scheme_of(options: argparse.Namespace) -> str:

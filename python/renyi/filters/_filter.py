@@ -21,25 +21,6 @@ from renyi._validation import integer_of, probability_of, real_of, uses_of
 from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
-__all__ = [
-    "ROUNDED_UP",
-    "BudgetExceededError",
-    "Cost",
-    "Filter",
-    "Held",
-    "Reservation",
-    "Saved",
-    "Total",
-    "checked",
-    "divergences",
-    "held_from",
-    "held_to",
-    "inside",
-    "numbers_in",
-    "orders_of",
-    "times",
-]
-
 
 class Saved(ABC):
     """Has settings, fixed at the start, and a state; both are written and compared."""

@@ -24,8 +24,6 @@ from renyi.filters._filter import (
 )
 from renyi.mechanisms import Mechanism
 
-__all__ = ["PrivacyOdometer"]
-
 ORDERS = tuple(min(1.0 + 2.0 ** (0.25 * i), 1e6) for i in range(-8, 81))
 SPREAD = 1.5  # of log(order - 1) around log(1/delta): Gaussian noise, epsilon about 2
 

@@ -17,8 +17,6 @@ from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, diverge
 from renyi.mechanisms import Gaussian, Mechanism
 from renyi.mechanisms.json_form import decode_counted, encode_counted
 
-__all__ = ["BasicFilter", "PrivacyFilter"]
-
 Uses = tuple[Mechanism, int]
 
 MOST = 16  # spendings; later ones would have next to no delta

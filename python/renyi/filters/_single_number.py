@@ -27,8 +27,6 @@ from renyi.filters._filter import (
 )
 from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaussian, Mechanism
 
-__all__ = ["GDPFilter", "RenyiFilter", "ZCDPFilter", "mu_squared"]
-
 HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
 
 

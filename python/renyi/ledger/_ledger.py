@@ -47,8 +47,6 @@ from renyi.ledger._rows import (
 from renyi.ledger._store import Store
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Ledger", "Readable"]
-
 
 class Readable:
     """A ledger that is only looked at."""

@@ -19,30 +19,6 @@ from renyi.accountants import Adjacency
 from renyi.filters import GDPFilter, PrivacyFilter, Reservation, ZCDPFilter
 from renyi.mechanisms import Mechanism
 
-__all__ = [
-    "NOTHING",
-    "Budget",
-    "Entry",
-    "Row",
-    "Status",
-    "accountant_of",
-    "body_of",
-    "budget_from",
-    "created_from",
-    "entry_of",
-    "follows",
-    "limits_of",
-    "link",
-    "name_of",
-    "new_budget",
-    "repeated",
-    "seal_of",
-    "sealed",
-    "settings_of",
-    "steps_after",
-    "text_of",
-]
-
 Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 
 SETTINGS = ("epsilon", "delta", "rho", "accountant", "adjacency")
@@ -176,8 +152,6 @@ NOTHING = "0" * 64
 """What the first entry of a data set follows."""
 
 AGAIN = "again"
-
-
 MOST_REPEATS = 10**7
 """Of one line: its hash is that of as many lines, which take a second for a million."""
 

@@ -34,32 +34,6 @@ from renyi.ledger._records import (
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
-__all__ = [
-    "BrokenHistoryError",
-    "Row",
-    "add_dataset",
-    "append",
-    "budget_after",
-    "damage_told",
-    "exported",
-    "first_of",
-    "head_of",
-    "held_of",
-    "identity_of",
-    "insert",
-    "kept",
-    "names",
-    "open_reservations",
-    "problems_of",
-    "replace_all",
-    "replace_budget",
-    "replayed",
-    "reserving_hash",
-    "rows_of",
-    "steps_of",
-    "stored",
-]
-
 
 def names(connection: sqlite3.Connection) -> dict[str, int]:
     """Return the data sets with their identities, in the order of their creation."""

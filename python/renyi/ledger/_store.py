@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
-__all__ = ["LedgerError", "Store"]
-
 Found = TypeVar("Found")
 
 APPLICATION = 0x52E6E79  # tells a ledger from other SQLite files

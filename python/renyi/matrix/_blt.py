@@ -32,8 +32,6 @@ from renyi.mechanisms.participation import (
     separation_of,
 )
 
-__all__ = ["BLT", "fit_blt"]
-
 Vector = npt.NDArray[np.float64]
 
 

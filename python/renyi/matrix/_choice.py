@@ -17,8 +17,6 @@ from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, Participa
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Priced", "best_of", "choose_bands", "compare_strategies", "plot_bands", "priced"]
-
 _MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the size of the model
 
 

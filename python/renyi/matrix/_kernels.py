@@ -17,8 +17,6 @@ from renyi.matrix._strategy import Strategy
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
 from renyi.matrix._tree import Tree
 
-__all__ = ["Held", "Kernel", "check_finite", "kernel_of_strategy"]
-
 Buffer = npt.NDArray[Any]
 
 _UNIT = 2.0**-53  # of double precision, in which everything is computed

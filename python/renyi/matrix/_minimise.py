@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from renyi._progress import progress
 
-__all__ = ["minimise"]
-
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
 

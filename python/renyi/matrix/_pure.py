@@ -15,8 +15,6 @@ from renyi._validation import one_of
 from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 from renyi.matrix._strategy import Strategy
 
-__all__ = ["NoiseFunctions", "NoiseState", "noise_functions"]
-
 Library = Literal["numpy", "jax", "torch"]
 
 

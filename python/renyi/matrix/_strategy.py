@@ -37,24 +37,6 @@ from renyi.mechanisms.participation import (
 if TYPE_CHECKING:
     from renyi.matrix._stream import NoiseStream
 
-__all__ = [
-    "MOST_DENSE",
-    "PREFIX_SUMS",
-    "LearningRates",
-    "Loss",
-    "Momentum",
-    "PrefixSums",
-    "Sensitivity",
-    "Strategy",
-    "Workload",
-    "kernel_of",
-    "loss_of",
-    "of_matrix",
-    "of_toeplitz",
-    "of_tree",
-    "workload_of",
-]
-
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 

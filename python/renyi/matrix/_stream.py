@@ -16,8 +16,6 @@ from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 if TYPE_CHECKING:
     from renyi.matrix._strategy import Strategy
 
-__all__ = ["NoiseStream"]
-
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 

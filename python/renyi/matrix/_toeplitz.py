@@ -29,15 +29,6 @@ from renyi.matrix._strategy import (
 )
 from renyi.mechanisms.participation import Participation, most_participations, separation_of
 
-__all__ = [
-    "BandedToeplitz",
-    "SquareRoot",
-    "ToeplitzStrategy",
-    "fit_toeplitz",
-    "query_weights",
-    "root_coefficients",
-]
-
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 

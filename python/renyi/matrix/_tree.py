@@ -11,8 +11,6 @@ from renyi._validation import integer_of, uses_of
 from renyi.matrix._strategy import PREFIX_SUMS, PrefixSums, Sensitivity, Strategy, Workload, of_tree
 from renyi.mechanisms.participation import Participation
 
-__all__ = ["Tree"]
-
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 

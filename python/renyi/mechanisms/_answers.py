@@ -41,8 +41,6 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
 
-__all__ = ["Exponential", "RandomizedResponse", "RepeatAndSelect"]
-
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
 TRUNCATED_RUNS = Range(1.0, math.inf, "[)")

@@ -24,8 +24,6 @@ from renyi.mechanisms.participation import (
 )
 from renyi.mechanisms.sampling import PoissonSampled
 
-__all__ = ["MatrixMechanism", "TreeAggregation"]
-
 
 @dataclass(frozen=True, slots=True)
 class MatrixMechanism(Equivalent):

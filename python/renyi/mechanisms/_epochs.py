@@ -29,8 +29,6 @@ from renyi.mechanisms.algebra import (
 from renyi.mechanisms.sampling import Sampling, known_curve_of_pairs, of_random_size
 from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
 
-__all__ = ["FixedAllocation", "RandomAllocation", "ShuffledBatches"]
-
 Array = npt.NDArray[np.float64]
 
 MOST_PICKS = 10_000

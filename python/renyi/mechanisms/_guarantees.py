@@ -33,8 +33,6 @@ from renyi.mechanisms.algebra import (
 from renyi.mechanisms.steps import REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
 
-__all__ = ["ZCDP", "ApproxDP", "PrivacyLoss", "PureDP", "RDPCurve"]
-
 NO_LARGEST_PAIR = (
     "of the pairs with its Rényi divergences none is known to dominate the others; "
     "RDPAccountant takes it"

@@ -49,19 +49,6 @@ from renyi.mechanisms.steps import (
     step_pair,
 )
 
-__all__ = [
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Gaussian",
-    "GaussianMixture",
-    "Gumbel",
-    "Laplace",
-    "MultivariateDiscreteGaussian",
-    "Skellam",
-    "Staircase",
-    "laplace_pair",
-]
-
 SUM_TOLERANCE = 1e-12  # of probabilities
 MOST_LOSSES = 2**20  # of noise on integers
 MOST_ATOMS = 2**16  # of a Rényi curve

@@ -29,26 +29,6 @@ from renyi.mechanisms.steps import (
     mu_of,
 )
 
-__all__ = [
-    "LARGEST_LOSS",
-    "SMALLEST_LOSS",
-    "AllocatedEpoch",
-    "Composed",
-    "Equivalent",
-    "Mechanism",
-    "UnsupportedMechanismError",
-    "curve_of",
-    "curve_of_pairs",
-    "exp_up",
-    "log_up",
-    "mechanism_of",
-    "pair_of",
-    "pure_curve",
-    "set_fields",
-    "set_numbers",
-    "sum_of_losses",
-]
-
 MOST_PRODUCTS = 10_000  # releases on one sample
 LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only bounds are known
 LARGEST = 1e300

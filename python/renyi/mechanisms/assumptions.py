@@ -17,8 +17,6 @@ from renyi.mechanisms.algebra import Composed, Mechanism
 from renyi.mechanisms.participation import CyclicPoisson
 from renyi.mechanisms.sampling import FixedSizeSampled, Sampling
 
-__all__ = ["ADJACENT", "assumptions_of"]
-
 ADJACENT: dict[Adjacency, str] = {
     "add_remove": "add or remove one record (not: replace one)",
     "replace_one": "replace one record by another (not: add or remove one); the number of records "

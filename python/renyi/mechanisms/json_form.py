@@ -9,25 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from renyi import _strict_json, mechanisms, pairs
-from renyi._strict_json import VERSION, check_names, check_version, read_number, written
+from renyi._strict_json import check_names, check_version, read_number, written
 from renyi._validation import uses_of
 from renyi.mechanisms.algebra import Composed, Mechanism
 
-__all__ = [
-    "VERSION",
-    "decode",
-    "decode_counted",
-    "decode_value",
-    "dumps",
-    "encode",
-    "encode_counted",
-    "encode_value",
-    "loads",
-]
-
 TYPE = "type"
-
-
 MATRIX = "matrix."
 
 

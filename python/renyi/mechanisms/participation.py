@@ -11,19 +11,6 @@ from dataclasses import dataclass
 
 from renyi._validation import integer_of, probability_of, shortest
 
-__all__ = [
-    "ONCE",
-    "CyclicPoisson",
-    "FixedEpochs",
-    "MinSeparation",
-    "Participation",
-    "SinglePass",
-    "StrategyMatrix",
-    "most_participations",
-    "participation_of",
-    "separation_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SinglePass:

@@ -46,16 +46,6 @@ from renyi.mechanisms.steps import (
     within_domain,
 )
 
-__all__ = [
-    "FixedSizeSampled",
-    "PoissonSampled",
-    "Sampling",
-    "TruncatedPoissonSampled",
-    "fixed_size_curve",
-    "of_random_size",
-    "samplings",
-]
-
 LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
 SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation

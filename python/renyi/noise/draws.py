@@ -12,19 +12,6 @@ from renyi._noise import noise_spacing
 from renyi._validation import Range, number_in
 from renyi.noise.generator import generator_of
 
-__all__ = [
-    "add_discrete_gaussian_noise",
-    "add_discrete_laplace_noise",
-    "add_gaussian_noise",
-    "add_laplace_noise",
-    "discrete_gaussian_noise",
-    "discrete_laplace_noise",
-    "gaussian_noise",
-    "laplace_noise",
-    "noise_lattice",
-]
-
-
 # Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
 #
 # What `add_gaussian_noise` and `add_laplace_noise` leave in an array is, in each entry, the
@@ -44,8 +31,6 @@ __all__ = [
 
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
-
-
 Shape = int | tuple[int, ...]
 
 

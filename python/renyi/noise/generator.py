@@ -17,8 +17,6 @@ from renyi._noise import ChaCha20
 from renyi._states import entries_of, secrets_of
 from renyi._validation import count_of
 
-__all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
-
 
 class InsecureGeneratorWarning(UserWarning):
     """Noise that protects people comes from a generator that is not cryptographic."""
@@ -162,8 +160,6 @@ class SecureGenerator:
 
 
 _GROUP_BYTES = 1024
-
-
 _LIVING: weakref.WeakSet[SecureGenerator] = weakref.WeakSet()
 
 

@@ -18,18 +18,6 @@ import numpy.typing as npt
 from renyi._pair import Pair
 from renyi._validation import probability_of, real_of
 
-__all__ = [
-    "Array",
-    "DensityPair",
-    "DominatingPair",
-    "MixedPair",
-    "Part",
-    "PoissonSampledPair",
-    "ReversedPair",
-    "poisson_sampled_pair",
-    "within",
-]
-
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 

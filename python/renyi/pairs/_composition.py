@@ -12,15 +12,6 @@ from renyi._pair import LossComposition, common_step
 from renyi._validation import count_of, delta_of, real_of, uses_of
 from renyi.pairs._base import Array, DominatingPair, Part
 
-__all__ = [
-    "MAX_POINTS",
-    "Composition",
-    "beta_lower",
-    "delta_bounds",
-    "discrete_tradeoff",
-    "epsilon_bounds",
-]
-
 MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window."""
 

@@ -13,23 +13,6 @@ from renyi._pair import Pair
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.pairs._base import DominatingPair, poisson_sampled_pair, within
 
-__all__ = [
-    "ApproxDPPair",
-    "BoundedRangePair",
-    "DiscreteGaussianPair",
-    "DiscreteLaplacePair",
-    "DiscretePair",
-    "GaussianMixturePair",
-    "GaussianPair",
-    "GeneralisedGaussianPair",
-    "GumbelPair",
-    "LaplacePair",
-    "RandomizedResponsePair",
-    "StudentTPair",
-    "logistic_pair",
-    "sampled_gaussian_pair",
-]
-
 LARGEST_SHIFT = 2**20
 LARGEST_SIGMA = 1e4
 WIDEST = 1000.0  # shift over sigma

@@ -21,17 +21,6 @@ import numpy.typing as npt
 from renyi._arrays import outline, refuse_masked
 from renyi._validation import Range, check_on_host, number_in, real_of
 
-__all__ = [
-    "Grid",
-    "bounds_of",
-    "cells_of",
-    "column_of",
-    "counts_between",
-    "numbers_of_column",
-    "sides_of",
-    "utilities_of",
-]
-
 Array = npt.NDArray[Any]
 
 RECORDS = 1 << 20  # at a time: memory for some millions of bytes beside the column

@@ -15,8 +15,6 @@ from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, 
 from renyi.mechanisms import Mechanism
 from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
-__all__ = ["Release"]
-
 CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)

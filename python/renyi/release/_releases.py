@@ -32,8 +32,6 @@ from renyi.release._columns import (
 from renyi.release._laws import REDUCED, Noise, noise_of
 from renyi.release._release import Release
 
-__all__ = ["Releases"]
-
 MOST_CANDIDATES = 1 << 24
 CHOICE_EPSILON = Range(2.0**-20, 2.0**10)
 SENSITIVITY = Range(2.0**-500, 2.0**500)

@@ -23,16 +23,6 @@ from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.sampling import Sampling
 from renyi.plot import Kind, Line
 
-__all__ = [
-    "Figure",
-    "accountants_of",
-    "curve_figure",
-    "over_steps",
-    "sensitivities",
-    "tradeoff_figure",
-    "warnings_of",
-]
-
 Array = npt.NDArray[np.float64]
 POINTS = 61
 

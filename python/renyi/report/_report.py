@@ -27,8 +27,6 @@ from renyi.report._numbers import (
     warnings_of,
 )
 
-__all__ = ["Facts", "Report", "dataset_report", "privacy_report"]
-
 Facts = tuple[tuple[str, tuple[str, ...]], ...]
 """Names, each with its sentences."""
 

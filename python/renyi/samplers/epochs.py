@@ -14,8 +14,6 @@ from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, RandomAllocat
 from renyi.samplers.basic import BatchSampler, Indices, Place, times
 from renyi.samplers.schemes import Groups, checked_groups
 
-__all__ = ["BallsInBinsSampler", "FixedOrderSampler"]
-
 
 class _Bins(NamedTuple):
     """The bins of one epoch, and who goes on with it."""

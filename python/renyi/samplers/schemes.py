@@ -13,16 +13,6 @@ from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
 from renyi.samplers.basic import BatchSampler, Indices, times
 
-__all__ = [
-    "CyclicPoissonSampler",
-    "Groups",
-    "PaddedBatch",
-    "TruncatedPoissonSampler",
-    "checked_groups",
-    "pad_batch",
-]
-
-
 # Poisson samples of one group of the records after the other.
 
 

@@ -11,8 +11,6 @@ from renyi._arrays import Array, Arrays, rows_of
 from renyi._validation import one_of
 from renyi.samplers.basic import Indices
 
-__all__ = ["UserBatch", "UserRows"]
-
 
 class UserBatch:
     """The rows of the users of a batch, one user after the other.

@@ -17,9 +17,6 @@ from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd.plan import SAMPLERS, TrainingPlan, accountant_named
 
-__all__ = ["Budget", "Charge", "Ledger"]
-
-
 # How many more releases fit in a budget, asked of the accountant itself.
 
 

@@ -36,8 +36,6 @@ from renyi.sgd.sums import (
     shapes_of,
 )
 
-__all__ = ["ClipAccumulator", "ClippedGrad", "clipped_grad"]
-
 
 class ClipAccumulator:
     """The clipped sum of a batch that comes in parts.

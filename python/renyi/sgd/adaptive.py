@@ -12,8 +12,6 @@ from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of
 from renyi.sgd.sums import ClippedSum
 
-__all__ = ["QuantileClipNorm", "joint_noise_multiplier", "sum_noise_multiplier"]
-
 
 def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
     r"""Noise multiplier of the sum, where a noised count of unclipped rows goes with it.

@@ -54,15 +54,6 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = [
-    "ClippedAverage",
-    "Nonfinite",
-    "average_clipped_at_half",
-    "clip_and_sum",
-    "per_sample_norms",
-    "weighted_sum",
-]
-
 
 def per_sample_norms(
     grads: Any,

@@ -43,15 +43,10 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = ["Group", "ghost_clip_and_sum", "ghost_norms", "rounding_of"]
-
-
 # Factors that keep clipped gradients, and sums of them as computers add, within the bound.
 
 
 _UNIT = 2.0**-53
-
-
 _SPREAD = 1024.0
 
 
@@ -111,8 +106,6 @@ def rounding_of(works: Sequence[Work], groups: Sequence[Group]) -> float:
 
 
 _BYTES = 1 << 22  # of gradients and copies at once, or of one record
-
-
 GhostClipping = Literal["flat", "per_layer"] | ClipGroups
 
 

@@ -18,9 +18,6 @@ from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
 from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of
 
-__all__ = ["Grid", "add_noise_on_grid", "check_spacing", "sigma_of", "sum_rule_on_grid"]
-
-
 # A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted.
 
 

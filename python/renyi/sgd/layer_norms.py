@@ -12,27 +12,11 @@ from renyi._arrays import Aligned, Array
 from renyi._sgd import add_lookups, lookup_squares, weigh_into
 from renyi.sgd.clipping import per_sample_norms
 
-__all__ = [
-    "LookupPiece",
-    "Piece",
-    "ProductPiece",
-    "RecordNorms",
-    "RowsPiece",
-    "joint_norm",
-    "joint_norms",
-    "product_norms",
-]
-
-
 # Norms of A^T G from inner products, and bounds of what rounding took from them.
 
 
 _UNIT = 2.0**-53
-
-
 _ELEMENTS = 1 << 20  # of temporary arrays, about
-
-
 Norms = npt.NDArray[np.float64]
 
 
@@ -160,11 +144,7 @@ def _gram(a: Norms, g: Norms) -> Norms:
 
 
 _WORTH_A_THREAD = 1 << 20  # bytes
-
-
 _STRIP = 1 << 17  # numbers of a product at once, which are in a cache when they are added
-
-
 Weights = npt.NDArray[np.float64]
 
 

@@ -19,27 +19,6 @@ from renyi._arrays import Aligned, Array, outline, refuse_masked, rows_of
 from renyi._validation import integer_of, one_of, real_of
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
-__all__ = [
-    "BiasLayer",
-    "ConvLayer",
-    "ConvWork",
-    "EmbeddingLayer",
-    "EmbeddingWork",
-    "Layer",
-    "LinearLayer",
-    "LinearWork",
-    "LoRALayer",
-    "LoRAWork",
-    "NormKind",
-    "NormLayer",
-    "Patches",
-    "ScaleWork",
-    "Work",
-    "normalisation",
-    "works_of",
-]
-
-
 NormKind = Literal["layer", "rms", "group", "none"]
 
 
@@ -302,8 +281,6 @@ class Patches(NamedTuple):
 
 
 Shape = tuple[int, ...]
-
-
 Normalise = Callable[[Array], Array]
 
 

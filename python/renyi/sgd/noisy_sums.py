@@ -24,8 +24,6 @@ from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, r
 from renyi.sgd.sums import ClippedSum
 from renyi.sgd.updates import Schedule
 
-__all__ = ["CorrelatedNoise", "NoisySum", "noisy_clipped_sum"]
-
 _MOST = 0.01  # of the sensitivity, that rounding may add
 
 

@@ -13,15 +13,12 @@ from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd._accounting import Charge, Ledger
 from renyi.sgd.adaptive import QuantileClipNorm
-from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.noisy_sums import NoisySum
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import Domain
-from renyi.sgd.rules import ClipGroups, Clipping, OneAtATime
+from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, OneAtATime
 from renyi.sgd.sums import PrivateDiagnostics
 from renyi.sgd.updates import Parameters, UpdateRule
-
-__all__ = ["DPSGD"]
 
 
 class DPSGD:

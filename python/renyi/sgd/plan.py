@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
+from renyi._adjacency import LARGEST_COUNT
+from renyi._validation import adjacency_of, integer_of, one_of, real_of, uses_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
 from renyi.calibration.runs import noise_for
 from renyi.matrix import (
@@ -44,33 +45,6 @@ from renyi.sgd.grid import Grid, check_spacing, spacing_of
 from renyi.sgd.rules import bound_of
 from renyi.sgd.updates import Schedule, checked_schedule
 
-__all__ = [
-    "IN_EPOCHS",
-    "SAMPLERS",
-    "AccountantName",
-    "Sampling",
-    "StepSettings",
-    "TrainingPlan",
-    "accountant_named",
-    "adjacency_for",
-    "batch_limit_of",
-    "check_schedules",
-    "check_strategy",
-    "correlated_release",
-    "cycle_length_of",
-    "grid_of",
-    "noise_mechanism",
-    "noise_multiplier_of",
-    "participation_in",
-    "row_norm",
-    "sampler_for",
-    "sampling_of",
-    "scheduled",
-    "sizes_of",
-    "steps_of",
-    "strategy_of",
-]
-
 # Arguments of a plan: checks, and the number of steps that follows from them.
 
 
@@ -85,10 +59,7 @@ Sampling = Literal[
 ]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
 """Of which every record is in one batch of each epoch."""
-
-
 AccountantName = Literal["pld", "rdp"]
-
 
 _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "poisson": ("add_remove", "replace_one", "zero_out"),
@@ -99,7 +70,6 @@ _HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
     "shuffled": ("replace_one", "zero_out"),
     "fixed_order": ("replace_one", "zero_out"),
 }
-
 
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
     "pld": PLDAccountant,

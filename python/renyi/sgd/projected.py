@@ -22,29 +22,13 @@ from renyi.theory.iteration import (
 )
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
-__all__ = [
-    "PNSGD",
-    "Ball",
-    "Box",
-    "Domain",
-    "Interval",
-    "LogisticLoss",
-    "Loss",
-    "PNSGDRun",
-    "RidgeLoss",
-]
-
 # Convex sets that iterates are projected onto: ball, box, interval.
 #
 # Diameters and norms are rounded up by 1e-12, so that they hold for projections in floating point.
 
 
 Vector = npt.NDArray[np.float64]
-
-
 _UP = 1.0 + 1e-12
-
-
 _LARGEST = 1e70
 
 

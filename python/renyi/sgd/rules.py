@@ -18,26 +18,6 @@ from renyi._locks import lock_freed_by_fork
 from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import integer_of, one_of, real_of
 
-__all__ = [
-    "MOST_ROUNDING",
-    "NONFINITE",
-    "ClipGroups",
-    "Clipping",
-    "Nonfinite",
-    "Norms",
-    "OneAtATime",
-    "Rule",
-    "bound_of",
-    "norms_for",
-    "refuse_nonfinite",
-    "refuse_rounding",
-    "refuse_too_many",
-    "rule_of",
-    "run_rule",
-    "sensitivity_of",
-]
-
-
 # Objects that take one thread at a time.
 
 
@@ -164,14 +144,8 @@ def _proportions(values: Any, name: str, count: int) -> tuple[float, ...]:
 
 
 MOST_ROUNDING = 2.0**-11  # of the bound, in all matrix products of a sum
-
-
 _Name = Literal["flat", "per_layer", "automatic"]
-
-
 Clipping = _Name | ClipGroups
-
-
 _ALLOWED: tuple[_Name, ...] = get_args(_Name)
 
 
@@ -275,11 +249,7 @@ def refuse_rounding(rounding: float, name: str) -> None:
 
 
 Norms = npt.NDArray[np.float64]
-
-
 Nonfinite = Literal["zero", "raise"]
-
-
 NONFINITE: tuple[Nonfinite, ...] = get_args(Nonfinite)
 
 

@@ -19,9 +19,6 @@ from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
 
-__all__ = ["ClippedSum", "PrivateDiagnostics", "Shape", "check_shapes", "refuse_means", "shapes_of"]
-
-
 # What clipping returns: the sum, its sensitivity, and what must not leave the house.
 
 

@@ -17,17 +17,6 @@ from renyi._states import entries_of
 from renyi._validation import count_of, integer_of, real_of
 from renyi.sgd.projected import Domain
 
-__all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Parameters",
-    "Schedule",
-    "UpdateRule",
-    "checked_schedule",
-    "value_at",
-]
-
 # Numbers that change in the course of a run, by the step alone and by nothing in the data.
 
 
@@ -355,8 +344,6 @@ def _settle(rule: UpdateRule, name: str, bound: float, least: float = 0.0) -> No
 
 
 Rules = UpdateRule | tuple[UpdateRule, ...]
-
-
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
