@@ -56,11 +56,6 @@ class RandomAllocation(Sampling):
     picks : int
         Steps that a record takes part in, in [1, steps].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Notes
     -----
     For "add_remove" and "zero_out" adjacency and one pick the pair that dominates is known, and
@@ -194,11 +189,6 @@ class FixedAllocation(Sampling, Equivalent):
     epochs : int
         How often each group has its turn, at least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
@@ -259,11 +249,6 @@ class ShuffledBatches(Sampling):
         What is done with a batch.
     batches : int
         Number of batches, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

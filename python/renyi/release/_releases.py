@@ -69,8 +69,6 @@ class Releases:
     ------
     LedgerError
         If the ledger cannot be read.
-    TypeError, ValueError
-        If an argument is not as above.
 
     Notes
     -----
@@ -166,8 +164,6 @@ class Releases:
             the other errors.
         LedgerError, UnsupportedMechanismError
             As `renyi.Ledger.charge`.
-        TypeError, ValueError
-            If an argument is not as above.
         """
         column = column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:

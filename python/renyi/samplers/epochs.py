@@ -41,11 +41,6 @@ class BallsInBinsSampler(BatchSampler):
     generator
         As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv 2412.16802.
@@ -138,11 +133,6 @@ class FixedOrderSampler(BatchSampler):
         Batches to an epoch, in [1, population].
     steps : int, optional
         Number of batches to iterate over; without end by default.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------

@@ -61,11 +61,6 @@ class Ball:
     centre : array_like
         One number a coordinate, each in [-1e70, 1e70].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> ball = Ball(2.0, centre=[1.0, 0.0])
@@ -121,11 +116,6 @@ class Box:
     lower, upper : array_like
         One number a coordinate, in [-1e70, 1e70]; ``lower < upper``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> box = Box([0.0, 0.0], [3.0, 4.0])
@@ -172,11 +162,6 @@ class Interval(Box):
     ----------
     lower, upper : float
         In [-1e70, 1e70]; ``lower < upper``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------
@@ -275,11 +260,6 @@ class RidgeLoss(_LinearModel):
     regularisation : float
         rho, in [0, 1e30].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> from renyi.sgd.projected import Interval
@@ -328,11 +308,6 @@ class LogisticLoss(_LinearModel):
         R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
     regularisation : float
         rho, in [0, 1e30].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------
@@ -420,11 +395,6 @@ class PNSGDRun:
         record : int, optional
             The position of the record in the stream, from 0; by default the worst one. All are
             equal in a shuffled pass.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -442,11 +412,6 @@ class PNSGDRun:
             In [0, 1].
         record : int, optional
             As for `get_delta`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -569,11 +534,6 @@ class PNSGD:
         Returns
         -------
         PNSGDRun
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
         """
         if order not in ("shuffled", "online"):
             raise ValueError(f"order must be 'shuffled' or 'online', got {order!r}")

@@ -119,11 +119,6 @@ def verify_point(
     Verification
         One ``RouteCheck`` a route.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its domain.
-
     Examples
     --------
     >>> result = verify_point(0.01, 1.0, 8.5)
