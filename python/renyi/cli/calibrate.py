@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
@@ -31,7 +32,6 @@ from renyi.cli.runs import (
     batches_of_epoch,
     bracket_in_words,
     check_method,
-    lengths,
     method_in_words,
     most_steps,
     plan_settings,
@@ -39,6 +39,7 @@ from renyi.cli.runs import (
     remarks,
     renyi_options,
     require,
+    runs,
     samplings,
     scheme_of,
     statement,
@@ -66,24 +67,16 @@ def noise(options: argparse.Namespace) -> int:
     from renyi import calibrate_noise_multiplier
 
     require(options, "target_epsilon", "delta")
-    cells = [
-        {**target, **sampling.fields(), **length.fields()}
-        for target in _targets(options)
-        for sampling in samplings(options)
-        for length in lengths(options, sampling)
-    ]
 
     def solve(cell: Inputs, method: Inputs) -> float:
         if scheme_of(options) != POISSON:
             return _noise_of_plan(options, cell, method["accountant"])
+        run = {name: cell[name] for name in ("sample_rate", "steps")}
         return calibrate_noise_multiplier(
-            **_target_arguments(cell),
-            sample_rate=cell["sample_rate"],
-            steps=cell["steps"],
-            tolerance=_tolerance(options),
-            **method,
+            **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
+    cells = runs(options, **_targets(options))
     return _calibrate(options, cells, "noise_multiplier", solve, round_up)
 
 
@@ -92,25 +85,15 @@ def steps(options: argparse.Namespace) -> int:
     from renyi import calibrate_steps
 
     require(options, "target_epsilon", "delta", "noise_multiplier")
-    cells = [
-        {**target, "noise_multiplier": float(sigma), **sampling.fields()}
-        for target in _targets(options)
-        for sigma in options.noise_multiplier
-        for sampling in samplings(options)
-    ]
 
     def solve(cell: Inputs, method: Inputs) -> int:
         if scheme_of(options) != POISSON:
             return most_steps(options, cell, method["accountant"])
-        return int(
-            calibrate_steps(
-                **_target_arguments(cell),
-                noise_multiplier=cell["noise_multiplier"],
-                sample_rate=cell["sample_rate"],
-                **method,
-            )
-        )
+        run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
+        return int(calibrate_steps(**_target(cell), **run, **method))
 
+    every = _combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
+    cells = [{**cell, **sampling} for cell in every for _, sampling in samplings(options)]
     return _calibrate(options, cells, "steps", solve)
 
 
@@ -119,30 +102,24 @@ def rate(options: argparse.Namespace) -> int:
     from renyi import calibrate_sample_rate
 
     require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
-    sizes = [None] if options.dataset_size is None else [int(size) for size in options.dataset_size]
-    cells = [
-        {
-            **target,
-            "noise_multiplier": float(sigma),
-            "steps": int(count),
-            **({} if size is None else {"dataset_size": size}),
-        }
-        for target in _targets(options)
-        for sigma in options.noise_multiplier
-        for count in options.steps
-        for size in sizes
-    ]
+    given = {**_targets(options), "noise_multiplier": options.noise_multiplier}
+    given["steps"] = [int(count) for count in options.steps]
+    if options.dataset_size is not None:
+        given["dataset_size"] = [int(size) for size in options.dataset_size]
 
     def solve(cell: Inputs, method: Inputs) -> float:
+        run = {name: cell[name] for name in ("noise_multiplier", "steps")}
         return calibrate_sample_rate(
-            **_target_arguments(cell),
-            noise_multiplier=cell["noise_multiplier"],
-            steps=cell["steps"],
-            tolerance=_tolerance(options),
-            **method,
+            **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    return _calibrate(options, cells, "sample_rate", solve, round_down)
+    return _calibrate(options, _combinations(given), "sample_rate", solve, round_down)
+
+
+def _combinations(given: Mapping[str, Sequence[Any]]) -> list[Inputs]:
+    """Return all combinations of the values of some options; decimals become doubles."""
+    values = [[v if isinstance(v, int) else float(v) for v in each] for each in given.values()]
+    return [dict(zip(given, each, strict=True)) for each in product(*values)]
 
 
 def _calibrate(
@@ -319,13 +296,12 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
     return {}
 
 
-def _targets(options: argparse.Namespace) -> list[Inputs]:
-    return [
-        {"epsilon": float(epsilon), "delta": float(delta)}
-        for epsilon in options.target_epsilon
-        for delta in options.delta
-    ]
+def _targets(options: argparse.Namespace) -> dict[str, list[float]]:
+    return {
+        "epsilon": list(map(float, options.target_epsilon)),
+        "delta": list(map(float, options.delta)),
+    }
 
 
-def _target_arguments(cell: Inputs) -> dict[str, Any]:
+def _target(cell: Inputs) -> dict[str, Any]:
     return {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}

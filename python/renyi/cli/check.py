@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from renyi.verify import Verification
 
 
-# ``renyi verify``: is this copy right.
-
-
 Point = tuple[float, float, float]
 
 POINT_OPTIONS = {
@@ -243,9 +240,6 @@ SUMMARY_COLUMNS = (
     Column("median", "median digits", str),
     Column("violations", "violations", str),
 )
-
-
-# ``renyi info``: how was it built.
 
 
 def info(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from renyi.cli import output
 from renyi.cli.guarantee import emit_data
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import lengths, require, samplings
+from renyi.cli.runs import require, runs
 
 if TYPE_CHECKING:
     from renyi.matrix import Participation, Priced, Strategy
@@ -101,11 +101,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot or options.show:
         _draw(options, rows, f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
-    if emit_data(options, records, FACTS):
-        return 0
-    if options.plot:
-        print(f"figure written to {options.plot}")
-    if not (options.plot or options.show):
+    if not (emit_data(options, records, FACTS) or output.figure_written(options)):
         columns = [
             Column("name", "strategy", str, left=True),
             Column("noise_multiplier", "noise of z", lambda x: round_up(x, options.digits)),
@@ -139,19 +135,19 @@ def _record(row: Priced) -> Record:
 
 def _setting(options: argparse.Namespace, epsilon: str) -> Record:
     """Return the one setting that was given: sizes, steps and the target."""
-    sampling = samplings(options)
-    length = lengths(options, sampling[0])
-    targets, deltas = getattr(options, epsilon), options.delta
-    if any(len(values) > 1 for values in (sampling, length, targets, deltas)):
+    targets = {"epsilon": getattr(options, epsilon), "delta": options.delta}
+    cells = runs(options, **{name: list(map(float, given)) for name, given in targets.items()})
+    if len(cells) > 1:
         raise UsageError("a strategy of correlated noise must have one setting, got several")
-    if sampling[0].batch_size is None or sampling[0].dataset_size is None:
+    setting = cells[0]
+    if "batch_size" not in setting:
         raise UsageError("--batch-size and --dataset-size are required with correlated noise")
-    population, size, steps = sampling[0].dataset_size, sampling[0].batch_size, length[0].steps
-    if length[0].epochs is not None:  # in fixed order an epoch has a last batch that may be short
-        steps = max(steps, math.ceil(length[0].epochs * -(-population // size)))
+    population, size, steps = (setting[key] for key in ("dataset_size", "batch_size", "steps"))
+    if options.epochs is not None:  # in fixed order an epoch has a last batch that may be short
+        steps = max(steps, math.ceil(options.epochs[0] * -(-population // size)))
     return {
-        "epsilon": float(targets[0]),
-        "delta": float(deltas[0]),
+        "epsilon": setting["epsilon"],
+        "delta": setting["delta"],
         "population": population,
         "batch_size": size,
         "steps": steps,

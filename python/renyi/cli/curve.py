@@ -17,12 +17,11 @@ from renyi.cli.guarantee import (
     input_column,
     print_notes,
     print_sweep,
-    runs,
     varying,
 )
 from renyi.cli.options import CONVERSIONS, MAX_VALUES, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require
+from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require, runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,11 +79,7 @@ def curve(options: argparse.Namespace) -> int:
         draw_curves(options, rows)
     records = [record for part in rows for record in part]
     facts = {**data_facts(options), "curve": "tradeoff" if options.tradeoff else "privacy"}
-    if emit_data(options, records, facts):
-        return 0
-    if options.plot:
-        print(f"figure written to {options.plot}")
-    elif not options.show:
+    if not (emit_data(options, records, facts) or output.figure_written(options)):
         _print_table(options, every, records, x, y)
     return 0
 
@@ -183,7 +178,7 @@ def _bounded(account: PLDAccountant, at: list[float]) -> list[float]:
 
 
 def limit_of(options: argparse.Namespace, run: Run) -> GaussianLimit:
-    """Return the Gaussian limit of a run; without sampling it is no limit but exact."""
+    """Return the Gaussian limit of a run, which is exact without sampling."""
     return curve_accountant(options, run).get_gdp_mu()
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from renyi._rounding import round_down, round_up
 from renyi.cli import output
-from renyi.cli.guarantee import emit_data, runs
+from renyi.cli.guarantee import emit_data
 from renyi.cli.options import ACCOUNTANTS, POISSON, OutputError, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import composition_statement, require, scheme_of, uses_of
+from renyi.cli.runs import composition_statement, require, runs, scheme_of, uses_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from renyi.mechanisms import Mechanism
     from renyi.report import Report
-
-
-# ``renyi account``: the price of anything that was released, from a JSON description of it.
 
 
 def account(options: argparse.Namespace) -> int:
@@ -133,28 +130,20 @@ def _price(
     wanted = "epsilon" if given == "delta" else "delta"
     record: dict[str, Any] = {"accountant": name, given: value, wanted: None, "refused": None}
     record |= {f"{wanted}_lower": None, f"{wanted}_upper": None}
-    blank = (
-        PLDAccountant(adjacency=adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
-    )
+    kind = PLDAccountant if name == "pld" else RDPAccountant
     try:
-        blank.compose(mechanism)
+        account = kind(adjacency=adjacency).compose(mechanism)
     except UnsupportedMechanismError as error:
         return {**record, "refused": error.reason}
     except ValueError as error:
         raise UsageError(f"FILE must hold what can be accounted for: {error}") from None
-    if given == "delta":
-        number, bounds = blank.get_epsilon(value), blank.get_epsilon_bounds(value)
-    else:
-        number, bounds = blank.get_delta(value), blank.get_delta_bounds(value)
-    lower, upper = map(float, bounds)
+    number = getattr(account, f"get_{wanted}")(value)
+    lower, upper = map(float, getattr(account, f"get_{wanted}_bounds")(value))
     return {**record, wanted: number, f"{wanted}_lower": lower, f"{wanted}_upper": upper}
 
 
 def _words(accountant: str) -> str:
     return "exact curve" if accountant == "pld" else "Renyi-DP"
-
-
-# ``renyi report``: a privacy statement for a run, for described mechanisms or for a ledger.
 
 
 RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", "batch_limit")
@@ -244,9 +233,6 @@ def _single(options: argparse.Namespace, name: str) -> float:
     if len(values) != 1:
         raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
     return float(values[0])
-
-
-# ``renyi audit``: what scores of an attack prove about epsilon.
 
 
 def audit(options: argparse.Namespace) -> int:

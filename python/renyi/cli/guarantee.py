@@ -18,12 +18,11 @@ from renyi.cli.runs import (
     check_method,
     curve_in_words,
     headline,
-    lengths,
     method_in_words,
     price,
     remarks,
     require,
-    samplings,
+    runs,
     saving,
     scheme_of,
     statement,
@@ -222,16 +221,6 @@ def print_notes(notes: Sequence[str]) -> None:
     for note in notes:
         print()
         output.print_paragraph(f"Note: {note}.")
-
-
-def runs(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """All combinations of noise, sampling and length."""
-    return [
-        {"noise_multiplier": float(noise), **sampling.fields(), **length.fields()}
-        for noise in options.noise_multiplier
-        for sampling in samplings(options)
-        for length in lengths(options, sampling)
-    ]
 
 
 def varying(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:

@@ -23,9 +23,6 @@ from renyi._rounding import round_up
 from renyi._validation import decimal_of, visible
 from renyi.cli.options import OutputError, UsageError
 
-# Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
-
-
 MEASURE = 88  # columns of text
 PATIENCE = 0.5  # seconds without a progress bar
 Record = Mapping[str, Any]
@@ -142,9 +139,6 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-# Limits and budgets: the exit code of their own.
-
-
 EXCEEDED = 3
 """Where a budget or a limit is exceeded."""
 
@@ -157,9 +151,6 @@ def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
     limit, number = plain(float(options.max_epsilon)), round_up(largest, options.digits)
     print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
     return EXCEEDED
-
-
-# Figures, and where those of any command may go.
 
 
 FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
@@ -210,3 +201,10 @@ def sheet(options: argparse.Namespace) -> Iterator[Any]:
             raise OutputError(f"--plot {options.plot}: {error.strerror or error}") from None
     if options.show:
         plt.show()
+
+
+def figure_written(options: argparse.Namespace) -> bool:
+    """Say where a figure was written; True if one was asked for, in place of a table."""
+    if options.plot:
+        print(f"figure written to {options.plot}")
+    return bool(options.plot or options.show)
