@@ -123,6 +123,7 @@ POSITIVE = Range(0.0, math.inf, "(]")
 FINITE_POSITIVE = Range(0.0, math.inf, "()")
 FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
 PROBABILITY = Range(0.0, 1.0)
+BELOW_ONE = Range(0.0, 1.0, "[)")
 
 
 def number_in(value: Any, name: str, range_: Range) -> float:

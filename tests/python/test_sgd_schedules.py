@@ -95,8 +95,8 @@ def test_a_warmup_rises_first():
         (((1, 1), (1.0, 2.0)), "starts must be increasing"),
         (((), ()), "starts must be increasing"),
         (((1,), (1.0, 2.0)), "values must be one for each of 1"),
-        (((1,), (-1.0,)), "values must be finite"),
-        (((1,), (math.inf,)), "values must be finite"),
+        (((1,), (-1.0,)), "values must be a number"),
+        (((1,), (math.inf,)), "values must be a number"),
     ],
 )
 def test_bad_schedules(arguments, message):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
-from renyi._validation import delta_of, epsilon_of, numbers_of, real_of, uses_of
+from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
 from renyi.accountants._groups import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part
@@ -411,10 +411,7 @@ def rtol_of(value: Any) -> float:
     """Return a relative width that lattices can reach."""
     if type(value) is float and 1e-8 <= value <= 0.1:
         return value
-    rtol = real_of(value, "rtol", "a number in [1e-8, 0.1]")
-    if not 1e-8 <= rtol <= 0.1:
-        raise ValueError(f"rtol must be a number in [1e-8, 0.1], got {value!r}")
-    return rtol
+    return number_in(value, "rtol", Range(1e-8, 0.1))
 
 
 def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:

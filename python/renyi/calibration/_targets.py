@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 from renyi import special
-from renyi._validation import real_of
+from renyi._validation import POSITIVE, Range, number_in, real_of
 from renyi.accountants import Accountant, DirectionName
 
 _NORMAL = NormalDist()
@@ -243,14 +243,8 @@ def _log(value: float) -> float:
 
 
 def noise_of(value: Any) -> float:
-    noise = real_of(value, "noise_multiplier", "a number in (0, inf]")
-    if not noise > 0.0:
-        raise ValueError(f"noise_multiplier must be a number in (0, inf], got {value!r}")
-    return noise
+    return number_in(value, "noise_multiplier", POSITIVE)
 
 
 def tolerance_of(value: Any) -> float:
-    tolerance = real_of(value, "tolerance", "a number in [1e-12, 0.1]")
-    if not 1e-12 <= tolerance <= 0.1:
-        raise ValueError(f"tolerance must be a number in [1e-12, 0.1], got {value!r}")
-    return tolerance
+    return number_in(value, "tolerance", Range(1e-12, 0.1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
-from renyi._validation import probability_of, real_of
+from renyi._validation import FINITE_POSITIVE, number_in, probability_of
 from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
@@ -89,7 +89,7 @@ class BasicFilter:
         if not isinstance(data, Mapping):
             raise TypeError(f"basic must be a mapping, got {data!r}")
         check_names("basic", data, ("epsilon", "delta", "spent"))
-        epsilon = real_of(data["epsilon"], "epsilon", "a number in (0, inf)")
+        epsilon = number_in(data["epsilon"], "epsilon", FINITE_POSITIVE)
         made = cls(epsilon, probability_of(data["delta"], "delta"), adjacency)
         made._spent = tuple(decode_counted(data["spent"]))
         return made
@@ -166,9 +166,7 @@ class PrivacyFilter(Filter):
         adjacency: Adjacency = "add_remove",
         failure_delta: float = 0.0,
     ) -> None:
-        epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
-        if not 0.0 < epsilon_allowed < math.inf:
-            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        epsilon_allowed = number_in(epsilon, "epsilon", FINITE_POSITIVE)
         whole, failing = _below_one(delta), probability_of(failure_delta, "failure_delta")
         if failing >= whole and failing > 0.0:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
@@ -259,7 +257,7 @@ class PrivacyFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
+        self._epsilon = number_in(state["epsilon"], "epsilon", FINITE_POSITIVE)
         self._delta = _below_one(state["delta"])
         self._order = state["order"]
         self._orders = orders_of(state["orders"]) if self._delta > 0.0 else ()

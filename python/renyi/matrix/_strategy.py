@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._matrix import best_selection
-from renyi._validation import one_of, real_of
+from renyi._validation import BELOW_ONE, number_in, one_of, real_of
 from renyi.mechanisms.json_form import decode_value, encode_value
 from renyi.mechanisms.participation import (
     ONCE,
@@ -131,10 +131,7 @@ def kernel_of(workload: Any, steps: int, strategy: str) -> Vector:
 
 
 def _beta_of(value: Any, name: str) -> float:
-    beta = real_of(value, name, "a number in [0, 1)")
-    if not 0.0 <= beta < 1.0:
-        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
-    return beta
+    return number_in(value, name, BELOW_ONE)
 
 
 def _toeplitz(column: Vector) -> Matrix:

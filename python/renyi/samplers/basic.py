@@ -16,9 +16,6 @@ from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.noise.generator import generator_of
 
-# What samplers have in common: batches one by one, a limit, and a state.
-
-
 Indices = npt.NDArray[np.int64]
 
 

@@ -13,8 +13,6 @@ from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
 from renyi.samplers.basic import BatchSampler, Indices, times
 
-# Poisson samples of one group of the records after the other.
-
 
 class Groups:
     """Which records are in each of so many groups, from the group of each record."""
@@ -127,9 +125,6 @@ class CyclicPoissonSampler(BatchSampler):
             "sample_rate": self.sample_rate,
             "cycle_length": self.cycle_length,
         }
-
-
-# Poisson samples of at most so many records, and batches of one shape for compiled code.
 
 
 class PaddedBatch(NamedTuple):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from renyi._refusal import refusal
 from renyi._states import Run, entries_of, with_secrets
-from renyi._validation import count_of, probability_of, real_of
+from renyi._validation import FINITE_POSITIVE, count_of, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
 from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd.plan import SAMPLERS, TrainingPlan, accountant_named
-
-# How many more releases fit in a budget, asked of the accountant itself.
-
 
 Ahead = Callable[[int], list[tuple[Mechanism, int]]]
 
@@ -33,9 +29,7 @@ class Budget:
     def __init__(self, budget: Any, accountant: PLDAccountant | RDPAccountant) -> None:
         if not isinstance(budget, tuple | list) or len(budget) != 2:
             raise TypeError(f"budget must be a pair (epsilon, delta), got {budget!r}")
-        self.epsilon = real_of(budget[0], "budget epsilon", "a number in (0, inf)")
-        if not 0.0 < self.epsilon < math.inf:
-            raise ValueError(f"budget epsilon must be a number in (0, inf), got {budget[0]!r}")
+        self.epsilon = number_in(budget[0], "budget epsilon", FINITE_POSITIVE)
         self.delta = probability_of(budget[1], "budget delta")
         self._accountant = accountant
         self._left = 0
@@ -115,9 +109,6 @@ class Budget:
         for mechanism, count in releases:
             accountant.compose(mechanism, count)
         return accountant
-
-
-# The accounting of one run: recorded beforehand, within a budget, never taken back.
 
 
 Charge = Callable[..., object]

@@ -229,9 +229,6 @@ def weighted_sum(
     return rows.like_given(sums)
 
 
-# The average of gradients, clipped as one vector: not the clipping of each record.
-
-
 @dataclass(frozen=True, eq=False)
 class ClippedAverage:
     """A clipped average, before noise.

@@ -43,9 +43,6 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-# Factors that keep clipped gradients, and sums of them as computers add, within the bound.
-
-
 _UNIT = 2.0**-53
 _SPREAD = 1024.0
 

@@ -18,8 +18,6 @@ from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
 from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of
 
-# A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted.
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -157,9 +155,6 @@ def _up(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
-# Clipped rows rounded to a grid and summed there, in integers: in any order, in any parts.
-
-
 _DOUBLE = np.finfo(np.float64)
 
 
@@ -195,9 +190,6 @@ def sum_rule_on_grid(
             nonfinite="raise",  # such rows have the factor 0
         )
     return factors
-
-
-# Discrete Gaussian noise on sums in spacings of a grid, which become numbers after it only.
 
 
 def sigma_of(grid: Grid, scale: float) -> float:

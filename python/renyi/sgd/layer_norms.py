@@ -12,9 +12,6 @@ from renyi._arrays import Aligned, Array
 from renyi._sgd import add_lookups, lookup_squares, weigh_into
 from renyi.sgd.clipping import per_sample_norms
 
-# Norms of A^T G from inner products, and bounds of what rounding took from them.
-
-
 _UNIT = 2.0**-53
 _ELEMENTS = 1 << 20  # of temporary arrays, about
 Norms = npt.NDArray[np.float64]
@@ -138,9 +135,6 @@ def _gram(a: Norms, g: Norms) -> Norms:
         rows = slice(first, first + strip)
         total += np.sum((a[:, rows] @ a_columns) * (g[:, rows] @ g_columns), axis=(1, 2))
     return total
-
-
-# Gradients of some records by one array of parameters: their norms, and their weighted sum.
 
 
 _WORTH_A_THREAD = 1 << 20  # bytes

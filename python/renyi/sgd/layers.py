@@ -186,9 +186,6 @@ class LoRALayer(NamedTuple):
         return _shown(self)
 
 
-# What the gain of a normalisation multiplies, record by record.
-
-
 def normalisation(kind: NormKind, epsilon: float, groups: int) -> Callable[[Array], Array]:
     """Return the function of (m, T, features), or with "group" of (m, features, T)."""
     if kind == "none":
@@ -212,9 +209,6 @@ def _centred(x: Array, epsilon: float) -> Array:
 
 def _grouped(x: Array, epsilon: float, groups: int) -> Array:
     return _centred(x.reshape(len(x), groups, -1), epsilon).reshape(x.shape)
-
-
-# Convolutions as products: the patches of the input that each weight meets.
 
 
 class Patches(NamedTuple):
@@ -459,9 +453,6 @@ class ScaleWork(Work):
         if self._bias:
             found.append(RowsPiece(g.sum(axis=3 - self._axis)))
         return found
-
-
-# From layers as they were given to what there is to do, or the error that says what is wrong.
 
 
 Layer = LinearLayer | ConvLayer | EmbeddingLayer | NormLayer | BiasLayer | LoRALayer

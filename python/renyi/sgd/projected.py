@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import noise_scale, refuse_masked
-from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
+from renyi._validation import Range, integer_of, number_in, numbers_of, one_of, real_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
@@ -22,13 +22,8 @@ from renyi.theory.iteration import (
 )
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
-# Convex sets that iterates are projected onto: ball, box, interval.
-#
-# Diameters and norms are rounded up by 1e-12, so that they hold for projections in floating point.
-
-
 Vector = npt.NDArray[np.float64]
-_UP = 1.0 + 1e-12
+_UP = 1.0 + 1e-12  # diameters, norms and constants hold in floating point
 _LARGEST = 1e70
 
 
@@ -71,26 +66,14 @@ class Ball:
     def __init__(self, radius: float, centre: npt.ArrayLike) -> None:
         self.radius = number_in(radius, "radius", Range(1e-70, 1e70))
         self.centre = _vector(centre, "centre")
+        self.dimension = len(self.centre)
+        self.diameter = 2.0 * self.radius * _UP
+        self.largest_norm = (math.hypot(*self.centre) + self.radius) * _UP
 
     @classmethod
     def around_zero(cls, radius: float, dimension: int) -> Ball:
         """Return the ball around the origin."""
         return cls(radius, np.zeros(integer_of(dimension, "dimension", 1)))
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return len(self.centre)
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance of two points."""
-        return 2.0 * self.radius * _UP
-
-    @property
-    def largest_norm(self) -> float:
-        """Largest L2 norm of a point."""
-        return (math.hypot(*self.centre) + self.radius) * _UP
 
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
@@ -131,21 +114,9 @@ class Box:
             )
         if not (self.lower < self.upper).all():
             raise ValueError(f"lower must be below upper, got {lower!r} and {upper!r}")
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return len(self.lower)
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance of two points."""
-        return math.hypot(*(self.upper - self.lower)) * _UP
-
-    @property
-    def largest_norm(self) -> float:
-        """Largest L2 norm of a point."""
-        return math.hypot(*np.maximum(abs(self.lower), abs(self.upper))) * _UP
+        self.dimension = len(self.lower)
+        self.diameter = math.hypot(*(self.upper - self.lower)) * _UP
+        self.largest_norm = math.hypot(*np.maximum(abs(self.lower), abs(self.upper))) * _UP
 
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
@@ -194,10 +165,9 @@ def _vector(values: Any, name: str) -> Vector:
 #
 # So the curvature lies between rho and ``R^2 + rho`` or ``R^2/4 + rho``, and gradients of two
 # records at one point differ by at most twice the record's part: rho w is the same for both.
-# Constants are rounded up by 1e-12, for gradients in floating point.
 
 
-Array = npt.NDArray[np.float64]
+_BOUND = Range(1e-30, 1e30)
 
 
 class Loss(Protocol):
@@ -214,24 +184,20 @@ class Loss(Protocol):
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
 
 
 class _LinearModel:
     def __init__(self, feature_bound: float, regularisation: float) -> None:
-        self.feature_bound = _number(feature_bound, "feature_bound", 1e-30)
-        self.regularisation = _number(regularisation, "regularisation", 0.0)
+        self.feature_bound = number_in(feature_bound, "feature_bound", _BOUND)
+        self.regularisation = number_in(regularisation, "regularisation", Range(0.0, 1e30))
+        self.strong_convexity = self.regularisation
 
-    @property
-    def strong_convexity(self) -> float:
-        """rho: the smallest curvature."""
-        return self.regularisation
-
-    def _rows(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def _rows(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         refuse_masked(features, "features")
         refuse_masked(labels, "labels")
         x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
@@ -272,23 +238,19 @@ class RidgeLoss(_LinearModel):
 
     def __init__(self, feature_bound: float, label_bound: float, regularisation: float) -> None:
         super().__init__(feature_bound, regularisation)
-        self.label_bound = _number(label_bound, "label_bound", 1e-30)
-
-    @property
-    def smoothness(self) -> float:
-        """beta: the largest curvature."""
-        return (self.feature_bound**2 + self.regularisation) * _UP
+        self.label_bound = number_in(label_bound, "label_bound", _BOUND)
+        self.smoothness = (self.feature_bound**2 + self.regularisation) * _UP
 
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
         residual = self.feature_bound * domain.largest_norm + self.label_bound
         return residual * self.feature_bound * _UP
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
         return np.asarray(float(x @ w - y) * x + self.regularisation * w)
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
         x, y = self._rows(features, labels)
         if not (np.abs(y) <= self.label_bound).all():
@@ -321,37 +283,25 @@ class LogisticLoss(_LinearModel):
 
     def __init__(self, feature_bound: float, regularisation: float) -> None:
         super().__init__(feature_bound, regularisation)
-
-    @property
-    def smoothness(self) -> float:
-        """beta: the largest curvature."""
-        return (0.25 * self.feature_bound**2 + self.regularisation) * _UP
+        self.smoothness = (0.25 * self.feature_bound**2 + self.regularisation) * _UP
 
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
         steepest = 1.0 / (1.0 + math.exp(-min(self.feature_bound * domain.largest_norm, 700.0)))
         return steepest * self.feature_bound * _UP
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
         margin = y * float(x @ w)
         slope = -y / (1.0 + math.exp(min(margin, 700.0)))
         return np.asarray(slope * x + self.regularisation * w)
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
         x, y = self._rows(features, labels)
         if not (np.abs(y) == 1.0).all():
             raise ValueError("labels must be -1 or 1, got others")
         return x, y
-
-
-def _number(value: Any, name: str, least: float) -> float:
-    allowed = f"a number in [{least:g}, 1e30]"
-    number = real_of(value, name, allowed)
-    if not least <= number <= 1e30:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
 
 
 Order = Literal["shuffled", "online"]
@@ -535,8 +485,7 @@ class PNSGD:
         -------
         PNSGDRun
         """
-        if order not in ("shuffled", "online"):
-            raise ValueError(f"order must be 'shuffled' or 'online', got {order!r}")
+        one_of(order, "order", get_args(Order))
         x, y = self.loss.checked(features, labels)
         size, dimension = self.descent.batch_size, self.domain.dimension
         if len(x) % size:
@@ -556,7 +505,7 @@ class PNSGD:
         return PNSGDRun(w, self.descent, order, scales, n)
 
     def _scales(self, noise: Any, order: Order, n: int) -> float | Vector:
-        """Return the scales, checked where the guarantee is computed: before anything is drawn."""
+        """Return the scales; computing the guarantee refuses bad ones before anything is drawn."""
         if order == "shuffled":
             if np.ndim(noise) != 0 or isinstance(noise, DecayingNoise):
                 raise TypeError(
@@ -572,7 +521,7 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        """Noise of iterates that nobody sees is fine; that of the last is on the lattice."""
+        """Take all steps; only the noise of the last, which is released, is on the lattice."""
         eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
         size = self.descent.batch_size
         steps = len(x) // size

@@ -19,9 +19,6 @@ from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
 
-# What clipping returns: the sum, its sensitivity, and what must not leave the house.
-
-
 Norms = npt.NDArray[np.float64]
 
 
@@ -273,9 +270,6 @@ def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
         np.concatenate([part.factors for part in parts]),
         RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
     )
-
-
-# Shapes of rows and of their sums: what is taken, and what was meant where it is refused.
 
 
 Shape = tuple[int, ...]
