@@ -164,6 +164,9 @@ class TreeAggregation(Equivalent):
     10
     """
 
+    summary = (
+        "Tree aggregation of {steps} steps, depth {depth}, noise multiplier {noise_multiplier}"
+    )
     adjacencies = ("replace_one", "zero_out")
     assumption = f"binary tree: normal at every node, standard deviation = noise multiplier x {L2}"
 
@@ -196,9 +199,3 @@ class TreeAggregation(Equivalent):
     def released(self) -> Gaussian:
         """What the run is to an accountant."""
         return Gaussian(self.effective_noise_multiplier)
-
-    def _headline(self) -> str:
-        noise = shortest(self.noise_multiplier)
-        return (
-            f"Tree aggregation of {self.steps} steps, depth {self.depth}, noise multiplier {noise}"
-        )

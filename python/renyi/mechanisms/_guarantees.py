@@ -54,6 +54,7 @@ class PureDP(Mechanism):
     Composed((PureDP(epsilon=1.0), 10))
     """
 
+    summary = "Pure privacy, epsilon {epsilon}"
     assumption = "stated pure guarantee: proved elsewhere for these neighbours"
     states_sampling = True
     symmetric = True
@@ -62,9 +63,6 @@ class PureDP(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Pure privacy, epsilon {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, 0.0)
@@ -91,6 +89,7 @@ class ApproxDP(Mechanism):
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
 
+    summary = "Approximate privacy, epsilon {epsilon}, delta {delta}"
     assumption = "stated approximate guarantee: proved elsewhere for these neighbours"
     states_sampling = True
 
@@ -99,11 +98,6 @@ class ApproxDP(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE, delta=PROBABILITY)
-
-    def _headline(self) -> str:
-        return (
-            f"Approximate privacy, epsilon {shortest(self.epsilon)}, delta {shortest(self.delta)}"
-        )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, self.delta)

@@ -35,7 +35,7 @@ def _types() -> dict[str, type]:
 def _matrix_types() -> dict[str, type]:
     """Return strategies and participations; `renyi.matrix` is loaded when one is written or read.
 
-    It uses mechanisms and not the other way round: who reads text knows it by its name alone.
+    `renyi.matrix` depends on mechanisms, so it cannot be imported at the top.
     """
     matrix = import_module("renyi.matrix")
     kinds = {f"{MATRIX}{name}": getattr(matrix, name) for name in matrix.__all__}

@@ -50,7 +50,7 @@ class MinSeparation:
     separation : int
         At least 1: any steps, at most ``count`` of them.
     count : int, optional
-        At least 1; by default as many as the steps have room for.
+        At least 1; by default as many as fit into the steps.
     """
 
     separation: int
@@ -71,7 +71,7 @@ class CyclicPoisson:
     """Every record belongs to one of ``cycle_length`` groups, which have their turn in a cycle.
 
     When it is the group's turn, the record takes part with probability ``sample_rate``, as in
-    `renyi.sgd.CyclicPoissonSampler`.
+    `renyi.samplers.CyclicPoissonSampler`.
 
     Parameters
     ----------

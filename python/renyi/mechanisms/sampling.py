@@ -16,7 +16,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._pair import Pair, RenyiCurve
-from renyi._validation import integer_of, probability_of, shortest
+from renyi._validation import integer_of, probability_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
@@ -139,6 +139,7 @@ class PoissonSampled(Sampling):
     PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.004)
     """
 
+    summary = "Poisson sample, rate {sample_rate}, of"
     assumption = (
         "Poisson: each record enters each sample independently with probability {sample_rate}, "
         f"{SECRET}; shuffled or fixed-size batches are not covered"
@@ -154,9 +155,6 @@ class PoissonSampled(Sampling):
         object.__setattr__(self, "sample_rate", rate)
         if type(self.mechanism) is not Gaussian:
             of_random_size(self.mechanism)
-
-    def _headline(self) -> str:
-        return f"Poisson sample, rate {shortest(self.sample_rate)}, of"
 
     def collapsed(self) -> tuple[Mechanism, float]:
         """Return what is done with a sample of samples, and its rate, rounded up."""
@@ -283,6 +281,7 @@ class TruncatedPoissonSampled(Sampling):
       Gaussian noise, multiplier 1
     """
 
+    summary = "Poisson sample of {population}, rate {sample_rate}, at most {batch_limit} kept, of"
     assumption = (
         "truncated Poisson: each of {population} records enters each sample independently with "
         f"probability {{sample_rate}}, {SECRET}; of a sample larger than {{batch_limit}} a uniform "
@@ -302,11 +301,6 @@ class TruncatedPoissonSampled(Sampling):
             batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
             population=integer_of(self.population, "population", 1),
         )
-
-    def _headline(self) -> str:
-        rate = shortest(self.sample_rate)
-        start = f"Poisson sample of {self.population}, rate {rate}"
-        return f"{start}, at most {self.batch_limit} kept, of"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         base, rate = self.mechanism, self.sample_rate
@@ -526,9 +520,6 @@ class FixedSizeSampled(Sampling):
             known = known_curve_of_pairs(self, adjacency)
         rate = innermost.sample_size / self.population
         return known or fixed_size_curve(base, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
-
-
-# Rényi curves of samples.
 
 
 def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:
