@@ -1,4 +1,4 @@
-"""What may be asked for, for those who do not load NumPy: relations by name, the largest count."""
+"""Neighbouring relations and directions by name, and the largest count, without NumPy."""
 
 from __future__ import annotations
 

@@ -324,9 +324,6 @@ class Aligned:
         return np.matmul(left, right, out=self.empty(use, len(left), shape, left.dtype))
 
 
-# How many threads a kernel takes when nobody says.
-
-
 _WORTH_THREADS = 8 << 20
 
 

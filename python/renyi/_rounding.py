@@ -1,4 +1,4 @@
-"""Outward rounding of short formulas, by margins for what they lose, and of printed numbers.
+"""Outward rounding of short formulas, by margins for their errors, and of printed numbers.
 
 A margin of sixteen units of 2^-52 covers eight operations, each within two units: those of IEEE
 arithmetic, and exp, log, erfc and their like as C libraries give them.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 VERSION = 1
-DEEPEST = 100  # whoever reads it calls itself for each mechanism within another
+DEEPEST = 100  # reading is recursive, once for each mechanism within another
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 

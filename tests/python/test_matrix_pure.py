@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from renyi.matrix import BLT, BandedToeplitz, Tree, noise_functions
-from renyi.sgd import SecureGenerator
+from renyi.noise import SecureGenerator
 
 STRATEGIES = [BandedToeplitz.optimal(9, 3), BLT.optimal(9, 2), Tree(9, restart=4)]
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from renyi import FixedSizeSampled, Gaussian, Laplace, PLDAccountant, RandomAllocation
-from renyi.sgd import DPSGD, SGD, BallsInBinsSampler, SecureGenerator, TrainingPlan
+from renyi.noise import SecureGenerator
+from renyi.samplers import BallsInBinsSampler
+from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 BASE = Gaussian(1.1)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from renyi.samplers import UserRows
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -10,7 +11,6 @@ from renyi.sgd import (
     Grid,
     LinearLayer,
     TrainingPlan,
-    UserRows,
     average_clipped_at_half,
     clip_and_sum,
     ghost_clip_and_sum,

@@ -5,13 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from renyi.sgd import (
-    SecureGenerator,
-    add_gaussian_noise,
-    clip_and_sum,
-    noisy_clipped_sum,
-    noisy_sums,
-)
+from renyi.noise import SecureGenerator, add_gaussian_noise
+from renyi.sgd import clip_and_sum, noisy_clipped_sum, noisy_sums
 
 RNG = np.random.default_rng(7)
 

@@ -12,6 +12,7 @@ from sgd_states import same
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
+from renyi.noise import SecureGenerator
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -19,7 +20,6 @@ from renyi.sgd import (
     ClipAccumulator,
     Grid,
     QuantileClipNorm,
-    SecureGenerator,
     TrainingPlan,
     clip_and_sum,
 )

@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
+from renyi.noise import SecureGenerator
 from renyi.sgd import (
     DPSGD,
     SGD,
     LinearLayer,
     QuantileClipNorm,
-    SecureGenerator,
     TrainingPlan,
     clip_and_sum,
     ghost_clip_and_sum,

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from test_iteration_recursion import CELLS, ETA, Grid
 
-from renyi.sgd import (
-    PNSGD,
-    Ball,
-    Box,
-    Interval,
-    LogisticLoss,
-    RidgeLoss,
-    SecureGenerator,
-)
+from renyi.noise import SecureGenerator
+from renyi.sgd import PNSGD, Ball, Box, Interval, LogisticLoss, RidgeLoss
 from renyi.theory.iteration import DecayingNoise, shuffled_delta, shuffled_epsilon
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from renyi.sgd import DPSGD, SGD, Ball, Box, Interval, SecureGenerator, TrainingPlan
+from renyi.noise import SecureGenerator
+from renyi.sgd import DPSGD, SGD, Ball, Box, Interval, TrainingPlan
 
 PLAN = TrainingPlan(100, 10, noise_multiplier=1.0, steps=30)
 

@@ -9,9 +9,9 @@ import pytest
 from chacha20_reference import blocks, group, ratchet
 from flint import arb, ctx
 
-from renyi import sgd
+from renyi import noise, sgd
 from renyi._noise import ChaCha20
-from renyi.sgd import SecureGenerator, noise_lattice
+from renyi.noise import SecureGenerator, noise_lattice
 
 KEY = bytes(range(32))
 
@@ -110,7 +110,7 @@ def cell_mass(gaussian, k, spacing, shift):
 def test_cells_and_tails_by_chi_square(gaussian, dtype):
     """Every cell of the lattice, not only of a histogram: the low bits are tested with the rest."""
     count, shift = 1 << 22, 0.123
-    add = sgd.add_gaussian_noise if gaussian else sgd.add_laplace_noise
+    add = noise.add_gaussian_noise if gaussian else noise.add_laplace_noise
     number = dtype(shift)
     x = add(np.full(count, number), 1.0, generator=SecureGenerator(insecure_reproducible=5))
     spacing = noise_lattice(1.0)

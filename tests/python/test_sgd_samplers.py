@@ -10,13 +10,8 @@ import pytest
 from sgd_states import same
 
 from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
-from renyi.sgd import (
-    BallsInBinsSampler,
-    FixedSizeSampler,
-    PoissonSampler,
-    SecureGenerator,
-    ShuffledSampler,
-)
+from renyi.noise import SecureGenerator
+from renyi.samplers import BallsInBinsSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
 
 BASE = Gaussian(1.1)
 

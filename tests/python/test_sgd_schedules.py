@@ -11,17 +11,8 @@ from test_sgd_optimizer_attacks import traced
 
 from renyi import BudgetExceededError, PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled
-from renyi.sgd import (
-    DPSGD,
-    SGD,
-    Adam,
-    AdamW,
-    ClipGroups,
-    QuantileClipNorm,
-    Schedule,
-    SecureGenerator,
-    TrainingPlan,
-)
+from renyi.noise import SecureGenerator
+from renyi.sgd import DPSGD, SGD, Adam, AdamW, ClipGroups, QuantileClipNorm, Schedule, TrainingPlan
 
 FALLING = Schedule((1, 4, 6), (2.0, 1.0, 0.5))
 STEPS = [PoissonSampled(Gaussian(noise), 0.04) for noise in (3.0, 1.5, 0.75)]

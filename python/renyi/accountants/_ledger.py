@@ -31,7 +31,7 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self.lock = reentrant_lock_freed_by_fork()  # whoever holds it records alone
+        self.lock = reentrant_lock_freed_by_fork()  # held while mechanisms are recorded
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
         self._has_steps = False  # Gaussian ones, whose losses have no bound

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,14 @@ from renyi.mechanisms import Mechanism
 
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
+
+
+class Question(TypedDict, total=False):
+    """The arguments that all questions about the curve take."""
+
+    direction: DirectionName | None
+    rtol: float
+    group_size: int
 
 
 class Accountant(Risks[Part]):
@@ -40,23 +48,9 @@ class Accountant(Risks[Part]):
         """Raise `ValueError` where the accountant does not tell this direction from the other."""
 
     @overload
-    def get_epsilon(
-        self,
-        delta: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float: ...
+    def get_epsilon(self, delta: float, **question: Unpack[Question]) -> float: ...
     @overload
-    def get_epsilon(
-        self,
-        delta: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float | Array: ...
+    def get_epsilon(self, delta: npt.ArrayLike, **question: Unpack[Question]) -> float | Array: ...
     def get_epsilon(
         self,
         delta: npt.ArrayLike,
@@ -106,23 +100,9 @@ class Accountant(Risks[Part]):
         return self._epsilon_ends(delta, direction, rtol, group_size)[1]
 
     @overload
-    def get_delta(
-        self,
-        epsilon: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float: ...
+    def get_delta(self, epsilon: float, **question: Unpack[Question]) -> float: ...
     @overload
-    def get_delta(
-        self,
-        epsilon: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float | Array: ...
+    def get_delta(self, epsilon: npt.ArrayLike, **question: Unpack[Question]) -> float | Array: ...
     def get_delta(
         self,
         epsilon: npt.ArrayLike,
@@ -155,21 +135,11 @@ class Accountant(Risks[Part]):
 
     @overload
     def get_epsilon_bounds(
-        self,
-        delta: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, delta: float, **question: Unpack[Question]
     ) -> tuple[float, float]: ...
     @overload
     def get_epsilon_bounds(
-        self,
-        delta: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, delta: npt.ArrayLike, **question: Unpack[Question]
     ) -> tuple[float, float] | tuple[Array, Array]: ...
     def get_epsilon_bounds(
         self,
@@ -217,26 +187,16 @@ class Accountant(Risks[Part]):
         return _ends(curve.epsilon_brackets(flat), shape)
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
-        """Return a curve whose lower ends hold where those of the accountant's need not."""
+        """Return a curve with valid lower ends if those of the accountant are not; else None."""
         return None
 
     @overload
     def get_delta_bounds(
-        self,
-        epsilon: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, epsilon: float, **question: Unpack[Question]
     ) -> tuple[float, float]: ...
     @overload
     def get_delta_bounds(
-        self,
-        epsilon: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, epsilon: npt.ArrayLike, **question: Unpack[Question]
     ) -> tuple[float, float] | tuple[Array, Array]: ...
     def get_delta_bounds(
         self,
@@ -282,7 +242,7 @@ class Accountant(Risks[Part]):
 
         Check and record are one: threads that share an accountant never exceed a budget together.
         The mechanisms must have been fixed beforehand, and only when to stop follow from what is
-        left; whoever chooses them by what was released takes a `PrivacyFilter`.
+        left. For mechanisms that depend on earlier releases there is `PrivacyFilter`.
 
         Parameters
         ----------

@@ -23,10 +23,10 @@ MOST = 16  # spendings; later ones would have next to no delta
 
 
 class BasicFilter:
-    """Goes on while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
+    """Accepts while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
 
-    Sharp where little is spent and its losses are seldom large: there Rényi divergences of every
-    order are loose. Basic composition holds for parameters that are chosen along the way (Rogers,
+    It is tight for few spendings with rare large losses, where Rényi divergences of every order are
+    loose. Basic composition holds for parameters that are chosen along the way (Rogers,
     Roth, Ullman, Vadhan 2016, arXiv 1605.08294).
     """
 
@@ -43,7 +43,7 @@ class BasicFilter:
         return self.epsilon_with((mechanism, count), self._epsilon) <= self._epsilon
 
     def epsilon_with(self, uses: Uses, most: float = math.inf) -> float:
-        """Return what is spent, perhaps with one more spending; inf above ``most``."""
+        """Return the epsilon spent, with ``uses`` as one more spending; inf above ``most``."""
         total, every = 0.0, self._with(uses)
         if len(every) > MOST:
             return math.inf
@@ -74,8 +74,8 @@ class BasicFilter:
         return (*self._spent, uses) if uses[1] else self._spent
 
     def record(self, mechanism: Mechanism, count: int) -> None:
-        """Take note of a spending."""
-        if count and len(self._spent) <= MOST:  # one more than can be held tells that
+        """Record a spending."""
+        if count and len(self._spent) <= MOST:  # one too many makes `epsilon_with` infinite
             self._spent = (*self._spent, (mechanism, count))
 
     def to_dict(self) -> dict[str, Any]:
@@ -299,12 +299,12 @@ def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
 
 
 def _with_divergence(divergence: float, order: float) -> RDPAccountant:
-    """Return what has a divergence at an order, of which nothing else is known."""
+    """Return an accountant of a given divergence at a single order."""
     return RDPAccountant(orders=(order,)).compose(Gaussian(math.sqrt(0.5 * order / divergence)))
 
 
 def _read(epsilon: float, divergence: float, order: float, delta: float) -> tuple[float, float]:
-    """Return what a divergence takes at most: epsilon at delta, and delta at epsilon over delta."""
+    """Return epsilon at delta of a divergence, and delta at epsilon over delta, rounded up."""
     if divergence == 0.0 or math.isinf(divergence):
         return divergence, divergence
     spent = _with_divergence(divergence * (1.0 + 2.0**-45), order)  # the noise is rounded

@@ -132,7 +132,7 @@ class Readable:
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write all that is recorded now to a new file, while others may charge.
 
-        It is for safekeeping: whoever charges both files has two budgets.
+        It is for safekeeping only: charging both files would spend two budgets.
 
         Raises
         ------
@@ -183,9 +183,9 @@ class Ledger(Readable):
         Seconds to wait for others that are writing.
     wal : bool
         Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
-        the file is complete with its log only, or after all who use it have closed it.
+        the file is complete only with its log, or after all processes have closed it.
     read_only : bool
-        For whoever may look and not write: nothing is changed, and what would do so raises.
+        For readers without permission to write: changes raise an error.
 
     Notes
     -----
@@ -283,9 +283,9 @@ class Ledger(Readable):
             What will be released, and how often.
         run, step : str, int, optional
             The name of a run, and how many uses were charged to the data set in its name before.
-            Any other step is refused, so that nobody goes on twice from one saved state of the run.
-            A charge of no uses counts as one: it says that somebody goes on within what was charged
-            before, an epoch say.
+            Any other step is refused, so that a run cannot continue twice from one saved state. A
+            charge of no uses counts as one: the run continues within earlier charges, such as one
+            for an epoch.
 
         Raises
         ------

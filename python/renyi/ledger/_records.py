@@ -184,7 +184,7 @@ class Entry:
     repeats : int
         How many equal charges came one after the other; of a run, of the steps that follow.
     note, time : str
-        What whoever did it wrote, and when the first was, in UTC.
+        The note of the caller, and the time of the first, in UTC.
     hash : str
         SHA-256 over this and everything before.
     """
@@ -288,7 +288,7 @@ def follows(old: str, repeats: int, new: str) -> bool:
 def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
     """Return which step of a run comes after an entry of it and its repeats.
 
-    No uses are a step, too: of two who go on from one state without a new use, one is refused.
+    A charge of no uses counts as a step, so that of two branches of one state one is refused.
     """
     return int(fields["step"]) + max(int(fields["count"]), 1) * repeats
 

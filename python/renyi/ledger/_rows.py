@@ -71,8 +71,8 @@ def replace_budget(
 ) -> None:
     """Store the state of a filter after the last entry of its history.
 
-    Its reservations have rows of their own, so that a charge reads and writes none of them: what
-    they hold is spent until they are settled. ``loaded`` are those which it had at first.
+    Its reservations have rows of their own, so that a charge neither reads nor writes them.
+    ``loaded`` are the reservations that the filter was loaded with.
     """
     data = _strict_json.loads(budget.to_json())
     reserved = {item["number"]: canonical(item) for item in data["reserved"]}

@@ -302,7 +302,7 @@ def _close(connections: list[sqlite3.Connection]) -> None:
 
 
 def _forget(lock: Any, connections: list[sqlite3.Connection]) -> None:
-    """Close what nobody has any more; a thread that forks has it closed already."""
+    """Close unused connections; a thread that forks has closed its own already."""
     if lock.acquire(blocking=False):
         try:
             _close(connections)

@@ -60,10 +60,10 @@ def noise_functions(
 ) -> NoiseFunctions:
     """Return ``init(sums) -> state`` and ``next(state, sums) -> (released, state)``.
 
-    They change nothing they are given: a state may be kept, saved, and gone on from. Noise comes
-    from the generator, not from the state: who goes on twice from one state makes two releases of
-    the strategy, and pays for both. A state with another step or other buffers than it was returned
-    with is refused. Otherwise as `NoiseStream`.
+    The functions change none of their arguments: a state may be kept, saved and continued. Noise
+    comes from the generator, not from the state: two continuations of one state are two releases of
+    the strategy, and each has its cost. A state with another step or other buffers than it was
+    returned with is refused. Otherwise as `NoiseStream`.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def noise_functions(
             raise ValueError("state must be one that was returned, got buffers of another step")
         workers = []
         for array, buffers in zip(arrays, state.buffers, strict=True):
-            worker = copy(kernel(array))  # with buffers of its own, whoever else is at work
+            worker = copy(kernel(array))  # with its own buffers, as threads may share the kernel
             if {name: (a.shape, a.dtype) for name, a in buffers.items()} != worker.shapes():
                 raise ValueError("sums must have the shapes and dtypes that init was given")
             check_finite(array, "sums")

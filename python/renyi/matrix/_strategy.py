@@ -286,11 +286,11 @@ def _reach(c: Matrix) -> int:
 
 
 def of_tree(heights: int, steps: int, participation: Participation) -> Sensitivity:
-    """Return that of a binary tree with nodes of so many heights.
+    """Return the sensitivity of a binary tree with nodes of ``heights`` heights.
 
     A record is in one node of each height for each time it takes part. A node of height h has 2^h
-    steps, hence room for m = min(k, ceil(2^h / separation)) of its k times, and the squares of
-    numbers of sum k that are at most m sum to k m at most.
+    steps, so at most m = min(k, ceil(2^h / separation)) of the k times fall into one node. Numbers
+    of sum k that are at most m have squares of sum at most k m.
     """
     most = most_participations(participation, steps)
     separation = separation_of(participation, steps)

@@ -48,7 +48,7 @@ class DominatingPair(ABC):
 
     @property
     def support(self) -> tuple[float, float]:
-        """An interval that holds every finite loss but for what `infinite_mass` counts."""
+        """An interval of all finite losses, except those that `infinite_mass` counts."""
         return self.compiled.support
 
     @property

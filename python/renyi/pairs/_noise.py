@@ -82,7 +82,7 @@ class BoundedRangePair(DominatingPair):
     """The pair that dominates every mechanism whose loss lies in some interval of length epsilon.
 
     The exponential mechanism is one: its loss between two neighbours takes values in
-    [t - epsilon, t], t known to nobody.
+    [t - epsilon, t], for an unknown t.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Columns of records: what is taken from each is an integer or a cell, whatever the others are.
 
 The sensitivity of a floating-point sum is not that of the exact one: it depends on the order, on
-how often is rounded, and on who overflows (Casacuberta and others 2022, arXiv 2207.10635). So the
+the number of roundings, and on overflow (Casacuberta and others 2022, arXiv 2207.10635). So the
 numbers of records are rounded to multiples of a power of two, one by one, then clipped to integer
 bounds, and the integers are added exactly. The power of two depends on the bounds alone.
 """

@@ -39,8 +39,8 @@ class Release:
     query : str
         "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
     value : int, float, str or tuple
-        What was released; of a histogram a number for each cell. Numbers may be below 0: whoever
-        rounds them up has a bias.
+        What was released; of a histogram a number for each cell. Numbers may be below 0:
+        rounding them up to 0 makes a bias.
     mechanism : Mechanism
         What was charged, from which the noise was drawn.
     adjacency : {"add_remove", "replace_one"}

@@ -76,9 +76,12 @@ class Releases:
     whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
     and added as integers. So the stated sensitivity is that of what is computed, however the
     records are ordered and however many there are. The time a release takes is not protected, nor
-    are errors: whoever asks must be allowed to see the data. Nor can it be seen here where the type
-    of a column follows from single records, as of a file whose numbers are read as strings because
-    one of them is a word: name types where files are read.
+    are errors: the caller must be allowed to see the data. The type of a column must not depend on
+    single records, as it does if one word in a file turns all its numbers into strings: name types
+    where files are read.
+
+    Every release raises `BudgetExceededError` if its charge would exceed the budget, and what
+    `renyi.Ledger.charge` raises. Nothing is charged or drawn then.
 
     Threads may share one.
 
@@ -157,13 +160,6 @@ class Releases:
         Release
             Of an int, which may be negative.
 
-        Raises
-        ------
-        BudgetExceededError
-            If the charge would exceed the budget; nothing is charged nor drawn then, nor after
-            the other errors.
-        LedgerError, UnsupportedMechanismError
-            As `renyi.Ledger.charge`.
         """
         column = column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
@@ -209,11 +205,6 @@ class Releases:
         -------
         Release
             Of a float.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         Notes
         -----
@@ -261,8 +252,6 @@ class Releases:
 
         Raises
         ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
         ValueError
             If there is no record under "replace_one".
         """
@@ -322,11 +311,6 @@ class Releases:
         -------
         Release
             Of a tuple of int, one for each cell; `Release.labels` names the cells.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
         """
         labels, exact = _cells(values, bins, categories)
         parts = 2 if self._replaced and len(labels) > 1 else 1
@@ -372,11 +356,6 @@ class Releases:
         Release
             Of a candidate.
 
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
-
         References
         ----------
         Smith 2011, STOC (doi 10.1145/1993636.1993743).
@@ -412,11 +391,6 @@ class Releases:
         -------
         Release
             Of a category.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         References
         ----------
@@ -462,11 +436,6 @@ class Releases:
         -------
         Release
             Of a candidate.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         References
         ----------

@@ -111,7 +111,7 @@ def privacy_report(
     date : datetime.date or str, optional
         Of the report; no date is put in unasked.
     author, dataset : str, optional
-        Who answers for it, and what it is about.
+        Who is responsible for the statement, and its data set.
     queries : sequence of str
         The names of what was asked.
 

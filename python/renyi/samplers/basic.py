@@ -93,7 +93,7 @@ class BatchSampler(ABC):
         number = place.drawn + 1
         batch, layout = self._draw(number, place.layout)
         following = Place(number, len(batch), layout)
-        if self._place is not place:  # the lock lets in who holds it: a handler of signals
+        if self._place is not place:  # the lock is reentrant: a signal handler may enter
             raise RuntimeError("a batch must be drawn after the one before, got a draw within one")
         self.__dict__["_place"] = following  # at once, where a handler would come before a call
         return batch
@@ -133,8 +133,8 @@ class BatchSampler(ABC):
         """Go on where `state_dict` was called.
 
         With a reproducible generator the batches are those that would have come; a secure one takes
-        a new key, so that no batch is drawn a second time. Whoever saved a state in the middle of
-        an epoch of `BallsInBinsSampler`, whose bins are used once, does not go on then.
+        a new key, so that no batch is drawn a second time. A sampler whose state was saved in the
+        middle of an epoch of `BallsInBinsSampler`, whose bins are used once, must not continue.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class BatchSampler(ABC):
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         """Return the batch of this number, from 1 on, and the layout after it.
 
-        Nothing is changed: whoever calls it stores both.
+        The caller stores both; nothing is changed here.
         """
 
     @abstractmethod
@@ -215,11 +215,11 @@ def times(mechanism: Mechanism, steps: int) -> Mechanism:
 
 # Samplers: which records take part in a step, and what accountants may assume about it.
 #
-# A sampler draws batches of indices and says, by ``mechanism``, which mechanism a release on such a
-# batch is. Nobody else needs to know the scheme, so none is mistaken for another.
+# A sampler draws batches of indices. Its ``mechanism`` states the mechanism of a release on such
+# a batch. No other code depends on the scheme, so no scheme is mistaken for another.
 #
-# The indices of Poisson and fixed-size samples are secret, like the noise: to whom they are known,
-# sampling has amplified nothing.
+# The indices of Poisson and fixed-size samples are secret, like the noise: sampling amplifies
+# nothing against an observer of the indices.
 
 
 class PoissonSampler(BatchSampler):
@@ -338,7 +338,7 @@ class ShuffledSampler(BatchSampler):
     """Epochs of disjoint batches: the records in a new random order, cut into equal parts.
 
     The sizes of an epoch's batches differ by at most one, and every record is in one of them.
-    Shuffling hides nothing from whoever sees all batches, so an epoch costs one full release.
+    Shuffling hides nothing from an observer of all batches: an epoch costs one full release.
 
     Parameters
     ----------

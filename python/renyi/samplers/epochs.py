@@ -16,7 +16,7 @@ from renyi.samplers.schemes import Groups, checked_groups
 
 
 class _Bins(NamedTuple):
-    """The bins of one epoch, and who goes on with it."""
+    """The bins of one epoch, and the run that continues it."""
 
     epoch: int
     groups: Groups

@@ -52,8 +52,8 @@ class Group:
 
     With w the factors and N, P what `RecordNorms` says of a record: gradients that are made, D
     entries, are multiplied and rounded to the lattice of spacing g as in clip_factor.hpp, which
-    adds g/2 sqrt(D) to their norm at most. Products are left a part `2 MOST_ROUNDING` of the bound
-    for what neither belongs to one record nor is the same in neighbouring batches, see
+    adds g/2 sqrt(D) to their norm at most. For products a part `2 MOST_ROUNDING` of the bound is
+    kept for rounding that is neither due to one record nor equal in neighbouring batches, see
     `rounding_of`; it is that small for w P <= _SPREAD C.
     """
 

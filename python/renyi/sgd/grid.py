@@ -39,7 +39,7 @@ class Grid:
 
     Examples
     --------
-    >>> from renyi.sgd import add_discrete_gaussian_noise
+    >>> from renyi.noise import add_discrete_gaussian_noise
     >>> grid = Grid(2.0**-20)
     >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
     >>> noisy = grid.values(add_discrete_gaussian_noise(total, grid.units(1.1)))

@@ -49,8 +49,8 @@ def product_norms(left: Array, right: Array) -> RecordNorms:
     result = RecordNorms(*(np.zeros(len(left)) for _ in range(4)))
     left_out = np.arange(len(left))
     if left.shape[1] == 1:
-        sure = _put_norms_of_outer(left, right, result)
-        left_out = left_out[~sure]
+        accurate = _put_norms_of_outer(left, right, result)
+        left_out = left_out[~accurate]
     longest = left.shape[1] * max(left.shape[1:] + right.shape[2:])
     step = max(1, _ELEMENTS // max(1, longest))
     for first in range(0, len(left_out), step):
@@ -61,7 +61,7 @@ def product_norms(left: Array, right: Array) -> RecordNorms:
 
 
 def _put_norms_of_outer(left: Array, right: Array, result: RecordNorms) -> npt.NDArray[np.bool_]:
-    """Put norms of a g^T by those of a and g, and return where products of these do not suffer.
+    """Set norms of a g^T from those of a and g, and return where their product is accurate.
 
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
