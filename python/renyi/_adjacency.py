@@ -1,4 +1,4 @@
-"""Neighbouring relations and directions by name, and the largest count, without NumPy."""
+"""Neighbouring relations, directions and conversions by name, and the largest count."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 
 DirectionName = Literal["remove", "add"]
 DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
+
+Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
+CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
 
 LARGEST_COUNT = 10**9
 """Of equal uses of a mechanism; the error bounds of the curves hold up to it."""

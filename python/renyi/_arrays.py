@@ -164,7 +164,7 @@ def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
 
 
 def outline(value: Any) -> str:
-    """Return what a message may say about an array of records: never its numbers."""
+    """Return a description of an array of records for messages, without its numbers."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     return type(value).__name__ if dtype is None else f"{shape} {dtype}"
 

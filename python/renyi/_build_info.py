@@ -38,7 +38,7 @@ def check_floating_point() -> None:
 
 
 def build_info() -> dict[str, object]:
-    """Return how this installation was compiled and what it runs on.
+    """Return the compiler, flags and platform of this installation.
 
     Returns
     -------

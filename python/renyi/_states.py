@@ -116,7 +116,7 @@ class Run:
 
     @staticmethod
     def lock_of(name: str) -> Any:
-        """Return what to hold from `check_load` to `take_over`: of two threads one is first."""
+        """Return the lock to hold from `check_load` to `take_over`."""
         return _RUNS.setdefault(name, _Known(None, 0)).lock
 
     def check(self) -> None:

@@ -24,7 +24,6 @@ from renyi import special
 from renyi._validation import Range, count_of, number_in, probability_of, real_of
 
 __all__ = [
-    "GaussianLimit",
     "advantage",
     "advantage_from_mu",
     "bayes_risk",
@@ -525,7 +524,7 @@ def _distance(step: _Moments, count: int, mu: float) -> float:
 
 
 def _moments(q: float, c: float) -> tuple[_Moments, _Moments]:
-    """Of the loss with a record removed and added, by the trapezoidal rule in units of sigma."""
+    """Moments of the loss in both directions, by the trapezoidal rule in units of sigma."""
     h = min(1.0 / 512, 1.0 / (128 * c))
     u = np.arange(math.floor(-13.0 / h), math.ceil((c + 13.0) / h) + 1) * h
     absent = np.exp(-0.5 * u * u) * (h / math.sqrt(2 * math.pi))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from renyi.noise import SecureGenerator
-from renyi.sgd import DPSGD, SGD, Ball, Box, Interval, TrainingPlan
+from renyi.sgd import DPSGD, SGD, Ball, Box, TrainingPlan
 
 PLAN = TrainingPlan(100, 10, noise_multiplier=1.0, steps=30)
 
@@ -48,9 +48,9 @@ def test_nothing_else_changes():
 
 def test_resumes_on_the_domain():
     w, again = np.zeros(1), np.zeros(1)
-    optimizer, _ = list(trained(w, Interval(-0.1, 0.1)))[-1]
+    optimizer, _ = list(trained(w, Box(-0.1, 0.1)))[-1]
     generator = SecureGenerator(insecure_reproducible=4)
-    other = DPSGD(again, PLAN, SGD(0.5), domain=Interval(-0.1, 0.1), generator=generator)
+    other = DPSGD(again, PLAN, SGD(0.5), domain=Box(-0.1, 0.1), generator=generator)
     other.load_state_dict(optimizer.state_dict(secrets=True))
     assert_array_equal(w, again)
     other.step(np.full((10, 1), 100.0))
@@ -66,7 +66,7 @@ def test_far_points():
 @pytest.mark.parametrize(
     ("domain", "error", "message"),
     [
-        (1.0, TypeError, "domain must be a Ball, a Box or an Interval, got 1.0"),
+        (1.0, TypeError, "domain must be a Ball or a Box, got 1.0"),
         (Ball(1.0, [0.0, 0.0]), ValueError, "as many dimensions as the parameters, 3, got <Ball"),
     ],
 )

@@ -37,7 +37,7 @@ def opposite(direction: DirectionName) -> DirectionName:
 
 
 class SmallerCurve:
-    """What is lower of several curves above the truth, the first of which bounds it below."""
+    """The smallest of several upper curves; the first one also gives the lower ends."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self._curves = curves

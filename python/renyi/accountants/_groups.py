@@ -177,7 +177,7 @@ class Chain:
         return total + 5e-324 if total else 0.0
 
     def _delta_at_infinity(self) -> float:
-        """Return what outcomes of infinite loss come to."""
+        """Return the mass of outcomes of infinite loss."""
         total = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
         for _ in range(self._size - 1 if total else 0):
             # A line at alpha = total: any is above g, rounded up as in `_certified`.

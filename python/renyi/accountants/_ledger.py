@@ -111,11 +111,11 @@ class Ledger(ABC, Generic[Part]):
         """Add ``count`` uses of a part; cannot fail."""
 
     def _kind(self, part: Part) -> Hashable:
-        """Return what equal parts have in common."""
+        """Return a key that is equal for equal parts."""
         return part
 
     def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
-        """Return how often each of these parts is used after ``number`` more uses of all."""
+        """Return the count of each of these parts after ``number`` more uses of all."""
         uses: dict[Hashable, int] = {}
         for part, times in parts:
             kind = self._kind(part)

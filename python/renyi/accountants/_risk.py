@@ -27,7 +27,7 @@ class Risks(Ledger[Part]):
         """Return the curve of one direction, or the worse of both, for groups of a size."""
 
     def _beta_rtol(self) -> float:
-        """Return how far below the trade-off function beta may be where it is smooth."""
+        """Return the relative error of beta where the trade-off function is smooth."""
         return 1e-8
 
     @overload

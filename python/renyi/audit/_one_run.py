@@ -221,7 +221,7 @@ def one_run_epsilon_lower_bound(
 
 
 def _correct(scores: Scores, included: npt.NDArray[np.bool_], guesses: int) -> int:
-    """Return how many guesses are right at least, whatever the order of equal scores."""
+    """Return the least number of right guesses over all orders of equal scores."""
     high, low = guesses - guesses // 2, guesses // 2
     first = np.lexsort((included, -scores))[:high]
     last = np.lexsort((~included, scores))[:low]

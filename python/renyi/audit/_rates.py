@@ -240,7 +240,7 @@ def _chosen_test(first: Scores, second: Scores, value: Value) -> tuple[Scores, S
 
 
 def _best_threshold(positives: Scores, negatives: Scores, value: Value) -> tuple[float, float]:
-    """Return what is to be expected, two standard errors below, and the best threshold."""
+    """Return the expectation less two standard errors, and the best threshold."""
     thresholds = np.unique(np.concatenate([positives, negatives]))
     picked = np.linspace(0, thresholds.size - 1, min(thresholds.size, CANDIDATES))
     # The tails decide where delta is small: all of the highest and lowest are candidates too.

@@ -14,14 +14,15 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 from renyi import special
+from renyi._adjacency import DirectionName
 from renyi._validation import POSITIVE, Range, number_in, real_of
-from renyi.accountants import Accountant, DirectionName
+from renyi.accountants import Accountant
 
 _NORMAL = NormalDist()
 
 
 class Target(ABC):
-    """What a run may reveal at most."""
+    """A bound on the privacy loss of a run."""
 
     name: ClassVar[str]
 
@@ -180,7 +181,7 @@ def target_of(
     *,
     pure: bool = False,
 ) -> Target:
-    """Return the one target that is given; ``pure``: what is calibrated may meet a delta of 0."""
+    """Return the target; with ``pure`` it may have a delta of 0."""
     kinds = (
         {"target_epsilon": epsilon, "target_delta": delta},
         {"target_alpha": alpha, "target_beta": beta},

@@ -269,7 +269,7 @@ def compare_samplings(options: argparse.Namespace) -> int:
 
 
 def _one_run(options: argparse.Namespace) -> Record:
-    """Return the one run that is compared."""
+    """Return the run that is compared."""
     names = ("noise_multiplier", "batch_size", "dataset_size", "epochs", "delta")
     require(options, *names)
     run: Record = {}

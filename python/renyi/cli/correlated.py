@@ -15,7 +15,8 @@ from renyi.cli.output import Column
 from renyi.cli.runs import require, runs
 
 if TYPE_CHECKING:
-    from renyi.matrix import Participation, Priced, Strategy
+    from renyi.matrix import Strategy
+    from renyi.mechanisms.participation import Participation
 
 Record = dict[str, Any]
 
@@ -66,7 +67,6 @@ def _strategy(
         FixedEpochs,
         SquareRoot,
         Tree,
-        best_of,
         choose_bands,
     )
 
@@ -84,7 +84,7 @@ def _strategy(
         return f"{count} bands", BandedToeplitz.optimal(steps, count), whole
     given = None if options.bands is None else [options.bands]
     with output.waiting("choosing bands"):
-        best = best_of(choose_bands(epsilon, delta, bands=given, **setting))
+        best = min(choose_bands(epsilon, delta, bands=given, **setting), key=lambda row: row.error)
     return best.name, best.strategy, best.participation
 
 
@@ -112,7 +112,7 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> None:
+def _draw(options: argparse.Namespace, rows: Sequence[Any], title: str) -> None:
     """Draw the table: a bar for the error of each strategy."""
     with output.sheet(options) as axes:
         bars = axes.barh([row.name for row in rows], [row.error for row in rows], color="#0072B2")
@@ -123,7 +123,7 @@ def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> No
         axes.set_title(title, fontsize="medium")
 
 
-def _record(row: Priced) -> Record:
+def _record(row: Any) -> Record:
     return {
         "name": row.name,
         "strategy": type(row.strategy).__name__,
@@ -134,7 +134,7 @@ def _record(row: Priced) -> Record:
 
 
 def _setting(options: argparse.Namespace, epsilon: str) -> Record:
-    """Return the one setting that was given: sizes, steps and the target."""
+    """Return the single setting: sizes, steps and the target."""
     targets = {"epsilon": getattr(options, epsilon), "delta": options.delta}
     cells = runs(options, **{name: list(map(float, given)) for name, given in targets.items()})
     if len(cells) > 1:

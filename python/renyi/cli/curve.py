@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from renyi._adjacency import CONVERSIONS
 from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import (
@@ -19,7 +20,7 @@ from renyi.cli.guarantee import (
     print_sweep,
     varying,
 )
-from renyi.cli.options import CONVERSIONS, MAX_VALUES, UsageError
+from renyi.cli.options import MAX_VALUES, UsageError
 from renyi.cli.output import Column
 from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require, runs
 

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from renyi._adjacency import ADJACENCIES, LARGEST_COUNT
+from renyi._adjacency import ADJACENCIES, CONVERSIONS, LARGEST_COUNT
 
 MAX_VALUES = 1_000_000
 
@@ -23,7 +23,7 @@ class UsageError(Exception):
 
 
 class OutputError(Exception):
-    """What was computed could not be written; the message is one line."""
+    """The output could not be written; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,6 @@ SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffle
 EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
 IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
-CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
 ACCOUNTANTS = ("pld", "rdp")
 COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")

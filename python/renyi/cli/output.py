@@ -99,7 +99,7 @@ def print_json(document: Record) -> None:
 
 
 def _width() -> int:
-    """Return how wide text may be: the terminal, or COLUMNS, up to what reads well."""
+    """Return the width of text: that of the terminal, within limits."""
     return min(MEASURE, max(40, shutil.get_terminal_size((MEASURE, 24)).columns))
 
 

@@ -10,10 +10,9 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from renyi._adjacency import LARGEST_COUNT
+from renyi._adjacency import CONVERSIONS, LARGEST_COUNT
 from renyi._rounding import round_down
 from renyi.cli.options import (
-    CONVERSIONS,
     DEVIATIONS,
     EXACT,
     IN_EPOCHS,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def scheme_of(options: argparse.Namespace) -> str:
-    """Return how batches were drawn; commands without the option know Poisson samples only."""
+    """Return the sampling scheme; commands without the option have Poisson samples only."""
     return getattr(options, "sampling", POISSON)
 
 
@@ -58,7 +57,7 @@ def is_exact(options: argparse.Namespace) -> bool:
 
 
 def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a plan of the run takes but for its noise and its length."""
+    """Return the arguments of the plan of a run, except its noise and its length."""
     scheme, size = scheme_of(options), run["batch_size"]
     settings = {
         "population": run["dataset_size"],
@@ -226,7 +225,7 @@ def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechanism, int]:
-    """Return what a run consists of, and how often."""
+    """Return the mechanism of a run, and the number of its uses."""
     if scheme_of(options) == POISSON:
         return step_of(run), run["steps"]
     plan = plan_of(options, run)
@@ -400,7 +399,7 @@ def assumptions_in_words(options: Any, *records: Mapping[str, Any]) -> dict[str,
 
 
 def method_in_words(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:
-    """How the number was computed; an empty record stands for a table of many."""
+    """Describe the computation of a number, or with an empty record of a table."""
     if options.accountant == "rdp":
         accounting = f"Renyi-DP, {_renyi(options, record)}"
         return {"accounting": accounting, "conversion": _conversion(options)}

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
 from renyi._strict_json import check_names, read_number, written
 from renyi._validation import integer_of, probability_of, real_of, uses_of
-from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
+from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
 
@@ -40,7 +41,7 @@ class Saved(ABC):
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
-        """Return what `_restore` needs, by the names in `_STATE`, as JSON can hold it."""
+        """Return the state for `_restore`, by the names in `_STATE`, in the form of JSON."""
 
     @abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
@@ -63,7 +64,7 @@ class Saved(ABC):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return what `to_json` wrote, equal in every digit.
+        """Return the object that `to_json` wrote, equal in every digit.
 
         Raises
         ------
@@ -157,7 +158,7 @@ class Total(NamedTuple):
 
     @classmethod
     def read(cls, values: Any, orders: int) -> Self:
-        """Return what was `written`.
+        """Return the sums that `written` returned.
 
         Raises
         ------
@@ -278,7 +279,7 @@ def held_to(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
 
 
 def held_from(data: Any, size: int) -> dict[int, Held]:
-    """Return what `held_to` was given."""
+    """Return the reservations that `held_to` wrote."""
     if not isinstance(data, list):
         raise TypeError(f"reserved must be a list, got {data!r}")
     found = {}
@@ -353,7 +354,7 @@ class Filter(Saved):
 
     @property
     def failure_delta(self) -> float:
-        """What mechanisms that may fail can spend together."""
+        """The part of delta for mechanisms that may fail."""
         return self._failure_delta
 
     @property
@@ -439,7 +440,7 @@ class Filter(Saved):
             self._total = self._total.plus(held.cost, -1).plus(cost)
 
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
-        """Return how many uses would be taken at once, at most so many.
+        """Return the number of uses, up to a limit, that `spend` would take at once.
 
         Raises
         ------
@@ -451,7 +452,7 @@ class Filter(Saved):
             return self._most(mechanism, fails)
 
     def _price(self, mechanism: Mechanism, count: int) -> Cost:
-        """Return what uses of a mechanism would cost now, perhaps by an exact curve."""
+        """Return the cost of uses of a mechanism now, possibly by an exact curve."""
         return self._cost(mechanism, count)
 
     def _admitted(self, mechanism: Mechanism, count: int) -> Cost:

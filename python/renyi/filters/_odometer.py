@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import round_up
 from renyi._search import bisected
-from renyi.accountants import Adjacency, UnsupportedMechanismError
+from renyi.accountants import UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,
     Saved,
@@ -114,7 +115,7 @@ class PrivacyOdometer(Saved):
             self._total = (self._total + cost) * ROUNDED_UP
 
     def get_epsilon(self) -> float:
-        """Return what the privacy loss has not exceeded so far, rounded up; 0 at the start."""
+        """Return a bound of the privacy loss so far, rounded up; 0 at the start."""
         total = self._total
         if not total.any():
             return 0.0

@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
 from renyi._validation import FINITE_POSITIVE, number_in, probability_of
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
 from renyi.mechanisms.json_form import decode_counted, encode_counted
@@ -85,7 +86,7 @@ class BasicFilter:
 
     @classmethod
     def from_dict(cls, data: Any, adjacency: Adjacency) -> BasicFilter:
-        """Return what `to_dict` described."""
+        """Return the filter that `to_dict` wrote."""
         if not isinstance(data, Mapping):
             raise TypeError(f"basic must be a mapping, got {data!r}")
         check_names("basic", data, ("epsilon", "delta", "spent"))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._search import bisected
 from renyi._strict_json import read_number
 from renyi._validation import FINITE_POSITIVE, decimal_of, float_above, number_in, probability_of
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,
     Cost,

@@ -62,7 +62,7 @@ class Readable:
         self._store = Store(path, timeout, wal, read_only)
 
     def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
-        """Return how many uses `charge` would take now, at most so many."""
+        """Return the number of uses, up to a limit, that `charge` would take now."""
         budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
         return budget.count_that_fits(mechanism, most)
 
@@ -72,7 +72,7 @@ class Readable:
         return tuple(self._store.reading(names))
 
     def status(self, dataset: str) -> Status:
-        """Return where a data set stands.
+        """Return the status of a data set.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Readable:
         return self._store.reading(read)
 
     def verify(self, heads: Iterable[str] = ()) -> list[str]:
-        """Return what is wrong: damage, broken hashes, states that do not follow from the history.
+        """Return the problems: damage, broken hashes, states that do not follow from the history.
 
         Parameters
         ----------
@@ -456,7 +456,7 @@ def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collect
 
 
 def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:
-    """Return what an entry says of uses of a mechanism; functions cannot be written: TypeError."""
+    """Return the fields of an entry for uses of a mechanism; functions raise TypeError."""
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
     words = {"note": text_of(note, "note")}

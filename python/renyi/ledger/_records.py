@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency
 from renyi._strict_json import check_names
 from renyi._validation import one_of
-from renyi.accountants import Adjacency
 from renyi.filters import GDPFilter, PrivacyFilter, Reservation, ZCDPFilter
 from renyi.mechanisms import Mechanism
 
@@ -62,7 +62,7 @@ def new_budget(
 
 
 def settings_of(budget: Budget) -> dict[str, Any]:
-    """Return what the first entry of a history says of a budget."""
+    """Return the budget as the first entry of a history states it."""
     words = {"accountant": accountant_of(budget), "adjacency": budget.adjacency}
     return {"epsilon": None, "delta": None, "rho": None, **words, **limits_of(budget)}
 
@@ -118,7 +118,7 @@ def _text(*settings: Any) -> str:
 
 
 def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a filter stays as it is."""
+    """Return the settings of a filter."""
     fixed = {key: value for key, value in data.items() if key not in SPENT}
     if fixed.get("basic") is not None:
         fixed["basic"] = {key: value for key, value in fixed["basic"].items() if key != "spent"}
@@ -262,7 +262,7 @@ def repeated(before: str, times: int = 1) -> str:
 
 
 def seal_of(head: Row, state: str) -> str:
-    """Return what binds the state of a filter to the last entry of the history that led there."""
+    """Return the hash that binds the state of a filter to the last entry of its history."""
     return sealed(*map(str, head), state)
 
 
@@ -286,7 +286,7 @@ def follows(old: str, repeats: int, new: str) -> bool:
 
 
 def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
-    """Return which step of a run comes after an entry of it and its repeats.
+    """Return the step of a run that follows an entry and its repeats.
 
     A charge of no uses counts as a step, so that of two branches of one state one is refused.
     """

@@ -124,7 +124,7 @@ def reserving_hash(connection: sqlite3.Connection, identity: int, number: int) -
 
 
 def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[str, Any]:
-    """Return what a reservation holds, for the state of a filter.
+    """Return the contents of a reservation, for the state of a filter.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:
 
 
 def steps_of(connection: sqlite3.Connection, identity: int, run: str) -> int:
-    """Return how many steps of a run were charged; the last entry of it tells."""
+    """Return the number of charged steps of a run, from its last entry."""
     row = connection.execute(
         "SELECT body, repeats FROM entries INDEXED BY entries_of_runs WHERE dataset = ? "
         "AND json_extract(body, '$.run') = ? AND json_extract(body, '$.run') IS NOT NULL "
@@ -367,7 +367,7 @@ def _check_step(fields: Mapping[str, Any], row: Row, steps: dict[str, int]) -> N
 
 
 def _checked_hashes(rows: Sequence[Row], wanted: Collection[str]) -> set[str]:
-    """Return which of the wanted hashes the history leads through, or raise if it is broken."""
+    """Return the wanted hashes that occur in the history, or raise if it is broken."""
     if not rows:
         raise BrokenHistoryError("it has no history")
     passed, before = set(), NOTHING

@@ -197,7 +197,7 @@ class Store:
         return connection
 
     def _identity(self) -> tuple[int, int]:
-        """Return which file the path leads to, of which there must be one name."""
+        """Return the file that the path leads to, which must have one name."""
         try:
             found = os.stat(self.path)
         except OSError as error:

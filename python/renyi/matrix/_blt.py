@@ -92,7 +92,7 @@ class BLT(ToeplitzStrategy):
         participation: Participation = ONCE,
         workload: Workload = PREFIX_SUMS,
     ) -> BLT:
-        """Return the one of least loss.
+        """Return the matrix of least loss.
 
         Parameters
         ----------

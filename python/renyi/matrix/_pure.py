@@ -44,7 +44,7 @@ def _mark_of(step: int, buffers: Any) -> int:
 
 
 class NoiseFunctions(NamedTuple):
-    """What `noise_functions` returns."""
+    """The two functions that `noise_functions` returns."""
 
     init: Callable[[Any], NoiseState]
     next: Callable[[NoiseState, Any], tuple[Any, NoiseState]]

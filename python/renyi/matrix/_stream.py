@@ -145,7 +145,7 @@ class NoiseStream:
         return sums + self._kernel.row_norm * self._scale * (math.sqrt(entries) + 13.0)
 
     def rounding_error(self, sums: float) -> float:
-        """Return how much further than by the sensitivity arithmetic may move what is released.
+        """Return a bound of the rounding error that adds to the sensitivity of a release.
 
         A bound in the units of z for two runs with the same released arrays, none with a norm
         beyond `largest_norm`, whose sums have norms of at most ``sums``: the guarantee is that of
@@ -156,7 +156,7 @@ class NoiseStream:
         return 2.0 * math.sqrt(self.strategy.steps) * error
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on.
+        """Return the state, for `load_state_dict`.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ class Tree(Strategy):
 
     @property
     def heights(self) -> int:
-        """How many heights of nodes there are, that of the leaves among them."""
+        """The number of heights of nodes, with that of the leaves."""
         if self.steps <= self.period:
             return self.steps.bit_length()
         return (self.period - 1).bit_length() + 1  # completed

@@ -105,7 +105,7 @@ class MatrixMechanism(Equivalent):
 
     @property
     def released(self) -> Mechanism:
-        """What the run is to an accountant: one Gaussian, or one on a Poisson sample a cycle."""
+        """The mechanism it is accounted as: one Gaussian, or a sampled one for each cycle."""
         noise, scheme = Gaussian(self.effective_noise_multiplier), self.participation
         if not isinstance(scheme, CyclicPoisson):
             return noise
@@ -120,7 +120,7 @@ class MatrixMechanism(Equivalent):
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """What is released."""
+        """The mechanism it is accounted as."""
         return ((self.released, 1),)
 
     def check_adjacency(self, adjacency: Adjacency) -> None:
@@ -197,5 +197,5 @@ class TreeAggregation(Equivalent):
 
     @property
     def released(self) -> Gaussian:
-        """What the run is to an accountant."""
+        """The mechanism it is accounted as."""
         return Gaussian(self.effective_noise_multiplier)

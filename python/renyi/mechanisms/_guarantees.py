@@ -103,7 +103,7 @@ class ApproxDP(Mechanism):
         return _approximate(self.epsilon, self.delta)
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return it as ``epsilon`` and a coin of probability ``delta`` that reveals all.
+        """Return pure privacy of ``epsilon``, and ``delta`` as the probability of a failure.
 
         It is no more private (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776).
         """

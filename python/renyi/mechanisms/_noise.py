@@ -96,7 +96,7 @@ class _ScaledNoise(Mechanism):
         set_numbers(self, noise_multiplier=POSITIVE)
 
     def for_group(self, size: int) -> Mechanism:
-        """Return it with less noise: a group moves the query ``size`` times as far."""
+        """Return the mechanism with less noise: a group moves the query ``size`` times as far."""
         return type(self)(noise_of_group(self.noise_multiplier, size))
 
 

@@ -93,7 +93,7 @@ class Mechanism:
     """The neighbouring relations that it holds for, as far as its parts do."""
 
     assumption: ClassVar[str] = ""
-    """What must be true of the release: a topic, a colon and a sentence, with fields in braces."""
+    """The assumption about the release: a topic, a colon and a sentence, with fields in braces."""
 
     states_sampling: ClassVar[bool] = False
     """Whether the stated guarantee or distribution already contains all sampling."""
@@ -150,7 +150,7 @@ class Mechanism:
             yield from (f"  {line}" for line in mechanism._lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what strict JSON can hold: the type's name, then the fields; "inf" for infinity.
+        """Return a mapping for strict JSON: the type's name, then the fields; "inf" for infinity.
 
         Raises
         ------
@@ -419,7 +419,7 @@ class Equivalent(Mechanism, ABC):
         return curve_of(self.released, adjacency)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return that of `released`."""
+        """Return the largest loss of `released`."""
         return self.released.largest_loss(adjacency, direction)
 
     @property
@@ -528,7 +528,7 @@ class Composed(Mechanism):
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of the parts."""
+        """The releases of the parts."""
         return tuple(
             (release, times * count)
             for part, count in self._parts
@@ -537,7 +537,7 @@ class Composed(Mechanism):
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """Those of all parts."""
+        """The steps of all parts."""
         found: list[tuple[SampledStep, int]] = []
         for part, count in self._parts:
             steps = part.gaussian_steps

@@ -78,7 +78,7 @@ class _Fact:
 def assumptions_of(
     mechanism: Mechanism, adjacency: Adjacency, *, general: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Return what must be true for a guarantee of a mechanism, sentences by their topic.
+    """Return the assumptions of a guarantee for a mechanism, as sentences by their topic.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ MATRIX = "matrix."
 
 @cache
 def _types() -> dict[str, type]:
-    """Return what may be written but for densities, which hold functions, and strategies."""
+    """Return the types that can be written, without densities (functions) and strategies."""
     every = [getattr(module, name) for module in (mechanisms, pairs) for name in module.__all__]
     barred = (mechanisms.Mechanism, pairs.DensityPair)
     return {
@@ -137,7 +137,7 @@ def _parts_of(parts: Any) -> list[tuple[Any, Any]]:
 
 
 def decode_value(value: Any) -> Any:
-    """Return what `encode_value` was given."""
+    """Return the value that `encode_value` wrote."""
     if isinstance(value, Mapping):
         return _decode_fields(value)
     if isinstance(value, list | tuple):
@@ -154,7 +154,7 @@ def encode_counted(uses: Iterable[tuple[Mechanism, int]]) -> list[dict[str, Any]
 
 
 def decode_counted(uses: Any) -> list[tuple[Mechanism, int]]:
-    """Return what `encode_counted` was given."""
+    """Return the uses that `encode_counted` wrote."""
     if not isinstance(uses, list):
         raise TypeError(f"mechanisms must be a list, got {uses!r}")
     found = []

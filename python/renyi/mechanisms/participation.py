@@ -109,7 +109,7 @@ def participation_of(value: object) -> Participation:
 
 
 def separation_of(participation: Participation, steps: int) -> int:
-    """Return how far the steps of one record are apart, at most ``steps``."""
+    """Return the least distance of the steps of one record, at most ``steps``."""
     if isinstance(participation, SinglePass):
         return steps
     if isinstance(participation, FixedEpochs):
@@ -140,7 +140,7 @@ class StrategyMatrix(ABC):
 
     @abstractmethod
     def sensitivity(self, participation: Participation = ONCE) -> float:
-        """Return how far a record moves C g in units of its clipped contribution, rounded up."""
+        """Return the sensitivity of C g in units of a record's clipped contribution, rounded up."""
 
     def warn_of(self, participation: Participation) -> None:
         """Warn where this is the optimum for records that take part otherwise, and less often."""

@@ -69,7 +69,7 @@ class Sampling(Mechanism):
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """What is done with the sample."""
+        """The mechanism that is run on the sample."""
         return ((self.mechanism, 1),)
 
 
@@ -157,7 +157,7 @@ class PoissonSampled(Sampling):
             of_random_size(self.mechanism)
 
     def collapsed(self) -> tuple[Mechanism, float]:
-        """Return what is done with a sample of samples, and its rate, rounded up."""
+        """Return the mechanism inside nested samples, and their joint rate, rounded up."""
         base, rate = self.mechanism, self.sample_rate
         while isinstance(base, PoissonSampled):
             rate = product_of_rates(rate, base.sample_rate)
@@ -473,7 +473,7 @@ class FixedSizeSampled(Sampling):
         return Pair.spliced(pair, rate, below)
 
     def _pair_attained(self, pair: Pair, rate: float) -> Pair:
-        """Return what two fixed neighbours have on a sample of this rate.
+        """Return the pair of two fixed neighbours on a sample of this rate.
 
         All other records equal the one of the two: a sample without the replaced record tells as
         little as one with it. In Poisson samples of a sample that record is one of no effect.

@@ -38,7 +38,7 @@ CountedSteps = tuple[tuple[SampledStep, int], ...]
 
 
 def distance(adjacency: Adjacency) -> int:
-    """Return how far neighbours move a query, in units of one record's presence."""
+    """Return the distance that neighbours move a query, in units of one record's presence."""
     return 2 if adjacency == REPLACE else 1
 
 

@@ -78,7 +78,7 @@ class SecureGenerator:
 
     @property
     def capsule(self) -> Any:
-        """What NumPy takes the functions of a bit generator from."""
+        """The capsule through which NumPy calls a bit generator."""
         return self.core.capsule
 
     def numpy_generator(self) -> np.random.Generator:
@@ -102,7 +102,7 @@ class SecureGenerator:
         return [_with_key(None if self.secure else self.core.derived_key()) for _ in range(count)]
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on.
+        """Return the state, for `load_state_dict`.
 
         The state of a secure generator only says that it is one: its key is never written. With
         ``secrets`` the entry "secrets" holds the next draws of a reproducible one. They allow the

@@ -33,7 +33,7 @@ class DominatingPair(ABC):
 
     @property
     def compiled(self) -> Pair:
-        """What the engine computes with, made once."""
+        """The pair of the engine, cached."""
         return _compiled(self)
 
     @property

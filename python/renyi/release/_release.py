@@ -160,7 +160,7 @@ class Release:
         return max(low, low + left * self._width), min(high, low + right * self._width)
 
     def _reach(self, p: float, outside: float) -> float:
-        """Return what |(1-p) X - p Y| exceeds so seldom, X and Y the noise of the two sums."""
+        """Return the quantile of |(1-p) X - p Y|, X and Y the noise of the two sums."""
         assert self.noise is not None
         assert self.scale is not None
         assert self.spacing is not None
@@ -186,7 +186,7 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Release:
-        """Return what `to_json` wrote.
+        """Return the release that `to_json` wrote.
 
         Raises
         ------
@@ -285,7 +285,7 @@ def _crossing(excess: Any) -> float:
 
 
 def _laplace_mixture(first: float, second: float, outside: float) -> float:
-    """Return what |a X + b Y| exceeds with probability ``outside``; X, Y Laplace of scale 1.
+    """Return x with P(|a X + b Y| > x) = ``outside``; X and Y are Laplace of scale 1.
 
     P(|a X + b Y| > t) = (a^2 e^(-t/a) - b^2 e^(-t/b)) / (a^2 - b^2), a > b > 0.
     """

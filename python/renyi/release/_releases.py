@@ -123,7 +123,7 @@ class Releases:
 
     @property
     def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
+        """The neighbouring relation."""
         return self._adjacency
 
     @property
@@ -549,6 +549,6 @@ def _points(candidates: Any) -> Any:
 
 
 def _range(epsilon: Any) -> Exponential:
-    """Return what a choice is charged."""
+    """Return the mechanism that a choice is charged as."""
     share = Fraction(number_in(epsilon, "epsilon", CHOICE_EPSILON)) * REDUCED
     return Exponential(float(share))

@@ -9,10 +9,10 @@ from datetime import date as Date
 from decimal import Decimal
 from typing import Any
 
-from renyi._adjacency import ADJACENCIES
+from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
-from renyi.accountants import Accountant, Adjacency
+from renyi.accountants import Accountant
 from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of
@@ -312,7 +312,7 @@ def _uses(entry: Entry) -> str:
 
 
 def _spent(history: Sequence[Entry]) -> Composed:
-    """Return what was charged and what reservations were used for; those open count wholly."""
+    """Return the charges and the used parts of reservations; open ones count wholly."""
     uses: list[tuple[Mechanism, int]] = []
     reserved: dict[int | None, tuple[Mechanism, int]] = {}
     for entry in history:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class Place(NamedTuple):
-    """How far a sampler is: of one assignment, so that an interruption finds all of it or none."""
+    """The position of a sampler, replaced in one assignment: no interruption splits it."""
 
     drawn: int = 0
     size: int = 0  # of the last batch
@@ -36,6 +36,9 @@ class BatchSampler(ABC):
     whole or not at all. A sampler is neither copied nor pickled, for both would draw the same
     batches: it is resumed by `state_dict`.
     """
+
+    _kind: ClassVar[str]
+    _parameters: ClassVar[tuple[str, ...]]
 
     _bound = False
 
@@ -104,7 +107,7 @@ class BatchSampler(ABC):
         return self.steps
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on after the last batch.
+        """Return the state after the last batch, for `load_state_dict`.
 
         Parameters
         ----------
@@ -174,14 +177,14 @@ class BatchSampler(ABC):
 
     @abstractmethod
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return what ``steps`` releases of ``base``, each on a new batch, are to an accountant."""
+        """Return the mechanism of ``steps`` releases of ``base``, each on a new batch."""
 
     def _progress(self, layout: Any) -> dict[str, Any]:
-        """Return what may be known of where records are."""
+        """Return the public part of the layout of records."""
         return {}
 
     def _secret_progress(self, place: Place) -> dict[str, Any]:
-        """Return what must not be."""
+        """Return the secret part of the layout of records."""
         return {}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Any:
@@ -199,8 +202,9 @@ class BatchSampler(ABC):
         The caller stores both; nothing is changed here.
         """
 
-    @abstractmethod
-    def _settings(self) -> dict[str, Any]: ...
+    def _settings(self) -> dict[str, Any]:
+        names = ("population", *self._parameters)
+        return {"kind": self._kind, **{name: getattr(self, name) for name in names}}
 
     def __repr__(self) -> str:
         words = ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "kind")
@@ -249,6 +253,8 @@ class PoissonSampler(BatchSampler):
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 3))
     """
 
+    _kind, _parameters = "Poisson", ("sample_rate",)
+
     def __init__(
         self,
         population: int,
@@ -266,9 +272,6 @@ class PoissonSampler(BatchSampler):
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         return self.generator.core.poisson_sample(self.population, self.sample_rate), None
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "Poisson", "population": self.population, "sample_rate": self.sample_rate}
 
 
 class FixedSizeSampler(BatchSampler):
@@ -294,6 +297,8 @@ class FixedSizeSampler(BatchSampler):
     >>> sampler.mechanism(Gaussian(1.1)).sample_size
     256
     """
+
+    _kind, _parameters = "fixed size", ("batch_size", "replacement")
 
     def __init__(
         self,
@@ -325,14 +330,6 @@ class FixedSizeSampler(BatchSampler):
         draw = core.choose_repeated if self.replacement else core.choose
         return draw(self.population, self.batch_size), None
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "kind": "fixed size",
-            "population": self.population,
-            "batch_size": self.batch_size,
-            "replacement": self.replacement,
-        }
-
 
 class ShuffledSampler(BatchSampler):
     """Epochs of disjoint batches: the records in a new random order, cut into equal parts.
@@ -360,6 +357,8 @@ class ShuffledSampler(BatchSampler):
     >>> sampler.mechanism(Gaussian(1.1), steps=4)  # the second epoch has begun
     Composed((ShuffledBatches(mechanism=Gaussian(noise_multiplier=1.1), batches=3), 2))
     """
+
+    _kind, _parameters = "shuffled", ("batches",)
 
     def __init__(
         self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
@@ -399,9 +398,6 @@ class ShuffledSampler(BatchSampler):
             layout = self.generator.core.permutation(self.population)
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
         return layout[first:last].copy(), layout
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "shuffled", "population": self.population, "batches": self.batches}
 
 
 def _is_permutation(order: npt.NDArray[Any], count: int) -> bool:

@@ -66,7 +66,7 @@ class UserBatch:
 
 
 class UserRows:
-    """Which rows are whose, for plans whose records are users.
+    """The rows of each user, for plans whose records are users.
 
     The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
     sampler draws users. What it guarantees, it guarantees for all rows of a user together.

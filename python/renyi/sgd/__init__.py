@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from renyi.sgd.accumulation import ClipAccumulator, ClippedGrad, clipped_grad
+from renyi.sgd.accumulation import ClipAccumulator, clipped_grad
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
 from renyi.sgd.clipping import (
-    ClippedAverage,
     average_clipped_at_half,
     clip_and_sum,
     per_sample_norms,
@@ -24,7 +23,7 @@ from renyi.sgd.layers import (
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
-from renyi.sgd.projected import PNSGD, Ball, Box, Interval, LogisticLoss, PNSGDRun, RidgeLoss
+from renyi.sgd.projected import PNSGD, Ball, Box, LogisticLoss, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
@@ -40,18 +39,14 @@ __all__ = [
     "Box",
     "ClipAccumulator",
     "ClipGroups",
-    "ClippedAverage",
-    "ClippedGrad",
     "ClippedSum",
     "ConvLayer",
     "EmbeddingLayer",
     "Grid",
-    "Interval",
     "LinearLayer",
     "LoRALayer",
     "LogisticLoss",
     "NormLayer",
-    "PNSGDRun",
     "PrivateDiagnostics",
     "QuantileClipNorm",
     "RidgeLoss",

@@ -154,7 +154,7 @@ class ClipAccumulator:
             raise
 
     def checked(self, grads: Any, name: str = "grads") -> Rows | ClippedSum:
-        """Return what `add_checked` takes, or raise what `add` would, with nothing added."""
+        """Return a checked part for `add_checked`; errors are those of `add`."""
         self.refuse_torn()
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
@@ -360,7 +360,7 @@ def clipped_grad(
 
 
 class ClippedGrad:
-    """What `clipped_grad` returns."""
+    """A function of parameters and a batch, returned by `clipped_grad`."""
 
     def __init__(
         self, per_example: PerExample, max_grad_norm: Any, chunk: int | None, settings: Any

@@ -152,7 +152,7 @@ class QuantileClipNorm:
 
     @property
     def mechanism(self) -> Gaussian:
-        """What one release of the noised count is by itself: its sensitivity is 1/2."""
+        """The mechanism of one release of the noised count, whose sensitivity is 1/2."""
         return Gaussian(2.0 * self.count_noise)
 
     def private_count(self, clipped: ClippedSum) -> float:
@@ -194,7 +194,7 @@ class QuantileClipNorm:
         return self._value
 
     def state_dict(self) -> dict[str, float]:
-        """Return what `load_state_dict` needs to go on from here, and the settings."""
+        """Return the state and the settings, for `load_state_dict`."""
         return {"value": self._value, **self._settings()}
 
     def _settings(self) -> dict[str, float]:

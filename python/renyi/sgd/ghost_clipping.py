@@ -257,7 +257,7 @@ def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
 
 
 def _norms(pieces: list[Piece], groups: Sequence[int], threads: int) -> list[RecordNorms]:
-    """Return those of each group."""
+    """Return the norms of each group."""
     found = [piece.norms(threads) for piece in pieces]
     return [
         joint_norms([norms for norms, of in zip(found, groups, strict=True) if of == k])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
 from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
-from renyi.accountants import Adjacency
 from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
@@ -133,7 +133,7 @@ class Grid:
     def mechanism(
         self, scale: float, *, max_norm: float, dimension: int
     ) -> MultivariateDiscreteGaussian:
-        """Return what `sum` with discrete Gaussian noise of ``scale`` is to an accountant.
+        """Return the mechanism of `sum` with discrete Gaussian noise of ``scale``.
 
         ``scale`` is a length: sigma in spacings is ``units(scale)``. The noise multiplier is
         ``scale / sensitivity`` for adding or removing a record, rounded down.

@@ -18,7 +18,7 @@ Norms = npt.NDArray[np.float64]
 
 
 class RecordNorms(NamedTuple):
-    """Of each record's gradient, NaN where a number is not finite."""
+    """Norms and bounds of each record's gradient, NaN where a number is not finite."""
 
     nearest: Norms
     above: Norms  # at least the norm, exactly
@@ -143,7 +143,7 @@ Weights = npt.NDArray[np.float64]
 
 
 class Piece(Protocol):
-    """What a layer knows of the gradients of some records."""
+    """The gradients of some records with respect to one array of parameters."""
 
     def norms(self, threads: int) -> RecordNorms:
         """Return the norms of the gradients that `add` adds."""

@@ -212,7 +212,7 @@ def _grouped(x: Array, epsilon: float, groups: int) -> Array:
 
 
 class Patches(NamedTuple):
-    """Where the kernel of a convolution meets inputs, by dimension."""
+    """The patches of a convolution, by dimension."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -223,7 +223,7 @@ class Patches(NamedTuple):
 
     @classmethod
     def of(cls, layer: Any, inputs: tuple[int, ...], name: str) -> Patches:
-        """Return those of a `ConvLayer` for inputs of this size."""
+        """Return the patches of a `ConvLayer` for inputs of this size."""
         settings = []
         for setting, least in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1)):
             given = getattr(layer, setting)
@@ -241,7 +241,7 @@ class Patches(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Of the output."""
+        """The number of places of the output."""
         return math.prod(self.outputs)
 
     def gathered(self, images: Array, kind: Any, memory: Aligned) -> Array:
@@ -290,7 +290,7 @@ class Work:
     memory: Aligned = field(default_factory=Aligned)  # of the pieces: they live until the next ones
 
     def pieces(self, part: slice) -> list[Piece]:
-        """Return what is known of some records."""
+        """Return the gradients of some records, one piece for each array of parameters."""
         raise NotImplementedError
 
 
@@ -410,7 +410,7 @@ class LoRAWork(Work):
         super().__init__([a.shape, b.shape], count, times, [False, False], taken * item)
 
     def pieces(self, part: slice) -> list[Piece]:
-        """Return those of A, x^T (scale G B^T), and B, (scale x A)^T G."""
+        """Return the pieces of A, x^T (scale G B^T), and B, (scale x A)^T G."""
         memory = self.memory
         x = memory.copy("x", self._x[part], self._kind)
         g = memory.copy("g", self._g[part], self._kind)

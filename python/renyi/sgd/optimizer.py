@@ -52,7 +52,7 @@ class DPSGD:
         noise multiplier of the plan is then that of the sum and its noised count together, see
         `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise. Not on a
         grid.
-    domain : Ball, Box or Interval, optional
+    domain : Ball or Box, optional
         A convex set: after every update all parameters, one array after the other as one vector,
         are moved to its nearest point (projected noisy SGD). Steps are accounted as without it;
         for one pass of which only the last iterate is seen, `PNSGD` knows better.
@@ -143,12 +143,12 @@ class DPSGD:
 
     @property
     def plan(self) -> TrainingPlan:
-        """What was planned."""
+        """The plan."""
         return self._plan
 
     @property
     def rule(self) -> UpdateRule | Sequence[UpdateRule]:
-        """How parameters are updated; another one of its kind may be set, for a schedule."""
+        """The update rule; another one of the same kind may be set."""
         return self._trained.rule
 
     @rule.setter
@@ -157,7 +157,7 @@ class DPSGD:
 
     @property
     def accountant(self) -> PLDAccountant | RDPAccountant:
-        """Where steps are recorded."""
+        """The accountant that records the steps."""
         return self._ledger.accountant
 
     @property
@@ -313,7 +313,7 @@ class DPSGD:
         return released if isinstance(clipped.sum, list) else released[0]
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on after the last step.
+        """Return the state after the last step, for `load_state_dict`.
 
         It holds no gradients. What must not be published with a checkpoint is in one entry.
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from renyi._adjacency import ADJACENCIES, LARGEST_COUNT
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -20,7 +20,7 @@ from renyi._validation import (
     one_of,
     uses_of,
 )
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
+from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration.runs import noise_for
 from renyi.matrix import (
     BLT,
@@ -28,7 +28,6 @@ from renyi.matrix import (
     CyclicPoisson,
     Dense,
     FixedEpochs,
-    Participation,
     SquareRoot,
     Strategy,
     Tree,
@@ -40,6 +39,7 @@ from renyi.mechanisms import (
     Mechanism,
     MultivariateDiscreteGaussian,
 )
+from renyi.mechanisms.participation import Participation
 from renyi.samplers.basic import (
     BatchSampler,
     FixedSizeSampler,
@@ -487,7 +487,7 @@ class TrainingPlan:
 
     @property
     def releases(self) -> int:
-        """How often the run uses `step_mechanism`: its steps, epochs or cycles begun, or once."""
+        """The number of uses of `step_mechanism`: steps, epochs or cycles begun, or one."""
         return -(-self.steps // self.steps_per_release)
 
     @property
@@ -517,7 +517,7 @@ class TrainingPlan:
         return self.at(1).noise_scale
 
     def at(self, step: int) -> StepSettings:
-        """Return what holds at a step, counted from 1."""
+        """Return the settings of a step, counted from 1."""
         noise, bound = self.noise_multiplier, self.max_grad_norm
         if self.noise_schedule is not None:
             noise *= self.noise_schedule.at(step)

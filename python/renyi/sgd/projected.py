@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import noise_scale, refuse_masked
-from renyi._validation import Range, integer_of, number_in, numbers_of, one_of, real_of
+from renyi._validation import Range, integer_of, number_in, numbers_of, one_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
@@ -96,8 +96,9 @@ class Box:
 
     Parameters
     ----------
-    lower, upper : array_like
-        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``.
+    lower, upper : float or array_like
+        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``. A number is an interval, the
+        box of one dimension.
 
     Examples
     --------
@@ -107,7 +108,8 @@ class Box:
     """
 
     def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        self.lower, self.upper = _vector(lower, "lower"), _vector(upper, "upper")
+        ends = (np.atleast_1d(end) if np.ndim(end) == 0 else end for end in (lower, upper))
+        self.lower, self.upper = map(_vector, ends, ("lower", "upper"))
         if self.lower.shape != self.upper.shape:
             raise ValueError(
                 f"upper must be of the length of lower, {len(self.lower)}, got {len(self.upper)}"
@@ -123,26 +125,7 @@ class Box:
         return np.minimum(np.maximum(w, self.lower), self.upper)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.lower.tolist()} to {self.upper.tolist()}>"
-
-
-class Interval(Box):
-    """All numbers between two bounds: a `Box` of one dimension.
-
-    Parameters
-    ----------
-    lower, upper : float
-        In [-1e70, 1e70]; ``lower < upper``.
-
-    Examples
-    --------
-    >>> Interval(0.0, 1.0).project(np.array([1.5]))
-    array([1.])
-    """
-
-    def __init__(self, lower: float, upper: float) -> None:
-        allowed = "a number in [-1e70, 1e70]"
-        super().__init__([real_of(lower, "lower", allowed)], [real_of(upper, "upper", allowed)])
+        return f"<Box: {self.lower.tolist()} to {self.upper.tolist()}>"
 
 
 def _vector(values: Any, name: str) -> Vector:
@@ -171,7 +154,7 @@ _BOUND = Range(1e-30, 1e30)
 
 
 class Loss(Protocol):
-    """What `PNSGD` needs to know about a loss."""
+    """A loss as `PNSGD` uses it."""
 
     @property
     def smoothness(self) -> float:
@@ -228,9 +211,9 @@ class RidgeLoss(_LinearModel):
 
     Examples
     --------
-    >>> from renyi.sgd.projected import Interval
+    >>> from renyi.sgd.projected import Box
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=2.0, regularisation=0.5)
-    >>> round(loss.smoothness, 9), round(loss.lipschitz(Interval(-1.0, 1.0)), 9)
+    >>> round(loss.smoothness, 9), round(loss.lipschitz(Box(-1.0, 1.0)), 9)
     (1.5, 3.0)
     >>> loss.gradient(np.array([1.0]), np.array([0.5]), 2.0)
     array([-0.25])
@@ -388,7 +371,7 @@ class PNSGD:
 
     Parameters
     ----------
-    domain : Ball, Box or Interval
+    domain : Ball or Box
         What iterates are projected onto.
     loss : RidgeLoss or LogisticLoss
         With its bounds on the records.
@@ -419,9 +402,9 @@ class PNSGD:
 
     Examples
     --------
-    >>> from renyi.sgd import Interval, RidgeLoss
+    >>> from renyi.sgd import Box, RidgeLoss
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=1.0, regularisation=0.1)
-    >>> learner = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.1, noise="laplace")
+    >>> learner = PNSGD(Box(-1.0, 1.0), loss, step_size=0.1, noise="laplace")
     >>> x = np.linspace(-1.0, 1.0, 1000)
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)

@@ -108,7 +108,7 @@ class ClipGroups:
         return tuple(part * total * (1.0 - 2.0**-52) for part in self._relative())
 
     def noise_factors(self) -> list[float]:
-        """Return what the deviation of the noise is multiplied with in each group.
+        """Return the factor of the standard deviation of the noise of each group.
 
         With these factors f the sum of (C_g / (C f_g))^2 is at most 1: two quotients, hypot and a
         product lose less than 2^-50 relatively, by which they are larger.
@@ -201,7 +201,7 @@ def _norm_above(bounds: Sequence[float]) -> float:
 
 
 def sensitivity_of(total: float, adjacency: Adjacency, dtype: Any = np.float64) -> float:
-    """Return how far one record moves the sum: replacing one moves it twice as far.
+    """Return the sensitivity of the sum: replacing a record moves it twice as far.
 
     Sums in double precision, or of integers, are exact (clip_factor.hpp). In single precision every
     addition rounds, by what depends on all rows: nothing that is independent of them bounds it.

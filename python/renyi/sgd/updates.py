@@ -106,7 +106,7 @@ class Schedule:
         return self.values[self.piece(step)]
 
     def piece(self, step: int) -> int:
-        """Return in which piece a step is, counted from 0."""
+        """Return the index of the piece of a step, counted from 0."""
         return bisect_right(self.starts, step) - 1
 
     def counts(self, done: int, steps: int) -> Iterator[tuple[int, int]]:
@@ -480,7 +480,7 @@ def _domain_for(domain: Any, arrays: list[Array]) -> Domain | None:
     if domain is None:
         return None
     if not all(hasattr(domain, name) for name in ("dimension", "project")):
-        raise TypeError(f"domain must be a Ball, a Box or an Interval, got {domain!r}")
+        raise TypeError(f"domain must be a Ball or a Box, got {domain!r}")
     if domain.dimension != size:
         raise ValueError(
             f"domain must have as many dimensions as the parameters, {size}, got {domain!r}"
