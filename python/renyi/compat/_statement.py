@@ -70,11 +70,6 @@ def compute_dp_sgd_privacy_statement(
     str
         Numbers are rounded up, to three digits after the point.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For arguments outside these ranges.
-
     References
     ----------
     Vadhan 2017, The Complexity of Differential Privacy, Lemma 2.2 (groups). Ganesh 2024,
@@ -179,7 +174,7 @@ def _log_expm1(x: float) -> float:
 
 
 def _sampled_by_pld(noise: float, rate: float, steps: int, size: int, delta: float) -> float:
-    """Return epsilon of a user, who moves the sum by as many as were drawn: a binomial number."""
+    """Return epsilon of a user, whose number of drawn records is binomial."""
     if size == 1:
         return _epsilon("PLD", PoissonSampled(Gaussian(noise), rate), steps, delta)
     p = Fraction(rate)

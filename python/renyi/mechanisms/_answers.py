@@ -43,8 +43,6 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
 
-__all__ = ["Exponential", "RandomizedResponse", "RepeatAndSelect"]
-
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
 TRUNCATED_RUNS = Range(1.0, math.inf, "[)")
@@ -64,17 +62,13 @@ class RandomizedResponse(Mechanism):
     choices : int
         Number of answers, at least 1; a single one is always given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> RandomizedResponse(0.75)
     RandomizedResponse(p=0.75, choices=2)
     """
 
+    summary = "Randomized response, {choices} choices, the true one with {p}"
     assumption = (
         "randomized response: the answer of one record, true with the stated probability, each "
         "other answer alike"
@@ -89,9 +83,6 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         choices = integer_of(self.choices, "choices", 1)
         set_fields(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
-
-    def _headline(self) -> str:
-        return f"Randomized response, {self.choices} choices, the true one with {shortest(self.p)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
@@ -120,11 +111,6 @@ class Exponential(Mechanism):
     epsilon : float
         In [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0, inf].
-
     References
     ----------
     Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020,
@@ -136,6 +122,7 @@ class Exponential(Mechanism):
     Exponential(epsilon=0.5)
     """
 
+    summary = "Exponential mechanism, loss in an interval of length {epsilon}"
     assumption = (
         "exponential mechanism: its privacy loss lies in an interval of the stated length for "
         "these neighbours"
@@ -146,9 +133,6 @@ class Exponential(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Exponential mechanism, loss in an interval of length {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
@@ -167,7 +151,7 @@ class Exponential(Mechanism):
         return Pair.bracketed(Pair.bounded_range(epsilon), below)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the worst mechanism of each order, below that of the pair."""
+        """Return the curve of the worst mechanism at each order, below that of the pair."""
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))
@@ -191,11 +175,6 @@ class RepeatAndSelect(Mechanism):
     shape : float
         Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1 the
         geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

@@ -14,11 +14,9 @@ from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, RandomAllocat
 from renyi.samplers.basic import BatchSampler, Indices, Place, times
 from renyi.samplers.schemes import Groups, checked_groups
 
-__all__ = ["BallsInBinsSampler", "FixedOrderSampler"]
-
 
 class _Bins(NamedTuple):
-    """The bins of one epoch, and who goes on with it."""
+    """The bins of one epoch, and the run that continues it."""
 
     epoch: int
     groups: Groups
@@ -43,11 +41,6 @@ class BallsInBinsSampler(BatchSampler):
     generator
         As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv 2412.16802.
@@ -61,6 +54,8 @@ class BallsInBinsSampler(BatchSampler):
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
     Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
     """
+
+    _kind, _parameters = "balls in bins", ("batches",)
 
     def __init__(
         self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
@@ -122,9 +117,6 @@ class BallsInBinsSampler(BatchSampler):
             bins.run.take_over(str(state["secrets"]["run"]), place.drawn, branch=False)
         super()._restore(place, state)
 
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "balls in bins", "population": self.population, "batches": self.batches}
-
 
 class FixedOrderSampler(BatchSampler):
     """The records as they come, cut into equal batches, and the same ones in every epoch.
@@ -141,16 +133,13 @@ class FixedOrderSampler(BatchSampler):
     steps : int, optional
         Number of batches to iterate over; without end by default.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> [batch.tolist() for batch in FixedOrderSampler(5, 2, steps=3)]
     [[0, 1], [2, 3, 4], [0, 1]]
     """
+
+    _kind, _parameters = "fixed order", ("batches",)
 
     def __init__(self, population: int, batches: int, *, steps: int | None = None) -> None:
         super().__init__(population, steps, None)
@@ -173,6 +162,3 @@ class FixedOrderSampler(BatchSampler):
         batch = (number - 1) % self.batches
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
         return np.arange(first, last), None
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "fixed order", "population": self.population, "batches": self.batches}

@@ -11,8 +11,6 @@ from renyi._arrays import Array, Arrays, rows_of
 from renyi._validation import one_of
 from renyi.samplers.basic import Indices
 
-__all__ = ["UserBatch", "UserRows"]
-
 
 class UserBatch:
     """The rows of the users of a batch, one user after the other.
@@ -43,11 +41,6 @@ class UserBatch:
         array or list of arrays
             float64, with a row for each user of the batch: for `DPSGD.step`. A user without rows
             has zeros.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If arguments are not as above.
         """
         one_of(how, "how", ("mean", "sum"))
         given = rows_of(grads, scalars=True)
@@ -73,7 +66,7 @@ class UserBatch:
 
 
 class UserRows:
-    """Which rows are whose, for plans whose records are users.
+    """The rows of each user, for plans whose records are users.
 
     The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
     sampler draws users. What it guarantees, it guarantees for all rows of a user together.

@@ -54,15 +54,6 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = [
-    "ClippedAverage",
-    "Nonfinite",
-    "average_clipped_at_half",
-    "clip_and_sum",
-    "per_sample_norms",
-    "weighted_sum",
-]
-
 
 def per_sample_norms(
     grads: Any,
@@ -162,11 +153,6 @@ def clip_and_sum(
     ClippedSum
         The sum, its sensitivity, and diagnostics that are private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays, outputs or numbers are not as above.
-
     Notes
     -----
     For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
@@ -223,11 +209,6 @@ def weighted_sum(
     array or list of arrays
         Not private only if the weights bound what each row contributes.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays, outputs or weights are not as above.
-
     Examples
     --------
     >>> weighted_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), [0.5, 1.0])
@@ -246,9 +227,6 @@ def weighted_sum(
     weigh_into(rows.arrays, targets, False, factors, 0.0, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)
-
-
-# The average of gradients, clipped as one vector: not the clipping of each record.
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,11 +280,6 @@ def average_clipped_at_half(
     -------
     ClippedAverage
         Rows that are not finite count as zero.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are not as above.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, Conversion
 from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
@@ -30,8 +31,7 @@ from renyi._validation import (
     real_of,
     uses_of,
 )
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
-from renyi.accountants.rdp import Conversion
+from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.mechanisms import (
     FixedAllocation,
     FixedSizeSampled,
