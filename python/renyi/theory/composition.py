@@ -74,11 +74,6 @@ def basic_composition(
     Guarantee
         Both rounded up, delta at most 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
@@ -133,11 +128,6 @@ def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -
     -------
     float
         Rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is not permitted.
 
     References
     ----------
@@ -201,11 +191,6 @@ def advanced_composition(
     Guarantee
         Rounded up: that epsilon, and beta + sum delta_i, at most 1. With a target beta is
         exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of slack and target_epsilon is given.
 
     References
     ----------
@@ -298,11 +283,6 @@ def best_split(
         Each mechanism may use ``step_delta`` = (delta - slack)/count, rounded down. The search may
         miss the best division by a little; what it returns is a guarantee.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> from renyi import special
@@ -359,11 +339,6 @@ def optimal_composition(
     Guarantee
         Rounded up, its delta by a relative 1e-8 for up to 10^5 mechanisms and by 1e-4 at most. An
         epsilon is infinite where the probability that a mechanism fails exceeds the target.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of the targets is given.
 
     Notes
     -----
