@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_iteration_recursion import CELLS, ETA, Grid
 
 from renyi.noise import SecureGenerator
-from renyi.sgd import DPSGD, PNSGD, SGD, Ball, Box, Interval, LogisticLoss, RidgeLoss, TrainingPlan
+from renyi.sgd import DPSGD, PNSGD, SGD, Ball, Box, LogisticLoss, RidgeLoss, TrainingPlan
 from renyi.theory.iteration import DecayingNoise, shuffled_delta, shuffled_epsilon
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
@@ -272,9 +272,9 @@ def test_nothing_else_changes():
 
 def test_resumes_on_the_domain():
     w, again = np.zeros(1), np.zeros(1)
-    optimizer, _ = list(trained(w, Interval(-0.1, 0.1)))[-1]
+    optimizer, _ = list(trained(w, Box(-0.1, 0.1)))[-1]
     generator = SecureGenerator(insecure_reproducible=4)
-    other = DPSGD(again, PLAN, SGD(0.5), domain=Interval(-0.1, 0.1), generator=generator)
+    other = DPSGD(again, PLAN, SGD(0.5), domain=Box(-0.1, 0.1), generator=generator)
     other.load_state_dict(optimizer.state_dict(secrets=True))
     assert_array_equal(w, again)
     other.step(np.full((10, 1), 100.0))
@@ -290,7 +290,7 @@ def test_far_points():
 @pytest.mark.parametrize(
     ("domain", "error", "message"),
     [
-        (1.0, TypeError, "domain must be a Ball, a Box or an Interval, got 1.0"),
+        (1.0, TypeError, "domain must be a Ball or a Box, got 1.0"),
         (Ball(1.0, [0.0, 0.0]), ValueError, "as many dimensions as the parameters, 3, got <Ball"),
     ],
 )

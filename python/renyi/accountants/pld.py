@@ -63,6 +63,11 @@ class PLDAccountant(Accountant[Part]):
         hide twice the sensitivity then), or one record is replaced by one that contributes nothing.
         Both directions are evaluated and the worse one reported.
 
+    Raises
+    ------
+    ValueError
+        If the adjacency is unknown.
+
     Notes
     -----
     Equal steps merge: memory and time grow with the number of distinct steps only. Every method

@@ -267,6 +267,11 @@ class RDPAccountant(Accountant[Part]):
         ndarray of float64
             Of the same shape; infinity where a mechanism may fail.
 
+        Raises
+        ------
+        ValueError
+            If an order is outside [1, 1e6].
+
         Examples
         --------
         >>> from renyi import Gaussian
@@ -288,6 +293,11 @@ class RDPAccountant(Accountant[Part]):
         -------
         ndarray of float64, float
             Both rounded up; the probability is 0 unless an `ApproxDP` was composed.
+
+        Raises
+        ------
+        ValueError
+            If an order is outside [1, 1e6].
 
         Examples
         --------

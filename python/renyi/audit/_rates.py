@@ -64,6 +64,11 @@ def binomial_interval(
     tuple of float
         Clopper and Pearson's, rounded outward.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
     Examples
     --------
     >>> low, high = binomial_interval(8, 10)
@@ -135,6 +140,11 @@ def epsilon_lower_bound(
     -------
     float
         At least 0. An epsilon at ``delta`` that is smaller is refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------

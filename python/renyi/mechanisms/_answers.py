@@ -62,6 +62,11 @@ class RandomizedResponse(Mechanism):
     choices : int
         Number of answers, at least 1; a single one is always given.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Examples
     --------
     >>> RandomizedResponse(0.75)
@@ -110,6 +115,11 @@ class Exponential(Mechanism):
     ----------
     epsilon : float
         In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in [0, inf].
 
     References
     ----------
@@ -175,6 +185,11 @@ class RepeatAndSelect(Mechanism):
     shape : float
         Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1 the
         geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

@@ -56,6 +56,11 @@ class RandomAllocation(Sampling):
     picks : int
         Steps that a record takes part in, in [1, steps].
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Notes
     -----
     For "add_remove" and "zero_out" adjacency and one pick the pair that dominates is known, and
@@ -189,6 +194,11 @@ class FixedAllocation(Sampling, Equivalent):
     epochs : int
         How often each group has its turn, at least 1.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
@@ -246,6 +256,11 @@ class ShuffledBatches(Sampling):
         What is done with a batch.
     batches : int
         Number of batches, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

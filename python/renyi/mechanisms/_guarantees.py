@@ -48,6 +48,11 @@ class PureDP(Mechanism):
     epsilon : float
         In [0, inf].
 
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in [0, inf].
+
     Examples
     --------
     >>> PureDP(1.0) * 10
@@ -82,6 +87,11 @@ class ApproxDP(Mechanism):
         In [0, inf].
     delta : float
         In [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -120,6 +130,11 @@ class ZCDP(Mechanism):
         In [0, inf].
     xi : float
         In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

@@ -29,6 +29,11 @@ class Composition:
         Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is reached the
         bracket is wider than asked for, and still encloses.
 
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
+
     Notes
     -----
     One use alone is integrated without a lattice. Otherwise the loss is discretised from both sides

@@ -153,6 +153,11 @@ class StudentTPair(DominatingPair):
     scale : float
         Over the shift, in [0.01, 1e6].
 
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
+
     Notes
     -----
     The loss is (n + 1) asinh(1/(2 scale n^(1/2))) at most, between the output's two extremes, and
@@ -189,6 +194,11 @@ class GeneralisedGaussianPair(DominatingPair):
     scale : float
         Over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a probability
         below 1e-320.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
 
     Notes
     -----

@@ -243,6 +243,11 @@ class PoissonSampler(BatchSampler):
     generator : SecureGenerator or numpy.random.Generator, optional
         By default the process's own `SecureGenerator`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -287,6 +292,11 @@ class FixedSizeSampler(BatchSampler):
         Whether a record may be drawn several times in one batch.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -347,6 +357,11 @@ class ShuffledSampler(BatchSampler):
         Number of epochs to iterate over; without end by default.
     generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
