@@ -68,6 +68,7 @@ def test_records_are_different_docstrings():
     assert not {bytes(row) for row in train} & {bytes(row) for row in held_out}
 
 
+@pytest.mark.slow
 def test_the_program_learns_within_its_budget(capsys):
     few = ["--public-steps", "30", "--width", "16", "--rank", "2", "--epsilon", "8"]
     assert program.main([*few, "--learning-rate", "0.02"]) == 0

@@ -10,6 +10,7 @@ from renyi.sgd import PNSGD, Ball, RidgeLoss
 from renyi.theory.iteration import shuffled_scale
 
 
+@pytest.mark.slow
 def test_a_long_stream_is_learnt_from(capsys, tmp_path):
     pytest.importorskip("sklearn")
     path = tmp_path / "figure.png"

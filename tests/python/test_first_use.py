@@ -146,7 +146,10 @@ assert set(codes) == {0}, codes
 """
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "name",
+    ["C", *(pytest.param(name, marks=pytest.mark.slow) for name in ENVIRONMENTS if name != "C")],
+)
 def test_no_locale_stands_in_the_way(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, **ENVIRONMENTS[name]}
     language, _, encoding = environment.get("LC_ALL", "").partition(".")

@@ -107,7 +107,9 @@ def test_draws_with_replacement() -> None:
     assert exact.get_epsilon_bounds(1e-5)[0] <= accountant.get_epsilon(1e-5)
 
 
-@pytest.mark.parametrize("sigma", [0.39, 0.3, 0.02, 2e-4])
+@pytest.mark.parametrize(
+    "sigma", [0.39, 0.02, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.3, 2e-4))]
+)
 def test_many_draws_of_little_noise(sigma: float) -> None:
     # All draws of one record move the sum by more than 500 deviations, and hardly ever happen.
     draws, population = 100, 10_000
