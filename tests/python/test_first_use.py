@@ -214,13 +214,6 @@ def test_what_cannot_be_written_has_a_code_and_a_line(redirection: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["epsilon", "report"])
-def test_a_reader_may_stop(command: str) -> None:
-    line = " ".join([*RENYI, command, *NOISY, "--steps 10 --delta 1e-5 | head -n 1"])
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [
         "report",
