@@ -2,7 +2,6 @@
 
 import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -10,11 +9,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from mechanism_strategies import leaves, mechanisms
 
-import renyi
 from renyi import (
     ZCDP,
     ApproxDP,
-    Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -151,9 +148,8 @@ def test_a_sample_owns_what_happens_to_it(accountant):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("distance", [1.0])
-def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency, distance):
-    moved = 2.0 * distance if adjacency == "replace_one" else distance
+def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency):
+    moved = 2.0 if adjacency == "replace_one" else 1.0
     exact = float(special.gaussian_epsilon(moved / 1.3, 1e-5))
     pld, rdp = PLDAccountant(adjacency=adjacency), RDPAccountant(adjacency=adjacency)
     assert pld.compose(Gaussian(1.3)).get_epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
@@ -290,15 +286,6 @@ def test_bad_arguments_leave_nothing_behind():
         PLDAccountant(adjacency="swap")
 
 
-@pytest.mark.parametrize("accountant", [RDPAccountant(), PLDAccountant(adjacency="zero_out")])
-def test_accountants_pickle_with_everything_composed(accountant):
-    accountant.compose(Laplace(2.0) * 3 + PoissonSampled(Gaussian(1.0), 0.1))
-    for other in copy.deepcopy(accountant), pickle.loads(pickle.dumps(accountant)):
-        assert other.mechanisms == accountant.mechanisms
-        assert other.adjacency == accountant.adjacency
-        assert other.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
-
-
 BOTH = [
     DiscreteGaussian(2.0, 1) * 7,
     PoissonSampled(Laplace(1.5), 0.05) * 50,
@@ -310,6 +297,13 @@ BOTH = [
     TreeAggregation(4.0, 30) * 2 + PureDP(0.1),
     Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
     Gumbel(3.0) * 3,
+    PrivacyLoss(pairs.LaplacePair(0.8)) * 2,
+    PrivacyLoss(pairs.StudentTPair(3.0, 2.0)) * 3,
+    PoissonSampled(PrivacyLoss(pairs.DiscretePair((0.6, 0.3, 0.1), (0.2, 0.3, 0.5))), 0.3) * 5,
+    PoissonSampled(Gaussian(1.1), 0.2) * 4,
+    PoissonSampled(GaussianMixture(2.0, [0.0, 1.0], [0.75, 0.25]), 0.1) * 4,
+    FixedSizeSampled(PrivacyLoss(pairs.LaplacePair(2.0)), 3, 10) * 2,
+    FixedSizeSampled(Laplace(1.5), 3, 10, True) * 2,
 ]
 
 
@@ -338,13 +332,6 @@ def test_brackets_of_few_effective_steps_are_narrow():
         low, high = accountant.get_epsilon_bounds(1e-8, direction=direction)
         assert 0.0 < low <= high <= low * (1 + 1e-5)
         assert low <= accountant.get_epsilon(1e-8, direction=direction) <= high * (1 + 1e-5)
-
-
-def test_every_public_name_is_there():
-    for name in renyi.__all__:
-        assert getattr(renyi, name) is not None
-    assert isinstance(Composed(), renyi.Mechanism)
-    assert GaussianMixture in map(type, [GaussianMixture(1.0, (0.0, 1.0), (0.5, 0.5))])
 
 
 TRIED = 1.0 + np.geomspace(1e-6, 9e5, 150)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from pair_reference import gaussian_delta
 
 from renyi.pairs import (
     ApproxDPPair,
@@ -35,11 +36,6 @@ def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | No
     assert mp.mpf(lower) <= exact <= mp.mpf(upper)
     if rtol is not None:
         assert upper - lower <= rtol * upper
-
-
-def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
-    e = mp.mpf(epsilon)
-    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
 
 
 def sampled_step(q: float, sigma: float, epsilon: mp.mpf, direction: str) -> mp.mpf:

@@ -7,7 +7,7 @@ import math
 
 import mpmath as mp
 import pytest
-from pair_reference import bounds
+from pair_reference import bounds, gaussian_delta
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, pairs
 from renyi._pair import Pair
@@ -49,11 +49,6 @@ def known_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
 
 def both_ends(mechanism: Mechanism, adjacency: str) -> tuple[float, float]:
     return bounds(mechanism.dominating_pair(adjacency), 0.25)
-
-
-def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
-    e = mp.mpf(epsilon)
-    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
 
 
 def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
