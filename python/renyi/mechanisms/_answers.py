@@ -18,14 +18,7 @@ from renyi._curve import (
     wide_brackets,
 )
 from renyi._pair import LossComposition, Pair, RenyiCurve
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    Range,
-    integer_of,
-    number_in,
-    shortest,
-)
+from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, integer_of, number_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     SMALLEST_LOSS,
