@@ -337,9 +337,8 @@ def optimal_composition(
     Returns
     -------
     Guarantee
-        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms and a target of 0 or at least
-        7 epsilon, otherwise by more; an epsilon is infinite where the probability that a mechanism
-        fails exceeds the target.
+        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them; an
+        epsilon is infinite where the probability that a mechanism fails exceeds the target.
 
     Notes
     -----
