@@ -13,7 +13,8 @@ from renyi import Gaussian, PLDAccountant, special
 from renyi._engine import largest_mean_upper, tail_bounds
 from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound, plot_attack
 from renyi.audit._figure import attack_band, attack_errors
-from renyi.sgd import SecureGenerator, TrainingPlan
+from renyi.noise import SecureGenerator
+from renyi.sgd import TrainingPlan
 
 
 def seeded(seed=1):

@@ -25,8 +25,6 @@ from renyi.accountants._tradeoff import (
     upper_tail,
 )
 
-__all__ = ["LARGEST_GROUP", "Chain", "GroupCurve", "group_curve", "group_size_of"]
-
 LARGEST_GROUP = 1000
 LEAST_EPSILON = 1e-9  # that is looked for
 MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond
@@ -179,7 +177,7 @@ class Chain:
         return total + 5e-324 if total else 0.0
 
     def _delta_at_infinity(self) -> float:
-        """Return what outcomes of infinite loss come to."""
+        """Return the mass of outcomes of infinite loss."""
         total = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
         for _ in range(self._size - 1 if total else 0):
             # A line at alpha = total: any is above g, rounded up as in `_certified`.

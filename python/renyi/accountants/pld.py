@@ -39,8 +39,6 @@ from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
 from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
-__all__ = ["PLDAccountant"]
-
 Part = SampledStep | Mechanism
 Lattice = Callable[[], LossComposition]
 PairName = Literal["remove", "add", "replace_one"]
@@ -150,7 +148,7 @@ class PLDAccountant(Accountant[Part]):
             return list(self._steps.items()), list(self._losses.items())
 
     def _leaves(self) -> list[tuple[Mechanism, int]]:
-        """Return what was composed, compositions taken apart and nothing else."""
+        """Return the composed mechanisms, with compositions expanded."""
         return [
             (leaf, times * count)
             for mechanism, count in self.mechanisms
@@ -172,7 +170,7 @@ class PLDAccountant(Accountant[Part]):
         return self._without_limits(curve, direction, rtol)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
-        """Return which directions to evaluate: one where both are known to have one curve."""
+        """Return the directions to evaluate: one, if both are known to have the same curve."""
         if direction is not None:
             return (direction,)
         adjacency = self._adjacency
@@ -368,7 +366,7 @@ class PLDAccountant(Accountant[Part]):
 
 
 class Side(Protocol):
-    """What a composition loses in one direction, asked many times. For one thread at a time.
+    """The privacy curve of a composition in one direction. For one thread at a time.
 
     Brackets go into the rows lower and upper of an array, those of epsilon perhaps negative. Where
     ``known`` is proved to be enough, it may be the upper end.
@@ -382,7 +380,7 @@ class Side(Protocol):
 
 
 class OnLattice:
-    """What the composition of pairs on a lattice loses, made when it is first asked."""
+    """The curve of the composition of pairs on a lattice, which is built on first use."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
@@ -407,7 +405,7 @@ class OnLattice:
 
 
 class Narrowed:
-    """What one side tells, intersected where brackets are wide with what a lattice tells."""
+    """The curve of one side, whose wide brackets are intersected with those of a lattice."""
 
     def __init__(self, side: Side, lattice: Lattice) -> None:
         self._side, self._other = side, OnLattice(lattice)

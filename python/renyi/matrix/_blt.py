@@ -32,8 +32,6 @@ from renyi.mechanisms.participation import (
     separation_of,
 )
 
-__all__ = ["BLT", "fit_blt"]
-
 Vector = npt.NDArray[np.float64]
 
 
@@ -94,7 +92,7 @@ class BLT(ToeplitzStrategy):
         participation: Participation = ONCE,
         workload: Workload = PREFIX_SUMS,
     ) -> BLT:
-        """Return the one of least loss.
+        """Return the matrix of least loss.
 
         Parameters
         ----------

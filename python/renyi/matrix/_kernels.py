@@ -17,8 +17,6 @@ from renyi.matrix._strategy import Strategy
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
 from renyi.matrix._tree import Tree
 
-__all__ = ["Held", "Kernel", "check_finite", "kernel_of_strategy"]
-
 Buffer = npt.NDArray[Any]
 
 _UNIT = 2.0**-53  # of double precision, in which everything is computed
@@ -26,7 +24,7 @@ _LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one 
 
 
 class Held(NamedTuple):
-    """What is kept of a stream: one step changes all of it within one call, or nothing.
+    """The state of a stream: a step changes all of it in one call, or nothing.
 
     Attributes
     ----------
@@ -74,7 +72,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def error(self, sums: float, kept: float) -> float:
-        """Return how far a step's sum may be off, times the diagonal of C.
+        """Return a bound of the error of a step's sum, times the diagonal of C.
 
         ``sums`` and ``kept`` bound the norms of what is given and of the noise realised.
         """

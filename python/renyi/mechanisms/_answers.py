@@ -43,8 +43,6 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
 
-__all__ = ["Exponential", "RandomizedResponse", "RepeatAndSelect"]
-
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
 TRUNCATED_RUNS = Range(1.0, math.inf, "[)")
@@ -75,6 +73,7 @@ class RandomizedResponse(Mechanism):
     RandomizedResponse(p=0.75, choices=2)
     """
 
+    summary = "Randomized response, {choices} choices, the true one with {p}"
     assumption = (
         "randomized response: the answer of one record, true with the stated probability, each "
         "other answer alike"
@@ -89,9 +88,6 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         choices = integer_of(self.choices, "choices", 1)
         set_fields(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
-
-    def _headline(self) -> str:
-        return f"Randomized response, {self.choices} choices, the true one with {shortest(self.p)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
@@ -136,6 +132,7 @@ class Exponential(Mechanism):
     Exponential(epsilon=0.5)
     """
 
+    summary = "Exponential mechanism, loss in an interval of length {epsilon}"
     assumption = (
         "exponential mechanism: its privacy loss lies in an interval of the stated length for "
         "these neighbours"
@@ -146,9 +143,6 @@ class Exponential(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Exponential mechanism, loss in an interval of length {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
@@ -167,7 +161,7 @@ class Exponential(Mechanism):
         return Pair.bracketed(Pair.bounded_range(epsilon), below)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the worst mechanism of each order, below that of the pair."""
+        """Return the curve of the worst mechanism at each order, below that of the pair."""
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))

@@ -54,15 +54,6 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = [
-    "ClippedAverage",
-    "Nonfinite",
-    "average_clipped_at_half",
-    "clip_and_sum",
-    "per_sample_norms",
-    "weighted_sum",
-]
-
 
 def per_sample_norms(
     grads: Any,
@@ -246,9 +237,6 @@ def weighted_sum(
     weigh_into(rows.arrays, targets, False, factors, 0.0, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)
-
-
-# The average of gradients, clipped as one vector: not the clipping of each record.
 
 
 @dataclass(frozen=True, eq=False)

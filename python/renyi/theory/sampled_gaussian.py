@@ -292,11 +292,6 @@ def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBou
     tuple of PublishedBound
         The exact value last, rounded up as the others.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> [row.condition for row in published_bounds(0.01, 1.0, 2.0) if row.rdp is None]

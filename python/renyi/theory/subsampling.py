@@ -78,11 +78,6 @@ def subsampled(
         delta), the linear form. The inverse is (log(1 + (exp(epsilon) - 1)/r), min(1, delta/r)),
         rounded down: `subsampled` takes it back to no more than what was asked for.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
@@ -151,11 +146,6 @@ def subsampled_rdp(order: float, rdp: float, sample_rate: float) -> float:
     float
         log(1 + r (exp((order - 1) rdp) - 1)) / (order - 1), rounded up. It falls with r where the
         best bounds, `poisson_rdp` and `fixed_size_rdp`, fall with r^2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------
