@@ -12,7 +12,7 @@ from examples import audit as program
 from scipy.stats import beta, binom
 
 from renyi import Gaussian, PLDAccountant, special
-from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._engine import largest_mean_upper, tail_bounds
 from renyi.audit import (
     binomial_interval,
     dirac_gradients,
@@ -25,7 +25,8 @@ from renyi.audit import (
     plot_attack,
 )
 from renyi.audit._figure import attack_band, attack_errors
-from renyi.sgd import SecureGenerator, TrainingPlan
+from renyi.noise import SecureGenerator
+from renyi.sgd import TrainingPlan
 
 
 def seeded(seed=1):

@@ -19,7 +19,7 @@ import pytest
 
 import renyi
 from renyi import Gaussian, PLDAccountant, PoissonSampled, cython_special, special
-from renyi._noise import ChaCha20
+from renyi._training import ChaCha20
 from renyi.sgd import clip_and_sum
 
 # fesetround arguments of "round upward" differ by processor.

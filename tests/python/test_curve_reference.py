@@ -17,7 +17,7 @@ from mpmath import mp
 
 import renyi
 from renyi import Gaussian, PoissonSampled, reference, special
-from renyi._curve import SampledGaussianCurve
+from renyi._engine import SampledGaussianCurve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 POINTS = importlib.import_module("make_curve").load()

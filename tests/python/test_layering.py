@@ -42,7 +42,7 @@ FLOORS = (
         "_strict_json",
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
-    {"_arrays", "_rounding", "special", "pairs"},
+    {"_arrays", "_rounding", "cython_special", "special", "pairs"},
     {"_refusal", "noise"},
     {"tradeoff", "mechanisms"},
     {"accountants"},
@@ -329,7 +329,7 @@ def test_the_scan_sees_a_breach(folder, line, breach):
         ("renyi.filters._filter", "renyi.calibration", True),
         ("renyi.theory.routes", "renyi.theory.moments", False),
         ("renyi.theory.routes", "renyi.theory.moments._steepest", True),
-        ("renyi.noise.draws", "renyi._sgd", False),
+        ("renyi.noise.draws", "renyi._training", False),
         ("renyi.pairs._noise", "renyi._validation", False),
     ],
 )

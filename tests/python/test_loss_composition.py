@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from renyi import pairs
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 
 POINTS = 2**14
 

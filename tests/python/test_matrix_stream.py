@@ -9,7 +9,7 @@ import pytest
 from interruptions import at_line
 
 from renyi.matrix import BLT, BandedToeplitz, Dense, SquareRoot, Tree, noise_functions
-from renyi.sgd import SecureGenerator, noise_lattice
+from renyi.noise import SecureGenerator, noise_lattice
 
 STEPS = 12
 SQUARE = [

@@ -20,7 +20,7 @@ from pair_reference import (
     truncated_poisson,
 )
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.pairs import (
     DiscreteLaplacePair,
     DominatingPair,

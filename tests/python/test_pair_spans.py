@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 Function = Callable[..., mp.mpf]
 

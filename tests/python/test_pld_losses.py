@@ -10,7 +10,7 @@ import pytest
 from pair_reference import bounds, gaussian_delta
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, pairs
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.accountants import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,

@@ -11,7 +11,7 @@ import pytest
 from pair_reference import bounds
 
 from renyi import pairs
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 from renyi.pairs import (
     ApproxDPPair,
     BoundedRangePair,

@@ -10,7 +10,7 @@ import mpmath as mp
 import pytest
 
 from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pairs
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,

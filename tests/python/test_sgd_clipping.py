@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from test_threads import GIL_ENABLED, runs_beside
 
+from renyi.samplers import UserRows
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -18,7 +19,6 @@ from renyi.sgd import (
     Grid,
     LinearLayer,
     TrainingPlan,
-    UserRows,
     average_clipped_at_half,
     clip_and_sum,
     ghost_clip_and_sum,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sgd_states import same
 
-from renyi import Gaussian, PLDAccountant, RDPAccountant, sgd
+from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters import BudgetExceededError
 from renyi.mechanisms import (
@@ -21,6 +21,7 @@ from renyi.mechanisms import (
     PoissonSampled,
     ShuffledBatches,
 )
+from renyi.noise import SecureGenerator, gaussian_noise
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -28,7 +29,6 @@ from renyi.sgd import (
     ClipAccumulator,
     Grid,
     QuantileClipNorm,
-    SecureGenerator,
     TrainingPlan,
     clip_and_sum,
 )
@@ -39,7 +39,7 @@ def seeded(seed=1):
 
 
 def test_grid_sum_is_that_of_the_rounded_rows():
-    rows = sgd.gaussian_noise((50, 300), 1.0, generator=seeded())
+    rows = gaussian_noise((50, 300), 1.0, generator=seeded())
     factors = np.linspace(0.0, 1.0, 50)
     for spacing in (2.0**-30, 2.0**-4, 8.0):
         expected = np.rint(factors[:, None] * rows / spacing).astype(np.int64).sum(axis=0)
@@ -56,7 +56,7 @@ def test_grid_sensitivity_bounds_every_row():
     bound = Fraction(grid.sensitivity(1.0, dimension))
     exact = 1 + mpmath.sqrt(dimension) * 2.0**-7
     assert exact < grid.sensitivity(1.0, dimension) < float(exact) * (1 + 1e-14)
-    rows = sgd.gaussian_noise((500, dimension), 1.0, generator=seeded(2))
+    rows = gaussian_noise((500, dimension), 1.0, generator=seeded(2))
     rows /= np.linalg.norm(rows, axis=1)[:, None] * (1 + 1e-15)
     for row in rows:
         moved = [Fraction(int(v)) * Fraction(2, 128) for v in grid.sum(row[None])]

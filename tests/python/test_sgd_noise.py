@@ -11,16 +11,10 @@ import pytest
 from chacha20_reference import blocks, group, ratchet
 from flint import arb, ctx
 
-from renyi import sgd
-from renyi._noise import ChaCha20
-from renyi.sgd import (
-    SecureGenerator,
-    add_gaussian_noise,
-    clip_and_sum,
-    noise_lattice,
-    noisy_clipped_sum,
-    noisy_sums,
-)
+from renyi import noise, sgd
+from renyi._training import ChaCha20
+from renyi.noise import SecureGenerator, add_gaussian_noise, noise_lattice
+from renyi.sgd import clip_and_sum, noisy_clipped_sum, noisy_sums
 
 N = 1 << 20
 
@@ -48,7 +42,7 @@ def kolmogorov(sample, cdf):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gaussian_law(dtype):
-    x = sgd.gaussian_noise(N, 1.0, dtype=dtype, generator=seeded(3)).astype(np.float64)
+    x = noise.gaussian_noise(N, 1.0, dtype=dtype, generator=seeded(3)).astype(np.float64)
     for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96), (6, 15, 10170)):
         assert abs((x**power).mean() - moment) < 5 * math.sqrt(variance / N), power
     assert kolmogorov(x[: N // 8], normal_cdf) < 2.5
@@ -60,7 +54,7 @@ def test_gaussian_law(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_laplace_law(dtype):
-    x = sgd.laplace_noise(N, 1.0, dtype=dtype, generator=seeded(4)).astype(np.float64)
+    x = noise.laplace_noise(N, 1.0, dtype=dtype, generator=seeded(4)).astype(np.float64)
     assert abs(x.mean()) < 5 * math.sqrt(2 / N)
     assert abs((x**2).mean() - 2) < 5 * math.sqrt(20 / N)
     assert kolmogorov(x[: N // 8], laplace_cdf) < 2.5
@@ -70,7 +64,7 @@ def test_laplace_law(dtype):
 
 
 def test_neighbours_in_the_stream_are_independent():
-    x = sgd.gaussian_noise(N, 1.0, dtype=np.float32, generator=seeded(6)).astype(np.float64)
+    x = noise.gaussian_noise(N, 1.0, dtype=np.float32, generator=seeded(6)).astype(np.float64)
     for lag in (1, 2, 3, 16, 128, 255, 256, 257, 512, 1024):  # the pair of a number is 256 on
         for a, b in ((x, x), (x**2 - 1, (x**2 - 1) / 2), (abs(x), x)):
             product = (a[:-lag] - a.mean()) * b[lag:]
@@ -81,15 +75,17 @@ def test_neighbours_in_the_stream_are_independent():
 
 
 def test_streams_and_threads_are_independent():
-    parts = [sgd.gaussian_noise(N // 4, 1.0, generator=g) for g in [seeded(7), *seeded(7).spawn(3)]]
+    parts = [
+        noise.gaussian_noise(N // 4, 1.0, generator=g) for g in [seeded(7), *seeded(7).spawn(3)]
+    ]
     correlation = np.corrcoef(parts) - np.eye(4)
     assert np.max(abs(correlation)) < 5.2 / math.sqrt(N // 4)
-    whole = sgd.gaussian_noise(N, 1.0, generator=seeded(8), threads=4).reshape(4, -1)
+    whole = noise.gaussian_noise(N, 1.0, generator=seeded(8), threads=4).reshape(4, -1)
     assert np.max(abs(np.corrcoef(whole) - np.eye(4))) < 5.2 / math.sqrt(N // 4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("noise", [sgd.gaussian_noise, sgd.laplace_noise])
+@pytest.mark.parametrize("noise", [noise.gaussian_noise, noise.laplace_noise])
 def test_the_number_of_threads_changes_nothing(noise, dtype):
     one, three, default = (
         noise(200_001, 2.5, dtype=dtype, generator=seeded(), threads=threads)
@@ -102,8 +98,8 @@ def test_the_number_of_threads_changes_nothing(noise, dtype):
 @pytest.mark.parametrize(
     ("noise", "log_mass", "tail"),
     [
-        (sgd.discrete_gaussian_noise, lambda z: -z * z / 2, 4.2),
-        (sgd.discrete_laplace_noise, lambda z: -abs(z), 9.0),
+        (noise.discrete_gaussian_noise, lambda z: -z * z / 2, 4.2),
+        (noise.discrete_laplace_noise, lambda z: -abs(z), 9.0),
     ],
     ids=["gaussian", "laplace"],
 )
@@ -126,42 +122,42 @@ def test_integers_by_chi_square(noise, log_mass, tail, scale):
 
 def test_added_in_place_whatever_the_layout():
     shape = (37, 53, 11)
-    flat = sgd.gaussian_noise(math.prod(shape), 2.0, dtype=np.float32, generator=seeded())
+    flat = noise.gaussian_noise(math.prod(shape), 2.0, dtype=np.float32, generator=seeded())
     for order in "CF":
         array = np.zeros(shape, np.float32, order=order)
-        assert sgd.add_gaussian_noise(array, 2.0, generator=seeded()) is array
+        assert noise.add_gaussian_noise(array, 2.0, generator=seeded()) is array
         assert np.array_equal(array.ravel(order="K"), flat)
     for view in (np.s_[::2, :, 1:], np.s_[::-1, ::3], np.s_[3, :, 4]):
         array = np.full(shape, 7.0, np.float32)
         part = array[view]
-        sgd.add_gaussian_noise(part, 2.0, generator=seeded())
+        noise.add_gaussian_noise(part, 2.0, generator=seeded())
         expected = flat[: part.size].reshape(part.shape)
         assert np.array_equal(part, np.float32(7.0) + expected)  # 7 is on the lattice
         assert np.count_nonzero(array != 7.0) <= part.size
-    assert sgd.add_gaussian_noise(np.zeros(()), 1.0, generator=seeded()) != 0.0
-    assert sgd.add_gaussian_noise(np.zeros((0, 3)), 1.0).shape == (0, 3)
+    assert noise.add_gaussian_noise(np.zeros(()), 1.0, generator=seeded()) != 0.0
+    assert noise.add_gaussian_noise(np.zeros((0, 3)), 1.0).shape == (0, 3)
 
 
 def test_out_is_filled_whatever_its_layout():
-    reference = sgd.laplace_noise((20, 30), 1.0, generator=seeded())
+    reference = noise.laplace_noise((20, 30), 1.0, generator=seeded())
     out = np.empty((40, 30))[::2]
-    assert sgd.laplace_noise((20, 30), 1.0, generator=seeded(), out=out) is out
+    assert noise.laplace_noise((20, 30), 1.0, generator=seeded(), out=out) is out
     assert np.array_equal(out, reference)
-    for add, noise in (
-        (sgd.add_discrete_gaussian_noise, sgd.discrete_gaussian_noise),
-        (sgd.add_discrete_laplace_noise, sgd.discrete_laplace_noise),
+    for add, draw in (
+        (noise.add_discrete_gaussian_noise, noise.discrete_gaussian_noise),
+        (noise.add_discrete_laplace_noise, noise.discrete_laplace_noise),
     ):
         integers = np.zeros((6, 4), np.int64)[:, ::2]
         assert add(integers, 100.0, generator=seeded()) is integers
-        assert np.array_equal(integers, noise((6, 2), 100.0, generator=seeded()))
-        assert np.array_equal(integers, noise((6, 2), 100.0, generator=seeded(), threads=3))
+        assert np.array_equal(integers, draw((6, 2), 100.0, generator=seeded()))
+        assert np.array_equal(integers, draw((6, 2), 100.0, generator=seeded(), threads=3))
 
 
 def test_scale_zero_is_no_noise():
-    assert not sgd.gaussian_noise(10, 0.0).any()
-    assert not sgd.laplace_noise(10, 0).any()
+    assert not noise.gaussian_noise(10, 0.0).any()
+    assert not noise.laplace_noise(10, 0).any()
     array = np.array([0.1, np.pi])
-    assert np.array_equal(sgd.add_gaussian_noise(array.copy(), 0.0), array)
+    assert np.array_equal(noise.add_gaussian_noise(array.copy(), 0.0), array)
 
 
 BROADCAST = np.lib.stride_tricks.as_strided(np.zeros(1), (5,), (0,))
@@ -173,48 +169,64 @@ READ_ONLY.flags.writeable = False
     ("call", "error", "words"),
     [
         (
-            lambda: sgd.gaussian_noise(3, -1.0),
+            lambda: noise.gaussian_noise(3, -1.0),
             ValueError,
             "scale must be 0 or a number in [9.11e-305, 1.1e+304]",
         ),
-        (lambda: sgd.gaussian_noise(3, math.inf), ValueError, "got inf"),
-        (lambda: sgd.gaussian_noise(3, math.nan), ValueError, "got nan"),
-        (lambda: sgd.gaussian_noise(3, "1"), TypeError, "got '1'"),
+        (lambda: noise.gaussian_noise(3, math.inf), ValueError, "got inf"),
+        (lambda: noise.gaussian_noise(3, math.nan), ValueError, "got nan"),
+        (lambda: noise.gaussian_noise(3, "1"), TypeError, "got '1'"),
         (
-            lambda: sgd.gaussian_noise(3, 1e39, dtype="f4"),
+            lambda: noise.gaussian_noise(3, 1e39, dtype="f4"),
             ValueError,
             "[2.41e-35, 4.15e+34], got 1e+39",
         ),
-        (lambda: sgd.gaussian_noise(3, 1.0, dtype=np.int64), TypeError, "dtype must be float32 or"),
-        (lambda: sgd.gaussian_noise(3, 1.0, dtype=">f8"), TypeError, "dtype must be float32 or"),
         (
-            lambda: sgd.gaussian_noise(3, 1.0, out=np.zeros(4)),
+            lambda: noise.gaussian_noise(3, 1.0, dtype=np.int64),
+            TypeError,
+            "dtype must be float32 or",
+        ),
+        (lambda: noise.gaussian_noise(3, 1.0, dtype=">f8"), TypeError, "dtype must be float32 or"),
+        (
+            lambda: noise.gaussian_noise(3, 1.0, out=np.zeros(4)),
             ValueError,
             "out must have the shape",
         ),
         (
-            lambda: sgd.gaussian_noise(3, 1.0, threads=0),
+            lambda: noise.gaussian_noise(3, 1.0, threads=0),
             ValueError,
             "threads must be an integer >= 1",
         ),
-        (lambda: sgd.gaussian_noise(3, 1.0, generator=5), TypeError, "generator must be a Secure"),
         (
-            lambda: sgd.add_gaussian_noise([1.0], 1.0),
+            lambda: noise.gaussian_noise(3, 1.0, generator=5),
+            TypeError,
+            "generator must be a Secure",
+        ),
+        (
+            lambda: noise.add_gaussian_noise([1.0], 1.0),
             TypeError,
             "array must be an array of float32",
         ),
-        (lambda: sgd.add_gaussian_noise(np.zeros(3, int), 1.0), TypeError, "got one of int64"),
-        (lambda: sgd.add_gaussian_noise(READ_ONLY, 1.0), ValueError, "read-only"),
-        (lambda: sgd.add_gaussian_noise(BROADCAST, 1.0), ValueError, "broadcast view"),
+        (lambda: noise.add_gaussian_noise(np.zeros(3, int), 1.0), TypeError, "got one of int64"),
+        (lambda: noise.add_gaussian_noise(READ_ONLY, 1.0), ValueError, "read-only"),
+        (lambda: noise.add_gaussian_noise(BROADCAST, 1.0), ValueError, "broadcast view"),
         (
-            lambda: sgd.discrete_gaussian_noise(3, 0.0),
+            lambda: noise.discrete_gaussian_noise(3, 0.0),
             ValueError,
             "sigma must be a number in [2^-20",
         ),
-        (lambda: sgd.discrete_gaussian_noise(3, 2.0**41), ValueError, "2^40], got 2199023255552.0"),
-        (lambda: sgd.add_discrete_gaussian_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
-        (lambda: sgd.discrete_laplace_noise(3, 0.0), ValueError, "scale must be a number in [2^-"),
-        (lambda: sgd.add_discrete_laplace_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
+        (
+            lambda: noise.discrete_gaussian_noise(3, 2.0**41),
+            ValueError,
+            "2^40], got 2199023255552.0",
+        ),
+        (lambda: noise.add_discrete_gaussian_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
+        (
+            lambda: noise.discrete_laplace_noise(3, 0.0),
+            ValueError,
+            "scale must be a number in [2^-",
+        ),
+        (lambda: noise.add_discrete_laplace_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
         (
             lambda: SecureGenerator(insecure_reproducible=-1),
             ValueError,
@@ -425,7 +437,7 @@ def cell_mass(gaussian, k, spacing, shift):
 def test_cells_and_tails_by_chi_square(gaussian, dtype):
     """Every cell of the lattice, not only of a histogram: the low bits are tested with the rest."""
     count, shift = 1 << 22, 0.123
-    add = sgd.add_gaussian_noise if gaussian else sgd.add_laplace_noise
+    add = noise.add_gaussian_noise if gaussian else noise.add_laplace_noise
     number = dtype(shift)
     x = add(np.full(count, number), 1.0, generator=SecureGenerator(insecure_reproducible=5))
     spacing = noise_lattice(1.0)

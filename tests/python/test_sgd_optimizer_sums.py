@@ -8,7 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
+from renyi.noise import SecureGenerator
 from renyi.sgd import (
     DPSGD,
     SGD,
@@ -17,7 +18,6 @@ from renyi.sgd import (
     Grid,
     LinearLayer,
     QuantileClipNorm,
-    SecureGenerator,
     TrainingPlan,
     UpdateRule,
     clip_and_sum,

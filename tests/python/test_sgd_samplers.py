@@ -17,16 +17,9 @@ from renyi import (
     RandomAllocation,
     ShuffledBatches,
 )
-from renyi.sgd import (
-    DPSGD,
-    SGD,
-    BallsInBinsSampler,
-    FixedSizeSampler,
-    PoissonSampler,
-    SecureGenerator,
-    ShuffledSampler,
-    TrainingPlan,
-)
+from renyi.noise import SecureGenerator
+from renyi.samplers import BallsInBinsSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 BASE = Gaussian(1.1)
 

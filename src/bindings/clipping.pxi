@@ -1,13 +1,4 @@
-# distutils: language = c++
-"""Clipping of the rows of arrays. Arguments are checked by the callers; the GIL is free meanwhile."""
-
-cimport cython
-cimport numpy as cnp
-from libc.stdint cimport uint64_t
-from libcpp cimport bool as cbool
-from libcpp.vector cimport vector
-
-import numpy as np
+# Clipping of the rows of arrays.
 
 cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
     cdef enum class Element:
@@ -27,16 +18,16 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         constant
     const double kLeastBound
     const size_t kMostRows
-    double _sum_spacing "renyi::sum_spacing"(double bound)
     const double kLargestBound
+    double _sum_spacing "renyi::sum_spacing"(double bound)
 
 cdef extern from "renyi/sgd/lookup_sum.hpp" namespace "renyi" nogil:
     cdef struct Lookups:
         size_t rows
         size_t times
         size_t columns
-        const cnp.int64_t* tokens
-        const cnp.int64_t* order
+        const int64_t* tokens
+        const int64_t* order
         const void* gradients
         Element element
         size_t threads
@@ -63,8 +54,6 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
 
 cdef extern from "renyi/sgd/fingerprint.hpp" namespace "renyi" nogil:
     uint64_t _fingerprint "renyi::fingerprint"(const void*, size_t, uint64_t)
-
-cnp.import_array()
 
 LEAST_BOUND = kLeastBound
 LARGEST_BOUND = kLargestBound
@@ -147,7 +136,7 @@ def weigh_into(list arrays, list sums, bint adds_to_sums, const double[::1] weig
         _clip_and_sum(task)
 
 
-cdef Lookups lookups_of(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+cdef Lookups lookups_of(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                         size_t threads) except *:
     """Of at least one token."""
     cdef Lookups result
@@ -162,7 +151,7 @@ cdef Lookups lookups_of(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, :
     return result
 
 
-def lookup_squares(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+def lookup_squares(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                    double[::1] squares, size_t threads):
     """Put the squared norms of the embedding's gradients of each record into `squares`."""
     cdef Lookups task = lookups_of(tokens, order, gradients, threads)
@@ -170,7 +159,7 @@ def lookup_squares(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] o
         _lookup_squares(task, &squares[0])
 
 
-def add_lookups(const cnp.int64_t[:, ::1] tokens, const cnp.int64_t[:, ::1] order, cnp.ndarray gradients,
+def add_lookups(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                 const double[::1] weights, double spacing, double[:, ::1] sum, size_t threads):
     """Add these gradients, each times its weight and rounded to multiples of the spacing, to `sum`."""
     cdef Lookups task = lookups_of(tokens, order, gradients, threads)

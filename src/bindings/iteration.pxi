@@ -1,7 +1,4 @@
-# distutils: language = c++
-"""Amplification by iteration. Arguments are checked by the callers; the GIL is free in loops."""
-
-from libc.stdint cimport int64_t
+# Amplification by iteration. The GIL is free in loops.
 
 cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
@@ -16,8 +13,6 @@ cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
         double upper
         double complement_lower
         double decay_lower
-
-cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
     StepDivergence _step_divergence "renyi::step_divergence"(NoiseLaw, double, double, double)
 
 cdef extern from "renyi/iteration/noise_schedule.hpp" namespace "renyi" nogil:
@@ -32,8 +27,6 @@ cdef extern from "renyi/iteration/noise_schedule.hpp" namespace "renyi" nogil:
 
 cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     double _shuffled_delta "renyi::shuffled_delta"(const IterationSetting&, double, double)
-
-cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef struct WorstStep:
         double delta
         int64_t index

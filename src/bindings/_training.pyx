@@ -1,9 +1,13 @@
 # distutils: language = c++
-"""The ChaCha20 generator, its noise and its samples. Arguments are checked by the callers.
+"""Private training: the ChaCha20 generator with its noise and samples, clipping, and correlated noise.
 
-Every call takes a key of its own first and computes its words without the GIL: threads may share a generator.
+Arguments are checked by the callers; the GIL is free in loops. Every call on a generator takes a key of its own first:
+threads may share it.
 """
 
+import numpy as np
+
+cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -11,7 +15,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport make_unique, unique_ptr
 from libcpp.vector cimport vector
 
-import numpy as np
+cnp.import_array()
 
 
 cdef extern from "numpy/random/bitgen.h":
@@ -53,8 +57,6 @@ cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
         gaussian
         laplace
-
-cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
     const double kLeastSingle "renyi::kLeastNoise<float>"
     const double kLargestSingle "renyi::kLargestNoise<float>"
     const double kLeastDouble "renyi::kLeastNoise<double>"
@@ -74,14 +76,10 @@ cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
 cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     cdef cppclass DiscreteGaussian:
         DiscreteGaussian(double sigma)
-
-cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     double kSmallestScale
     double kLargestScale
     cdef cppclass DiscreteLaplace:
         DiscreteLaplace(double scale)
-
-cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
 cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
@@ -136,14 +134,13 @@ cdef from_vector(const vector[int64_t]& members):
 cdef class ChaCha20:
     """A stream keyed by the operating system, or by 32 bytes.
 
-    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it; ``handle`` is
-    the generator for other extension modules. Both live as long as this object.
+    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it. It lives as
+    long as this object.
     """
 
     cdef NoiseGenerator* generator
     cdef bitgen_t bitgen
     cdef readonly object capsule
-    cdef readonly object handle
 
     def __cinit__(self, bytes key=None):
         if key is None:
@@ -156,7 +153,6 @@ cdef class ChaCha20:
         self.bitgen.next_double = next_double
         self.bitgen.next_raw = next_uint64
         self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
-        self.handle = PyCapsule_New(self.generator, "renyi::NoiseGenerator", NULL)
 
     def __dealloc__(self):
         del self.generator
@@ -281,3 +277,7 @@ def sum_on_grid(const real[:, ::1] rows, const double[::1] factors, double inver
         with nogil:
             inside = add_to_grid(&rows[0, 0], &factors[0], count, dimension, inverse_spacing, &out[0], threads)
     return inside
+
+
+include "clipping.pxi"
+include "matrix.pxi"

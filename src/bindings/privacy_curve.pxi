@@ -1,30 +1,10 @@
-# distutils: language = c++
-"""The exact privacy curve of compositions of Poisson-sampled Gaussian steps: queries of `PLDAccountant`.
-
-Every query works on a copy of the steps taken under the GIL and releases it, so threads may compose and ask at will.
-"""
-
-from cython.operator cimport dereference as deref
-from libc.float cimport DBL_MIN
-from libcpp.memory cimport unique_ptr
-from libcpp.vector cimport vector
-
-
-from renyi._pair cimport Composer, Direction, SampledStep
-
-include "counted_steps.pxi"
-
+# The exact privacy curve of compositions of Poisson-sampled Gaussian steps: queries of `PLDAccountant`.
 
 cdef extern from "renyi/transform/sampled_loss.hpp" namespace "renyi" nogil:
     cdef enum class SampledPair:
         remove
         add
         replace_one
-
-cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
-    cdef struct Bracket:
-        double lower
-        double upper
 
 cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     cdef enum class Route(int):

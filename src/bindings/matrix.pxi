@@ -1,23 +1,4 @@
-# distutils: language = c++
-"""Correlated noise: Toeplitz recurrences, selections of steps, and streams. Arguments are checked by the callers."""
-
-from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp cimport bool as cbool
-from libcpp.vector cimport vector
-
-import numpy as np
-
-cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
-    cdef cppclass ChaChaKey:
-        uint32_t* data()
-    cdef cppclass ChaChaStream:
-        ChaChaKey key
-        uint64_t nonce
-
-cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
-    cdef cppclass NoiseGenerator:
-        ChaChaStream derive()
+# Correlated noise: Toeplitz recurrences, selections of steps, and streams.
 
 cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
     cdef struct Bands:
@@ -65,11 +46,6 @@ cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
                                        size_t newest, double* buffers, double* numbers)
 
 MOST_BUFFERS = kMostBuffers
-
-ctypedef fused real:
-    float
-    double
-
 
 def solve_toeplitz(const double[::1] c, double[::1] x):
     """x becomes C^-1 x, in place."""
@@ -128,10 +104,10 @@ def buffered_nodes(const double[::1] p):
 # between, so that an interruption finds a step taken or not.
 
 
-cdef NoiseStep step_of(source, double scale, size_t size, int threads) except *:
+cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) except *:
     """A step whose random words are those of a key of its own, from a generator."""
     cdef NoiseStep step
-    step.stream = (<NoiseGenerator*> PyCapsule_GetPointer(source, "renyi::NoiseGenerator")).derive()
+    step.stream = source.generator.derive()
     step.first = 0
     step.scale = scale
     step.size = size
@@ -139,8 +115,8 @@ cdef NoiseStep step_of(source, double scale, size_t size, int threads) except *:
     return step
 
 
-def add_banded_noise(source, double scale, const double[::1] taps, Py_ssize_t newest, real[:, ::1] buffers,
-                     real[::1] numbers, int threads, int64_t[::1] taken):
+def add_banded_noise(ChaCha20 source not None, double scale, const double[::1] taps, Py_ssize_t newest,
+                     real[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
     """Slot `newest`, if not negative, takes the noise of this step."""
     cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     cdef size_t slots = buffers.shape[0]
@@ -153,7 +129,7 @@ def add_banded_noise(source, double scale, const double[::1] taps, Py_ssize_t ne
     taken[0] += 1
 
 
-def add_buffered_noise(source, double scale, const double[::1] weights, const double[::1] decays,
+def add_buffered_noise(ChaCha20 source not None, double scale, const double[::1] weights, const double[::1] decays,
                        double[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
     cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     if numbers.shape[0]:
@@ -162,9 +138,9 @@ def add_buffered_noise(source, double scale, const double[::1] weights, const do
     taken[0] += 1
 
 
-def add_tree_noise(source, double scale, const double[::1] own, list siblings, const double[::1] closing,
-                   list closing_siblings, bint last, real[:, ::1] nodes, real[:, ::1] pending, real[::1] numbers,
-                   int threads, int64_t[::1] taken):
+def add_tree_noise(ChaCha20 source not None, double scale, const double[::1] own, list siblings,
+                   const double[::1] closing, list closing_siblings, bint last, real[:, ::1] nodes,
+                   real[:, ::1] pending, real[::1] numbers, int threads, int64_t[::1] taken):
     """With `pending` trees follow each other: after the last step of one, its nodes go to it by the chain `closing`,
     which is empty where none is open, and are added to the next step."""
     cdef size_t size = numbers.shape[0], i
