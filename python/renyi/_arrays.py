@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import NOISE_RANGE
+from renyi._training import NOISE_RANGE
 from renyi._validation import check_on_host, integer_of, real_of
 
 # Arrays that noise is written to: checks, and their memory as one line.

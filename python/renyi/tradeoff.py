@@ -227,6 +227,11 @@ def beta_from_epsilon_delta(
     ndarray or float
         Of the shape of ``alpha``, rounded down.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     References
     ----------
     Wasserman, Zhou 2010; Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5.
@@ -263,6 +268,11 @@ def beta_from_mu(alpha: npt.ArrayLike, mu: npt.ArrayLike) -> Any:
     ndarray or float
         ``Phi(Phi^-1(1 - alpha) - mu)``, to the last digit.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> round(beta_from_mu(0.05, 1.0), 6)
@@ -286,6 +296,11 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
     -------
     float
         Rounded up.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     References
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
-from renyi._pair import LossComposition
+from renyi._engine import LossComposition
 
 Array = npt.NDArray[np.float64]
 

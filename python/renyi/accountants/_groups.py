@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._pair import RenyiCurve
+from renyi._engine import RenyiCurve
 from renyi._search import smallest_argument
 from renyi._validation import uses_of
 from renyi.accountants._curves import Array, Curve

@@ -90,6 +90,11 @@ class Ledger(ABC, Generic[Part]):
     def supports(self, mechanism: Mechanism) -> bool:
         """Return whether `compose` takes a mechanism; if not, its error says why.
 
+        Raises
+        ------
+        TypeError
+            If ``mechanism`` is not a mechanism.
+
         Examples
         --------
         >>> from renyi import PLDAccountant, RDPAccountant, ZCDP

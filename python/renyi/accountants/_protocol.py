@@ -125,6 +125,11 @@ class Accountant(Risks[Part]):
         float or ndarray of float64
             In [0, 1], of the shape of ``epsilon``.
 
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
+
         Examples
         --------
         >>> from renyi import Gaussian, PLDAccountant
@@ -162,6 +167,11 @@ class Accountant(Risks[Part]):
             Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
             order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
             record where what the group reveals is not known exactly.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
 
         Examples
         --------
@@ -219,6 +229,11 @@ class Accountant(Risks[Part]):
         -------
         tuple of two floats or arrays
             As for `get_epsilon_bounds`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
         """
         ends = self._delta_ends(epsilon, direction, rtol, group_size)
         least = self._attained(direction, rtol)
@@ -311,6 +326,11 @@ class Accountant(Risks[Part]):
         -------
         ndarray of float64
             Of the shape of ``counts``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments outside these ranges.
 
         Examples
         --------

@@ -1,9 +1,9 @@
 """The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
 
 A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
-Steps are inverted from their transforms (`renyi._curve`); where anything else takes part, samples
-where a record is replaced too, the pairs of all go through lattices (`renyi._pair`). Both certify
-brackets, and every answer is an end of one, of the worse direction.
+Steps are inverted from their transforms; where anything else takes part, samples where a record is
+replaced too, the pairs of all go through lattices. Both certify brackets, and every answer is an
+end of one, of the worse direction.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from typing import Literal, Protocol
 import numpy as np
 
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import AllocationQuestions, SampledGaussianCurve, wide_brackets
-from renyi._pair import LossComposition, Pair
+from renyi._engine import (
+    AllocationQuestions,
+    LossComposition,
+    Pair,
+    SampledGaussianCurve,
+    wide_brackets,
+)
 from renyi.accountants._curves import (
     Array,
     AttainedCurve,
@@ -57,6 +62,11 @@ class PLDAccountant(Accountant[Part]):
         Which data sets are neighbours: one has a record more, or one record differs (noise has to
         hide twice the sensitivity then), or one record is replaced by one that contributes nothing.
         Both directions are evaluated and the worse one reported.
+
+    Raises
+    ------
+    ValueError
+        If the adjacency is unknown.
 
     Notes
     -----

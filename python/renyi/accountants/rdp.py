@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import SampledSteps, all_floats
 from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
-from renyi._pair import RenyiCurve
+from renyi._engine import RenyiCurve, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve
@@ -268,6 +267,11 @@ class RDPAccountant(Accountant[Part]):
         ndarray of float64
             Of the same shape; infinity where a mechanism may fail.
 
+        Raises
+        ------
+        ValueError
+            If an order is outside [1, 1e6].
+
         Examples
         --------
         >>> from renyi import Gaussian
@@ -289,6 +293,11 @@ class RDPAccountant(Accountant[Part]):
         -------
         ndarray of float64, float
             Both rounded up; the probability is 0 unless an `ApproxDP` was composed.
+
+        Raises
+        ------
+        ValueError
+            If an order is outside [1, 1e6].
 
         Examples
         --------

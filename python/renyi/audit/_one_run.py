@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._engine import largest_mean_upper, tail_bounds
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.audit._rates import Scores, failing_of, scores_of
 from renyi.noise import SecureGenerator
@@ -151,6 +151,11 @@ def one_run_p_value(
     float
         At most 1, rounded up. Guarantees for which it is small are refuted.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
     Examples
     --------
     >>> round(one_run_p_value(1.0, 1e-5, canaries=1000, guesses=200, correct=170), 5)
@@ -195,6 +200,11 @@ def one_run_epsilon_lower_bound(
     -------
     float
         At least 0. An epsilon at ``delta`` that is smaller is refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._binomial import tail_bounds
+from renyi._engine import tail_bounds
 from renyi._search import bisected
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of
 
@@ -63,6 +63,11 @@ def binomial_interval(
     -------
     tuple of float
         Clopper and Pearson's, rounded outward.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
 
     Examples
     --------
@@ -135,6 +140,11 @@ def epsilon_lower_bound(
     -------
     float
         At least 0. An epsilon at ``delta`` that is smaller is refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, Conversion, DirectionName
-from renyi._curve import SampledGaussianCurve, wide_brackets
+from renyi._engine import SampledGaussianCurve, SampledSteps, wide_brackets
 from renyi.accountants import Accountant, PLDAccountant, RDPAccountant
 from renyi.calibration._search import NoiseMultiplier, RenyiScale, Unknown, search
 from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of

@@ -70,6 +70,11 @@ def compute_dp_sgd_privacy_statement(
     str
         Numbers are rounded up, to three digits after the point.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments outside these ranges.
+
     References
     ----------
     Vadhan 2017, The Complexity of Differential Privacy, Lemma 2.2 (groups). Ganesh 2024,

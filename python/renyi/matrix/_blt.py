@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
+from renyi._training import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import (

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
 from renyi._validation import one_of
 from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 from renyi.matrix._strategy import Strategy

@@ -47,6 +47,11 @@ class NoiseStream:
     threads : int, optional
         By default one for each processor. The result does not depend on it.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> import numpy as np

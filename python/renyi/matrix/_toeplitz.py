@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import solve_toeplitz, toeplitz_error
+from renyi._training import solve_toeplitz, toeplitz_error
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import (

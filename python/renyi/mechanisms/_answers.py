@@ -9,15 +9,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import (
+from renyi._engine import (
     AllocationQuestions,
+    LossComposition,
+    Pair,
+    RenyiCurve,
     SampledGaussianCurve,
     SampledGaussianQuestions,
+    SampledSteps,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, integer_of, number_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
@@ -52,6 +54,11 @@ class RandomizedResponse(Mechanism):
         probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
     choices : int
         Number of answers, at least 1; a single one is always given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -101,6 +108,11 @@ class Exponential(Mechanism):
     ----------
     epsilon : float
         In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in [0, inf].
 
     References
     ----------
@@ -166,6 +178,11 @@ class RepeatAndSelect(Mechanism):
     shape : float
         Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1 the
         geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

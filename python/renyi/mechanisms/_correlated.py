@@ -148,6 +148,11 @@ class TreeAggregation(Equivalent):
     steps : int
         Length of the stream, at least 1.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Kairouz et al. 2021, arXiv 2103.00039 (DP-FTRL); Dwork, Naor, Pitassi, Rothblum 2010.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -55,6 +55,11 @@ class RandomAllocation(Sampling):
         At least 1; up to 1,000,000 accountants take for all mechanisms, beyond for Gaussian noise.
     picks : int
         Steps that a record takes part in, in [1, steps].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Notes
     -----
@@ -189,6 +194,11 @@ class FixedAllocation(Sampling, Equivalent):
     epochs : int
         How often each group has its turn, at least 1.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
@@ -246,6 +256,11 @@ class ShuffledBatches(Sampling):
         What is done with a batch.
     batches : int
         Number of batches, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
@@ -40,6 +40,11 @@ class PureDP(Mechanism):
     ----------
     epsilon : float
         In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in [0, inf].
 
     Examples
     --------
@@ -75,6 +80,11 @@ class ApproxDP(Mechanism):
         In [0, inf].
     delta : float
         In [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -113,6 +123,11 @@ class ZCDP(Mechanism):
         In [0, inf].
     xi : float
         In [0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -237,6 +237,11 @@ class Laplace(_ScaledNoise):
         Scale b of the density e^(-|x|/b) / (2 b) over the sensitivity, in (0, inf]. At infinity
         nothing is released.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
     Examples
     --------
     >>> Laplace(2)
@@ -266,6 +271,11 @@ class Gumbel(_ScaledNoise):
     ----------
     noise_multiplier : float
         Scale b of the distribution function exp(-e^(-x/b)) over the sensitivity, in (0, inf].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
 
     Notes
     -----
@@ -337,6 +347,11 @@ class Staircase(Mechanism):
     gamma : float
         Where the first step is, in [0, 1]. The mean of |x| is least at 1/(1 + e^(epsilon/2)).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Geng, Viswanath 2014, arXiv 1212.1186, Theorem 3.
@@ -386,6 +401,11 @@ class DiscreteGaussian(Mechanism):
         In (0, inf); close to the standard deviation where it is not small.
     sensitivity : int
         How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------
@@ -441,6 +461,11 @@ class MultivariateDiscreteGaussian(_ScaledNoise):
         sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0, inf]. At infinity nothing is
         released.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a number in (0, inf].
+
     References
     ----------
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010; Kairouz, Liu, Steinke 2021, arXiv 2102.06387.
@@ -484,6 +509,11 @@ class DiscreteLaplace(Mechanism):
         In (0, inf).
     sensitivity : int
         How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------
@@ -544,6 +574,11 @@ class Skellam(Mechanism):
         In (0, inf).
     sensitivity : int
         How far the presence of one record moves the integer, at least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

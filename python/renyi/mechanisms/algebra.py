@@ -18,7 +18,7 @@ from string import Formatter
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     Range,
     adjacency_of,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import integer_of, probability_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
@@ -265,6 +265,11 @@ class TruncatedPoissonSampled(Sampling):
     population : int
         Number of records, at least 1; of the larger of both data sets where one has a record more.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Notes
     -----
     The upper ends of `PLDAccountant` are those of outputs that show which other records were drawn.
@@ -373,6 +378,11 @@ class FixedSizeSampled(Sampling):
         Number of records, at least 1.
     replacement : bool
         Whether a record may be drawn several times; then ``sample_size`` is not limited.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Notes
     -----

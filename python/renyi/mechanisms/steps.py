@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 
 REPLACE: Adjacency = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))

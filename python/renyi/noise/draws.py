@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, threads_of, zeros
-from renyi._noise import noise_spacing
+from renyi._training import noise_spacing
 from renyi._validation import Range, number_in
 from renyi.noise.generator import generator_of
 
@@ -64,6 +64,11 @@ def gaussian_noise(
     Returns
     -------
     ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Notes
     -----
@@ -212,6 +217,11 @@ def discrete_gaussian_noise(
     -------
     ndarray of int64
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
@@ -259,6 +269,11 @@ def discrete_laplace_noise(
     Returns
     -------
     ndarray of int64
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------

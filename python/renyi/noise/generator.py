@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from renyi._locks import lock_freed_by_fork
-from renyi._noise import ChaCha20
 from renyi._states import entries_of, secrets_of
+from renyi._training import ChaCha20
 from renyi._validation import count_of
 
 

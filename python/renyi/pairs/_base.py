@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi._validation import Range, number_in, probability_of, real_of
 
 Array = npt.NDArray[np.float64]

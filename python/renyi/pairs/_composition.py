@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import LossComposition, common_step
+from renyi._engine import LossComposition, common_step
 from renyi._validation import Range, count_of, delta_of, number_in, real_of, uses_of
 from renyi.pairs._base import Array, DominatingPair, Part
 
@@ -28,6 +28,11 @@ class Composition:
     max_points : int
         Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is reached the
         bracket is wider than asked for, and still encloses.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
 
     Notes
     -----

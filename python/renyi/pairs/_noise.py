@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of, real_of
 from renyi.pairs._base import DominatingPair, poisson_sampled_pair
 
@@ -157,6 +157,11 @@ class StudentTPair(_Noise):
     scale : float
         Over the shift, in [0.01, 1e6].
 
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
+
     Notes
     -----
     The loss is (n + 1) asinh(1/(2 scale n^(1/2))) at most, between the output's two extremes, and
@@ -192,6 +197,11 @@ class GeneralisedGaussianPair(_Noise):
     scale : float
         Over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a probability
         below 1e-320.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On other types or values.
 
     Notes
     -----

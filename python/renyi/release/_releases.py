@@ -69,6 +69,8 @@ class Releases:
     ------
     LedgerError
         If the ledger cannot be read.
+    TypeError, ValueError
+        If an argument is not as above.
 
     Notes
     -----

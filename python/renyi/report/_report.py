@@ -119,6 +119,8 @@ def privacy_report(
     ------
     UnsupportedMechanismError
         If no accountant can bound the mechanism.
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._noise import LARGEST_POPULATION
 from renyi._states import entries_of, with_secrets
+from renyi._training import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.noise.generator import generator_of
@@ -243,6 +243,11 @@ class PoissonSampler(BatchSampler):
     generator : SecureGenerator or numpy.random.Generator, optional
         By default the process's own `SecureGenerator`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -287,6 +292,11 @@ class FixedSizeSampler(BatchSampler):
         Whether a record may be drawn several times in one batch.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -347,6 +357,11 @@ class ShuffledSampler(BatchSampler):
         Number of epochs to iterate over; without end by default.
     generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------

@@ -41,6 +41,11 @@ class BallsInBinsSampler(BatchSampler):
     generator
         As for `PoissonSampler`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv 2412.16802.
@@ -132,6 +137,11 @@ class FixedOrderSampler(BatchSampler):
         Batches to an epoch, in [1, population].
     steps : int, optional
         Number of batches to iterate over; without end by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------

@@ -66,6 +66,11 @@ class CyclicPoissonSampler(BatchSampler):
     steps, generator
         As for `PoissonSampler`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
@@ -180,6 +185,11 @@ class TruncatedPoissonSampler(BatchSampler):
         The largest batch, at least 1.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._training import LARGEST_BOUND, LEAST_BOUND
 from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of
@@ -115,6 +115,11 @@ class QuantileClipNorm:
     count_noise : float, optional
         Standard deviation of the noise of the count; by default a 20th of the expected batch size,
         as in the paper.
+
+    Raises
+    ------
+    ValueError
+        If a number is not as above.
 
     Examples
     --------

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, float_dtype, threads_of
-from renyi._sgd import sum_spacing
+from renyi._training import sum_spacing
 from renyi._validation import adjacency_of, one_of
 from renyi.sgd.layer_norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers import Layer, Work, works_of
@@ -183,6 +183,11 @@ def ghost_clip_and_sum(
         Its sum lists the arrays of parameters of each layer in their order: weights or table or
         gain, then the bias; A and B of an adapter. A sample with a number that is not finite
         contributes zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays or numbers are not as above.
 
     Notes
     -----

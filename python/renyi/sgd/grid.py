@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
-from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
+from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.noise.draws import add_discrete_gaussian_noise
@@ -31,6 +31,11 @@ class Grid:
     ----------
     spacing : float
         A power of two in [2^-500, 2^500].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not.
 
     References
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import Aligned, Array
-from renyi._sgd import add_lookups, lookup_squares, weigh_into
+from renyi._training import add_lookups, lookup_squares, weigh_into
 from renyi.sgd.clipping import per_sample_norms
 
 _UNIT = 2.0**-53

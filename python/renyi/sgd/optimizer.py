@@ -84,6 +84,8 @@ class DPSGD:
     ------
     UnsupportedMechanismError
         If the accountant cannot account for the plan.
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------

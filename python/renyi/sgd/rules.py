@@ -15,7 +15,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
 from renyi._locks import lock_freed_by_fork
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
+from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import Range, integer_of, number_in, one_of, real_of
 
 
@@ -66,6 +66,11 @@ class ClipGroups:
         To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default all
         equal. Where they are the shares, no group has more noise beside its norm than another. Not
         on a grid.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     References
     ----------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Arrays, Rows
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
 from renyi._validation import integer_of
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 

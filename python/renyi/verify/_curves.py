@@ -74,6 +74,11 @@ def verify_curves(
     tuple of CurveCheck
         One a curve.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its domain.
+
     Examples
     --------
     >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from renyi import reference
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 
 LARGEST_LOSS = 500.0
 LARGEST_SUM = 50.0  # order

@@ -119,6 +119,11 @@ def verify_point(
     Verification
         One ``RouteCheck`` a route.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its domain.
+
     Examples
     --------
     >>> result = verify_point(0.01, 1.0, 8.5)
