@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     cdef cppclass ChaChaKey:
         uint32_t* data()
     cdef cppclass ChaChaStream:

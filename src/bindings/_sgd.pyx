@@ -9,14 +9,14 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef enum class Element:
         half
         single
         twice
         brain
 
-cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
         RowArray(const void*, Element, Py_ssize_t, const vector[size_t]&, const vector[Py_ssize_t]&, cbool) except +
 
@@ -30,7 +30,7 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     double _sum_spacing "renyi::sum_spacing"(double bound)
     const double kLargestBound
 
-cdef extern from "renyi/sgd/lookup_sum.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
     cdef struct Lookups:
         size_t rows
         size_t times

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "check.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "table_double_double.hpp"
 
 using namespace renyi;

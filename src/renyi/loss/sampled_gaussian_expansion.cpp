@@ -13,8 +13,8 @@
 //     |T_{k+m}/T_k| <= (odds |alpha-k|/(k+1) e^{(k + max(alpha,k)) c^2/2 + 2/(k-1)})^m,
 //   since |alpha-j|/(j+1) falls for j < alpha, k(k-1) is convex, expm1(a)/expm1(b) <= a/b e^{a-b} for a >= b > 0, and
 //   (k+m)(k+m-1)/(k(k-1)) <= e^{2m/(k-1)}. From k+1 >= alpha on the single T_{k+1} is all there is.
-// What is left out is added to the error: at most 2^-55 of the sum unless the terms turn before they are negligible.
-// Left out, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
+// The terms left out are added to the error: at most 2^-55 of the sum unless terms rise again before they are
+// negligible. Left out, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 
 #include <bit>
@@ -34,7 +34,7 @@ constexpr double kMostTerms = 72.0;                              // k (k-1) < 2^
 constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // of the sum
 constexpr double kLargestExponent = 700.0;
 constexpr double kLogDominance = 36.0;  // e^-36 < 2.1u
-constexpr double kFall = 20.0;          // of T_k below T_2, roughly, for a try to be worth while
+constexpr double kFall = 20.0;          // nats of T_k below T_2 for a try; affects time alone
 
 RENYI_INLINE Mask mask_of(bool condition) noexcept { return Mask{0} - static_cast<Mask>(condition); }
 RENYI_INLINE double masked(Mask mask, double a) noexcept {
@@ -56,7 +56,8 @@ struct Route {
     int terms;
 };
 
-// Left always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1, where it turns.
+// Left always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1, where it rises
+// again.
 RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const double h = 0.5 / (sigma * sigma);
     const double log_q = lane_log(q);
@@ -69,7 +70,7 @@ RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const double fall = least * (log_q + least * h);
     const bool left =
         pairs <= kLargestExponent && (alpha + 4.0) * h <= 600.0 && (t == 0.0 || fall <= 2.0 * log_q - kFall);
-    // Once their bounds fall by half or more, the terms are followed for 40 nats, else to the end.
+    // Terms whose bounds fall by half or more are added for 40 nats, others to the end.
     const double steepness = right ? (alpha - 1.0) * h + log_q - 3.0 : -log_q - (alpha + 8.0) * h - 1.3;
     const double terms = steepness > 0.7 ? 40.0 / (steepness + (right ? (alpha - 1.0) * h : 0.0)) : alpha;
     return {!known  ? Expansion::none

@@ -15,7 +15,7 @@
 
 namespace renyi {
 
-// Everything about (q, sigma) and the grid u_j = j h that the loops need. h has 12 significant bits and c1 26,
+// (q, sigma) and the grid u_j = j h. h has 12 significant bits and c1 26,
 // so that u_j, u_j^2 and u_j c1 are exact for |j| < 2^14.
 struct Grid {
     double q, one_minus_q;

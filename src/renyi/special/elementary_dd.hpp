@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_tables.hpp"
 

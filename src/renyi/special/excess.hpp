@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/special/scaled_expm1.hpp"
 
 namespace renyi {

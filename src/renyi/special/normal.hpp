@@ -9,7 +9,7 @@
 // Errors are those of the function at the double-double given.
 #pragma once
 
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 
 namespace renyi {
 
