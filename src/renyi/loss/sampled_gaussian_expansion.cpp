@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "renyi/fp/double_double.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -41,15 +42,6 @@ RENYI_INLINE double masked(Mask mask, double a) noexcept {
     return std::bit_cast<double>(std::bit_cast<Mask>(a) & mask);
 }
 RENYI_INLINE double magnitude(double a) noexcept { return masked(~Mask{0} >> 1, a); }
-
-// c^2/2 for c = 1/sigma.
-RENYI_INLINE DoubleDouble half_square_of_inverse(double sigma) noexcept {
-    const double c = 1.0 / sigma;
-    const DoubleDouble product = two_prod(c, sigma);
-    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
-    const DoubleDouble square = two_prod(c, c);
-    return fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo);
-}
 
 struct Route {
     Expansion expansion;
@@ -85,7 +77,7 @@ RENYI_INLINE void sum_left(const double* q, const double* sigma, const double* a
     double half_hi[N], half_lo[N], odds[N], odds_error[N], b[N], reach[N], root[N], excess[N], sum[N], error[N];
     Mask alive[N];
     for (int i = 0; i < N; ++i) {
-        const DoubleDouble half = half_square_of_inverse(sigma[i]);
+        const DoubleDouble half = inverse_of(sigma[i]).half_square;
         const double shifted = half.hi * 8193.0;
         half_hi[i] = shifted - (shifted - half.hi);
         half_lo[i] = (half.hi - half_hi[i]) + half.lo;
@@ -153,7 +145,7 @@ RENYI_INLINE void sum_right(const double* q, const double* sigma, const double* 
     double sum[N], error[N], count[N];
     Mask alive[N];
     for (int i = 0; i < N; ++i) {
-        const DoubleDouble half = half_square_of_inverse(sigma[i]);
+        const DoubleDouble half = inverse_of(sigma[i]).half_square;
         const LogReduction log = reduce_log(q[i], q[i] - 1.0);
         const DoubleDouble log_q = two_sum(log.k * kLog2Hi, log.f);
         const DoubleDouble head = two_prod(alpha[i], alpha[i] - 1.0) * half +

@@ -26,13 +26,9 @@ double round_step(double h) noexcept {
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
-    const double c = 1.0 / sigma;
-    const DoubleDouble product = two_prod(c, sigma);
-    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
-    const DoubleDouble parts = split(c);
-    const DoubleDouble square = two_prod(c, c);
-    const DoubleDouble half_square = fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo);
-    return {q, 1.0 - q, c, parts.hi, parts.lo, c_lo, half_square, h};
+    const InverseNoise inverse = inverse_of(sigma);
+    const DoubleDouble parts = split(inverse.c);
+    return {q, 1.0 - q, inverse.c, parts.hi, parts.lo, inverse.c_lo, inverse.half_square, h};
 }
 
 namespace {
