@@ -17,7 +17,7 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/search.hpp"
-#include "renyi/special/binomial_tail.hpp"
+#include "renyi/special/binomial.hpp"
 
 namespace renyi {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 // Fixed summation order.
 namespace renyi {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi::cells {
 

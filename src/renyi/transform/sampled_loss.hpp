@@ -10,7 +10,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/loss/direction.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/lane_erfcx.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 

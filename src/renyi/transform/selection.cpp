@@ -7,7 +7,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/excess.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {
