@@ -26,7 +26,7 @@ cdef extern from "numpy/random/bitgen.h":
         double (*next_double)(void*) noexcept nogil
         uint64_t (*next_raw)(void*) noexcept nogil
 
-cdef extern from "renyi/sgd/chacha20.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     cdef cppclass ChaChaKey:
         uint32_t* data()
         ChaChaKey()
@@ -82,7 +82,7 @@ cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
         DiscreteLaplace(double scale)
     void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
-cdef extern from "renyi/sgd/grid.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
     cbool add_to_grid(const float* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
                       int64_t* sum, int threads)
     cbool add_to_grid(const double* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,

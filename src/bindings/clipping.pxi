@@ -1,13 +1,13 @@
 # Clipping of the rows of arrays.
 
-cdef extern from "renyi/sgd/row_kernels.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef enum class Element:
         half
         single
         twice
         brain
 
-cdef extern from "renyi/sgd/row_source.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
         RowArray(const void*, Element, Py_ssize_t, const vector[size_t]&, const vector[Py_ssize_t]&, cbool) except +
 
@@ -21,7 +21,7 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     const double kLargestBound
     double _sum_spacing "renyi::sum_spacing"(double bound)
 
-cdef extern from "renyi/sgd/lookup_sum.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
     cdef struct Lookups:
         size_t rows
         size_t times

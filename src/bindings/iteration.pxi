@@ -15,7 +15,7 @@ cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
         double decay_lower
     StepDivergence _step_divergence "renyi::step_divergence"(NoiseLaw, double, double, double)
 
-cdef extern from "renyi/iteration/noise_schedule.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef struct NoiseSchedule:
         const double* scales
         NoiseLaw law

@@ -7,7 +7,7 @@
 #undef RENYI_MULTIVERSION
 #define RENYI_MULTIVERSION
 #define renyi renyi_baseline
-#include "renyi/sgd/row_kernels.cpp"
+#include "renyi/sgd/rows.cpp"
 #undef renyi
 
 namespace baseline {

@@ -14,7 +14,6 @@
 
 #include "chacha20_reference.hpp"
 #include "check.hpp"
-#include "renyi/sgd/chacha20.hpp"
 #include "renyi/sgd/generator.hpp"
 
 using namespace renyi;

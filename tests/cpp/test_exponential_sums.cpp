@@ -10,7 +10,7 @@
 #include "line_baseline.hpp"
 #include "random.hpp"
 #include "renyi/curve/contour_sum.hpp"
-#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
+#include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 using namespace renyi;
 using check::uniform;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/sgd/lookup_sum.hpp"
+#include "renyi/sgd/exact_sums.hpp"
 
 using namespace renyi;
 

@@ -14,9 +14,8 @@
 #include "check.hpp"
 #include "kernels_baseline.hpp"
 #include "renyi/fp/environment.hpp"
-#include "renyi/loss/sampled_gaussian_grid.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
-#include "renyi/loss/sampled_gaussian_law.hpp"
+#include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(RENYI_HAS_CLONES)

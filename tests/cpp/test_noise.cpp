@@ -13,7 +13,6 @@
 #include "check.hpp"
 #include "noise_baseline.hpp"
 #include "renyi/sgd/rounded_noise.hpp"
-#include "renyi/sgd/variates.hpp"
 
 using namespace renyi;
 

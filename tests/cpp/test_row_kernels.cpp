@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "random.hpp"
-#include "renyi/sgd/row_kernels.hpp"
+#include "renyi/sgd/rows.hpp"
 #include "row_kernels_baseline.hpp"
 
 using namespace renyi;

@@ -9,6 +9,8 @@
 #include "measure.hpp"
 #include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/elementary_dd.hpp"
+#include "renyi/special/normal.hpp"
 #include "tables.hpp"
 
 using namespace renyi;
@@ -135,6 +137,38 @@ void three_routes() {
     CHECK(binomial > 1000 && series > 300);
 }
 
+// A of the part below a limit for integer alpha: sum_k C(alpha,k) (1-q)^(alpha-k) q^k e^{k(k-1)c^2/2} Phi(limit - k c).
+DoubleDouble excess_below(double q, double sigma, int alpha, double limit) {
+    const DoubleDouble c = DoubleDouble{1.0, 0.0} / DoubleDouble{sigma, 0.0}, rest = two_sum(1.0, -q);
+    DoubleDouble sum{-1.0, 0.0}, weight{1.0, 0.0};
+    for (int k = 0; k < alpha; ++k) weight = weight * rest;
+    for (int k = 0; k <= alpha; ++k) {
+        const Scaled grown = exp_dd(c * c * (0.5 * k * (k - 1.0))) * normal_tail(c * k + -limit);
+        sum = sum + unscaled(grown * weight);
+        weight = weight * q / rest * (alpha - k) / DoubleDouble{k + 1.0, 0.0};
+    }
+    return sum;
+}
+
+// Also where the integrals below and beyond the limit cancel; and a limit beyond the tilted law leaves the whole.
+void below_a_limit() {
+    Worst narrow{"log A below a limit, in its error", 1.0};
+    for (int i = 0; i < 2000; ++i) {
+        const double q = power(-4.0, -0.05), sigma = power(-0.6, 1.0);
+        const int alpha = 2 + static_cast<int>(uniform(0.0, 7.0));
+        const double limit = uniform(0.0, 6.0) + (i % 2 == 0 ? 0.0 : 1.0 / sigma);
+        const LogADerivatives found = log_a_below(q, sigma, alpha, limit);
+        const DoubleDouble excess = excess_below(q, sigma, alpha, limit);
+        if (!(found.value.relative_error < 0x1p-20) || std::fabs(excess.hi) < 1e-12 || excess.hi > 1e12) continue;
+        const DoubleDouble truth = log1p_dd(excess, excess + 1.0);
+        const double off = std::fabs((found.value.value - truth.hi) - truth.lo);
+        narrow.note_error(off / std::fabs(truth.hi) / found.value.relative_error, sigma);
+        const double real = uniform(1.2, 3.5), small = power(-1.0, 1.0);
+        CHECK(agree(log_a_below(q, small, real, real / small + 13.0).value, log_a(q, small, real)));
+    }
+    REPORT(narrow);
+}
+
 void limits() {
     for (const double q : {0.0, 1e-12, 0.3, 1.0}) {
         for (const double sigma : {0.01, 1.0, 1e6, kInfinity}) {
@@ -226,6 +260,7 @@ int main() {
     balls();
     if constexpr (check::kExtended) the_definition();
     three_routes();
+    below_a_limit();
     limits();
     outside_the_domain();
     return check::finish();

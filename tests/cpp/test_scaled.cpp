@@ -5,7 +5,7 @@
 #include <random>
 
 #include "check.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "tables.hpp"
 
 using namespace renyi;

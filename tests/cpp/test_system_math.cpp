@@ -85,7 +85,8 @@ void logarithms() {
 }
 
 void others() {
-    Worst sin{"std::sin", kSystem}, cos{"std::cos", kSystem}, hypot{"std::hypot", kSystem}, erfc{"std::erfc", kTail};
+    Worst sin{"std::sin", kSystem}, cos{"std::cos", kSystem}, hypot{"std::hypot", kSystem}, atan2{"std::atan2", kSystem},
+        erfc{"std::erfc", kTail};
     for (int i = 0; i < kPoints; ++i) {
         const double x = i % 2 == 0 ? between(-100.0, 100.0) : of_any_size(-40.0, 1.0);
         const DoubleDouble sine = sine_of(x, true), cosine = sine_of(x, false);
@@ -94,12 +95,15 @@ void others() {
         const double a = of_any_size(-20.0, 20.0), b = of_any_size(-20.0, 20.0), h = std::hypot(a, b);
         const DoubleDouble squares = two_prod(a, a) + two_prod(b, b), off = two_prod(h, h) - squares;
         hypot.note_error(std::fabs(off.hi) / (2.0 * squares.hi) / kUnitRoundoff, a);
+        const double angle = std::atan2(b, a);  // off by the arc sine of what is left
+        const DoubleDouble left = sine_of(angle, false) * b - sine_of(angle, true) * a;
+        atan2.note_error(std::fabs(left.hi) / (h * std::fabs(angle)) / kUnitRoundoff, b);
         const double z = between(-5.0, 26.0);
         const DoubleDouble root{0x1.6a09e667f3bcdp0, -0x1.bdd3413b26456p-54};
         const DoubleDouble tail = unscaled(normal_tail(root * z)) * exact(2.0);
         erfc.relative(std::erfc(z), tail.hi, tail.lo, z);
     }
-    for (const Worst& worst : {sin, cos, hypot, erfc}) REPORT(worst);
+    for (const Worst& worst : {sin, cos, hypot, atan2, erfc}) REPORT(worst);
 }
 
 }  // namespace

@@ -74,6 +74,27 @@ def include_breaches(folder, text):
                 yield f'"{target}" is above or beside {folder}'
 
 
+# House rules of the numerics kit (fp/certified.hpp, <numbers>), for the folders that keep them.
+KIT_FOLDERS = ("loss", "iteration", "matrix", "sgd", "capi")
+CONSTANT = re.compile(
+    r"\b(3\.14159|6\.28318|1\.57079|0\.69314|1\.38629|0x1\.921fb|0x1\.62e42)", re.I
+)
+MARGIN = re.compile(r"1\.0 [-+] (0x1p-(4[5-9]|5\d)\b|\d*\.?\d*e-1[2-6]\b)")
+
+
+def kit_breaches(text):
+    """Yield what a C++ source writes by hand that the numerics kit has: constants and margins.
+
+    A float constant of a split argument (``0x1.62e4p-1f``) is none.
+    """
+    for line in text.splitlines():
+        code = line.partition("//")[0]
+        if CONSTANT.search(code):
+            yield f"pi or log 2 by hand, <numbers> has it: {code.strip()}"
+        if MARGIN.search(code):
+            yield f"a margin by hand, raised(n) and lowered(n) name the roundings: {code.strip()}"
+
+
 def module_file(name):
     path = PACKAGE.joinpath(*name.split(".")[1:])
     for candidate in (path / "__init__.py", path.with_suffix(".py")):
@@ -223,6 +244,32 @@ def test_python_imports_point_down_and_take_nothing_private(path):
     nodes = list(ast.walk(ast.parse(path.read_text())))
     found = [b for imported in renyi_imports(path, nodes) for b in python_breaches(name, imported)]
     assert not found
+
+
+@pytest.mark.parametrize("folder", KIT_FOLDERS)
+def test_constants_and_margins_come_from_the_kit(folder):
+    files = [path for path in CORE_FILES if path.relative_to(CORE).parts[0] == folder]
+    assert files
+    found = {path.name: list(kit_breaches(path.read_text())) for path in files}
+    assert not {name: breaches for name, breaches in found.items() if breaches}
+
+
+@pytest.mark.parametrize(
+    ("line", "breach"),
+    [
+        ("constexpr double kPi = 0x1.921fb54442d18p1;", True),
+        ("const double turn = 6.283185307179586 * y;", True),
+        ("return exponent - 0.6931471805599452;", True),
+        ("return value * (1.0 + 0x1p-50);", True),
+        ("return value * (1.0 - 1e-12);", True),
+        ("return value * raised(6);", False),
+        ("return std::numbers::pi * x;  // 3.14159", False),
+        ("constexpr float kLog2High = 0x1.62e4p-1f;", False),
+        ("return {sum, 0.0} * (1.0 + 0x1p-20);", False),
+    ],
+)
+def test_the_scan_sees_constants_and_margins(line, breach):
+    assert bool(list(kit_breaches(line))) is breach
 
 
 def test_no_package_takes_a_private_attribute_of_another():

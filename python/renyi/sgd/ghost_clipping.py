@@ -51,7 +51,7 @@ class Group:
     r"""Arrays of parameters that are clipped together.
 
     With w the factors and N, P what `RecordNorms` says of a record: gradients that are made, D
-    entries, are multiplied and rounded to the lattice of spacing g as in clip_factor.hpp, which
+    entries, are multiplied and rounded to the lattice of spacing g as in clipping.hpp, which
     adds g/2 sqrt(D) to their norm at most. For products a part `2 MOST_ROUNDING` of the bound is
     kept for rounding that is neither due to one record nor equal in neighbouring batches, see
     `rounding_of`; it is that small for w P <= _SPREAD C.

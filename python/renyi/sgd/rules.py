@@ -208,7 +208,7 @@ def _norm_above(bounds: Sequence[float]) -> float:
 def sensitivity_of(total: float, adjacency: Adjacency, dtype: Any = np.float64) -> float:
     """Return the sensitivity of the sum: replacing a record moves it twice as far.
 
-    Sums in double precision, or of integers, are exact (clip_factor.hpp). In single precision every
+    Sums in double precision, or of integers, are exact (clipping.hpp). In single precision every
     addition rounds, by what depends on all rows: nothing that is independent of them bounds it.
     """
     if dtype == np.float32:

@@ -1,4 +1,4 @@
-// The C interface: arguments are checked here, exceptions end here, and all else is the engine's.
+// The C interface: arguments are checked and exceptions caught here; the rest is the engine.
 #include "renyi/capi/renyi.h"
 
 #include <algorithm>

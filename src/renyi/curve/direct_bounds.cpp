@@ -11,10 +11,9 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/saddle.hpp"
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/golden_section.hpp"
 #include "renyi/fp/lanes.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/special/false_position.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "renyi/fp/golden_section.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/special/elementary.hpp"
 

@@ -16,8 +16,8 @@
 #include <cmath>
 
 #include "renyi/curve/closed_curve.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/special/binomial.hpp"
-#include "renyi/special/false_position.hpp"
 
 namespace renyi {
 

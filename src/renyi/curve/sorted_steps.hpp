@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "renyi/loss/sampled_step.hpp"
+#include "renyi/loss/direction.hpp"
 
 namespace renyi {
 

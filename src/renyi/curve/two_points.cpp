@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "renyi/curve/rdp_guarantee.hpp"
-#include "renyi/fp/golden_section.hpp"
+#include "renyi/fp/search.hpp"
 
 namespace renyi {
 

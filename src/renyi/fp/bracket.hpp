@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 
 namespace renyi {
 
@@ -23,7 +23,7 @@ struct Enclosed {
 
 constexpr Bracket kNoBracket{kNaN, kNaN};
 
-// What two brackets of one number have in common; NaN is no bound.
+// The intersection of two brackets of one number; NaN is no bound.
 inline Bracket common(Bracket a, Bracket b) noexcept {
     return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)};
 }
@@ -32,7 +32,6 @@ inline Bracket common(Bracket a, Bracket b) noexcept {
 inline bool is_narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
 
 constexpr Enclosed kNotEnclosed{{{kNaN, 0.0}, 0.0}, 0.0};
-constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 
 namespace detail {
 

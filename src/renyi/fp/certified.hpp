@@ -1,4 +1,4 @@
-// A double with a proven relative error, and its outward-rounded ends.
+// The numerics kit: constants, assumptions, factors that round outward, and doubles with a proven relative error.
 //
 // |value - truth| <= relative_error * |truth|, with relative_error < 1. From there
 //   truth in [value / (1 + e), value / (1 - e)] for value > 0,
@@ -10,23 +10,39 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace renyi {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSmallestNormal = std::numeric_limits<double>::min();
+constexpr double kUnitRoundoff = 0x1p-53;
+
+// What <numbers> lacks, to the nearest double; pi, log 2 and sqrt 2 are taken from there.
+constexpr double kRoot2Pi = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
+constexpr double kInverseRoot2Pi = 0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+constexpr double kRootHalf = 0.5 * std::numbers::sqrt2;
+constexpr double kLog2Pi = 0x1.d67f1c864beb5p0;  // 1.837877066409345483560659472811235279722794947275566825634
+constexpr double kHalfLog2Pi = 0.5 * kLog2Pi;
+
+// Factors that round outward: for x >= 0 with |x - truth| <= n u truth, u = 2^-53, n even and x raised(n) normal,
+//     x lowered(n) <= truth <= x raised(n)   as computed,
+// since (1 + (n+2) u) (1-u) (1 - n u) >= 1 and (1 - (n+2) u) (1+u) (1 + n u) <= 1 for n < 2^24: n roundings and that of
+// the product itself are covered.
+constexpr double raised(int n) noexcept { return 1.0 + (n + 2) * kUnitRoundoff; }
+constexpr double lowered(int n) noexcept { return 1.0 - (n + 2) * kUnitRoundoff; }
+
+// What is assumed of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos, atan2, hypot, relatively: one ulp,
+// as the GNU C library states of each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library
+// keep; and of erfc, eight. tests/cpp/test_system_math.cpp probes it. A complex function is right to a few of these.
+constexpr double kSystemError = 2.0 * kUnitRoundoff;
+constexpr double kSystemTailError = 16.0 * kUnitRoundoff;
 
 struct Certified {
     double value;
     double relative_error;
 };
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kUnitRoundoff = 0x1p-53;
-
-// What is assumed of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos and hypot, relatively: one ulp, as
-// the GNU C library states of each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library keep;
-// and of erfc, eight. tests/cpp/test_system_math.cpp probes it. A complex function is right to a few of these.
-constexpr double kSystemError = 2.0 * kUnitRoundoff;
-constexpr double kSystemTailError = 16.0 * kUnitRoundoff;
 
 constexpr Certified kOutsideDomain{kNaN, 0.0};
 
@@ -50,8 +66,8 @@ inline double lower(Certified c) noexcept { return detail::end(c, -1.0); }
 inline double upper(Certified c) noexcept { return detail::end(c, 1.0); }
 
 // A weighted sum of non-negative terms. |value - truth| <= e truth <= e/(1-e) value for each term, so the error of the
-// sum is the mean of theirs, and never above the largest: a tiny term that is hardly known (e near 1: it may be 0) does
-// no harm. Two roundings a term and one an addition.
+// sum is the mean of theirs, and never above the largest: a tiny term with e near 1 does
+// not matter. Two roundings a term and one an addition.
 class CertifiedSum {
 public:
     void add(double count, Certified term) noexcept {

@@ -1,8 +1,8 @@
 // Does this thread compute with IEEE-754 doubles as the error analysis assumes?
 //
 // A shared library built with -ffast-math sets flush-to-zero for the whole process when it is loaded, and a program may
-// change the rounding mode. The probe computes, it does not read control registers, so it sees what the kernels will
-// see.
+// change the rounding mode. The probe computes instead of reading control registers, so that it tests the arithmetic of
+// the kernels.
 #pragma once
 
 namespace renyi {

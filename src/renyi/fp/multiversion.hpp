@@ -4,7 +4,7 @@
 // RENYI_INLINE forces helpers into each clone: a call left over would run the baseline code in all of them.
 #pragma once
 
-#include <cstddef>  // tells of glibc: without a header of its library no compiler does
+#include <cstddef>  // defines __GLIBC__
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

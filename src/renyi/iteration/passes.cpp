@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
@@ -14,12 +13,121 @@ namespace renyi {
 
 namespace {
 
-constexpr double kSmallestNormal = std::numeric_limits<double>::min();
+constexpr double kLargestExponent = 600.0;     // beyond it C2 <= 1e100 < e^-369 of the power of j
+constexpr int kAligned = 256;                  // steps of one polynomial
+constexpr double kFirstInterpolated = 0x1p15;  // times a
+
+RENYI_MULTIVERSION
+void laplace_scales(double amplitude, double power, double log_c1, double c2, const double* j, int count,
+                    double* scales) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double exponent = power * lane_log(j[k]) - log_c1;
+        const double size = lane_exp(exponent < kLargestExponent ? exponent : kLargestExponent);
+        const double log = lane_log1p(size + (c2 - 1.0));
+        scales[k] = amplitude / select(exponent < kLargestExponent, log, exponent);
+    }
+}
+
+RENYI_MULTIVERSION
+void gaussian_scales(double amplitude, double power, double log_c, double c2, const double* j, int count,
+                     double* scales) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double exponent = 2.0 * power * lane_log(j[k]) - log_c;
+        const double size = lane_exp(exponent < kLargestExponent ? exponent : kLargestExponent);
+        const double y = size + c2;
+        const double log = select(exponent < kLargestExponent, lane_log(y), exponent);
+        scales[k] = amplitude / std::sqrt(lane_lambert_w(log, y));
+    }
+}
+
+constexpr int kNodes = 8;
+constexpr double kNode[kNodes] = {
+    // cos((2n + 1) pi/16)
+    0x1.f6297cff75cbp-1,   0x1.a9b66290ea1a3p-1,  0x1.1c73b39ae68c8p-1,  0x1.8f8b83c69a60bp-3,
+    -0x1.8f8b83c69a60bp-3, -0x1.1c73b39ae68c8p-1, -0x1.a9b66290ea1a3p-1, -0x1.f6297cff75cbp-1,
+};
+
+struct InverseGaps {
+    double of[kNodes][kNodes] = {};
+    constexpr InverseGaps() {
+        for (int order = 1; order < kNodes; ++order)
+            for (int n = order; n < kNodes; ++n) of[order][n] = 1.0 / (kNode[n] - kNode[n - order]);
+    }
+};
+constexpr InverseGaps kInverseGap;
+
+// The polynomial through the scales at eight Chebyshev nodes of the steps before + 1 ... before + 256, in Newton's form
+// in x from -1 to 1. A scale is an analytic function of j with singularities on rays from 0, at angles of pi/(2a) or
+// more to the real axis (where j^{2a}/(2 pi C1^2) + C2 = -1/e or 0, j^a/C1 + C2 = 1 or 0), so no nearer than j/a: from
+// kFirstInterpolated a on that is 2^8 times half the length, and the error of degree 7 below 2^-60 of the scale.
+class Interpolant {
+public:
+    Interpolant(const NoiseSchedule& s, double before) noexcept {
+        double j[kNodes];
+        for (int n = 0; n < kNodes; ++n) j[n] = before + 0.5 * (kAligned + 1) + 0.5 * (kAligned - 1) * kNode[n];
+        scales_at(s, j, kNodes, difference_);
+        for (int order = 1; order < kNodes; ++order)
+            for (int n = kNodes - 1; n >= order; --n)
+                difference_[n] = (difference_[n] - difference_[n - 1]) * kInverseGap.of[order][n];
+    }
+
+    RENYI_INLINE double operator()(double x) const noexcept {
+        double value = difference_[kNodes - 1];
+        for (int n = kNodes - 2; n >= 0; --n) value = value * (x - kNode[n]) + difference_[n];
+        return value;
+    }
+
+private:
+    double difference_[kNodes];
+};
+
+RENYI_MULTIVERSION
+void interpolate(const Interpolant& of, int offset, int count, double* scales) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double x = (offset + k - 0.5 * (kAligned - 1)) * (2.0 / (kAligned - 1));
+        scales[k] = of(x);
+    }
+}
+
+}  // namespace
+
+void scales_at(const NoiseSchedule& s, const double* j, int count, double* scales) noexcept {
+    const double log_c1 = lane_log(s.c1);
+    if (s.power == 0.0)
+        std::fill_n(scales, count, s.amplitude);
+    else if (s.law == NoiseLaw::laplace)
+        laplace_scales(s.amplitude, s.power, log_c1, s.c2, j, count, scales);
+    else
+        gaussian_scales(s.amplitude, s.power, kLog2Pi + 2.0 * log_c1, s.c2, j, count, scales);
+}
+
+void step_scales(const NoiseSchedule& s, double first, int count, double* scales) noexcept {
+    if (s.scales != nullptr) {
+        std::copy_n(s.scales + static_cast<long long>(first) - 1, count, scales);
+        return;
+    }
+    for (int done = 0; done < count;) {
+        const double j = first + done;
+        const double before = std::floor((j - 1.0) * (1.0 / kAligned)) * kAligned;  // exact: a power of two
+        const int offset = static_cast<int>(j - 1.0 - before);
+        const int here = std::min(count - done, kAligned - offset);
+        double* out = scales + done;
+        if (s.power > 0.0 && before >= kFirstInterpolated * s.power) {
+            interpolate(Interpolant(s, before), offset, here, out);
+        } else {
+            for (int k = 0; k < here; ++k) out[k] = j + k;
+            scales_at(s, out, here, out);
+        }
+        done += here;
+    }
+}
+
+namespace {
+
 constexpr int kSegment = 16, kSegments = kStepBlock / kSegment;
-constexpr double kSumKept = 1.0 - 0x1p-48;  // of a sum, for its 20u and the 4u of what follows
-constexpr double kLogTwoPi = 0x1.d67f1c864beb5p0;
-constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps after which a bound of all others will do
-constexpr double kClearly = 0x1p-20;                       // far beyond the rounding errors of what decides on a rule
+constexpr double kSumKept = lowered(30);                   // of a sum, for its 20u and the 4u of what follows
+constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps searched one by one; affects width and time alone
+constexpr double kClearly = 0x1p-20;                       // above the rounding errors of the slopes below, 1e-12
 
 // A sum of non-negative numbers, some of them inf, with the errors of its roundings.
 struct Total {
@@ -43,7 +151,7 @@ void add_all(Total& total, const double* decay, int count) noexcept {
 // >= A e^{-S}; e^{-S} as a square, which lane_exp can give down to the smallest number, in 7u and the rounding of S.
 RENYI_INLINE double delta_of(double start, double sum) noexcept {
     const double root = lane_exp(-0.5 * kSumKept * sum);
-    const double value = start * (root * root) * (1.0 + 0x1p-49);
+    const double value = start * (root * root) * raised(14);
     const double capped = value < 1.0 ? value : 1.0;
     const double raised = capped > kSmallestNormal ? capped : kSmallestNormal;
     return (start == 0.0) | (sum == kInfinity) ? 0.0 : raised;
@@ -71,7 +179,7 @@ void deltas_of(const double* start, const double* sum, const double* base, int c
 RENYI_MULTIVERSION
 void near_deltas_of(const double* start, const double* sum, const double* base, double* out) noexcept {
     double factor[kSegments];
-    for (int s = 0; s < kSegments; ++s) factor[s] = lane_exp(-kSumKept * base[s]) * (1.0 + 0x1p-48);
+    for (int s = 0; s < kSegments; ++s) factor[s] = lane_exp(-kSumKept * base[s]) * raised(30);
     for (int s = 0; s < kSegments; ++s)
         for (int k = s * kSegment; k < (s + 1) * kSegment; ++k) {
             const double x = -kSumKept * sum[k], x2 = x * x;
@@ -123,17 +231,17 @@ double start_of(const IterationSetting& setting, const NoiseSchedule& schedule, 
     return step_divergence(setting.law, setting.epsilon, setting.record_shift, scale).upper;
 }
 
-// Whether B_t falls so evenly from j on that -log B_t is convex in t there. It is -log(1 - u), convex and rising in
+// Whether -log B_t is convex in t from j on. It is -log(1 - u), convex and rising in
 // u = 1 - B, so it is enough that -du/dt falls. With y = j^a/C1 + C2, or j^{2a}/(2 pi C1^2) + C2 = w e^w for Gaussian
 // noise, rho = (y - C2)/y and k = state shift/(2 amplitude), u is e^{eps/2} y^{-k}, or has du/dr = -phi(eps/r - r/2)
 // at r = 2k sqrt(w), and the derivative of log(-du/dt) by log t is
 //     Laplace:   a - 1 - (k + 1) a rho
 //     Gaussian:  2a - 1 - (k^2 + 2) a rho + 2a rho (eps^2/(8 k^2 w (1 + w)) + (k^2 - 1)/(2 (1 + w)) + 1/(1 + w)^2).
-// rho and w rise, so what stays of these without the negative terms in w and the last rho falls: once below 0, always.
+// rho and w rise, so these without the negative terms in w and the last rho fall: once below 0, always.
 bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, double j) noexcept {
     const double k = 0.5 * setting.state_shift / s.amplitude;
     const double power = s.law == NoiseLaw::laplace ? s.power : 2.0 * s.power;
-    const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLogTwoPi + 2.0 * std::log(s.c1);
+    const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLog2Pi + 2.0 * std::log(s.c1);
     const double log_grown = power * std::log(j) - log_c1;  // of y - C2
     const double rho = 1.0 / (1.0 + s.c2 * std::exp(-log_grown));
     if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kClearly * (k + 1.0) * s.power;
@@ -244,7 +352,7 @@ double mean_power(double c, double n) noexcept {
     if (c == 0.0) return 1.0;
     const double t = c < 1.0 ? -lane_log1p(-c) : 0.0;
     const double numerator = c < 1.0 ? -lane_expm1(-n * t) : 1.0;
-    return std::min(numerator / (n * c) * (1.0 + 0x1p-48), 1.0);
+    return std::min(numerator / (n * c) * raised(30), 1.0);
 }
 
 }  // namespace
@@ -253,8 +361,8 @@ double shuffled_delta(const IterationSetting& setting, double scale, double n) n
     const StepDivergence record = step_divergence(setting.law, setting.epsilon, setting.record_shift, scale);
     const StepDivergence state = step_divergence(setting.law, setting.epsilon, setting.state_shift, scale);
     if (record.upper == 0.0) return 0.0;
-    const double delta = record.upper * mean_power(state.complement_lower, n) * (1.0 + 0x1p-52);
-    return std::clamp(delta, std::numeric_limits<double>::min(), record.upper);
+    const double delta = record.upper * mean_power(state.complement_lower, n) * raised(0);
+    return std::clamp(delta, kSmallestNormal, record.upper);
 }
 
 }  // namespace renyi

@@ -1,16 +1,41 @@
 // A pass over records in a fixed order, each step with noise of its own scale: delta_i = A_i B_{i+1} ... B_n for the
 // record of step i.
 //
-// As sums of -log B_t, of one sign, added with the rounding errors kept from 16 to 16: a sum S is right to 20u S, and
-// so delta, from above, to (24 S + 20) u of itself beyond the errors of the terms. Constant memory but for the results.
+// delta_i is e^-S with S a sum of -log B_t >= 0, in which the rounding error of every 16 terms is carried along: S is
+// right to 20u of itself, and delta is too large by at most (24 S + 20) u of itself beside the errors of the terms.
+// Constant memory but for the results.
 #pragma once
 
 #include <cstdint>
 
-#include "renyi/iteration/noise_schedule.hpp"
 #include "renyi/iteration/step_terms.hpp"
 
 namespace renyi {
+
+// Noise scales of the steps 1, 2, 3, ...: given, constant, or decaying so slowly that the product of the contraction
+// coefficients stays positive (Sordello, Bu, Dong 2021):
+//     Laplace:  amplitude / log(j^a/C1 + C2)                      Gaussian:  amplitude / sqrt(W(j^{2a}/(2 pi C1^2) +
+//     C2))
+// W is Lambert's. With amplitude = M D/(2 eta) and one scale for a pass of n steps, a = 1 at j = n is their v(n) and
+// sigma(n): n (1 - B) tends to C1 e^{eps/2}, and to twice that. With a > 1, v_j and sigma_j.
+//
+// Domain: a in {0} and [1, 100], C1 in [1e-100, 1e100], C2 in [1, 1e100] for Laplace and [0, 1e100] for Gaussian noise,
+// j in [1, 1e300], amplitude in [1e-150, 1e150]. Scales are right to 2^-44 relatively (a log j is rounded, and j^a by
+// as much); guarantees hold for the doubles returned.
+
+struct NoiseSchedule {
+    const double* scales;  // of step j: scales[j - 1]; else null
+    NoiseLaw law;
+    double amplitude;
+    double power;  // a; 0: the amplitude is the scale of every step
+    double c1, c2;
+};
+
+// Of the steps first, first + 1, ...
+void step_scales(const NoiseSchedule& schedule, double first, int count, double* scales) noexcept;
+
+// Of the steps j[0], j[1], ...; not for given scales.
+void scales_at(const NoiseSchedule& schedule, const double* j, int count, double* scales) noexcept;
 
 struct WorstStep {
     double delta;
@@ -20,8 +45,8 @@ struct WorstStep {
 // delta_1 ... delta_n into out.
 void online_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n, double* out);
 
-// The largest of them. Stops once no earlier one can exceed it, as delta_i <= A B_{i+1} ... B_n, A the largest of all
-// A_i: that of step n for a schedule, whose scales do not rise.
+// The largest of them. The search stops once no earlier one can exceed it, as delta_i <= A B_{i+1} ... B_n, A the
+// largest of all A_i: that of step n for a schedule, whose scales do not rise.
 WorstStep online_worst(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n);
 
 // delta_i after each of count increasing numbers of steps n[k] >= i.

@@ -1,7 +1,7 @@
 // In double-double, as for the curve of the Gaussian mechanism: r is known to 2^-100, so a and b are known to 2^-98 b,
 // which moves log theta and log (1 - theta) by at most (|a| + 1) 2^-98 b, below 2^-60 wherever theta or 1 - theta is a
-// normal number and eps <= 1e15; density and Mills ratios are right to 2^-61. The margin of 2^-50 covers all of it,
-// and the rounding to double.
+// normal number and eps <= 1e15; density and Mills ratios are right to 2^-61. A factor
+// of 1 +- 2^-50 covers all of it and the rounding to double.
 #include "renyi/iteration/step_terms.hpp"
 
 #include <algorithm>
@@ -16,9 +16,7 @@ namespace renyi {
 
 namespace {
 
-constexpr double kMargin = 0x1p-50;
-constexpr double kSmallestNormal = std::numeric_limits<double>::min();
-constexpr double kFar = 1000.0;  // Q beyond it is nothing
+constexpr double kFar = 1000.0;  // Q(1000) < e^-500000
 
 double value_of(const Scaled& s) noexcept {
     return std::ldexp(s.mantissa.hi, static_cast<int>(std::clamp(s.exponent, -5000.0, 5000.0)));
@@ -27,12 +25,12 @@ double value_of(const Scaled& s) noexcept {
 Scaled one_minus(const Scaled& s) noexcept { return kScaledOne + Scaled{-s.mantissa, s.exponent}; }
 
 StepDivergence assembled(const Scaled& theta, const Scaled& complement) noexcept {
-    const double above = std::max(value_of(theta) * (1.0 + kMargin), kSmallestNormal);
-    const double rest = value_of(complement) * (1.0 - kMargin);
+    const double above = std::max(value_of(theta) * raised(6), kSmallestNormal);
+    const double rest = value_of(complement) * lowered(6);
     const double below = rest < kSmallestNormal ? 0.0 : rest;
-    if (below < 0.5) return {std::min(above, 1.0), below, -lane_log1p(-below) * (1.0 - kMargin)};
+    if (below < 0.5) return {std::min(above, 1.0), below, -lane_log1p(-below) * lowered(6)};
     const DoubleDouble log = kLog2DD * theta.exponent + log_dd(theta.mantissa);
-    return {std::min(above, 1.0), below, -log.hi * (1.0 - kMargin) - kMargin};
+    return {std::min(above, 1.0), below, -log.hi * lowered(6) - 0x1p-50};
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ StepDivergence gaussian_step(double epsilon, double shift, double scale) noexcep
     const DoubleDouble r = DoubleDouble{shift, 0.0} / DoubleDouble{scale, 0.0};
     const double near = epsilon / r.hi - 0.5 * r.hi;
     // theta < Q(a) < e^{-a^2/2}; a^2 may overflow
-    if (near > kFar) return {kSmallestNormal, 1.0 - kMargin, std::min(0.5 * near * near * (1.0 - 0x1p-20), 1e300)};
+    if (near > kFar) return {kSmallestNormal, lowered(6), std::min(0.5 * near * near * (1.0 - 0x1p-20), 1e300)};
     if (near < -kFar) return {1.0, 0.0, 0.0};
     const DoubleDouble quotient = DoubleDouble{epsilon, 0.0} / r, half = r * 0.5;
     const DoubleDouble a = quotient - half, b = quotient + half;
@@ -58,7 +56,7 @@ StepDivergence gaussian_step(double epsilon, double shift, double scale) noexcep
 // Lower bounds c of 1 - theta for a block, and from them 1 - c for A and -log1p(-c) for -log B, wherever c <= 15/16;
 // the few steps with theta below 1/16 go through step_divergence.
 //
-// Gaussian noise. With E = e^{-a^2/2} and X(x) = erfcx(x/sqrt 2) = sqrt(2/pi) R(x) (gaussian_step.hpp):
+// Gaussian noise. With E = e^{-a^2/2} and X(x) = erfcx(x/sqrt 2) = sqrt(2/pi) R(x):
 //     a <= 0:  1 - theta = E (X(-a) + X(b))/2,        a > 0:  theta = E (X(a) - X(b))/2.
 // a and b carry an absolute error of 5ub (r = shift (1/scale) is off by 2u and eps/r is rounded; each of r/2, eps/r and
 // |a| is at most b). That moves log Q(-a) by at most (|a| + 1) 5ub, log R(b) by less, and a^2/2 in the exponent by it.
@@ -70,7 +68,6 @@ namespace {
 
 constexpr double kHardest = 15.0 / 16.0;
 constexpr double kSmall = 0x1p-6;
-constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1;
 
 RENYI_MULTIVERSION
 void laplace_complements(double epsilon, double shift, const double* inverse, int count, double* out) noexcept {
@@ -88,7 +85,7 @@ void gaussian_complements(double epsilon, double shift, const double* inverse, i
         const double near = 0.5 * e * lane_erfcx(size * kRootHalf);
         const double far = 0.5 * e * lane_erfcx(b * kRootHalf);
         const double value = a > 0.0 ? 1.0 - (near - far) : near + far;
-        const double below = value * (1.0 - 0x1p-53 * (8.0 * b * (size + 1.0) + 40.0));
+        const double below = value * (1.0 - kUnitRoundoff * (8.0 * b * (size + 1.0) + 40.0));
         const double kept = below > 0.0 ? below : 0.0;
         out[k] = a < 1.6 ? kept : 1.0;  // Q(1.6) < 1/16
     }
@@ -97,7 +94,7 @@ void gaussian_complements(double epsilon, double shift, const double* inverse, i
 RENYI_MULTIVERSION
 void starts_of(const double* complement, int count, double* out) noexcept {
     for (int k = 0; k < count; ++k) {
-        const double value = (1.0 - complement[k]) * (1.0 + 0x1p-52);
+        const double value = (1.0 - complement[k]) * raised(0);
         out[k] = value < 1.0 ? value : 1.0;
     }
 }
@@ -107,7 +104,7 @@ RENYI_MULTIVERSION
 void decays_of(const double* complement, int count, double* out) noexcept {
     for (int k = 0; k < count; ++k) {
         const double c = complement[k] < kHardest ? complement[k] : kHardest;
-        out[k] = -lane_log1p(-c) * (1.0 - 0x1p-50);
+        out[k] = -lane_log1p(-c) * lowered(6);
     }
 }
 
@@ -118,7 +115,7 @@ void small_decays_of(const double* complement, int count, double* out) noexcept 
         const double c = complement[k], c2 = c * c, c4 = c2 * c2;
         const double tail = (1.0 / 2 + c * (1.0 / 3)) + c2 * (1.0 / 4 + c * (1.0 / 5)) +
                             c4 * ((1.0 / 6 + c * (1.0 / 7)) + c2 * (1.0 / 8));
-        out[k] = (c + c2 * tail) * (1.0 - 0x1p-50);
+        out[k] = (c + c2 * tail) * lowered(6);
     }
 }
 
@@ -128,7 +125,7 @@ void complements(const IterationSetting& setting, double shift, const double* in
                                                                                     count, out);
 }
 
-// By quarters: a single loop would wait for each comparison before the next.
+// By quarters: in a single loop each comparison waits for the one before.
 RENYI_MULTIVERSION
 double largest_of(const double* x, int count) noexcept {
     double lane[kStepBlock / 4];
@@ -144,7 +141,7 @@ double largest_of(const double* x, int count) noexcept {
     return largest;
 }
 
-// No loop over the block where there is none.
+// The steps with 1 - theta above kHardest, one by one.
 template <class Answer>
 void answer_hard(const double* complement, double largest, int count, Answer answer) noexcept {
     if (largest <= kHardest) return;

@@ -6,16 +6,15 @@
 //     delta_i <= A_i B_{i+1} ... B_n,   A_i = theta(2L/s_i),   B_t = theta(M D/(eta s_t)),
 // theta(r) = E_g of two laws of the noise of scale 1 at distance r: A_i, since gradients differ by 2L at most, and B_t,
 // the contraction coefficient of the step's kernel (Asoodeh, Diaz, Calmon 2020), since a step without noise moves
-// points of K, of diameter D, to at most M D of each other; projecting is post-processing. Sordello, Bu, Dong 2021
+// points of K, of diameter D, to at most M D of each other; projection is post-processing. Sordello, Bu, Dong 2021
 // (arXiv 2106.11767).
 //
 // Domain of every function here: shifts and scales in [1e-150, 1e150], a state shift of 0 too, eps >= 0. All results
-// err to the safe side: delta from above.
+// are rounded outward: delta upward.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
@@ -55,14 +54,14 @@ RENYI_INLINE double laplace_exponent(double epsilon, double r) noexcept {
     return 0.5 * (epsilon - r) - 0x1p-52 * (r + epsilon);
 }
 
-// <= 1 - theta, at the safe exponent x.
+// <= 1 - theta, at the exponent x rounded down.
 RENYI_INLINE double laplace_complement(double x) noexcept {
-    const double value = lane_exp(x < 0.0 ? x : 0.0) * (1.0 - 0x1p-50);
+    const double value = lane_exp(x < 0.0 ? x : 0.0) * lowered(6);
     return x < 0.0 ? value : 1.0;
 }
 
 // Here r is carried to twice the precision, so that theta keeps its relative accuracy where eps is near r, and is 0
-// where it should be: eps - r is exact where it cancels, and what r leaves over is right to u of itself. expm1: 6u,
+// where eps >= r: eps - r is exact where it cancels, and what r leaves over is right to u of itself. expm1: 6u,
 // log: 2u; the error of the logarithm's argument counts once where theta < 1/2.
 inline StepDivergence laplace_step(double epsilon, double shift, double scale) noexcept {
     if (epsilon == kInfinity) return {0.0, 1.0, kInfinity};
@@ -72,19 +71,19 @@ inline StepDivergence laplace_step(double epsilon, double shift, double scale) n
     const double centre = 0.5 * ((epsilon - r) - low);
     const double x = centre - (0x1p-50 * std::fabs(centre) + 0x1p-51 * std::fabs(low));
     if (!(x < 0.0)) return {0.0, 1.0, kInfinity};
-    const double theta = std::clamp(-lane_expm1(x) * (1.0 + 0x1p-49), std::numeric_limits<double>::min(), 1.0);
+    const double theta = std::clamp(-lane_expm1(x) * raised(14), kSmallestNormal, 1.0);
     const double complement = laplace_complement(x);
     const double decay = complement < 0.5 ? -lane_log1p(-complement) : -lane_log(theta);
-    return {theta, complement, std::max(decay * (1.0 - 0x1p-48), 0.0)};
+    return {theta, complement, std::max(decay * lowered(30), 0.0)};
 }
 
-// theta of many steps at once, as StepDivergence of each; from there everything about a pass is a sum.
+// theta of many steps at once, as StepDivergence of each.
 
 constexpr int kStepBlock = 256;
 
 StepDivergence step_divergence(NoiseLaw law, double epsilon, double shift, double scale) noexcept;
 
-// 1/scale, which both of these take.
+// 1/scale, an argument of the two functions below.
 void inverse_scales(const double* scales, int count, double* inverse) noexcept;
 
 // start[k] >= A and decay[k] <= -log B of steps with these scales, k < count <= kStepBlock.

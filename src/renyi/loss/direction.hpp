@@ -1,9 +1,15 @@
-// Which of two neighbouring data sets holds the record.
+// What every route to a guarantee of sampled Gaussian steps speaks of: the direction, and equal steps.
 #pragma once
 
 namespace renyi {
 
-// P is the law of the output with the record and Q that without it, or the other way round.
+// Which of two neighbouring data sets holds the record: P is the law of the output with the record and Q that without,
+// or the other way round.
 enum class Direction { remove, add };
+
+// Equal steps of a composition.
+struct SampledStep {
+    double q, sigma, count;  // q = 1: the plain Gaussian mechanism
+};
 
 }  // namespace renyi

@@ -1,20 +1,18 @@
 #include "renyi/loss/gaussian.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
+#include "renyi/fp/search.hpp"
 
 namespace renyi {
 
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 
 // alpha / sigma^2 for arguments in [2^-200, 2^200], where no step overflows or underflows.
 Certified divide_by_square(double alpha, double sigma) noexcept {
@@ -63,8 +61,8 @@ double rdp_gaussian_upper(double sigma, double alpha) noexcept {
 
 namespace {
 
-// The left sides must stay this much below the right sides. The formulas below take about ten operations and no
-// cancelling subtraction of more than a third of either side; a libm logarithm off by 1e-14 would still be covered.
+// The left sides must stay this much below the right sides: about ten operations, no cancelling subtraction of more
+// than a third of either side, and logarithms right to kSystemError are off by less than 1e-14.
 constexpr double kGuard = 1e-12;
 constexpr double kLog5Upper = 1.6094379124341005;  // log 5 = 1.60943791243410037...
 
@@ -94,7 +92,7 @@ double log_ratio(double q, double alpha) noexcept {
 }
 
 // (c1) and (c2) at q in (0, 0.2], sigma in [4, inf), alpha in (1, inf). Both become weaker as sigma grows, so that
-// capping sigma to keep its square finite is safe: the right sides grow with sigma once sigma^2 L > 2 and
+// sigma may be capped to keep its square finite: the right sides grow with sigma once sigma^2 L > 2 and
 // (sigma L)^2 > 2, which either condition implies there.
 bool holds(BoundCondition condition, double q, double sigma, double alpha) noexcept {
     sigma = std::min(sigma, 1e150);
@@ -134,13 +132,9 @@ double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noexcept
 double largest_order_of_bound(double q, double sigma, BoundCondition condition) noexcept {
     if (!in_range(q, sigma)) return kNaN;
     if (releases_nothing(q, sigma)) return kInfinity;
-    auto permitted = std::bit_cast<std::uint64_t>(step_up(1.0));  // holds: L > 37 there
-    auto refused = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
-    while (refused - permitted > 1) {
-        const std::uint64_t middle = permitted + (refused - permitted) / 2;
-        (holds(condition, q, sigma, std::bit_cast<double>(middle)) ? permitted : refused) = middle;
-    }
-    return std::bit_cast<double>(permitted);
+    // The condition holds next to 1: L > 37 there.
+    const auto is_refused = [&](double alpha) { return !holds(condition, q, sigma, alpha); };
+    return bisect_bits(step_up(1.0), kLargest, is_refused).low;
 }
 
 }  // namespace renyi

@@ -22,7 +22,7 @@ double rdp_gaussian_upper(double sigma, double alpha) noexcept;
 // (alpha-1))),
 //   (c1)  1 < alpha <= sigma^2 L / 2 - 2 log sigma
 //   (c2)  alpha <= (sigma^2 L^2 / 2 - log 5 - 2 log sigma) / (L + log(q alpha) + 1/(2 sigma^2)).
-// q up to the double nearest to 1/5 is accepted: it exceeds 1/5 by 1e-17, the bound has a factor 3 to spare there.
+// q up to the double nearest to 1/5 is accepted: it exceeds 1/5 by 1e-17, and the bound is three times too large there.
 // q = 0 and sigma = inf are accepted: the mechanism releases nothing and the bound is 0.
 // The bound rounded up (at most 4 ulp), exact where it is a double; NaN where a condition fails or is within 1e-12 of
 // failing.
@@ -30,7 +30,7 @@ double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noexcept
 
 enum class BoundCondition { first, second, both };
 
-// The largest alpha for which the condition is certain to hold: the supremum of the permitted orders, rounded down
+// The largest alpha for which the condition is proven to hold: the supremum of the permitted orders, rounded down
 // (relative distance below 1e-11). NaN outside q in [0, 1/5], sigma >= 4; infinity where every order is permitted.
 double largest_order_of_bound(double q, double sigma, BoundCondition condition = BoundCondition::both) noexcept;
 

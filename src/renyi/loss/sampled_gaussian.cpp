@@ -5,15 +5,15 @@
 //   mechanism
 //   4. sigma > 1e40                                              log A = alpha (alpha-1) q^2 / (2 sigma^2): the next
 //   terms are below 1e-33
-//   5. alpha < 0 and the sampled component out of reach          log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
+//   5. alpha < 0 and the sampled component beyond |u| = 12       log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
 //   e^-40 / |alpha|
-//   6. alpha > 1, far beyond the noise                           log A = alpha (log q + E), E = (alpha-1) / (2 sigma^2):
-//   with X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and the ends
+//   6. alpha > 1, far beyond the noise                           log A = alpha (log q + E), E = (alpha-1)/(2 sigma^2):
+//   with X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends
 //   of log A differ by alpha (1-q)/q e^-E at most
 //   7. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
 //   8. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   9. everything else                                           quadrature
-// The series route is never picked: it is the slower of two independent ways and exists to check the other.
+// The series route is never picked: it is slower than the quadrature and independent of it, and checks it.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <algorithm>
@@ -32,16 +32,16 @@ namespace {
 
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
-constexpr double kSmallestBinomialSigma = 1e-3;
-constexpr double kFar = 800.0;    // E - 2 |log q| from which e^-E/q is nothing beside log A
-constexpr double kTiny = 1e-100;  // of q and sigma: below, squares leave the range of double
+constexpr double kSmallestBinomialSigma = 1e-3;  // of log_a_binomial
+constexpr double kFar = 800.0;                   // E - 2 |log q| from which e^-E/q < e^-800 log A
+constexpr double kTiny = 1e-100;                 // of q and sigma: smaller squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
     return (q == 0.0 || q >= kTiny) && q <= 1.0 && sigma >= kTiny &&
            ((alpha >= 1.0 && alpha <= kLargestOrder) || (alpha <= 0.0 && alpha >= -kLargestOrder));
 }
 
-bool out_of_reach(double q, double c, double alpha) noexcept {
+bool is_beyond_density(double q, double c, double alpha) noexcept {
     if (!(alpha <= 0.0 && c > 20.0)) return false;
     const double split = 0.5 * c + (lane_log(1.0 - q) - lane_log(q)) / c;
     return split > 12.0 + (40.0 + lane_log(1.0 - alpha)) / c;
@@ -59,12 +59,13 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     } else if (q == 1.0 || sigma > kHugeSigma) {
         const double scale = q * c * (q * c);
         answer = {{0.5 * alpha * (alpha - 1.0) * scale, 8.0 * kUnitRoundoff}, (alpha - 0.5) * scale, scale};
-    } else if (out_of_reach(q, c, alpha)) {
+    } else if (is_beyond_density(q, c, alpha)) {
         const double l = lane_log1p(-q);
         answer = {{alpha * l, 4.0 * kUnitRoundoff}, l, 0.0};
     } else if (const double l = lane_log(q), half = 0.5 * c * c; alpha > 1.0 && (alpha - 1.0) * half > kFar - 2.0 * l) {
         // |l| <= E/2: the sum has an error of at most 2 (2 |l| + 4 E) u/E <= 10 u, relatively.
-        answer = {{alpha * (l + (alpha - 1.0) * half), 16.0 * kUnitRoundoff}, l + (2.0 * alpha - 1.0) * half, 2.0 * half};
+        answer = {
+            {alpha * (l + (alpha - 1.0) * half), 16.0 * kUnitRoundoff}, l + (2.0 * alpha - 1.0) * half, 2.0 * half};
     } else {
         return false;
     }
@@ -132,14 +133,14 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
     return divergence_of(log_a(q, sigma, alpha), alpha);
 }
 
-// Many points: those that expand are grouped by route and by the number of terms they are expected to take, and go
-// through vector lanes together; every other point goes alone. The bits are those of one point at a time.
+// Arrays: points with an expansion are sorted by route and by the expected number of terms and evaluated in vector
+// lanes; the others one by one. The bits are those of one point at a time. The constants affect time alone.
 
 namespace {
 
 constexpr std::size_t kChunk = 512;  // points sorted at a time, a multiple of kLanes
 constexpr std::size_t kKeys = 256;   // routes times numbers of terms
-constexpr std::size_t kFew = 4;      // that many are done faster one by one
+constexpr std::size_t kFew = 4;      // that many are evaluated faster one by one
 
 struct Points {
     const double *q, *sigma, *alpha;
@@ -151,7 +152,7 @@ struct Chunk {
     std::array<std::uint16_t, kChunk> order;  // of those that expand, by key
 };
 
-// How many take the left route, and how many either.
+// The number of points on the left route, and on either.
 struct Grouped {
     std::size_t left, all;
 };
@@ -193,7 +194,7 @@ Grouped group(Chunk& c, std::size_t count) noexcept {
     return sizes;
 }
 
-// One route, the points at order[first ... last-1]; those that do not converge are handed back.
+// One route, the points at order[first ... last-1]; those that do not converge are marked as without a route.
 void expand(const Points& p, Expansion expansion, std::size_t first, std::size_t last, Chunk& c,
             Certified* out) noexcept {
     std::array<Certified, kLanes> found;

@@ -22,7 +22,8 @@ struct LogADerivatives {
 };
 
 // Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the binomial expansion where
-// it converges (sampled_gaussian_expansion.hpp) or alpha is a small integer, the quadrature for everything else. Many points are done faster together, with the same bits.
+// it converges (sampled_gaussian_expansion.hpp) or alpha is a small integer, the quadrature for everything else. An
+// array is evaluated faster than its points one by one, with the same bits.
 Certified log_a(double q, double sigma, double alpha) noexcept;
 void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept;
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
@@ -32,12 +33,12 @@ Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // i
 Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
 
-// What log_a does where no expansion converges.
+// log_a without the expansions.
 Certified log_a_unexpanded(double q, double sigma, double alpha) noexcept;
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
 
-// The same of the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
+// The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
 LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
 
 // Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.

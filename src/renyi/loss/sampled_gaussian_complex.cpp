@@ -1,20 +1,20 @@
 // log A for complex alpha: the moment generating function of the privacy loss off the real axis.
 //
-// Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) + (1+x) phi(beta l) ] for Re alpha >= 1,
-// and E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2), so small A - 1 keeps its digits.
-// |(1+x)^alpha| = (1+x)^(Re alpha): the mass lies where it lies for the real order. The step must also resolve e^{i
-// Im(alpha) l}: on the line Im u = a,
-// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, which lowers the step 2 pi a / (L + a^2/2 + |Im alpha| a c)
-// accordingly. The absolute error of A is a small multiple of u A(Re alpha) (1 + u^2/2) at the nodes that matter: A
-// itself may be far smaller than that, because the integrand oscillates. Principal branch. NaN where more than four
-// million nodes would be needed (|Im alpha|/sigma above about 1e6).
+// Not certified: an error estimate only. Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) +
+// (1+x) phi(beta l) ] for Re alpha >= 1, and E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2),
+// so small A - 1 keeps its digits. |(1+x)^alpha| = (1+x)^(Re alpha): the mass lies where it lies for the real order.
+// The step must also resolve e^{i Im(alpha) l}: on the line Im u = a, |(1+x)^alpha| grows by at most e^{|Im alpha| a
+// c}, so the step is 2 pi a / (L + a^2/2 + |Im alpha| a c). The absolute error of A is a small multiple of u A(Re
+// alpha) (1 + u^2/2) at the nodes that matter: A itself may be far smaller than that, because the integrand oscillates.
+// Principal branch. NaN where more than four million nodes would be needed (|Im alpha|/sigma above about 1e6).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/loss/sampled_gaussian_grid.hpp"
+#include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -23,9 +23,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
-constexpr double kMostNodes = 4e6;
-constexpr double kPeakDepth = 50.0;    // e^-50 of a peak is not missed
+constexpr double kMostNodes = 4e6;     // affects time alone: NaN beyond
+constexpr double kPeakDepth = 50.0;    // nats: what is below e^-50 of a peak is left out
 constexpr double kSmallExcess = 30.0;  // log A below which A - 1 is summed instead of A
 
 // sin(t) - t
@@ -73,7 +72,7 @@ double step_of(const SampledGaussianLaw& law, Complex alpha, double mode) noexce
     const double target =
         kAliasingTarget + 4.0 + lane_log(1.0 + std::abs(alpha) * law.q) - std::log(std::clamp(smallest, 1e-300, 1.0));
     const double strip = std::min(std::sqrt(2.0 * target / narrow), (remove ? 3.1 : 1.5) / c);
-    return 2.0 * 0x1.921fb54442d18p1 / (target / strip + 0.5 * strip * narrow + std::fabs(alpha.imag()) * c);
+    return 2.0 * std::numbers::pi / (target / strip + 0.5 * strip * narrow + std::fabs(alpha.imag()) * c);
 }
 
 // The integrand of A - 1 at u, times sqrt(2 pi).
@@ -147,7 +146,7 @@ std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) n
         }
         next = std::max(next, std::floor(window.last / h) + 1.0);
     }
-    sum *= h * kInverseSqrt2Pi;
+    sum *= h * kInverseRoot2Pi;
     return excess ? complex_log1p(sum) : real_order.value + std::log(sum);
 }
 

@@ -13,8 +13,8 @@
 //     |T_{k+m}/T_k| <= (odds |alpha-k|/(k+1) e^{(k + max(alpha,k)) c^2/2 + 2/(k-1)})^m,
 //   since |alpha-j|/(j+1) falls for j < alpha, k(k-1) is convex, expm1(a)/expm1(b) <= a/b e^{a-b} for a >= b > 0, and
 //   (k+m)(k+m-1)/(k(k-1)) <= e^{2m/(k-1)}. From k+1 >= alpha on the single T_{k+1} is all there is.
-// What is left out is added to the error: at most 2^-55 of the sum unless the terms turn before they are negligible.
-// Left out, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
+// The terms left out are added to the error: at most 2^-55 of the sum unless terms rise again before they are
+// negligible. Left out, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 
 #include <bit>
@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "renyi/fp/double_double.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -34,7 +35,7 @@ constexpr double kMostTerms = 72.0;                              // k (k-1) < 2^
 constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // of the sum
 constexpr double kLargestExponent = 700.0;
 constexpr double kLogDominance = 36.0;  // e^-36 < 2.1u
-constexpr double kFall = 20.0;          // of T_k below T_2, roughly, for a try to be worth while
+constexpr double kFall = 20.0;          // nats of T_k below T_2 for a try; affects time alone
 
 RENYI_INLINE Mask mask_of(bool condition) noexcept { return Mask{0} - static_cast<Mask>(condition); }
 RENYI_INLINE double masked(Mask mask, double a) noexcept {
@@ -42,21 +43,13 @@ RENYI_INLINE double masked(Mask mask, double a) noexcept {
 }
 RENYI_INLINE double magnitude(double a) noexcept { return masked(~Mask{0} >> 1, a); }
 
-// c^2/2 for c = 1/sigma.
-RENYI_INLINE DoubleDouble half_square_of_inverse(double sigma) noexcept {
-    const double c = 1.0 / sigma;
-    const DoubleDouble product = two_prod(c, sigma);
-    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
-    const DoubleDouble square = two_prod(c, c);
-    return fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo);
-}
-
 struct Route {
     Expansion expansion;
     int terms;
 };
 
-// Left always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1, where it turns.
+// Left always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1, where it rises
+// again.
 RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const double h = 0.5 / (sigma * sigma);
     const double log_q = lane_log(q);
@@ -69,7 +62,7 @@ RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const double fall = least * (log_q + least * h);
     const bool left =
         pairs <= kLargestExponent && (alpha + 4.0) * h <= 600.0 && (t == 0.0 || fall <= 2.0 * log_q - kFall);
-    // Once their bounds fall by half or more, the terms are followed for 40 nats, else to the end.
+    // Terms whose bounds fall by half or more are added for 40 nats, others to the end.
     const double steepness = right ? (alpha - 1.0) * h + log_q - 3.0 : -log_q - (alpha + 8.0) * h - 1.3;
     const double terms = steepness > 0.7 ? 40.0 / (steepness + (right ? (alpha - 1.0) * h : 0.0)) : alpha;
     return {!known  ? Expansion::none
@@ -84,7 +77,7 @@ RENYI_INLINE void sum_left(const double* q, const double* sigma, const double* a
     double half_hi[N], half_lo[N], odds[N], odds_error[N], b[N], reach[N], root[N], excess[N], sum[N], error[N];
     Mask alive[N];
     for (int i = 0; i < N; ++i) {
-        const DoubleDouble half = half_square_of_inverse(sigma[i]);
+        const DoubleDouble half = inverse_of(sigma[i]).half_square;
         const double shifted = half.hi * 8193.0;
         half_hi[i] = shifted - (shifted - half.hi);
         half_lo[i] = (half.hi - half_hi[i]) + half.lo;
@@ -152,7 +145,7 @@ RENYI_INLINE void sum_right(const double* q, const double* sigma, const double* 
     double sum[N], error[N], count[N];
     Mask alive[N];
     for (int i = 0; i < N; ++i) {
-        const DoubleDouble half = half_square_of_inverse(sigma[i]);
+        const DoubleDouble half = inverse_of(sigma[i]).half_square;
         const LogReduction log = reduce_log(q[i], q[i] - 1.0);
         const DoubleDouble log_q = two_sum(log.k * kLog2Hi, log.f);
         const DoubleDouble head = two_prod(alpha[i], alpha[i] - 1.0) * half +

@@ -1,22 +1,16 @@
-#include "renyi/loss/sampled_gaussian_grid.hpp"
+#include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
 
 namespace renyi {
-
-// See the header for the bounds.
-
-namespace {
-
-constexpr double kPi = 0x1.921fb54442d18p1;
-
-}  // namespace
 
 double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
     const double beta = std::max(alpha - 1.0, kSmallestBeta);
@@ -26,22 +20,22 @@ double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
 }
 
 double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept {
-    constexpr double kLogFour = 1.3862943611198907, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
+    constexpr double kLogFour = 2.0 * std::numbers::ln2, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
     // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next
     // power of two.
     const double linear = (std::ilogb(2.0 + 2.0 * alpha * law.q) + 1) * kLog2 - log_excess;
     const double logarithm = summand == Summand::derivatives ? 4.0 : 0.0;
     const double target = kAliasingTarget + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0) + logarithm;
     const double wide = std::sqrt(2.0 * target);
-    const double inside = kPi * law.sigma;
+    const double inside = std::numbers::pi * law.sigma;
     const bool entire = summand == Summand::excess && alpha == std::floor(alpha);
-    if (inside >= wide || entire) return round_step(2.0 * kPi / wide);
+    if (inside >= wide || entire) return round_step(2.0 * std::numbers::pi / wide);
     const double u0 = law.split();
     const double cut = kAliasingTarget + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) +
                        0.5 * (inside * inside - u0 * u0) + alpha * (kLog2 + law.log_rest);
-    const double beyond_cut = cut > 0.0 ? 2.0 * kPi * inside / cut : kInfinity;
-    const double within_cut = 2.0 * kPi * inside / (target + 0.5 * inside * inside);
-    return round_step(std::min(2.0 * kPi / wide, std::max(beyond_cut, within_cut)));
+    const double beyond_cut = cut > 0.0 ? 2.0 * std::numbers::pi * inside / cut : kInfinity;
+    const double within_cut = 2.0 * std::numbers::pi * inside / (target + 0.5 * inside * inside);
+    return round_step(std::min(2.0 * std::numbers::pi / wide, std::max(beyond_cut, within_cut)));
 }
 
 AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept {
@@ -61,8 +55,9 @@ AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double lo
     const double slope = -mode - z * c * (p - 2.0 * pq * sine * sine) / shrink;
     const double at_mode = -0.5 * mode * mode - z * (law.log_rest + lane_log1p(odds));
     const double log_m = std::max(at_mode + growth + 0.5 * slope * slope, 0.5 * a * a + linear);
-    const double h = round_step(2.0 * kPi * a / (target + 0.7 + std::max(log_m - std::max(log_a, linear), 0.0)));
-    return {h, 1.4 + log_m - 2.0 * kPi * a / h};
+    const double h =
+        round_step(2.0 * std::numbers::pi * a / (target + 0.7 + std::max(log_m - std::max(log_a, linear), 0.0)));
+    return {h, 1.4 + log_m - 2.0 * std::numbers::pi * a / h};
 }
 
 // Rounding: (62 + 12 max(s l, 0)) u a term (sampled_gaussian_kernels.cpp) and one u a block for the summation.
@@ -79,10 +74,9 @@ AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double lo
 
 namespace {
 
-constexpr int kChunk = 8;            // blocks held on the stack at a time
+constexpr int kChunk = 8;            // blocks on the stack at a time; affects time alone
 constexpr double kLastNode = 36.0;   // n(u) < 2^-900 beyond
-constexpr double kBumpApart = 24.0;  // c from which the linear part z x n has its bump at u = c apart from the rest
-constexpr double kSqrt2Pi = 0x1.40d931ff62706p1;
+constexpr double kBumpApart = 24.0;  // c from which the peak of the linear part z x n at u = c is apart from the rest
 
 struct Chunk {
     alignas(64) double l[kChunk * kLanes];
@@ -213,9 +207,9 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
             break;
     }
     if (c > kBumpApart) {  // sum over all nodes of z q n(u - c), its aliasing covered by step_add
-        sums.value += z * q * (kSqrt2Pi / h);
-        sums.slope -= q * (kSqrt2Pi / h);
-        sums.rounding += kUnitRoundoff * 8.0 * z * q * (kSqrt2Pi / h);
+        sums.value += z * q * (kRoot2Pi / h);
+        sums.slope -= q * (kRoot2Pi / h);
+        sums.rounding += kUnitRoundoff * 8.0 * z * q * (kRoot2Pi / h);
     }
     return sums;
 }
@@ -230,7 +224,7 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
 
 namespace {
 
-constexpr double kMostBlocks = 1e5;  // a guard: the answer is then refused, not guessed
+constexpr double kMostBlocks = 1e5;  // beyond, the error is reported as infinite
 
 struct Reference {
     FarPeak peak;
@@ -310,7 +304,7 @@ double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexc
         double step = residual / (curvature > 0.1 ? curvature : 1.0);
         if (alpha < 0.0) {
             (residual > 0.0 ? below : above) = u;
-            const bool halve = i % 3 == 2 && above - below > 1.0;  // Newton may jump to and fro across the sigmoid
+            const bool halve = i % 3 == 2 && above - below > 1.0;  // Newton may alternate across the sigmoid
             if (halve || !(u + step > below && u + step < above)) step = 0.5 * (below + above) - u;
         }
         u += step;
@@ -319,13 +313,13 @@ double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexc
     return u;
 }
 
+constexpr double kValleyWidth = 0.05;  // affects width and time alone: the valley separates two sums
+constexpr int kMostHalvings = 40;
+
 double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept {
-    for (int i = 0; i < 40 && high - low > 0.05; ++i) {
-        const double middle = 0.5 * (low + high);
-        const double slope = alpha * law.posterior(middle) * law.c - middle;
-        (slope < 0.0 ? low : high) = middle;
-    }
-    return 0.5 * (low + high);
+    const auto rises = [&](double u) { return !(alpha * law.posterior(u) * law.c - u < 0.0); };
+    const Interval found = bisect(low, high, kValleyWidth, rises, kMostHalvings);
+    return 0.5 * (found.low + found.high);
 }
 
 FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
@@ -343,8 +337,8 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
     const auto rest_of = [&](double fall) {
         return fall > 0.0 ? sums.last * (1.0 + 1.0 / (fall * grid.h)) : kInfinity;
     };
-    const double margin =
-        std::max(1.0, 0.5 * alpha * peak.beta);  // the bulk's tail bound exceeds the integrand by this factor
+    // The tail bound of the sum near the origin exceeds the integrand by this factor.
+    const double margin = std::max(1.0, 0.5 * alpha * peak.beta);
     double blocks = 0.0;
     for (double i = 0.0; index + i < range.right && blocks < kMostBlocks; i += kLanes, ++blocks) {
         add(sums,

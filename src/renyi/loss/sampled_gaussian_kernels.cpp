@@ -26,18 +26,14 @@ double round_step(double h) noexcept {
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
-    const double c = 1.0 / sigma;
-    const DoubleDouble product = two_prod(c, sigma);
-    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
-    const DoubleDouble parts = split(c);
-    const DoubleDouble square = two_prod(c, c);
-    const DoubleDouble half_square = fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo);
-    return {q, 1.0 - q, c, parts.hi, parts.lo, c_lo, half_square, h};
+    const InverseNoise inverse = inverse_of(sigma);
+    const DoubleDouble parts = split(inverse.c);
+    return {q, 1.0 - q, inverse.c, parts.hi, parts.lo, inverse.c_lo, inverse.half_square, h};
 }
 
 namespace {
 
-// In short loops over a block, which processors overlap better than a single long one.
+// Short loops over a block: processors overlap them better than a single long one.
 template <Direction direction>
 RENYI_INLINE void fill_block(const Grid& k, double j0, double* __restrict out_l, double* __restrict out_g,
                              double* __restrict out_m) noexcept {
@@ -134,7 +130,7 @@ double sum_plain(const double* g, std::size_t blocks) noexcept {
 // E = tilt l - u^2/2 relative to the reference is
 //   E - E_c = -d (u_c - tilt c) - d^2/2 + tilt log1p((1-p) expm1(-d c))      right of the split point (posterior > 1/2)
 //           = -d u_c            - d^2/2 + tilt log1p(p expm1(d c))           left of it
-// so nothing larger than the differences themselves is ever rounded. The positive-form factor is
+// so that nothing larger than the differences is rounded. The positive-form factor is
 //   tilt = alpha > 1:  1 - e^(-alpha l) (1 + alpha x) = 1 - e^(-beta l) (alpha - beta e^-l)
 //   tilt = 1:          beta (l - 1 + e^-l) + phi(beta l)                     (beta small: the peak of mu itself)
 //   alpha < 0, or e^(-beta l) negligible:  1; for alpha < 0 since there A > e^40 and the linear part is below one ulp.

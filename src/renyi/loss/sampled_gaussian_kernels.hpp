@@ -15,7 +15,20 @@
 
 namespace renyi {
 
-// Everything about (q, sigma) and the grid u_j = j h that the loops need. h has 12 significant bits and c1 26,
+// c = 1/sigma and c^2/2, to double-double precision.
+struct InverseNoise {
+    double c, c_lo;
+    DoubleDouble half_square;
+};
+
+RENYI_INLINE InverseNoise inverse_of(double sigma) noexcept {
+    const double c = 1.0 / sigma;
+    const DoubleDouble product = two_prod(c, sigma), square = two_prod(c, c);
+    const double c_lo = ((1.0 - product.hi) - product.lo) * c;
+    return {c, c_lo, fast_two_sum(0.5 * square.hi, 0.5 * square.lo + c * c_lo)};
+}
+
+// (q, sigma) and the grid u_j = j h. h has 12 significant bits and c1 26,
 // so that u_j, u_j^2 and u_j c1 are exact for |j| < 2^14.
 struct Grid {
     double q, one_minus_q;

@@ -1,8 +1,8 @@
 // log A by the trapezoidal rule on the convex form
 //     A - 1 = E_mu0[ (1+x)^alpha - 1 - alpha x ],   x = mu/mu0 - 1,
 // whose integrand is >= 0 (Bernoulli) and is computed as a sum of non-negative pieces: nothing cancels, and the
-// relative error of the sum S = A - 1 is the largest relative error of a term. The budget is the sum of
-//   aliasing    2^-54 for alpha >= 1, what step_add proves for alpha < 0   (sampled_gaussian_grid.hpp)
+// relative error of the sum S = A - 1 is the largest relative error of a term. The error is the sum of
+//   aliasing    2^-54 for alpha >= 1, what step_add proves for alpha < 0   (the header)
 //   rounding    of the terms and of the summation                          (sampled_gaussian_grid.cpp)
 //   truncation  of the nodes left out                                      (same)
 // log A = log1p(S) keeps it: |d log log1p(S) / d log S| = S / ((1+S) log1p(S)) <= 1.
@@ -10,10 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/loss/sampled_gaussian_grid.hpp"
-#include "renyi/loss/sampled_gaussian_law.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
@@ -21,10 +20,9 @@ namespace renyi {
 
 namespace {
 
-constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
-constexpr double kShoulder = 24.0;
-constexpr double kFarFrom = 9.0;             // up to here the bulk loses at most 12 * 81/2 u
-constexpr double kNegligible = 45.0;         // e^-45 < 2^-64
+constexpr double kShoulder = 24.0;    // u of a second rise behind a single peak; affects the choice of sums alone
+constexpr double kFarFrom = 9.0;      // u up to which the sum near the origin is off by 12 * 81/2 u at most
+constexpr double kNegligible = 45.0;  // nats: e^-45 < 2^-64
 constexpr double kVanishingBeta = 0x1p-500;  // alpha - 1 at alpha = 1: (A - 1)/beta = KL (1 + O(beta))
 
 // S = A - 1 and the derivatives of A, all to be multiplied by e^scale; `first`, `second` are moments of l - center
@@ -54,7 +52,7 @@ LogADerivatives logarithm(const Excess& e) noexcept {
 }
 
 Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
-    const double f = grid.h * kInverseSqrt2Pi;
+    const double f = grid.h * kInverseRoot2Pi;
     const double error = bulk.overflow ? kInfinity : bulk.rounding / bulk.value + bulk.truncation;
     return {0.0, f * bulk.value, f * bulk.slope, f * bulk.first, f * bulk.second, error + 4.0 * kUnitRoundoff};
 }
@@ -63,7 +61,7 @@ Excess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
 Excess excess_of(const FarResult& far, const Grid& grid) noexcept {
     const bool large = far.exponent.hi > 600.0;
     // 8u: 3u of lane_exp, u of each other factor and product. |lo| <= 600 u: e^lo is 1 + lo to 2^-87.
-    const double f = grid.h * kInverseSqrt2Pi * ((1.0 + far.exponent.lo) * (large ? 1.0 : lane_exp(far.exponent.hi)));
+    const double f = grid.h * kInverseRoot2Pi * ((1.0 + far.exponent.lo) * (large ? 1.0 : lane_exp(far.exponent.hi)));
     const FarSums& s = far.sums;
     return {large ? far.exponent.hi : 0.0,
             f * s.value,
@@ -87,12 +85,12 @@ Excess operator+(const Excess& a, const Excess& b) noexcept {
             a.scale_error + b.scale_error};
 }
 
-// Where the peaks of the integrand of A lie for alpha > 1 and alpha c > 9, and which of them matter.
+// Where the peaks of the integrand of A lie for alpha > 1 and alpha c > 9, and which of them are not negligible.
 struct Peaks {
     double low = 0.0, high = 0.0;  // modes; equal if there is one
     bool low_far = false;          // low is beyond the bulk
-    bool high_alive = false;       // high is beyond the bulk and matters
-    double dead_from = kInfinity;  // beyond this u nothing matters, and no far part is needed
+    bool high_counts = false;      // high is beyond the bulk and not negligible
+    double ends_at = kInfinity;    // beyond this u the integrand is negligible, and no far part is needed
     double boundary_posterior;     // at u = 9
 };
 
@@ -107,7 +105,7 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     peaks.boundary_posterior = law.posterior(kFarFrom);
     const bool falls_at_boundary = alpha * peaks.boundary_posterior * law.c < kFarFrom;  // then a mode lies below it
     if (alpha >= 2.0 && falls_at_boundary && top + alpha * kLog2 + margin < log_excess && law.split() > kFarFrom) {
-        peaks.dead_from = law.split();
+        peaks.ends_at = law.split();
         return peaks;
     }
     peaks.high = far_mode(law, alpha, alpha * law.c);
@@ -117,17 +115,17 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     peaks.low_far = two && peaks.low > kFarFrom;
     const double floor = peaks.low_far ? std::max(log_excess, far_height(law, alpha, peaks.low) - 2.0) : log_excess;
     // l >= log q + w: the height of the high peak is at least `top`.
-    peaks.high_alive = peaks.high > kFarFrom && (alpha < 2.0 || !two || top + margin > floor ||
-                                                 far_height(law, alpha, peaks.high) + margin > floor);
+    peaks.high_counts = peaks.high > kFarFrom && (alpha < 2.0 || !two || top + margin > floor ||
+                                                  far_height(law, alpha, peaks.high) + margin > floor);
     // A single peak may have a shoulder that reaches beyond the bulk.
-    if (peaks.high <= kFarFrom) peaks.high_alive = far_height(law, alpha, kShoulder) + margin > log_excess;
-    if (two && !peaks.high_alive && peaks.high > kFarFrom)
-        peaks.dead_from = far_valley(law, alpha, peaks.low, peaks.high);
+    if (peaks.high <= kFarFrom) peaks.high_counts = far_height(law, alpha, kShoulder) + margin > log_excess;
+    if (two && !peaks.high_counts && peaks.high > kFarFrom)
+        peaks.ends_at = far_valley(law, alpha, peaks.low, peaks.high);
     return peaks;
 }
 
-// Up to two far parts and the bulk below them; see sampled_gaussian_grid.cpp for why the gaps between them
-// are dead.
+// Up to two far parts and the bulk below them; sampled_gaussian_grid.cpp says why the gaps between them
+// are negligible.
 Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
     const SampledGaussianLaw law(q, sigma);
     const double log_excess = log_excess_remove(law, alpha);
@@ -143,20 +141,20 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     }
     const Peaks peaks = find_peaks(law, alpha, log_excess);
     double center = 0.0;
-    if (derivatives) {  // at the mode that holds most of the tilted law
+    if (derivatives) {  // at the mode with most of the mass of the tilted law
         const double low = far_mode(law, alpha, 0.0);
-        const bool prefer_low = !peaks.high_alive || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
+        const bool prefer_low = !peaks.high_counts || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
         center = law.log_ratio(prefer_low ? low : peaks.high);
     }
-    // The bulk form is the better one while alpha l < 2; beyond u = 27 it is all below 2^-500. e^l = (1-q)/(1-p) at u =
-    // 9 settles most cases, since e^t <= 1 + t + t^2 for t <= 1.
+    // The form near the origin is more accurate while alpha l < 2; beyond u = 27 its terms are below 2^-500. e^l =
+    // (1-q)/(1-p) at u = 9 decides most cases, since e^t <= 1 + t + t^2 for t <= 1.
     const double t = 2.0 / alpha;
     const bool grown = alpha >= 2.0 && law.one_minus_q >= (1.0 + t + t * t) * (1.0 - peaks.boundary_posterior);
     const double crossing = grown ? kFarFrom : (lane_log1p(lane_expm1(t) / q) + 0.5 * c * c) * sigma;
     FarRange range{std::floor(std::clamp(crossing, kFarFrom, 27.0) / grid.h), kInfinity, true};
     Excess sum{};
     bool any = false, joined = true;
-    if (peaks.high_alive) {
+    if (peaks.high_counts) {
         FarRange high_range = range;
         if (peaks.low_far)
             high_range.left = std::max(range.left, std::floor(far_valley(law, alpha, peaks.low, peaks.high) / grid.h));
@@ -167,11 +165,11 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
         joined = far.joined;
         range = {range.left, far.leftmost, false};
     }
-    const bool low_matters =
+    const bool low_counts =
         !any || joined || far_height(law, alpha, peaks.low) > far_height(law, alpha, peaks.high) - kNegligible - 20.0;
-    if (peaks.low_far && low_matters && (joined || peaks.low < (range.right - 1.0) * grid.h)) {
+    if (peaks.low_far && low_counts && (joined || peaks.low < (range.right - 1.0) * grid.h)) {
         range.last = false;
-        if (!any) range.right = std::ceil(peaks.dead_from / grid.h);
+        if (!any) range.right = std::ceil(peaks.ends_at / grid.h);
         const FarResult far =
             integrate_far(law, grid, Direction::remove, alpha, beta, peaks.low, center, range, derivatives);
         sum = any ? sum + excess_of(far, grid) : excess_of(far, grid);
@@ -186,8 +184,8 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     if (any) {
         if (alpha >= 2.0) end.single_after = 0.0;
         if (!joined && two && !peaks.low_far) end.falls_after = kFarFrom;
-    } else if (peaks.dead_from < kInfinity) {
-        end = {std::ceil(peaks.dead_from / grid.h), 0.0, kFarFrom};
+    } else if (peaks.ends_at < kInfinity) {
+        end = {std::ceil(peaks.ends_at / grid.h), 0.0, kFarFrom};
     } else {
         end = {kInfinity, std::max(alpha, 2.0) * c, peaks.high};
     }
@@ -240,23 +238,41 @@ Certified kullback_leibler_by_quadrature(double q, double sigma) noexcept {
 //     A_limit - 1 = integral_{u <= limit} n(u) ((1+x)^alpha - 1 - alpha x) du - integral_{u > limit} n(u) (1 + alpha x)
 //     du,
 // with the first integrand split as in the quadrature of the whole, into beta h(x) + (1+x) phi(beta l) >= 0, and the
-// second integral (1 - alpha q) Q(limit) + alpha q Q(limit - 1/sigma). Panels are 0.8 wide: on the Bernstein ellipse of
-// parameter 4, 0.75 high and 0.45 beyond the ends, the integrand grows by e^(0.28 + 0.45 |slope|), slope that of its
-// logarithm, against 4^-32 = 2^-64. The error bound takes the worst panel's growth for all.
+// second integral (1 - alpha q) Q(limit) + alpha q Q(limit - 1/sigma). A panel of half-width r has
+// the Bernstein ellipse of parameter 4, 1.875 r high and 1.125 r beyond its ends. With r <= 1.4 sigma the ellipse keeps
+// away from the branch points, pi sigma off the axis; with r <= 0.4 the density grows by e^0.28 at most there, and
+// |(1+x)^alpha - 1 - alpha x| <= alpha beta/2 X^2 (1+X)^(alpha-2)+ up to a factor 2, X = |x| + 2q. The growth of that
+// from the middle of the last panel to the end of its ellipse, where l rises most steeply, stands for all panels
+// against 4^-32 = 2^-64; e^3 is for those near the origin.
+//
+// Rounding, in units of u = 2^-53. The integrals may cancel, so that errors are added as absolute ones. A node u is off
+// by 2|u|, w by (3|u| c + 2 c^2) with that, n by 3 u^2 of itself; the other steps as in sampled_gaussian_kernels.cpp.
+// With d/dw ((1+x)^alpha - 1 - alpha x) = alpha ((1+x)^beta - 1) q e^w a node's part is right to
+//     n alpha |expm1(beta l)| q e^w (3|u| c + 2 c^2) + (66 + 12 max(beta l, 0) + 3 u^2) of itself,
+// and where e^{alpha l - u^2/2} stands for it, to (16 + alpha (12 l + 3|u| c + 2 c^2 + 2^-19) + 3 u^2) of
+// itself.
 
 namespace {
 
-constexpr double kHalfWidth = 0.4;
-constexpr double kLargestExponent = 690.0;  // beyond, A leaves the range of doubles
-constexpr double kGrown = 50.0;             // of beta l: e^-50 alpha x is nothing
+constexpr double kHalfWidth = 0.4, kHalfWidthOfSigma = 1.4, kEllipse = 2.125;  // half-axes, in half-widths
+constexpr double kLargestExponent = 690.0;                                     // beyond, A leaves the range of doubles
+// Of beta l, from which (1+x)^alpha stands for the integrand: 1 + alpha x <= alpha e^-50 (1+x)^alpha < 2^-72 alpha
+// times.
+constexpr double kGrown = 50.0;
 
-double upper_tail(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
+// Q(x), and its relative error: x may be off by u of itself, x sqrt(1/2) by 3u, which moves the tail by at most
+// 3u (x^2 + 1) of itself for x > 0 and by less for x < 0.
+Certified upper_tail(double x) noexcept {
+    const double moved = std::max(x, 0.0);
+    return {0.5 * std::erfc(x * kRootHalf), kSystemTailError + 3.0 * kUnitRoundoff * (moved * moved + 1.0)};
+}
 
 struct Sums {
     double value = 0.0, first = 0.0;  // of (1+x)^alpha - 1 - alpha x and its derivative in alpha
     double mass = 0.0, second = 0.0;  // of (1+x)^alpha and (l - centre)^2 (1+x)^alpha
     double centred = 0.0;             // of (l - centre) (1+x)^alpha
     double largest = 0.0;             // exponent
+    double rounding = 0.0;            // of value, absolute, in units of u
 };
 
 void add_node(const SampledGaussianLaw& law, double alpha, double centre, double u, double weight,
@@ -272,7 +288,9 @@ void add_node(const SampledGaussianLaw& law, double alpha, double centre, double
     sums.mass += grown;
     sums.centred += (l - centre) * grown;
     sums.second += (l - centre) * (l - centre) * grown;
+    const double move = std::fabs(u) * 3.0 * law.c + 2.0 * law.c * law.c;  // of w
     if (t > kGrown) {
+        sums.rounding += grown * (16.0 + alpha * (12.0 * l + move + 0x1p-19) + 3.0 * u * u);
         sums.value += grown;
         sums.first += l * grown;
         return;
@@ -280,7 +298,10 @@ void add_node(const SampledGaussianLaw& law, double alpha, double centre, double
     const double n = weight * lane_exp(-0.5 * u * u);
     const ExpReduction e = reduce_exp(std::max(t, -700.0));
     const double h = x * l + log1pmx_of(log, x);
-    sums.value += n * (beta * h + y * phi_of(e));
+    const double part = n * (beta * h + y * phi_of(e));
+    sums.rounding +=
+        n * alpha * std::fabs(expm1_of(e)) * (x + law.q) * move + part * (66.0 + 12.0 * std::max(t, 0.0) + 3.0 * u * u);
+    sums.value += part;
     sums.first += n * (l * y * expm1_of(e) + h);
 }
 
@@ -290,29 +311,40 @@ LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) 
     const SampledGaussianLaw law(q, sigma);
     const double c = law.c, centre = law.log_ratio(std::min(limit, std::max(alpha * q * c, 0.0)));
     const double start = -12.0 - std::sqrt(std::max(2.0 * std::log(alpha), 0.0));
-    const double panels = std::ceil((limit - start) / (2.0 * kHalfWidth));
+    const double panels = std::ceil((limit - start) / (2.0 * std::min(kHalfWidth, kHalfWidthOfSigma * sigma)));
     const double half_width = (limit - start) / (2.0 * panels);
     if (!(panels < 1e3)) return {kOutsideDomain, kNaN, kNaN};
     Sums sums;
     for (double j = 0.0; j < panels; ++j) {
         const double middle = start + (2.0 * j + 1.0) * half_width;
+        const double before = std::exchange(sums.value, 0.0);  // 16 additions, then one for each panel
         for (int i = 0; i < kLegendreHalf; ++i) {
             const double away = half_width * kLegendreNode[i], weight = half_width * kLegendreWeight[i];
             add_node(law, alpha, centre, middle - away, weight, sums);
             add_node(law, alpha, centre, middle + away, weight, sums);
         }
+        sums.value += before;
     }
     if (!(sums.largest < kLargestExponent)) return {kOutsideDomain, kNaN, kNaN};
-    const double moved = upper_tail(limit - c), beyond = upper_tail(limit);
-    const double value = kInverseSqrt2Pi * sums.value - ((1.0 - alpha * q) * beyond + alpha * q * moved);
-    const double first = kInverseSqrt2Pi * sums.first - q * (moved - beyond);
+    const Certified moved = upper_tail(limit - c), beyond = upper_tail(limit);
+    const double inner = kInverseRoot2Pi * sums.value, mean_ratio = alpha * q;
+    const double value = inner - ((1.0 - mean_ratio) * beyond.value + mean_ratio * moved.value);
+    const double first = kInverseRoot2Pi * sums.first - q * (moved.value - beyond.value);
     const double a = 1.0 + value, mean = sums.centred / sums.mass;
-    const double slope = std::max(limit, std::fabs(alpha * law.posterior(limit) * c - limit));
-    const double error = 128.0 * kUnitRoundoff + 0x1p-62 * std::exp(0.28 + 0.45 * slope);
+    const auto log_majorant = [&](double u) {
+        const double odds = law.q * (lane_exp(std::min(law.w(u), 700.0)) + 1.0);
+        return 2.0 * lane_log(odds) + std::max(alpha - 2.0, 0.0) * law.log_ratio(u) - 0.5 * u * u;
+    };
+    const double middle = limit - half_width, end = middle + kEllipse * half_width;
+    const double growth = std::max(log_majorant(end) - log_majorant(middle), 0.0);
+    // 64/15 r M 4^-32/(1 - 4^-2) <= 2^-62 times 2 r M, with a factor 1.7 for the roundings of the growth.
+    const double relative = (24.0 + panels) * kUnitRoundoff + 0x1p-62 * lane_exp(std::min(3.0 + growth, 700.0));
+    const double error = relative * inner + kInverseRoot2Pi * kUnitRoundoff * sums.rounding * (1.0 + 0x1p-30) +
+                         (beyond.relative_error + 4.0 * kUnitRoundoff) * (1.0 + mean_ratio) * beyond.value +
+                         (moved.relative_error + 4.0 * kUnitRoundoff) * mean_ratio * moved.value;
     const double log_a = value > -0.5 ? lane_log1p(value) : kNaN;
-    return {{log_a, error * std::fabs(value / (a * log_a)) + 4.0 * kUnitRoundoff},
-            first / a,
-            sums.second / sums.mass - mean * mean};
+    return {
+        {log_a, error / std::fabs(a * log_a) + 4.0 * kUnitRoundoff}, first / a, sums.second / sums.mass - mean * mean};
 }
 
 }  // namespace renyi

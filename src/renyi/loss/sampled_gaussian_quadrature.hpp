@@ -1,15 +1,173 @@
-// The quadrature route inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0 (see
-// sampled_gaussian.hpp).
+// log A by the trapezoidal rule, inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0. The
+// rule's step, the sum near the origin, that around a peak far from it, and the two together.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/fp/certified.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 
-// The derivatives are void unless asked for.
+// The derivatives are computed only where `derivatives` is true.
 LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives) noexcept;
 
 // The limit log A(alpha)/(alpha-1) as alpha -> 1: the Kullback-Leibler divergence of mu from mu0.
 Certified kullback_leibler_by_quadrature(double q, double sigma) noexcept;
+
+// One (q, sigma) with its logarithms.
+struct SampledGaussianLaw {
+    double q, one_minus_q, sigma, c;  // c = 1/sigma
+    double log_q, log_rest;           // log q, log (1-q)
+
+    SampledGaussianLaw(double rate, double noise) noexcept
+        : q(rate),
+          one_minus_q(1.0 - rate),
+          sigma(noise),
+          c(1.0 / noise),
+          log_q(lane_log(rate)),
+          log_rest(lane_log1p(-rate)) {}
+
+    double w(double u) const noexcept { return u * c - 0.5 * c * c; }
+
+    // log of the odds that u came from the sampled component.
+    double logit(double u) const noexcept { return log_q - log_rest + w(u); }
+
+    // Their probability q e^w / (1 - q + q e^w).
+    double posterior(double u) const noexcept {
+        const double v = logit(u);
+        const double e = lane_exp(-std::fabs(v));
+        return (v >= 0.0 ? 1.0 : e) / (1.0 + e);
+    }
+
+    // log mu/mu0 at u, to a few ulps of log (1-q): for decisions, not in results.
+    double log_ratio(double u) const noexcept {
+        const double v = logit(u);
+        return log_rest + std::max(v, 0.0) + lane_log1p(lane_exp(-std::fabs(v)));
+    }
+
+    // Where both components weigh the same.
+    double split() const noexcept { return 0.5 * c + sigma * (log_rest - log_q); }
+};
+
+// The step of the trapezoidal rule for log A, and the proof that it is small enough.
+//
+// For f analytic in the strip |Im u| < a, |h sum f(jh) - integral f| <= 2 M/(e^{2 pi a/h} - 1), M = sup_{s<=a} integral
+// |f(u+is)|. The rule is applied to n(u) ((1+x)^alpha - 1 - alpha x) / sqrt(2 pi), whose two parts are bounded
+// separately.
+//
+// Linear part (entire): |n(u+ia)| = n(u) e^{a^2/2} and |x| <= q (e^w + 1), so M <= e^{a^2/2} (1 + 2 |alpha| q).
+//
+// alpha > 1: |1-q+q e^{w+i theta}| <= 1-q+q e^w, so M <= e^{a^2/2} A for every a. The function is entire for integer
+// alpha.
+//   Otherwise it has branch points at u0 +- i pi sigma (odd multiples), u0 = c/2 + sigma log((1-q)/q), where q e^w =
+//   1-q. With the cuts drawn vertically, both half-planes are analytic and the cuts add at most
+//     4 (a - pi sigma) e^{((pi sigma)^2 - u0^2)/2} (2 (1-q))^alpha e^{-2 pi^2 sigma/h},
+//   because |1+x| = (1-q) |1 + e^{i theta}| on them and s^2/2 - 2 pi s/h falls for s < 2 pi/h.
+//   Hence either a strip inside the cuts or a wide strip and this term: the larger step of the two.
+//
+// alpha < 0, z = -alpha: theta = a/sigma <= pi/2 keeps log|1-q+q e^{w+i theta}| convex in u, so
+//   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) +
+//   D'(u1)^2/2} for any u1. There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the
+//   scale of a and h.
+// Natural logarithm of the aliasing error that the step is chosen for, relative to A - 1: e^-39 < 2^-56.
+constexpr double kAliasingTarget = 39.0;
+
+// Nearer to 1, (A - 1)/(alpha - 1) no longer changes: bounds are scaled as if alpha - 1 were this.
+constexpr double kSmallestBeta = 1e-9;
+
+// log of a lower bound on A - 1 for alpha > 1, from log A >= alpha (alpha-1) q^2 / (2 sigma^2) (Jensen) and
+// log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
+double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
+
+// What is summed: A - 1, entire in u for integer alpha > 1, or its derivatives in alpha as well, whose factor log(1+x)
+// has the branch points at every alpha and is at most |l| + pi off the axis.
+enum class Summand { excess, derivatives };
+
+// Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept;
+
+struct AddStep {
+    double h;
+    double log_aliasing;  // log of the proven absolute aliasing error
+};
+
+// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing
+// afterwards.
+AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept;
+
+// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest
+// is negligible.
+struct BulkSums {
+    double value = 0, slope = 0, first = 0, second = 0;  // as NodeSums, g included; times h / sqrt(2 pi)
+    double rounding = 0;                                 // sum of the terms times their relative rounding error
+    double truncation = 0;                               // relative
+    bool overflow = false;                               // an exponent left the range of double: the value is not valid
+};
+
+struct BulkRequest {
+    const SampledGaussianLaw& law;
+    const Grid& grid;
+    double alpha;
+    double s;  // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
+    double log_excess;  // log of a lower bound on A - 1, or of the part of A - 1 that is summed already
+    bool derivatives;
+    double center;  // shift of the derivative sums
+};
+
+// The integrand on the right for alpha >= 1.
+struct BulkEnd {
+    double index;         // nodes j < index only (inf: no far part follows)
+    double single_after;  // beyond this u the tail bound, once falling, has no peak left that matters
+    double falls_after;   // beyond this u the integrand of A falls, or rises again only to what is negligible at index
+};
+
+BulkSums integrate_bulk_remove(const BulkRequest& request, BulkEnd end) noexcept;
+
+// alpha < 0, around the mode.
+BulkSums integrate_bulk_add(const BulkRequest& request, double mode) noexcept;
+
+// The part of the integrand of A far from the origin: a peak at u ~ alpha c p with |u| > 9, or for alpha < 0
+// one whose height exceeds e^40.
+//
+// There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double
+// and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
+// parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
+struct FarResult {
+    DoubleDouble exponent;  // log of the scale of the sums below
+    double exponent_error;  // its absolute error
+    FarSums sums;           // times h / sqrt(2 pi) e^exponent
+    double leftmost;        // index j of the first node used
+    double rounding;        // relative rounding error of sums.value
+    double truncation;      // relative error of the nodes left out
+    bool joined;            // the sum to the left reached its limit: the integrand beyond is not negligible
+};
+
+// Index range of the nodes of a far peak: left <= j < right. `last` says that no peak follows on the right.
+struct FarRange {
+    double left, right;
+    bool last;
+};
+
+// Stationary point of alpha l(u) - u^2/2 reached from the start by Newton steps damped to fixed-point steps u = alpha
+// p(u) c, which rise from 0 to the lowest one and fall from alpha c to the highest one.
+double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept;
+
+// The minimum between two modes.
+double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept;
+
+// log of the integrand at u, in double: for decisions, not in results.
+inline double far_height(const SampledGaussianLaw& law, double alpha, double u) noexcept {
+    return alpha * law.log_ratio(u) - 0.5 * u * u;
+}
+
+// Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts
+// the derivative sums. beta = alpha - 1, not always the rounded difference.
+FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
+                        double mode, double center, FarRange range, bool derivatives) noexcept;
 
 }  // namespace renyi

@@ -1,4 +1,4 @@
-// log A by series: for integer orders, and for real ones.
+// log A by series: for integer orders and for real ones.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace renyi {
 // All terms are >= 0.
 //
 // The probabilities are taken relative to their mode by the recurrence in double-double, and normalised by their own
-// sum, which is 1: no log-gamma, no digits lost to large alpha. Every quantity carries a separate binary exponent, so
+// sum, which is 1: no log-gamma, no digits lost for large alpha. Every quantity carries a separate binary exponent, so
 // nothing over- or underflows.
 //
 // Error: weights 2^-80, expm1 to 8u (its argument is double-double), sums in double-double, the rest below 2^-59 where
-// the marches stop: S to 16u, log A to 20u. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
+// the sums stop: S to 16u, log A to 20u. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
 //
-// Stop to the right of k: a_j = j (j-1) c^2/2 is convex, so a_j - a_k <= (j-k) (alpha+k-1) c^2/2 up to j = alpha, and
-// expm1(a_j)/expm1(a_k) <= (a_j/a_k) e^{a_j - a_k} with a_j/a_k <= e^{2 (j-k)/(k-1)}: terms fall at least geometrically
-// with ratio w_{k+1}/w_k e^{(alpha+k-1) c^2/2 + 2/(k-1)}. To the left weights and terms both fall faster than the
-// weights' ratio.
+// Where the sum may stop to the right of k: a_j = j (j-1) c^2/2 is convex, so a_j - a_k <= (j-k) (alpha+k-1) c^2/2 up
+// to j = alpha, and expm1(a_j)/expm1(a_k) <= (a_j/a_k) e^{a_j - a_k} with a_j/a_k <= e^{2 (j-k)/(k-1)}: terms fall at
+// least geometrically with ratio w_{k+1}/w_k e^{(alpha+k-1) c^2/2 + 2/(k-1)}. To the left weights and terms both fall
+// faster than the weights' ratio.
 
 namespace {
 
@@ -148,8 +148,9 @@ public:
     }
 
 private:
-    // A term: 2^-75 by exp_dd, normal_tail or mills, and the sums; 2^-97 for each factor of coefficient and weight, and for the size
-    // of exponents; logarithms wrong by 2^-78 in exponents (alpha, split sigma) and in the argument of Phi (sigma).
+    // A term: 2^-75 by exp_dd, normal_tail or mills, and the sums; 2^-97 for each factor of coefficient and weight, and
+    // for the size of exponents; logarithms off by 2^-78 in exponents (alpha, split sigma) and in the argument of Phi
+    // (sigma).
     double term_error() const noexcept {
         const double split = std::fabs(split_.hi), logs = alpha_ + (split + 1.0) * sigma_;
         const double orders = std::max(alpha_, std::min(z0_, most_));
@@ -183,7 +184,7 @@ private:
         Scaled coefficient = kScaledOne;
         for (double k = 0.0; k <= kMostTerms; ++k) {
             most_ = std::max(most_, k);
-            // Beyond alpha and beyond the split point every term has the common form: hand over to the accelerated sum.
+            // Beyond alpha and beyond the split point every term has the common form: the accelerated sum takes over.
             if (k > alpha_ && (left ? k > z0_ : alpha_ - k < z0_)) return add_alternating(coefficient, k, left);
             if (k >= first) {
                 const DoubleDouble order = left ? DoubleDouble{k, 0.0} : two_sum(alpha_, -k), x = argument(k, left);
@@ -205,8 +206,8 @@ private:
         return left ? split_ - c_ * k : c_ * two_sum(alpha_, -k) - split_;
     }
 
-    // sum_{i>=0} of the terms from k on, which alternate; 36 of them leave (3 + sqrt 8)^-36 < 2^-91 of the first. The
-    // weights are those of Chebyshev's polynomial T_36(1 - 2x), with T_36(3) = d.
+    // sum_{i>=0} of the terms from k on, which alternate; 36 of them leave out less than (3 + sqrt 8)^-36 < 2^-91 of
+    // the first. The weights are those of Chebyshev's polynomial T_36(1 - 2x), with T_36(3) = d.
     void add_alternating(const Scaled& coefficient, double k, bool left) noexcept {
         constexpr int kTerms = 36;
         DoubleDouble before = kOne, d{3.0, 0.0};

@@ -1,13 +1,15 @@
-// See the header. Rounding, in units of u = 2^-53: t to 11u + what the argument v/sigma costs, relatively; the weights
-// to (40 + their exponents) u; the sums of exponentials as in sampled_gaussian_tilted_kernels.hpp, and u for every block of nodes.
+// Rounding, in units of u = 2^-53: t to 11u and the error of its argument v/sigma, relatively; the weights to
+// (40 + their exponents) u; the sums of exponentials as in the header, and u for every block of nodes. rounding() has
+// 48u for 40u: the difference covers the system's log1p, log, hypot, sin and atan2.
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/loss/sampled_gaussian_grid.hpp"
+#include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
 namespace renyi {
@@ -16,15 +18,14 @@ using namespace tilted;
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kTarget = 41.0;        // e^-41 = 1.6e-18
-constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: what is summed there is up to e^2 larger
+constexpr double kTarget = 41.0;        // nats of the aliasing error: e^-41 = 1.6e-18
+constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: the sums are up to e^2 larger there
 constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_quadrature.cpp
-constexpr double kFlank = 4.0;          // and S times that, where the integrand rises to the limit like e^{S u}
-constexpr double kPanelPerStep = 1.0;   // and its part of the step of the trapezoidal rule, which falls with y
-constexpr double kMostNodes = 65536.0;  // with more there are none, and the transform is NaN
-constexpr int kMostShifts = 12;         // of a bound that may tend to 1 from above
-constexpr double kShiftPays = 0.4;      // its rounding is larger
+constexpr double kFlank = 4.0;          // the same times S, where the integrand rises to the limit like e^{S u}
+constexpr double kPanelPerStep = 1.0;   // the same in steps of the trapezoidal rule, which fall with y
+constexpr double kMostNodes = 65536.0;  // affects time alone: with more the transform is NaN
+constexpr int kMostShifts = 12;         // affects the width of log_decay alone
+constexpr double kShiftPays = 0.4;      // ratio of steps below which the shifted line is taken; affects time alone
 
 }  // namespace
 
@@ -32,7 +33,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
                      double limit) noexcept
     : law_(q, sigma), direction_(direction), alpha_(alpha), target_(kTarget + std::max(log_count, 0.0)) {
     const double c = law_.c;
-    // A peak beyond the limit counts as far as it reaches below it: the limit stands for its mode.
+    // Of a peak beyond the limit the part below it counts: the limit stands for its mode.
     const bool cut = direction == Direction::remove && limit < kInfinity;
     const double low = std::min(far_mode(law_, alpha, 0.0), cut ? limit : kInfinity);
     const double high = direction == Direction::remove ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
@@ -46,7 +47,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
     one_minus_p_ = sampled ? smaller : larger;
     const double narrow = 1.0 + std::max(-alpha * p_ * one_minus_p_, 0.0) * c * c;
     shift_ = std::min(0.5 * strip(), kLargestShift / std::sqrt(narrow));
-    shifted_step_ = 2.0 * kPi * shift_ / (target_ + 0.7 + growth(2.0 * shift_));
+    shifted_step_ = 2.0 * std::numbers::pi * shift_ / (target_ + 0.7 + growth(2.0 * shift_));
     // The windows serve both lines. For alpha < 0 the modulus on the shifted one is larger, most so where p = 1/2.
     const double half_sine = std::sin(0.5 * shift_ * c);
     const auto log_modulus = [&](double u) {
@@ -102,14 +103,14 @@ double TiltedLaw::strip() const noexcept {
 
 double TiltedLaw::step_for(double y) const noexcept {
     const double a = strip();
-    return 2.0 * kPi * a / (target_ + 0.7 + growth(a) + y * a * law_.c);
+    return 2.0 * std::numbers::pi * a / (target_ + 0.7 + growth(a) + y * a * law_.c);
 }
 
 bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) < kShiftPays * shifted_step_; }
 
 double TiltedLaw::spacing_for(double y) const noexcept {
     if (shifts(y)) return shifted_step_;
-    // An edge leaves it to the panels to serve the bound of the decay, which has half of the strip.
+    // With an edge the panels also serve the bound of the decay, which has half of the strip.
     return edge_ ? std::min(step_for(y), 0.5 * step_for(0.0)) : step_for(y);
 }
 
@@ -207,7 +208,7 @@ void TiltedLaw::add_log_characteristic(TiltedLine& line, double first, double co
     const double sign = direction_ == Direction::remove ? 1.0 : -1.0;
     for (int j = 0; j < kLanes; ++j) {
         const double re = cosine[j] / line.weight, im = sine[j] / line.weight;
-        // Near 1 the sums count by themselves, near 0 what they leave of 1.
+        // Near 1 log1p of the sums; elsewhere |log| may be small against re, but errors count relative to re.
         log_modulus[j] +=
             count * (re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im)));
         phase[j] += count * sign * std::atan2(im, 1.0 + re);
@@ -221,15 +222,21 @@ double TiltedLaw::edge_weight() const noexcept {
     return lane_exp(alpha_ * t - mode_ * v - 0.5 * v * v);
 }
 
+// Rounding of E[e^E - 1]: weights are right to (48 + 48 far()) u, twice since they are normalised by their own sum, and
+// E[|e^E - 1|] <= 2 plus the rise; an exponent E is right to 48u of the sizes of its parts, and E[e^E] <= 1 where the
+// bound is of use. The aliasing bound takes 2.01 for 2.
 double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
     const Nodes& nodes = line.nodes;
     const auto decay = [&](double shift) {
-        // The rule has what the shift leaves of the strip.
-        const double exponent = growth(strip()) - 2.0 * kPi * (strip() - shift) / line.spacing;
-        const double aliasing = edge_ ? 0.0 : 2.0 * lane_exp(std::min(exponent, 700.0));
-        // The shifted line ends above the limit, to which a segment of height b leads down.
+        const Line at(shift, law_.c);
+        // The width of the strip for the rule is what remains beside the shift.
+        const double exponent = growth(strip()) - 2.0 * std::numbers::pi * (strip() - shift) / line.spacing;
+        const double aliasing = edge_ ? 0.0 : 2.01 * lane_exp(std::min(exponent, 700.0));
+        // The path from the shifted line down to the limit: a segment of height b.
         const double rise = edge_ ? shift * lane_exp(0.5 * shift * shift) * edge_weight() : 0.0;
-        return (sum_decay(nodes, alpha_, y, Line(shift, law_.c)) + rise) / line.weight + aliasing;
+        const double parts = shift * shift + 2.0 * std::fabs(alpha_) * at.versine + y * shift * law_.c;
+        const double rounding = (100.0 + 96.0 * far()) * (2.0 + rise / line.weight) + 48.0 * parts;
+        return (sum_decay(nodes, alpha_, y, at) + rise) / line.weight + (aliasing + kUnitRoundoff * rounding);
     };
     // The best shift is near y E[r]/sigma while that is small.
     double shift = std::min(0.5 * strip(), y * law_.c * sum_posterior(nodes) / line.weight);
@@ -245,7 +252,7 @@ double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
         }
         if (shift != start) break;
     }
-    return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
+    return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) * lowered(2) : 0.0;
 }
 
 }  // namespace renyi

@@ -1,4 +1,4 @@
-#include "renyi/loss/sampled_gaussian_tilted_kernels.hpp"
+#include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/special/elementary.hpp"
 
-// See the header. Fixed summation order.
+// Fixed summation order.
 namespace renyi {
 
 namespace {
@@ -110,7 +110,7 @@ void ExponentialSums::resize(std::size_t count, bool damped) {
     table_.resize(2 * kPowers * count);
 }
 
-// Row 0 is that of the group at hand, weighted.
+// Row 0 is that of the present group, weighted.
 ExponentialSums::Row ExponentialSums::row(int b) noexcept {
     double* re = table_.data() + static_cast<std::size_t>(2 * b) * count();
     return {re, re + count()};
@@ -156,7 +156,6 @@ void ExponentialSums::at(double first, double* re, double* im) noexcept {
 
 }  // namespace renyi
 
-// See the header.
 namespace renyi::tilted {
 
 namespace {

@@ -17,7 +17,7 @@ constexpr double kOne = 1.0;
 
 // sum[i] -= factors[k] rows[k n + i], row after row.
 template <class Real>
-RENYI_INLINE void take_off_rows(double* __restrict sum, const Real* __restrict rows, const double* __restrict factors,
+RENYI_INLINE void subtract_rows(double* __restrict sum, const Real* __restrict rows, const double* __restrict factors,
                                 std::size_t count, std::size_t n) noexcept {
     std::size_t k = 0;
     for (; k + 4 <= count; k += 4) {  // four at once: the sum is read and written once for them
@@ -33,13 +33,13 @@ RENYI_INLINE void take_off_rows(double* __restrict sum, const Real* __restrict r
     for (; k < count; ++k)
         for (std::size_t i = 0; i < n; ++i) sum[i] -= factors[k] * static_cast<double>(rows[k * n + i]);
 }
-RENYI_MULTIVERSION void take_off(double* sum, const float* rows, const double* factors, std::size_t count,
+RENYI_MULTIVERSION void subtract(double* sum, const float* rows, const double* factors, std::size_t count,
                                  std::size_t n) noexcept {
-    take_off_rows(sum, rows, factors, count, n);
+    subtract_rows(sum, rows, factors, count, n);
 }
-RENYI_MULTIVERSION void take_off(double* sum, const double* rows, const double* factors, std::size_t count,
+RENYI_MULTIVERSION void subtract(double* sum, const double* rows, const double* factors, std::size_t count,
                                  std::size_t n) noexcept {
-    take_off_rows(sum, rows, factors, count, n);
+    subtract_rows(sum, rows, factors, count, n);
 }
 
 // s <- decay s + r
@@ -48,7 +48,7 @@ RENYI_MULTIVERSION void decay_and_add(double* __restrict s, const double* __rest
     for (std::size_t i = 0; i < n; ++i) s[i] = decay * s[i] + r[i];
 }
 
-// The entries of one block, and what is drawn for them.
+// The entries of one block and their draws.
 template <class Real>
 class Block {
 public:
@@ -67,7 +67,7 @@ public:
 
     void release(const Real* values) noexcept { std::copy_n(values, size, numbers_); }
 
-    // What is left of this block, and of those before it in its place.
+    // Clears this block, and those before it in the same memory.
     void forget(std::size_t entries) noexcept {
         wipe(sum, entries * sizeof *sum);
         wipe(given, entries * sizeof *given);
@@ -109,7 +109,7 @@ void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slo
                       Real* numbers) {
     for_blocks(step, numbers, [&](Block<Real>& block) {
         Real* const rows = buffers + slots * block.begin;
-        take_off(block.sum, rows, taps, slots, block.size);
+        subtract(block.sum, rows, taps, slots, block.size);
         block.draw(0);
         if (newest < slots) {
             Real* const r = rows + newest * block.size;
@@ -125,7 +125,7 @@ void add_buffered_noise(const NoiseStep& step, const double* weights, const doub
                         double* buffers, Real* numbers) {
     for_blocks(step, numbers, [&](Block<Real>& block) {
         double* const rows = buffers + slots * block.begin;
-        take_off(block.sum, rows, weights, slots, block.size);
+        subtract(block.sum, rows, weights, slots, block.size);
         block.draw(0);
         for (std::size_t i = 0; i < block.size; ++i)
             block.sum[i] = static_cast<double>(block.drawn[i]) - block.given[i];
@@ -146,9 +146,9 @@ void add_tree_noise(const NoiseStep& step, const double* own, const bool* siblin
                 for (std::size_t i = 0; i < block.size; ++i)
                     estimate[i] = w == 1 ? block.drawn[i] : w * block.drawn[i] + (1 - w) * estimate[i];
             }
-            if (sibling[h]) take_off(block.sum, buffers + h * step.size + block.begin, &kOne, 1, block.size);
+            if (sibling[h]) subtract(block.sum, buffers + h * step.size + block.begin, &kOne, 1, block.size);
         }
-        if (newest != kNone) {  // the r of all children: what was taken off, and that of this step
+        if (newest != kNone) {  // the r of all children: those subtracted, and that of this step
             Real* const r = buffers + newest * step.size + block.begin;
             for (std::size_t i = 0; i < block.size; ++i)
                 r[i] = static_cast<Real>(static_cast<double>(estimate[i]) - block.sum[i]);

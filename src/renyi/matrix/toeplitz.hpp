@@ -17,12 +17,12 @@ void solve_toeplitz_transposed(const Bands& bands, double* x, std::size_t n);
 
 // err = sum_t w_t b_t^2 with b = C^-1 a, the first column of B where A is Toeplitz too, and gradient[j] = d err / d c_j
 // = -2 sum_t y_t b_(t-j), y = C^-T (w b). Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv
-// 2405.15913. `work` has room for 2 n numbers.
+// 2405.15913. `work` holds 2 n numbers.
 double toeplitz_error(const Bands& bands, const double* a, const double* w, std::size_t n, double* work,
                       double* gradient);
 
 // x <- C^-1 x where C is a buffered linear Toeplitz matrix: c_0 = 1, c_t = sum_i weights[i] decays[i]^(t-1). The
-// recurrence of stream.hpp for a single entry; `buffers` has room for `count` numbers.
+// recurrence of stream.hpp for a single entry; `buffers` holds `count` numbers.
 void solve_buffered(const double* weights, const double* decays, std::size_t count, double* buffers, double* x,
                     std::size_t n) noexcept;
 
@@ -36,8 +36,8 @@ void solve_buffered(const double* weights, const double* decays, std::size_t cou
 // and the squares of these, summed over t, are sums of geometric series with positive terms: nothing cancels, and the
 // cost does not depend on n. McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham and others 2024, arXiv 2404.16706.
 //
-// Nodes enter by the gaps g_j = 1 - u_j of u = (theta_1, hat_1, theta_2, ..), which near 1 hold more digits: g_j =
-// prod_(i >= j) sigmoid(p_i) is in order for every p.
+// Nodes enter by the gaps g_j = 1 - u_j of u = (theta_1, hat_1, theta_2, ..), which have more digits near 1: g_j =
+// prod_(i >= j) sigmoid(p_i) is increasing for every p.
 
 constexpr std::size_t kMostBuffers = 8;
 
@@ -53,7 +53,7 @@ struct BufferedSetting {
 // square t by (n - t) / n.
 double buffered_loss(const BufferedSetting& setting, const double* p, double* gradient) noexcept;
 
-// theta and omega of these p.
+// theta and omega of the parameters p.
 void buffered_nodes(std::size_t buffers, const double* p, double* theta, double* omega) noexcept;
 
 }  // namespace renyi

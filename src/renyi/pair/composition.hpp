@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "renyi/loss/sampled_step.hpp"
+#include "renyi/loss/direction.hpp"
 #include "renyi/pair/pair.hpp"
 
 namespace renyi {

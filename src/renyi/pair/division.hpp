@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/pair/pair.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/false_position.hpp"
 
 namespace renyi {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <numbers>
 
-#include "renyi/fp/golden_section.hpp"
+#include "renyi/fp/search.hpp"
 
 namespace renyi {
 

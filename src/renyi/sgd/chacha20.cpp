@@ -1,4 +1,4 @@
-#include "renyi/sgd/chacha20.hpp"
+#include "renyi/sgd/generator.hpp"
 
 #include <cstring>
 
@@ -46,7 +46,7 @@ RENYI_INLINE void some_blocks(const std::uint32_t* start, std::uint32_t counter,
     }
 }
 
-// All but the counter.
+// All words but the counter.
 RENYI_INLINE void begin(const ChaChaStream& stream, std::uint32_t* start) noexcept {
     constexpr std::uint32_t kConstants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
     std::memcpy(start, kConstants, sizeof kConstants);

@@ -4,19 +4,18 @@
 #include <atomic>
 #include <barrier>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "renyi/sgd/clip_sweep.hpp"
+#include "renyi/fp/certified.hpp"
 #include "renyi/sgd/threads.hpp"
 
 namespace renyi {
 
 namespace {
-
-constexpr double kUnit = 0x1p-53;
 
 bool is_single(double factor) {
     return factor == 0.0 || (std::fabs(factor) >= 0x1p-126 && std::fabs(factor) < 0x1p127);
@@ -30,7 +29,7 @@ RowFactor rounded_down(double factor, double scale, bool wide_sum) {
     return {static_cast<double>(single), scale, true};
 }
 
-// gamma in the units of the scaled row. Tiny rows (exponent < 0) are not scaled beside a gamma that dwarfs them.
+// gamma in the units of the scaled row. Tiny rows (exponent < 0) are not scaled beside a much larger gamma.
 struct Denominator {
     double value;
     int exponent;
@@ -61,11 +60,11 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
     constexpr RowFactor kWhole{1.0, 1.0, true};
     if (clip.rule == ClipRule::constant) return plain_factor(clip.bound, clip.wide_sum);
     if (norm.squares == 0.0) return kWhole;
-    const double growth = clip.wide_sum ? 1.0 + 0x1p-51 : 1.0 + 0x1p-24 + 0x1p-51;
-    const double h = clip.wide_sum ? 0.5 * sum_spacing(clip.bound) * (1.0 + 8.0 * kUnit) : 0x1p-149;
+    const double v = clip.wide_sum ? 0x1p-51 : 0x1p-24 + 0x1p-51, growth = 1.0 + v;
+    const double h = clip.wide_sum ? 0.5 * sum_spacing(clip.bound) * raised(6) : 0x1p-149;
     const double lost = h * clip.root_elements;
-    const double top = std::sqrt(norm.squares) * (1.0 + (0.5 * clip.roundings + 6.0) * kUnit);
-    const double budget = (clip.bound - lost) * (1.0 - 16.0 * kUnit);
+    const double top = std::sqrt(norm.squares) * (1.0 + (0.5 * clip.roundings + 6.0) * kUnitRoundoff);
+    const double budget = (clip.bound - lost) * lowered(14);
     if (clip.rule == ClipRule::flat) {
         // Scaled rows are below 2^-448 or above 2^448: on the one side of C or the other.
         const bool rounds = clip.wide_sum || clip.has_doubles;
@@ -79,17 +78,111 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
 
 namespace {
 
+// How a task is cut into tiles, groups of rows and blocks. All of it follows from the shapes; the sizes affect time
+// alone.
+
+struct Tile {
+    std::size_t array, first, count;
+};
+
+struct ClipPlan {
+    std::vector<Tile> tiles;
+    // Of each array:
+    std::vector<const RowKernels*> kernels;
+    std::vector<double> shifts;  // that round products (rows.hpp)
+    // Of each norm:
+    std::vector<std::vector<std::size_t>> tiles_of;
+    std::vector<ClipBound> bounds;
+    std::vector<bool> has_doubles;
+
+    bool gathers = false;          // some array is not contiguous,
+    bool gathers_close = false;    // and its rows are close
+    std::size_t group_rows = 1;    // rows that are read, then added: the second time from a cache where they fit
+    std::size_t rows_at_once = 1;  // of a group, when they are added
+    std::size_t block_rows = 0;    // rows that are summed by themselves; 0: all rows, threads share the tiles
+    std::size_t sum_bytes = 0;     // of all sums together
+    std::size_t threads = 1;
+
+    explicit ClipPlan(const ClipTask& task);
+
+    std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
+
+private:
+    void size_groups(std::size_t row_bytes) noexcept;
+};
+
+// Bytes of an element.
+std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
+
+// Adds a group of rows to the sums, each row by its factor.
+
+struct Range {
+    std::size_t first, end;
+    std::size_t size() const noexcept { return end - first; }
+};
+
+class GroupSum {
+public:
+    GroupSum(const ClipTask& task, const ClipPlan& plan);
+
+    // factors: rows x norms. A sum that all rows go to is cleared before the first of them.
+    void add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept;
+
+private:
+    void add_tile(const Tile& tile, Range rows, const RowFactor* factors, void* const* sums) noexcept;
+    void add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor, char* sum) noexcept;
+
+    const ClipTask& task_;
+    const ClipPlan& plan_;
+    std::size_t norms_;
+    RowReader reader_;
+};
+
+// One thread's part of a task: a range of rows and a range of tiles.
+
+class ClipSweep {
+public:
+    ClipSweep(const ClipTask& task, const ClipPlan& plan);
+
+    // Where several threads share the rows: `squares` is theirs together, and they meet after every group.
+    struct Share {
+        std::vector<double>* squares = nullptr;
+        std::barrier<>* meeting = nullptr;
+        bool reports = true;  // norms and factors, which all of them compute
+    };
+
+    static std::size_t squares_needed(const ClipPlan& plan) { return 2 * plan.group_rows * plan.tiles.size(); }
+
+    void run(Range rows, Range tiles, void* const* sums, const Share& share) noexcept;
+    void run(Range rows, void* const* sums) noexcept;  // by itself, all tiles
+
+private:
+    void read(Range rows, Range tiles) noexcept;
+    void read_tile(Range rows, std::size_t index, double* squares) noexcept;
+    void find_factors(Range rows, bool reports) noexcept;
+    RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept;
+    RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept;
+    const char* row_of(const Tile& tile, std::size_t row) noexcept;
+
+    const ClipTask& task_;
+    const ClipPlan& plan_;
+    GroupSum sum_;
+    std::vector<double> own_squares_;
+    double* squares_ = nullptr;       // of the present group: rows x tiles
+    std::vector<RowFactor> factors_;  // of the group that was read last: rows x norms
+    std::vector<RowNorm> norms_;      // of one row
+    RowReader reader_;
+};
+
 constexpr std::size_t kMebi = 1024 * 1024;
-constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them leave room in a second-level cache
-constexpr std::size_t kShortRow = kMebi / 2;    // worth a block of many
+constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them fit in a second-level cache
+constexpr std::size_t kShortRow = kMebi / 2;    // up to here rows are summed in blocks
 constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
-constexpr std::size_t kShareBytes = kMebi / 2;  // less is not worth a thread
+constexpr std::size_t kShareBytes = kMebi / 2;  // of a thread, at least
 
 constexpr std::size_t kLargestBlock = 256, kBlocks = 16;
 
 std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
-
-}  // namespace
 
 ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
     std::size_t row_bytes = 0;
@@ -125,8 +218,8 @@ ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_dou
     threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));
 }
 
-// A row is not added before its norm is known. Reading and adding by turns, a few rows each, is faster than doing both
-// at once, where what is found in the cache keeps processors from fetching ahead what is not.
+// A row is added after its norm is known. Reading a few rows, then adding them, is faster than both at once, where
+// hits in the cache keep processors from prefetching.
 void ClipPlan::size_groups(std::size_t row_bytes) noexcept {
     rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
     group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
@@ -134,17 +227,13 @@ void ClipPlan::size_groups(std::size_t row_bytes) noexcept {
     if (gathers_close) rows_at_once = group_rows = kGatheredRows;
 }
 
-namespace {
-
 constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
-
-}  // namespace
 
 GroupSum::GroupSum(const ClipTask& task, const ClipPlan& plan)
     : task_(task), plan_(plan), norms_(std::max<std::size_t>(task.bounds.size(), 1)), reader_(plan.gathers) {}
 
-// Some rows at once along a run of tiles, then the next rows: memory is read in long runs, few of them at a time, and
-// the run of the sum stays in a cache meanwhile.
+// A few rows along a run of tiles, then the next rows: memory is read in a few long runs, and the run of the sum stays
+// in a cache.
 void GroupSum::add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept {
     for (Range run{tiles.first, tiles.first}; run.first < tiles.end; run.first = run.end) {
         run.end = std::min(run.first + kRunTiles, tiles.end);
@@ -165,7 +254,7 @@ void GroupSum::add_tile(const Tile& tile, Range rows, const RowFactor* factors, 
     add_rows(tile, rows.size(), reader_.read(array, rows.first, rows.size(), tile.first, tile.count), factors, sum);
 }
 
-// Rows that go by one factor each, at once; those of factor 0 are not read: they need not be finite.
+// Rows with a factor each, several at once; those of factor 0 are not read: they need not be finite.
 void GroupSum::add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor,
                         char* sum) noexcept {
     const RowKernels& kernels = *plan_.kernels[tile.array];
@@ -213,7 +302,7 @@ void ClipSweep::run(Range rows, Range tiles, void* const* sums, const Share& sha
             for (std::size_t r = now.first; r < now.end; ++r)
                 factors_[r - now.first] = plain_factor(task_.weights[r], task_.wide_sum);
         } else {
-            // Others may still be looking at the squares of the group before.
+            // Other threads may still read the squares of the group before.
             squares_ = share.squares->data() + (odd ? plan_.group_rows * plan_.tiles.size() : 0);
             read(now, tiles);
             if (share.meeting != nullptr) share.meeting->arrive_and_wait();
@@ -241,14 +330,13 @@ void ClipSweep::read_tile(Range rows, std::size_t index, double* squares) noexce
 }
 
 void ClipSweep::find_factors(Range rows, bool reports) noexcept {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
     const std::size_t norms = task_.bounds.size();
     for (std::size_t row = rows.first; row < rows.end; ++row) {
         const std::size_t index = row - rows.first;
         bool finite = true;
         for (std::size_t norm = 0; norm < norms; ++norm) {
             norms_[norm] = norm_of(row, index, norm);
-            finite = finite && norms_[norm].squares < std::numeric_limits<double>::infinity();
+            finite = finite && norms_[norm].squares < kInfinity;
         }
         for (std::size_t norm = 0; norm < norms; ++norm) {
             RowFactor& factor = factors_[index * norms + norm];
@@ -260,7 +348,7 @@ void ClipSweep::find_factors(Range rows, bool reports) noexcept {
     }
 }
 
-// Tiles are added in their order, whichever way the sweep went. Not finite: squares are not.
+// Tiles are added in their order, whatever the order of reading. Infinite or NaN where squares are.
 RowNorm ClipSweep::norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept {
     const double* squares = squares_ + index * plan_.tiles.size();
     double sum = 0.0;
@@ -276,7 +364,7 @@ RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
     for (const std::size_t t : plan_.tiles_of[norm]) {
         const Tile& tile = plan_.tiles[t];
         const double here = plan_.kernels[tile.array]->largest(row_of(tile, row), tile.count);
-        if (!std::isfinite(here)) return {std::numeric_limits<double>::infinity(), 0};
+        if (!std::isfinite(here)) return {kInfinity, 0};
         largest = std::max(largest, here);
     }
     if (largest == 0.0) return {};
@@ -292,8 +380,6 @@ RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
 const char* ClipSweep::row_of(const Tile& tile, std::size_t row) noexcept {
     return reader_.read(task_.arrays[tile.array], row, 1, tile.first, tile.count).first;
 }
-
-namespace {
 
 // Sums of one block, all arrays in one piece of memory.
 class Partial {

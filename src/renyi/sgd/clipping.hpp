@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "renyi/sgd/row_source.hpp"
+#include "renyi/sgd/rows.hpp"
 
 namespace renyi {
 
@@ -28,7 +28,7 @@ namespace renyi {
 // sensitivity of the sum in the computer is C, whatever the number of rows, their order and the parts they come in.
 //
 // Rows whose squares overflow or underflow are scaled: the largest element is then in [1, 2), or the exponent is at its
-// limit, and what squares or elements lose to underflow is below 2^-900 of C.
+// limit, and the loss of squares or elements to underflow is below 2^-900 of C.
 //
 // Automatic clipping: w <= C / (N + gamma) follows in the same way with top + gamma for top, gamma >= 0.
 // Bu, Wang, Zha, Karypis, Automatic Clipping, 2022, AUTO-S; AUTO-V is gamma = 0.
@@ -46,7 +46,7 @@ struct RowNorm {
     double value() const noexcept;
 };
 
-// Squares in this range neither overflowed nor lost what counts to underflow.
+// Squares in this range did not overflow, and their loss to underflow is below u.
 constexpr double kLeastSquares = 0x1p-900, kLargestSquares = 0x1p1000;
 
 struct RowFactor {
@@ -75,19 +75,17 @@ constexpr std::size_t kMostRows = std::size_t{1} << 24;
 
 RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept;
 
-// A factor of the caller's: to the nearest number of the sum's precision, or left a double where that has no normal
-// one.
+// A factor given by the caller: the nearest number of the sum's precision, or the double where no normal number is.
 RowFactor plain_factor(double weight, bool wide_sum) noexcept;
 
 // Norms of the rows of arrays, and sums of rows with a factor each.
 //
-// Rows are worked on in groups of a few: their norms, then their sum, so that a group that fits in a cache is read from
-// memory once, others twice.
-// Nothing of the size of the arrays is ever stored.
+// Rows are taken in groups of a few: their norms, then their sum, so that a group that fits in a cache is read from
+// memory once, others twice. Memory beside the arrays is that of a few rows.
 //
 // The order of every addition depends on the shapes alone, never on the number of threads:
 //   short rows: blocks of rows are summed one thread each, and the blocks are added up in their order;
-//   long rows: every thread has tiles of its own, and takes all rows.
+//   long rows: every thread has its own tiles, and takes all rows.
 
 struct ClipTask {
     std::size_t rows = 0;
@@ -99,9 +97,10 @@ struct ClipTask {
     std::vector<double> bounds;       // of each norm
     ClipRule rule = ClipRule::flat;
     double stability = 0.0;
-    // Instead of a rule: a factor for every row. Rows of factor 0 are not read, and nothing is known of the others.
+    // Instead of a rule: a factor for every row. Rows of factor 0 are not read; norms are not computed.
     const double* weights = nullptr;
-    double spacing = 0.0;  // with weights and sums in double precision: products are rounded to its multiples, 0: are not
+    // With weights and sums in double precision: products are rounded to multiples of it; 0: they are not.
+    double spacing = 0.0;
     // rows x norms, may be null. A row with an element that is not finite has NaN and the factor 0.
     double* norms = nullptr;
     double* factors = nullptr;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "renyi/fp/certified.hpp"
+
 namespace renyi {
 
 bool is_below_exp(WordSource& words, std::uint64_t first, const Fraction& x) {
@@ -38,7 +40,7 @@ bool is_below_exp(WordSource& words, std::uint64_t first, const Fraction& x) {
 ExactScale::ExactScale(double scale) noexcept : value(scale) {
     int exponent;
     const double mantissa = std::frexp(scale, &exponent);
-    log_modulus = std::max(0, mantissa < 0x1.6a09e667f3bcdp-1 ? exponent - 1 : exponent);
+    log_modulus = std::max(0, mantissa < kRootHalf ? exponent - 1 : exponent);
     integer = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
     shift = 53 - exponent;
 }

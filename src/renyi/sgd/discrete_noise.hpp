@@ -1,4 +1,5 @@
-// Noise on the integers, sampled exactly: natural numbers, coins of probability e^-x, the discrete Laplace and Gaussian laws.
+// Noise on the integers, sampled exactly: natural numbers, Bernoulli variables of probability e^-x, the discrete
+// Laplace and Gaussian laws.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +8,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "renyi/sgd/chacha20.hpp"
 #include "renyi/sgd/generator.hpp"
 #include "renyi/sgd/threads.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
 
-// Natural numbers of any length, for the rare cases in which a machine word cannot decide. Schoolbook arithmetic.
+// Natural numbers of any length, for the rare cases that a machine word does not decide. Schoolbook arithmetic.
 
 class Natural {
 public:
@@ -113,17 +113,17 @@ private:
 
 // Bernoulli variables of probability e^-x for rational x >= 0, exactly.
 //
-// A uniform U, drawn 64 bits at a time, is below e^-x or not. Its first word decides but for a case in 2^38 or fewer:
-// e^-x in double is known to an error that is added and taken away. Otherwise e^-x is enclosed by two partial sums of
+// A uniform U, drawn 64 bits at a time, is below e^-x or not. Its first word decides in all but one case in 2^38:
+// e^-x in double has a bounded error, which is added and subtracted. Otherwise e^-x is enclosed by two partial sums of
 // its series in integer arithmetic of any length and U is lengthened, until they are apart; e^-x is irrational for
-// rational x > 0, so that happens with probability 1, and nothing was ever rounded. (Canonne, Kamath, Steinke 2020,
-// arXiv 2004.00010, Algorithm 1, draws the series term by term instead, with the same law.)
+// rational x > 0, so that this happens with probability 1, and no rounding enters the result. (Canonne, Kamath, Steinke
+// 2020, arXiv 2004.00010, Algorithm 1, draws the series term by term instead, with the same law.)
 
 struct Fraction {
     Natural p, q;
 };
 
-// U < e^-(p/q), given the first word of U.
+// Whether U < e^-(p/q), given the first word of U.
 bool is_below_exp(WordSource& words, std::uint64_t first, const Fraction& x);
 
 // x to within absolute_error, and a function that gives it exactly. The error is below 1 wherever e^-x > 2^-64.
@@ -143,8 +143,8 @@ bool bernoulli_exp(WordSource& words, double x, double absolute_error, const Exa
 // Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2, for any scale and any modulus t >= 1; here t is the
 // power of two next to the scale, so that uniform integers below it are bits. |y| = r + t v: r is uniform below t and
 // accepted with probability e^(-r / scale), v is the number of successes of probability e^(-t / scale), and of the sign
-// (minus, 0) is rejected. The Bernoulli variables are exact (exact_exponential.hpp), the scale is the rational number
-// that the double is: nothing is rounded. (v beyond 2^20, of probability below e^-700000, would leave 64 bits.)
+// (minus, 0) is rejected. The Bernoulli variables are exact, the scale is the rational number
+// that the double is. (v beyond 2^20, of probability below e^-700000, would leave 64 bits.)
 
 constexpr double kSmallestScale = 0x1p-20;
 constexpr double kLargestScale = 0x1p40;
@@ -174,9 +174,9 @@ private:
 //
 // Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3: y from the discrete Laplace law of mass proportional to
 // e^(-|y|/t), accepted with probability e^-g, g = (|y| - sigma^2/t)^2 / (2 sigma^2). Any t > 0 gives the law; here it
-// is the power of two next to sigma, at least 1, so that a quotient by t is exact. Proposals are exact
-// (discrete_laplace.hpp) and so is their acceptance, sigma is the rational number that the double is: nothing is
-// rounded, the law of the output is the discrete Gaussian itself for every sigma in [kSmallestScale, kLargestScale].
+// is the power of two next to sigma, at least 1, so that a quotient by t is exact. Proposals and
+// their acceptance are exact, sigma is the rational number that the double is: the law of the output is the discrete
+// Gaussian itself for every sigma in [kSmallestScale, kLargestScale].
 
 class DiscreteGaussian {
 public:
@@ -189,9 +189,8 @@ private:
     DiscreteLaplace proposal_;
 };
 
-// Noise of a law on the integers, added to many of them.
-
-// Every 256 of them draw from a nonce of their own: independent of the threads. Sums wrap around.
+// Adds noise of a law on the integers. Every 256 integers have their own nonce, so that the bits do not depend on the
+// number of threads. Sums wrap around.
 template <class Law>
 void add_integer_noise(const ChaChaStream& stream, const Law& law, std::int64_t* out, std::size_t count,
                        int threads) noexcept {

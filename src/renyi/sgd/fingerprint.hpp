@@ -1,8 +1,8 @@
-// A number by which memory is known again: not for adversaries, who can choose what has the same.
+// A number that changes when memory does: not secure against adversaries, who can choose collisions.
 //
 // Every word goes to one of kFingerprintLanes lanes, p = (lane xor word) odd, lane <- p xor p >> 32. Each such map
 // is one to one in the word and in the lane, and so is the way in which lanes are joined: a change of one word is
-// always seen, and others go unseen once in 2^64 where they do not know of it.
+// always detected, and other changes that do not depend on the function are missed once in 2^64.
 #pragma once
 
 #include <cstddef>

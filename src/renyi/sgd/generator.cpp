@@ -18,7 +18,7 @@ namespace renyi {
 
 namespace {
 
-// One word on a page that the kernel empties in every child, also of a fork that calls no handlers.
+// One word on a page that the kernel zeroes in every child, also of a fork that calls no handlers.
 std::atomic<std::uint64_t>* wiped_word() noexcept {
 #ifdef MADV_WIPEONFORK
     const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -30,7 +30,7 @@ std::atomic<std::uint64_t>* wiped_word() noexcept {
     return nullptr;
 }
 
-// One for the process: held across every fork, so that no child inherits it locked, and counted up in each child.
+// One in a process. The mutex is held across every fork, so that no child inherits it locked; forks are counted.
 struct ForkWatch {
     std::mutex mutex;
     std::atomic<std::uint64_t> forks{0};
@@ -75,7 +75,7 @@ void NoiseGenerator::rekey() noexcept {
 void NoiseGenerator::take_new_key() noexcept {
     if (getentropy(stream_.key.data(), sizeof stream_.key) != 0 ||
         getentropy(&stream_.nonce, sizeof stream_.nonce) != 0) {
-        // Noise from a key that is not random would be worse than no answer, and callers have no way to refuse.
+        // Noise from a key that is not random gives no privacy, and this function cannot report a failure.
         std::fputs("renyi: the operating system gave no random bytes\n", stderr);
         std::abort();
     }
@@ -111,7 +111,7 @@ void NoiseGenerator::refill() noexcept {
 
 std::uint32_t NoiseGenerator::next32() noexcept {
     if (buffer_used_ == kGroupWords || (secure_ && buffer_mark_ != fork_watch().mark())) refill();
-    return std::exchange(buffer_[buffer_used_++], 0);  // a word that was handed out is not kept
+    return std::exchange(buffer_[buffer_used_++], 0);  // a returned word is not kept
 }
 
 std::uint64_t NoiseGenerator::next64() noexcept {

@@ -1,23 +1,69 @@
-// A generator of ChaCha20 streams that many threads may share and that a fork does not duplicate.
+// Random words: the ChaCha20 key stream, a generator of such streams that a fork does not duplicate, and sources of
+// single words.
 //
-// Every draw has a stream with a key of its own, and computes its words outside of any lock. The generator's key is used
-// once: of the block of counter 0 the first half is the next key and the second that of the draw, and a buffer of words
-// begins with the next key. So the key in memory does not tell those before, which are wiped, nor any number that was
-// drawn by them (fast key erasure: Bernstein 2017, blog.cr.yp.to/20170723-random.html). A secure generator is keyed by
-// the operating system and takes a new key when it finds itself in another process than before: after fork(), noticed
-// by a handler of pthread_atfork, or after a clone that passed the C library by, noticed by the process number. A
-// reproducible one goes on everywhere from the key it had.
+// ChaCha20 has 20 rounds. The block function is that of RFC 8439, section 2.3: 16 words of 32 bits from a key of 8, a
+// counter and a nonce of 3. The counter here has 64 bits, as in Bernstein's original: its upper half is the first word
+// of the RFC's nonce, so a stream (key, nonce) has 2^64 blocks and never wraps within the life of a computer.
+//
+// Blocks come in groups of 16, blocks 16 g .. 16 g + 15, one block to a vector lane, and are not transposed afterwards:
+// word w of block 16 g + l is word 256 g + 16 w + l of the stream. A permutation of the RFC's order within 1024 bytes,
+// the same on every machine.
+//
+// Keys are wiped at the end of their use, and so is the stack below the caller of a draw: memory then reveals nothing
+// of the numbers drawn.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-
-#include "renyi/sgd/chacha20.hpp"
+#include <cstring>
 
 namespace renyi {
 
-// What a reproducible generator needs to go on exactly where it was: its key, and the words from buffer_used on, which
-// are still to be handed out one by one.
+// Sets memory to zero in a way that compilers do not remove.
+inline void wipe(void* memory, std::size_t bytes) noexcept {
+    std::memset(memory, 0, bytes);
+    __asm__ __volatile__("" : : "r"(memory) : "memory");
+}
+
+// The same for the stack below the caller's frame, where functions that have returned spilled registers.
+template <std::size_t Bytes>
+__attribute__((noinline)) void wipe_stack() noexcept {
+    unsigned char stack[Bytes];
+    wipe(stack, Bytes);
+}
+constexpr std::size_t kDrawStack = 1 << 14;  // stack of a draw, with its words and variates
+
+using ChaChaKey = std::array<std::uint32_t, 8>;
+
+struct ChaChaStream {
+    ChaChaKey key;
+    std::uint64_t nonce;
+
+    ~ChaChaStream() { wipe(key.data(), sizeof key); }
+};
+
+constexpr std::size_t kBlocksInGroup = 16;
+constexpr std::size_t kBlockWords = 16;
+constexpr std::size_t kGroupWords = kBlockWords * kBlocksInGroup;
+
+// The words of groups first .. first + count - 1: count * kGroupWords of them.
+void chacha20_groups(const ChaChaStream& stream, std::uint64_t first, std::size_t count, std::uint32_t* out) noexcept;
+
+// The words of one block in the RFC's order, where few are needed.
+void chacha20_block(const ChaChaStream& stream, std::uint64_t block, std::uint32_t* out) noexcept;
+
+// A generator of streams that threads may share. Every draw has a stream with its own key and computes its words
+// outside of any lock. The generator's key is used
+// once: of the block of counter 0 the first half is the next key and the second that of the draw, and a buffer of words
+// begins with the next key. So the key in memory reveals neither earlier keys, which are wiped, nor the numbers drawn
+// with them (fast key erasure: Bernstein 2017, blog.cr.yp.to/20170723-random.html). A secure generator is keyed by
+// the operating system and takes a new key in a new process: after fork(), detected by a handler of pthread_atfork, or
+// after a clone that bypassed the C library, detected by a page that the kernel wipes in children or by the process
+// number. A reproducible one continues from its key in every process.
+
+// The state of a reproducible generator: its key, and the words from buffer_used on, which next32 has not returned yet.
 struct GeneratorState {
     ChaChaStream stream;
     std::uint32_t buffer_used;
@@ -35,7 +81,7 @@ public:
     bool secure() const noexcept { return secure_; }
     void rekey() noexcept;  // of a secure generator
 
-    // The stream of a draw: unlimited, and independent of all others.
+    // The stream of a draw: unlimited, independent of all others.
     ChaChaStream derive() noexcept;
 
     // Words one by one, for a bit generator whose lock the caller holds.
@@ -59,7 +105,7 @@ private:
     std::uint32_t buffer_[kGroupWords];
 };
 
-// Random words one after the other from a stream of one's own, and exactly uniform integers made of them.
+// Random words of one stream in sequence, and exactly uniform integers made of them.
 
 class WordSource {
 public:
@@ -102,7 +148,7 @@ private:
     std::uint32_t words_[kGroupWords];
 };
 
-// The same for a few words: in the order of the blocks, one of which takes less time than a group.
+// The same where few words are needed: block by block, which takes less time than a group.
 class FewWords {
 public:
     explicit FewWords(const ChaChaStream& stream) noexcept : stream_(stream) {}

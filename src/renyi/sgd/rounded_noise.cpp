@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/sgd/threads.hpp"
-#include "renyi/sgd/variates.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -86,7 +86,7 @@ FixedPoint::Circle FixedPoint::circle(const Natural& x) const {
 
 namespace {
 
-// What the bits of the uniform numbers say about the sign of a number, and of which function of the angle it is.
+// The sign of a number and the function of its angle, from the bits of the uniform numbers.
 struct Branch {
     bool negative, sine;
     int radial_bits;  // of the first word
@@ -130,7 +130,7 @@ double double_exponential(std::uint32_t high, int bits, std::uint64_t low) noexc
 // the angle 30 bits are in the first word and 64 in the next, all of them one number in two's complement.
 double double_circle(std::uint32_t word, std::uint64_t low, bool sine) noexcept {
     const auto r = static_cast<double>(static_cast<std::int32_t>(word << 2));
-    const double t = (r + (static_cast<double>(low >> 32) + 0.5) * 0x1p-30) * 0x1.921fb54442d18p-32;  // pi/2 2^-32
+    const double t = (r + (static_cast<double>(low >> 32) + 0.5) * 0x1p-30) * (std::numbers::pi * 0x1p-33);
     const double z = t * t, z2 = z * z, z4 = z2 * z2;
     const double s = ((-1.0 / 6 + z * (1.0 / 120)) + z2 * (-1.0 / 5040 + z * (1.0 / 362880))) +
                      z4 * ((-1.0 / 39916800 + z * (1.0 / 6227020800.0)) +
@@ -141,8 +141,9 @@ double double_circle(std::uint32_t word, std::uint64_t low, bool sine) noexcept 
     return sine ? std::fabs(t + t * z * s) : 1.0 + (z2 * c - 0.5 * z);
 }
 
-// Whether double precision decides, and for what. The magnitude of X is off by at most (8u/2 + 4u + 2u) R < 10u R, or
-// 8u E; multiplied and added, y by 12u ratio R + u |y|, |y| <= ratio R + 1/2: below 2^-48 (ratio R + 1) together.
+// Whether double precision decides, and for which integer. The magnitude of X is off by at most (8u/2 + 4u + 2u) R <
+// 10u R, or 8u E; multiplied and added, y by 12u ratio R + u |y|, |y| <= ratio R + 1/2: below 2^-48 (ratio R + 1)
+// together.
 bool double_decides(const FirstBits& first, const Branch& branch, const LatticeSum& sum, const MoreBits& words,
                     std::int64_t& nearest) noexcept {
     const double e = double_exponential(branch.radial, branch.radial_bits, words.radial);
@@ -242,7 +243,7 @@ std::int64_t round_by_fixed_point(const FirstBits& first, const LatticeSum& sum,
 namespace {
 
 constexpr std::size_t kGroups = 2, kChunk = kGroups * kGroupWords, kPairs = kChunk / 2;
-constexpr std::size_t kLeastPerThread = 1 << 15;  // below it a thread costs more than it saves
+constexpr std::size_t kLeastPerThread = 1 << 15;  // numbers; affects time alone
 
 // Variables X of unit scale in single precision. With u = 2^-24 and v = min(U, 1 - U) >= 2^-12,
 //     |x - X| <= 7.5u reach + 2^-26.4                                                                    (1)
@@ -282,7 +283,7 @@ RENYI_MULTIVERSION void laplace_variates(const std::uint32_t* __restrict words, 
     }
 }
 
-// What the kernels know of a lattice: they compute y = fraction + ratio x in single precision, with n + fraction the
+// A lattice for the kernels, which compute y = fraction + ratio x in single precision, with n + fraction the
 // number in spacings. Rounding of ratio, product and sum adds 3u (ratio reach + 1) to (1), that of the fraction 2^-26,
 // that of the comparison 2^-25 and 4u of its right side. All this is below ratio (11u reach + 2^-26), as ratio >= 2^9.
 template <class Real>
@@ -298,7 +299,7 @@ struct Step {
     float ratio, relative, absolute;
 };
 
-// Rounds what is decided and leaves the rest; open[i] is then 1.
+// Rounds the numbers that are decided; open[i] is 1 for the others.
 template <class Real>
 RENYI_INLINE void round_some(const Step<Real>& step, const Variates& variates, Real* __restrict numbers,
                              std::uint8_t* __restrict open, std::size_t count) noexcept {
@@ -364,7 +365,7 @@ private:
         const bool gaussian = law_ == NoiseLaw::gaussian;
         const std::size_t place = gaussian ? i % kPairs : i;
         const FirstBits bits{law_, words[place], gaussian ? words[kPairs + place] : 0, gaussian && i >= kPairs};
-        // No two pairs of a stream have the same first word. The stream's own nonce is never met.
+        // No two pairs of a stream have the same first word. The stream's own nonce is not among them.
         FewWords more({stream_.key, stream_.nonce ^ (first * kGroupWords + place + 1)});
         const Rounded rounded = round_exactly(bits, sum, more);
         ++undecided.by_first_words, undecided.by_double_precision += rounded.by_fixed_point;

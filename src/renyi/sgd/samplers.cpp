@@ -56,8 +56,8 @@ public:
         const WideUniform u(words);
         const double gap = u.exponential() / c_;
         // Relative error of the logarithm 4u, of c and of the division 1u each: 2^-50 in all.
-        const double below = std::floor(gap * (1.0 - 0x1p-49));
-        if (below == std::floor(gap * (1.0 + 0x1p-49)) || !(gap < 0x1p54)) return below;
+        const double below = std::floor(gap * lowered(14));
+        if (below == std::floor(gap * raised(14)) || !(gap < 0x1p54)) return below;
         const DoubleDouble exact = u.wide_exponential() / wide_;
         const double floor = std::floor(exact.hi);
         return floor == exact.hi && exact.lo < 0.0 ? floor - 1.0 : floor;

@@ -1,4 +1,4 @@
-// Which records take part in a batch: by coins of their own, by a fixed number, or in shuffled order.
+// Which records take part in a batch: independently, a fixed number of them, or in shuffled order.
 //
 // poisson_sample    every record with probability q, independently. The gaps between members are geometric,
 //                   floor(E / c) with E exponential and c = -log(1 - q), so the cost is that of the batch. Exact up to

@@ -1,4 +1,4 @@
-// Threads that work on one thing together, and the arithmetic they compute in.
+// Teams of threads, and the floating-point environment that they compute in.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "renyi/sgd/chacha20.hpp"
+#include "renyi/sgd/generator.hpp"
 
 namespace renyi {
 
-// Threads that work on one thing together and are gone when it is done: no pool that a fork could break.
-
-// Calls prepare(size) once and then body(rank, size) on each of `size` threads, rank 0 being the caller's. size is
-// `wanted`, or less where the system gives no more threads. Neither may throw.
+// A team ends with its task: there is no pool that a fork could break. Calls prepare(size) once and then body(rank,
+// size) on each of `size` threads, rank 0 being the caller's. size is `wanted`, or less where the system gives no more
+// threads. Neither may throw.
 template <class Prepare, class Body>
 void run_team(std::size_t wanted, const Prepare& prepare, const Body& body) {
     if (wanted <= 1) {
@@ -34,7 +33,7 @@ void run_team(std::size_t wanted, const Prepare& prepare, const Body& body) {
                 body(rank, size);
             });
         }
-    } catch (...) {  // fewer, then
+    } catch (...) {  // no more threads: the team is smaller
     }
     size = others.size() + 1;
     prepare(size);
@@ -43,10 +42,10 @@ void run_team(std::size_t wanted, const Prepare& prepare, const Body& body) {
     for (std::thread& thread : others) thread.join();
 }
 
-// IEEE-754 arithmetic for the length of a scope, whatever the process has set.
+// IEEE-754 arithmetic within a scope, whatever the process has set.
 //
-// Rounding to nearest and gradual underflow are what the proofs in clip_factor.hpp assume; a library built with
-// -ffast-math, or a caller's rounding mode, is put aside and put back. Exception flags raised meanwhile are dropped:
+// Rounding to nearest and gradual underflow are what the proofs in clipping.hpp assume; a library built with
+// -ffast-math, or a caller's rounding mode, is saved and restored. Exception flags raised meanwhile are dropped:
 // NumPy would report them as warnings of whatever runs next.
 
 class IeeeMode {
@@ -66,7 +65,7 @@ private:
 // Contiguous shares of a range on several threads.
 
 // body(begin, end) for disjoint parts of [0, count), at most `threads` of them. Stacks of threads, which the C library
-// keeps, are wiped; that of the caller is its own affair.
+// reuses, are wiped; the caller wipes its own.
 template <class Body>
 void parallel_for(std::size_t count, int threads, const Body& body) noexcept {
     if (count == 0) return;

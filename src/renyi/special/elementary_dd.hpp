@@ -18,7 +18,7 @@
 #include <cmath>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/tables.hpp"
 

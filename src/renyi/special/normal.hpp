@@ -12,7 +12,7 @@
 // Errors in double-double are those of the function at the double-double given.
 #pragma once
 
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {

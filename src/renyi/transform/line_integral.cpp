@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/special/elementary.hpp"
 
@@ -9,13 +10,11 @@ namespace renyi::cells {
 
 namespace {
 
-constexpr double kLogTwo = 0x1.62e42fefa39efp-1;
-
 // log of a bound of |Phi(u + i v)|, as in sampled_loss.hpp, by log(1 + e^E/2) <= e^min(E, 0)/2 + max(E, 0).
 RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
     const double exponent = 0.5 * (v * v - u * u), positive = exponent > 0.0 ? exponent : 0.0;
     const double near = (0.5 + 1e-12) * lane_exp(exponent - positive) + positive;
-    return select(u < 0.0, exponent - kLogTwo + 1e-12, near);
+    return select(u < 0.0, exponent - std::numbers::ln2 + 1e-12, near);
 }
 
 enum class Shape { one_sided, two_sided, ratio };
@@ -141,7 +140,6 @@ namespace renyi {
 
 namespace {
 
-constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
@@ -297,7 +295,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     const bool closes = window_.falling() != nullptr, is_far = !law_.is_ratio() && x_.back() > kFarRight + law_.c;
     const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
     if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
-    const double base = 0.5 * line.turn.a * line.turn.a - kLogRoot2Pi;
+    const double base = 0.5 * line.turn.a * line.turn.a - kHalfLog2Pi;
     const std::size_t last = x_.size() - 1;
 
     // The cells that the range touches.

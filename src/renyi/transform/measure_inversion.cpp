@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 namespace renyi {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
 constexpr double kMostKurtosis = 2.0;
 constexpr double kSaddle = 0.03;                         // relative
@@ -139,8 +139,8 @@ void MeasureInversion::approach(double epsilon) {
         if (!(next < high)) next = high == farthest ? farthest : middle;
         t = next > low ? next : middle;
     }
-    log_estimate_ =
-        at_.value - t * epsilon - std::log(t) - std::log(t + shift_) - 0.5 * std::log(2.0 * kPi * curvature_);
+    log_estimate_ = at_.value - t * epsilon - std::log(t) - std::log(t + shift_) -
+                    0.5 * std::log(2.0 * std::numbers::pi * curvature_);
     lift_tilt(epsilon, farthest);
 }
 
@@ -183,7 +183,7 @@ bool MeasureInversion::bound_only(bool failed) {
     placed_ = false;
     bounded_ = true;
     failed_ = failed;
-    double log_base = 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0) * (1.0 + 0x1p-50), grown = 0.0;
+    double log_base = 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0) * raised(6), grown = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         WindowedLaw& base = rough_[i].base;
         WindowedMoment b{base.log_moment_bound(tilt_), 0.0, 0.0, 0.0, 0.0};
@@ -298,15 +298,14 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
 
 // The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
-    const double level = at_.value - tilt_ * epsilon - log_value + depth,
-                 farthest = kMostNodes * step;
+    const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step;
     double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
     for (int turn = 0; turn < kMostEnds; ++turn) {
-        const double tail = log_tail(rough_, y), lacking = tail + level - std::log(kPi * y);
+        const double tail = log_tail(rough_, y), lacking = tail + level - std::log(std::numbers::pi * y);
         if (lacking < 0.0) {
             if (lacking > -kEndSlack || y < 1.1 * reached) return y;
             const double closer = std::max(0.8 * y, 0.5 * (y + reached));
-            if (log_tail(rough_, closer) + level - std::log(kPi * closer) < 0.0) return closer;
+            if (log_tail(rough_, closer) + level - std::log(std::numbers::pi * closer) < 0.0) return closer;
             return y;
         }
         if (y >= farthest) return kInfinity;
@@ -320,7 +319,7 @@ double MeasureInversion::find_end(double step, double epsilon, double log_value,
 
 MeasureInversion::Line MeasureInversion::plan(double epsilon, double log_value, double depth) {
     start_decay(rough_);
-    const double step = 2.0 * kPi / find_period(epsilon, log_value, depth);
+    const double step = 2.0 * std::numbers::pi / find_period(epsilon, log_value, depth);
     return {log_value, step, find_end(step, epsilon, log_value, depth)};
 }
 
@@ -449,11 +448,12 @@ Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept
     const double exponent = at_.value - t * epsilon + log_factor;
     const LineFactor factor = line_factor(t, step_, shift_);
     const double scale = std::exp(exponent + factor.log);
-    const double relative = at_.error + factor.rounding + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) +
-                                                         4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
+    const double relative =
+        at_.error + factor.rounding +
+        kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
     const double absolute =
         scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
-    const double period = 2.0 * kPi / step_;
+    const double period = 2.0 * std::numbers::pi / step_;
     const auto alias = [&](const Bound& b) {
         return std::exp(log_chernoff(b, epsilon) + log_factor) / std::expm1(std::fabs(t - b.tilt) * period);
     };

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <vector>
 
@@ -39,8 +40,7 @@ struct LineFactor {
 };
 
 inline LineFactor line_factor(double t, double step, double shift) noexcept {
-    constexpr double kPi = 0x1.921fb54442d18p1;
-    const double of_step = std::log(step / kPi), of_t = std::log(t), of_shifted = std::log(t + shift);
+    const double of_step = std::log(step / std::numbers::pi), of_t = std::log(t), of_shifted = std::log(t + shift);
     const double size = std::fabs(of_step) + std::fabs(of_t) + std::fabs(of_shifted);
     return {of_step - of_t - of_shifted, (kSystemError + 4.0 * kUnitRoundoff) * (1.0 + size)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
@@ -82,8 +83,6 @@ double output_at(const SampledLoss& law, double loss) noexcept {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kDepth = 34.0;  // e^-34 over the number of steps is nothing
 constexpr double kMostNodes = 4000.0;
 constexpr double kLeastSlope = 0.05;
@@ -137,7 +136,7 @@ SeenOverlap::SeenOverlap(const SampledStep& s) noexcept
 // log(phi(x)/c), a density in v.
 double SeenOverlap::log_density(double v) const noexcept {
     const double x = output(v);
-    return -0.5 * x * x - kLogRoot2Pi - std::log(c);
+    return -0.5 * x * x - kHalfLog2Pi - std::log(c);
 }
 
 // log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t: of 2^t e^{k v} for any t <= k <= 1, or of 2^t (e^v +
@@ -160,8 +159,9 @@ double SeenOverlap::log_beyond(double v, double slope, double t, double y) const
 double SeenOverlap::error(double t, double y_most) const noexcept {
     const double size = std::log(2.0 + t + y_most) + log_mass(t);
     if (v_.empty()) return std::exp(size + 1e-6);
-    const double a = 0.5 * kPi / c, order = 1.0 + t + y_most;
-    const double rule = size + kLog2 + 0.5 * a * a + kPi * y_most - std::log(std::expm1(kPi * kPi / h_));
+    const double a = 0.5 * std::numbers::pi / c, order = 1.0 + t + y_most;
+    const double rule = size + kLog2 + 0.5 * a * a + std::numbers::pi * y_most -
+                        std::log(std::expm1(std::numbers::pi * std::numbers::pi / h_));
     const double left = log_beyond(left_, 1.0 - output(left_) / c, t, y_most),
                  right = log_beyond(right_, output(right_) / c - t, t, y_most);
     // u: of the weights 4 x^2 + 16, of both terms 8 a (|v| + 1), of the sum one a block.
@@ -186,7 +186,7 @@ bool SeenOverlap::place(double tilt, double ordinate) {
     negative_ = 0;
     // What counts is the error over 1 + C and the term of records seen.
     const double tilts[] = {0.0, 0.25 * tilt_, 0.5 * tilt_, 0.75 * tilt_, tilt_};
-    const double a = 0.5 * kPi / c;
+    const double a = 0.5 * std::numbers::pi / c;
     double nothing[std::size(tilts)], level = -kInfinity;
     for (std::size_t i = 0; i < std::size(tilts); ++i) {
         const double t = tilts[i];
@@ -194,7 +194,8 @@ bool SeenOverlap::place(double tilt, double ordinate) {
         level = std::max(level, std::log(2.0 + t + ordinate) + log_mass(t) - nothing[i]);
     }
     if (level < 0.0) return true;
-    h_ = std::min(kPi * kPi / (level + 0.7 + 0.5 * a * a + kPi * ordinate), kLongest);
+    h_ = std::min(std::numbers::pi * std::numbers::pi / (level + 0.7 + 0.5 * a * a + std::numbers::pi * ordinate),
+                  kLongest);
     const auto matters = [&](double v, auto slope) {
         for (std::size_t i = 0; i < std::size(tilts); ++i)
             if (!(log_beyond(v, slope(tilts[i]), tilts[i], ordinate) < nothing[i])) return true;
@@ -270,7 +271,7 @@ void SeenOverlap::at_ordinates(const double* y, double* re, double* im) const no
 // is left are losses below that of x = 0, of mass and tilt as at normal outputs.
 double SeenOverlap::negative_part(double t) const noexcept {
     const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
-    const double below = x < -5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(-x * 0x1.6a09e667f3bcdp-1)) + 1e-9;
+    const double below = x < -5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(-x * kRootHalf)) + 1e-9;
     return std::exp(log_seen(t) + below) * (1.0 + 1e-9);
 }
 

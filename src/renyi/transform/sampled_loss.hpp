@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 #include <vector>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/loss/sampled_step.hpp"
+#include "renyi/loss/direction.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/normal.hpp"
 
@@ -175,7 +176,7 @@ private:
 
 // log Phi(u).
 RENYI_INLINE double log_normal_cdf(double u) noexcept {
-    const double size = __builtin_fabs(u), half = 0.5 * lane_erfcx(size * 0x1.6a09e667f3bcdp-1);
+    const double size = __builtin_fabs(u), half = 0.5 * lane_erfcx(size * kRootHalf);
     const double outside = lane_exp(-0.5 * (u * u)) * half;
     const double near = lane_log1p(-select(u < 0.0, 0.0, outside)), far = lane_log(half) - 0.5 * (u * u);
     return select(u < 0.0, far, near);
@@ -185,7 +186,7 @@ RENYI_INLINE double log_normal_cdf(double u) noexcept {
 inline double log_cdf_bound(double u, double v) noexcept {
     if (u > v + 9.0) return 1e-17;
     const double exponent = 0.5 * (v * v - u * u);
-    if (u < 0.0) return exponent - 0.6931471805599452;
+    if (u < 0.0) return exponent - std::numbers::ln2;
     return exponent > 60.0 ? 0.5 * v * v : std::log1p(0.5 * std::exp(exponent));
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
@@ -226,7 +227,6 @@ Certified PoissonBound::divergence(double alpha) const noexcept {
 namespace {
 
 constexpr double kWorstError = 0x1p-10;  // relative: a moment known worse bounds no sum
-constexpr double kPi = 3.141592653589793;
 
 // Terms are taken relative to (e^{c^2} - 1)^{l/2} (l-1)!!, near B_l for small c. Those with e^{+(l-1) c y/2} have a
 // concave logarithm and the other half is smaller: past the peak the rest is at most twice a geometric series.
@@ -235,7 +235,7 @@ CentralMoment gaussian_moment(double c_squared, double l, double k) noexcept {
     const double c = std::sqrt(c_squared), jensen = 0.5 * l * lane_log(lane_expm1(c_squared));
     const double scale = jensen + (log_factorial(l) - log_factorial(0.5 * l)).hi - 0.5 * l * kLog2;
     if (!(k - scale < 700.0)) return {kScaledZero, kInfinity};
-    const double digits = 45.0 + l * kLog2 + k - jensen, h = kPi * std::sqrt(2.0 / digits);
+    const double digits = 45.0 + l * kLog2 + k - jensen, h = std::numbers::pi * std::sqrt(2.0 / digits);
     double sum = 0.0, previous = -kInfinity, parts = 0.0;
     for (double y = h;; y += h) {
         const double w = c * y, log_growth = lane_log(lane_expm1(w)), rise = 0.5 * (l - 1.0) * w;

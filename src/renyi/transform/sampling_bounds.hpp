@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "renyi/fp/scaled.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/fp/golden_section.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
 #include "renyi/transform/renyi_curves.hpp"
@@ -21,7 +21,7 @@ double slope(const ProfilePoint& a, const ProfilePoint& b) noexcept {
 }  // namespace
 
 ProfilePoint profile_point(double epsilon, double delta) noexcept {
-    return {epsilon < 700.0 ? lane_expm1(epsilon) * (1.0 + 0x1p-48) : kInfinity, delta};  // expm1 to 6u
+    return {epsilon < 700.0 ? lane_expm1(epsilon) * raised(30) : kInfinity, delta};  // expm1 to 6u
 }
 
 // Andrew's monotone chain. Any subset of the points gives a bound, so that rounding of slopes does no harm.
@@ -94,10 +94,10 @@ private:
         const double most = curve_.largest_loss(), kullback = upper(curve_.divergence(1.0));
         if (most < 40.0) {
             const double high = lane_expm1(most);
-            at_zero_ = std::min(at_zero_, high / (high + 2.0) * (1.0 + 0x1p-48));
+            at_zero_ = std::min(at_zero_, high / (high + 2.0) * raised(30));
             points_.push_back(profile_point(most, 0.0));
         }
-        if (kullback < 700.0) at_zero_ = std::min(at_zero_, std::sqrt(-lane_expm1(-kullback)) * (1.0 + 0x1p-48));
+        if (kullback < 700.0) at_zero_ = std::min(at_zero_, std::sqrt(-lane_expm1(-kullback)) * raised(30));
     }
 
     void orders() {
@@ -153,7 +153,7 @@ private:
     void add(double epsilon, double log_delta) { points_.push_back(profile_point(epsilon, delta_of(log_delta))); }
 
     static double delta_of(double log_delta) noexcept {
-        return log_delta < 0.0 ? std::max(lane_exp(std::max(log_delta, -700.0)) * (1.0 + 0x1p-48), 0x1p-1000) : 1.0;
+        return log_delta < 0.0 ? std::max(lane_exp(std::max(log_delta, -700.0)) * raised(30), 0x1p-1000) : 1.0;
     }
 
     const RenyiCurve& curve_;
@@ -169,7 +169,7 @@ std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least) {
 
 namespace {
 
-constexpr double kUp = 1.0 + 0x1p-48;
+constexpr double kUp = raised(30);
 constexpr double kInvisible = 1e-7;  // share of a divergence
 
 double log_expm1(double t) noexcept { return t < 1.0 ? lane_log(lane_expm1(t)) : t + lane_log1p(-lane_exp(-t)); }
@@ -189,13 +189,9 @@ double log_inverse_gamma(double mean, double shape) noexcept {
         const double parts = 2.0 + x * (2.0 + std::fabs(shape)) + std::fabs(lane_log(x));
         return log_mean_runs(x, shape) >= lane_log(mean) + 16.0 * kUnitRoundoff * (parts + lane_log(mean));
     };
-    double low = -700.0, high = 0.0;  // of log x
+    double high = 0.0;  // of log x
     while (!enough(lane_exp(high)) && high < 700.0) high += 1.0;
-    for (int i = 0; i < 64; ++i) {
-        const double middle = 0.5 * (low + high);
-        (enough(lane_exp(middle)) ? high : low) = middle;
-    }
-    return lane_exp(high) * kUp;
+    return lane_exp(bisect(-700.0, high, 0.0, [&](double x) { return enough(lane_exp(x)); }, 64).high) * kUp;
 }
 
 // With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
@@ -210,12 +206,9 @@ std::vector<ProfilePoint> joined(std::vector<ProfilePoint> known, const RenyiCur
 // minimised there is flat.
 template <class Function>
 double crossing(double largest, Function rises) noexcept {
-    double low = lane_log(kSmallestDistance), high = lane_log(std::max(largest - 1.0, kSmallestDistance));
-    while (high - low > 1e-4) {
-        const double middle = 0.5 * (low + high);
-        (rises(1.0 + lane_exp(middle)) ? high : low) = middle;
-    }
-    return std::min(1.0 + lane_exp(high), largest);
+    const double low = lane_log(kSmallestDistance), high = lane_log(std::max(largest - 1.0, kSmallestDistance));
+    const Interval found = bisect(low, high, 1e-4, [&](double x) { return rises(1.0 + lane_exp(x)); });
+    return std::min(1.0 + lane_exp(found.high), largest);
 }
 
 }  // namespace
@@ -263,7 +256,7 @@ LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
 // no second derivative to speak of.
 LogMoment RepeatAndSelectCurve::poisson(double alpha) const noexcept {
     const LogMoment m = base_->log_moment(alpha);
-    const double beta = alpha - 1.0, x = 1.0 / beta * (1.0 - 0x1p-50);
+    const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);
     const auto [delta, slope] = profile_.at(x);
     const double u = m.value.value + beta * mean_ * delta, error = m.value.relative_error + 6.0 * kUnitRoundoff;
     const double first = m.first + mean_ * (slope < 0.0 ? delta - x * slope : delta);

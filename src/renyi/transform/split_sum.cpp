@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
 constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
-constexpr double kLittleWork = 3e6;  // of a base that more levels would spare
+constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kSure = 0.55;
@@ -327,7 +327,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const auto jumps = [&](double level) {
         double sum = 0.0;
         for (const SplitStep& s : steps)
-            sum += 0.5 * s.count * std::erfc(output_at(s.law, s.law.least() + level) * 0x1.6a09e667f3bcdp-1);
+            sum += 0.5 * s.count * std::erfc(output_at(s.law, s.law.least() + level) * kRootHalf);
         return sum;
     };
     double level = most;
@@ -474,7 +474,7 @@ double log_one_above(const std::vector<double>& counts, const std::vector<Window
 
 // log E_Q[e^{-s S}] (remove) or log E_P[e^{s S}] (add) of the whole sum, rounded up: log A at order -s.
 double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) const {
-    double k = 0.5 * gaussian_ * s * (s + 1.0) * (1.0 + 0x1p-50);
+    double k = 0.5 * gaussian_ * s * (s + 1.0) * raised(6);
     for (const SplitStep& step : steps) {
         const Certified a = log_a(step.law.q, 1.0 / step.law.c, -s);
         k += step.count * a.value * (1.0 + a.relative_error + 0x1p-50);

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
-#include "renyi/loss/sampled_step.hpp"
+#include "renyi/loss/direction.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {

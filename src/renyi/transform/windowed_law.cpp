@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/transform/windowed_kernels.hpp"
 
@@ -9,7 +10,6 @@ namespace renyi {
 
 namespace {
 
-constexpr double kLogRoot2Pi = 0x1.d67f1c864beb5p-1;
 constexpr double kOverflow = 600.0;
 constexpr double kNoWeight = -1e4;
 
@@ -34,7 +34,7 @@ void WindowedNodes::fill(double first, double last, double step, double toleranc
     const double least = law_.is_ratio() ? 1.0 : -std::log1p(-law_.q);
     windowed::bound_losses({law_.c, least, law_.two_sided(), law_.is_ratio()}, x, v, n, loss_error, rounding);
     windowed::add_windows(v, loss_error, n, steps, count, log_weight, rounding);
-    const double log_step = std::log(step) - kLogRoot2Pi;
+    const double log_step = std::log(step) - kHalfLog2Pi;
     for (std::size_t i = 0; i < n; ++i) log_weight[i] += log_step;
     merge_flat(tolerance);
     loss_.resize(v_.size());
@@ -203,7 +203,6 @@ WindowedNodes::Rise WindowedNodes::rise() const noexcept {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
 constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
@@ -274,7 +273,7 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
     const int lowest = first_rank_below(kLargestShift * law_.c);
     const auto step_at = [&](int rank) {
         const double angle = line_angle(rank), grown = line_->log_bound(angle, tilt, -y);
-        return 2.0 * kPi * (angle * sigma) / (target + std::max(grown - scale, 0.0) + 1.0);
+        return 2.0 * std::numbers::pi * (angle * sigma) / (target + std::max(grown - scale, 0.0) + 1.0);
     };
     const LossStep* falling = window_.falling();
     const double top = falling != nullptr ? std::fabs(falling->level) + 2.0 * falling->width : 1.0;
@@ -285,7 +284,7 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
     // Half of the strip for the shift, half for the rule: see windowed_transform.hpp.
     const LineStep both = longest_step(rule.rank, lowest, [&](int rank) {
         const double angle = line_angle(rank), grown = std::max(line_->log_bound(angle, tilt, 0.0) - scale, 0.0);
-        return kPi * angle * sigma / (target + grown + 1.0);
+        return std::numbers::pi * angle * sigma / (target + grown + 1.0);
     });
     decay_angle_ = 0.5 * line_angle(both.rank);
     return std::min(rule.step, both.step);
@@ -398,7 +397,7 @@ double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) cons
 }
 
 double WindowedLaw::log_node_error(const LineIntegral& line, double tilt, double y) const {
-    const double rule = line.log_bound(angle_, tilt, -y) + 0.7 - 2.0 * kPi * (angle_ / law_.c) / step_;
+    const double rule = line.log_bound(angle_, tilt, -y) + 0.7 - 2.0 * std::numbers::pi * (angle_ / law_.c) / step_;
     const double left = line.log_bound(0.0, tilt, 0.0, {-kInfinity, nodes_.first(), step_});
     const double right = line.log_bound(0.0, tilt, 0.0, {nodes_.last(), kInfinity, step_});
     // |e^{z (v - flat)} - 1| <= 2 |z| tolerance.

@@ -292,7 +292,7 @@ double DecayByNodes::log_bound(double y) const {
     // The nodes left out weigh e^{a^2/2} times as much on the line.
     const double a = angle / law_.c;
     best += 4.0 * left_out_ * std::exp(0.5 * a * a);
-    return best < 0.0 ? std::log1p(std::max(best, -1.0 + 0x1p-50)) : 0.0;
+    return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) : 0.0;
 }
 
 }  // namespace renyi

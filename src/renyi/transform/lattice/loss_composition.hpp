@@ -17,8 +17,8 @@
 
 #include "renyi/fp/bracket.hpp"
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/pair/pair.hpp"
-#include "renyi/special/false_position.hpp"
 #include "renyi/transform/lattice/composed_sides.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
 
