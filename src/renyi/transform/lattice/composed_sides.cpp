@@ -44,9 +44,9 @@ ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
     return {node, distance(node)};
 }
 
-double ComposedLoss::delta(double epsilon) const {
+double ComposedLoss::delta(double epsilon, Side end) const {
     if (epsilon == kInfinity) return infinite;
-    const bool is_upper = side == Side::upper;
+    const bool is_upper = end == Side::upper;
     const double room =
         0x1p-95 * (std::fabs(epsilon) + offset_terms +
                    step * (std::fabs(static_cast<double>(window.first)) + static_cast<double>(window.size)));
@@ -243,7 +243,7 @@ ComposedLoss composed_side(const Setting& s, Side side, const TiltedSide& tilted
 }  // namespace
 
 double ComposedSides::lower_delta(double at) const {
-    return lower ? lower->delta(at) : upper.delta(at) * std::exp(-gap);
+    return lower ? lower->delta(at) : upper.delta(at, Side::lower) * std::exp(-gap);
 }
 
 double ComposedSides::relative_width(double at) const {

@@ -140,6 +140,7 @@ constexpr int kTurns = 4;
 constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
 constexpr double kFewer = 1e-3;   // relative width from which few nodes do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
+constexpr double kExact = 1e-6;   // relative width, at most, of lattices that hold all atoms
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
 constexpr double kRoom = kSystemError + 2.0 * kUnitRoundoff;
@@ -299,7 +300,9 @@ bool LossComposition::is_tight(Bracket epsilons, double delta) const {
 }
 
 const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fourier) {
-    const CompositionGoal goal{epsilon, rtol_, max_points_, upper_only_};
+    // Where a lattice holds all atoms, width costs nothing, and what is cut off for it may tell of one epsilon alone.
+    const double rtol = coarse_layout().exact() ? std::min(rtol_, kExact) : rtol_;
+    const CompositionGoal goal{epsilon, rtol, max_points_, upper_only_};
     std::optional<ComposedSides> sides = solve_again(goal, fourier);
     if (!sides) sides = solve_anew(goal, fourier);
     solved_.insert(solved_.begin(), std::move(*sides));
@@ -437,8 +440,8 @@ Bracket LossComposition::two_sided_delta(double epsilon, FourierTransform& fouri
 }
 
 Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fourier, double known) const {
+    if (known > 0.0 && rough_->above->delta(known, fourier).upper <= delta) return {-kInfinity, known};
     const Bracket rough = rough_->epsilon(delta, fourier);
-    if (rough.upper <= known) return rough;
     const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
     // Atoms on one lattice are composed exactly at once.
     if (apart || is_within(rough_->delta(rough.upper, fourier), rtol_)) return rough;
