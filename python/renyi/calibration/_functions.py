@@ -380,7 +380,7 @@ class _Runs:
         return self._reached[key]
 
     def _shortest(self, value: float) -> Accountant[Any]:
-        """Return the accountant of a run, or of one of its epochs which misses the target by itself.
+        """Return the accountant of a run, or of one of its epochs that misses the target alone.
 
         Epochs of random allocation take a lattice, up to a second; one has a curve of its own.
         """
