@@ -8,7 +8,7 @@ from functools import cache
 
 import mpmath as mp
 
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 
 Law = dict[object, mp.mpf]
 

@@ -10,10 +10,11 @@ from examples import audit as program
 from scipy.stats import beta, binom
 
 from renyi import Gaussian, PLDAccountant, special
-from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._engine import largest_mean_upper, tail_bounds
 from renyi.audit import binomial_interval, epsilon_lower_bound, mu_lower_bound, plot_attack
 from renyi.audit._figure import attack_band, attack_errors
-from renyi.sgd import SecureGenerator, TrainingPlan
+from renyi.noise import SecureGenerator
+from renyi.sgd import TrainingPlan
 
 
 def seeded(seed=1):

@@ -14,7 +14,7 @@ from renyi.audit import (
     one_run_epsilon_lower_bound,
     one_run_p_value,
 )
-from renyi.sgd import SecureGenerator
+from renyi.noise import SecureGenerator
 
 
 def seeded(seed=1):

@@ -22,9 +22,10 @@ from renyi import (
     calibrate_noise_multiplier,
     special,
 )
+from renyi._rounding import round_down, round_up
 from renyi.cli import main
 from renyi.cli.options import POSITIVE, numbers
-from renyi.cli.output import plain, round_down, round_up
+from renyi.cli.output import plain
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,15 +44,15 @@ def slack(q, sigma, alpha, condition):
         return numerator / (ratio + mpmath.log(q * a) + 1 / (2 * s**2)) - a
 
 
-@pytest.mark.parametrize(("q", "sigma"), CASES)
-@pytest.mark.parametrize("condition", ["first", "second"])
+@each(("q", "sigma"), CASES)
+@each("condition", ["first", "second"])
 def test_largest_order_is_the_end_of_the_condition(q, sigma, condition):
     order = largest_order(q, sigma, condition=condition)
     assert slack(q, sigma, order, condition) > 0
     assert slack(q, sigma, order * (1 + 1e-11), condition) < 0
 
 
-@pytest.mark.parametrize(("case", "expected"), GRID.items())
+@each(("case", "expected"), GRID.items())
 def test_largest_order_agrees_with_the_grid(case, expected):
     for condition, value in zip(("first", "second"), expected, strict=True):
         order = largest_order(*case, condition=condition)
@@ -61,14 +62,14 @@ def test_largest_order_agrees_with_the_grid(case, expected):
     )
 
 
-@pytest.mark.parametrize(("q", "sigma"), CASES)
+@each(("q", "sigma"), CASES)
 def test_bound_holds_up_to_the_largest_order_and_no_further(q, sigma):
     order = largest_order(q, sigma)
     assert rdp_bound(q, sigma, order) == special.rdp_sampled_gaussian_bound(q, sigma, order)
     assert math.isnan(special.rdp_sampled_gaussian_bound(q, sigma, math.nextafter(order, math.inf)))
 
 
-@pytest.mark.parametrize(("q", "sigma"), CASES)
+@each(("q", "sigma"), CASES)
 def test_bound_is_above_the_exact_value_and_within_a_factor_four(q, sigma):
     orders = np.linspace(1.0, largest_order(q, sigma), 25)[1:]
     bound = special.rdp_sampled_gaussian_bound(q, sigma, orders)
@@ -93,7 +94,7 @@ def test_nothing_released():
     assert largest_order(0.1, math.inf) == math.inf
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ((0.25, 4.0, 2.0), r"q must be in \[0, 0\.2\], got 0\.25"),

@@ -15,7 +15,7 @@ import pytest
 
 import renyi
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
-from renyi._noise import ChaCha20
+from renyi._training import ChaCha20
 from renyi.sgd import clip_and_sum
 
 CONSUMERS = Path(__file__).parents[1] / "consumers"

@@ -11,7 +11,7 @@ import numpy as np
 
 import renyi
 from renyi import Gaussian, PoissonSampled
-from renyi._curve import SampledGaussianCurve
+from renyi._engine import SampledGaussianCurve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 POINTS = importlib.import_module("make_curve").load()

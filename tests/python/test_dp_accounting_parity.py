@@ -4,7 +4,7 @@ Source of the public numbers: rdp_privacy_accountant_test.py and privacy_account
 dp_accounting 0.6.0 (Apache-2.0), https://github.com/google/differential-privacy. Only numbers are
 taken over, for the Gaussian and the Poisson-sampled Gaussian mechanism, each with the tolerance of
 its test there; "places" is unittest's assertAlmostEqual (absolute, 0.5e-7 by default). The package
-is not needed to run this file.
+is needed only for what it computes itself, beside the table of docs/accuracy.md.
 
 Where an exact value is given it is ours: 50-digit quadrature or 50-digit binomial sum.
 """
@@ -12,7 +12,10 @@ Where an exact value is given it is ours: 50-digit quadrature or 50-digit binomi
 from __future__ import annotations
 
 import math
+from importlib import metadata
+from pathlib import Path
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -318,6 +321,49 @@ def test_fractional_orders_have_signs(q, sigma, order, exact, theirs):
     value = special.log_a(q, sigma, order)
     assert abs(value - exact) <= 1e-13 * exact
     assert theirs > 1.07 * value
+
+
+def their_log_a(q, sigma, order):
+    """log A of dp_accounting 0.6, of which the page speaks."""
+    theirs = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant")
+    if not metadata.version("dp-accounting").startswith("0.6."):
+        pytest.skip("another version of dp_accounting")
+    return theirs._compute_log_a(q, sigma, int(order) if float(order).is_integer() else order)
+
+
+def test_the_page_on_fractional_orders():
+    text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    table = text[text.index("| q | σ | α |") :].split("\n\n")[0].splitlines()[2:]
+    assert len(table) == 7
+    for line in table:
+        q, sigma, order, *cells = (float(cell) for cell in line.strip("|").split("|"))
+        value = float(special.log_a(q, sigma, order))
+        found = their_log_a(q, sigma, order)
+        assert cells[:2] == pytest.approx([value, found], rel=1e-4)
+        assert cells[2] == pytest.approx(found / value, rel=5e-4 if q > 1e-6 else 1e-6)
+
+
+@pytest.mark.parametrize(("q", "sigma", "order"), [(0.3608, 8.415, 1.2023), (0.3, 2.0, 3.7)])
+def test_the_two_series_of_the_page(q, sigma, order):
+    """The sum as it stands on docs/accuracy.md; without signs, that of dp_accounting."""
+    with mp.workdps(30):
+        a, s = mp.mpf(order), mp.mpf(sigma)
+        z = mp.mpf(1) / 2 + s**2 * mp.log(1 / mp.mpf(q) - 1)
+        signed, unsigned = mp.mpf(0), mp.mpf(0)
+        for k in range(1000):
+            j = a - k
+            first, second = (
+                (1 - mp.mpf(q)) ** (a - i)
+                * mp.mpf(q) ** i
+                * mp.exp((i**2 - i) / (2 * s**2))
+                * mp.erfc(side / (mp.sqrt(2) * s))
+                / 2
+                for i, side in ((k, k - z), (j, z - j))
+            )
+            signed += mp.binomial(a, k) * (first + second)
+            unsigned += abs(mp.binomial(a, k)) * (first + second)
+    assert float(mp.log(signed)) == pytest.approx(float(special.log_a(q, sigma, order)), rel=1e-4)
+    assert float(mp.log(unsigned)) == pytest.approx(their_log_a(q, sigma, order), rel=1e-6)
 
 
 # q, sigma, steps, exact epsilon(1e-5) over the orders 1.1, 1.2, ..., 10.9, 11, 12, ..., 63,

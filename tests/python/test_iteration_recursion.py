@@ -130,6 +130,35 @@ def test_batches_in_the_place_of_records(law, epsilon, scale):
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("small", [0, 2])
+def test_one_smaller_batch(law, epsilon, small):
+    """Five records in batches of two and one of one, which is the first or the last."""
+    scale, m = 0.8, step_contraction(ETA, BETA, RHO)
+    grid = Grid(law, 1.0, scale)
+    one, other = (1.0, 0.2, -0.5, 0.9, 0.1), (-1.0, 0.2, -0.5, 0.9, 0.1)
+    cuts = [(0, 1), (1, 3), (3, 5)] if small == 0 else [(0, 2), (2, 4), (4, 5)]
+
+    def law_of(order, records):
+        return grid.law_of_last(
+            [round(sum(records[k] for k in order[i:j]) / (j - i), 9) for i, j in cuts]
+        )
+
+    orders = list(itertools.permutations(range(5)))
+    p, q = (sum(law_of(order, data) for order in orders) / len(orders) for data in (one, other))
+    exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+    full, rest = (NoisyDescent(ETA, 1.0, 2.0, m, law, batch_size=size) for size in (2, 1))
+    (a, a_rest), b = (
+        [noise_divergence(law, epsilon, one.record_shift, scale) for one in (full, rest)],
+        noise_divergence(law, epsilon, full.state_shift, scale),
+    )
+    last = 0.4 * a * b * (1.0 - b**2) / (1.0 - b) + 0.2 * a_rest
+    first = 0.4 * a * (1.0 - b**2) / (1.0 - b) + 0.2 * a_rest * b**2
+    assert exact <= (first if small == 0 else last) + 1e-14
+    assert exact > 0.0 or law == "laplace"
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
 def test_contraction_coefficient_is_the_largest_ratio(law, epsilon):
     rng = np.random.default_rng(2)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from mechanism_strategies import counts, mechanisms
@@ -284,7 +285,7 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize(("message", "kind", "arguments"), [(m, k, a) for m, k, *a in OUTSIDE])
+@each(("message", "kind", "arguments"), [(m, k, a) for m, k, *a in OUTSIDE])
 def test_arguments_outside_their_range(message, kind, arguments):
     if kind is RDPCurve and callable(arguments[1]):
         arguments = [arguments[0], lambda order: 5.0 - 2.0 * order]
@@ -297,8 +298,8 @@ ONE_NUMBER = [Gaussian, Laplace, Gumbel, DiscreteGaussian, DiscreteLaplace, Expo
 ONE_NUMBER += [ZCDP, RandomizedResponse, MultivariateDiscreteGaussian]
 
 
-@pytest.mark.parametrize("kind", ONE_NUMBER)
-@pytest.mark.parametrize("bad", NOT_NUMBERS, ids=repr)
+@each("kind", ONE_NUMBER)
+@each("bad", NOT_NUMBERS)
 def test_numbers_of_a_wrong_type(kind, bad):
     name = dataclasses.fields(kind)[0].name
     with pytest.raises(TypeError, match=f"^{name} must be a number in"):

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from each import each
 from hypothesis import given
 from mechanism_strategies import mechanisms
 
@@ -90,7 +91,7 @@ LOSSES = [
 ]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@each("loss", LOSSES)
 def test_losses_survive(loss):
     mechanism = PrivacyLoss(loss, pairs.ReversedPair(pairs.ReversedPair(loss)))
     text = mechanism.to_json()
@@ -136,7 +137,7 @@ def test_a_class_reads_its_own():
 GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "message", "data"),
     [
         (TypeError, "data must be a mapping", []),
@@ -196,7 +197,6 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
             {"type": "PrivacyLoss", "remove": GAUSSIAN, "add": GAUSSIAN},
         ),
     ],
-    ids=str,
 )
 def test_bad_dictionaries(error, message, data):
     with pytest.raises(error, match=message):

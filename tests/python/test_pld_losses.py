@@ -10,7 +10,7 @@ import pytest
 from pair_reference import bounds
 
 from renyi import pairs
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.accountants import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,

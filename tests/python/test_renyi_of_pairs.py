@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, pairs
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,

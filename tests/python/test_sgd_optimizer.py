@@ -12,12 +12,12 @@ from sgd_states import same
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
+from renyi.noise import SecureGenerator
 from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
     LinearLayer,
-    SecureGenerator,
     TrainingPlan,
     accumulation,
     clip_and_sum,

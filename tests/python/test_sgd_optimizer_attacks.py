@@ -16,15 +16,15 @@ import pytest
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
+from renyi.noise import SecureGenerator
+from renyi.samplers import PoissonSampler
 from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
     ClipAccumulator,
-    PoissonSampler,
     QuantileClipNorm,
     Schedule,
-    SecureGenerator,
     TrainingPlan,
     clip_and_sum,
 )

@@ -22,22 +22,18 @@ from __future__ import annotations
 
 from renyi.matrix._blt import BLT
 from renyi.matrix._choice import (
-    Priced,
-    best_of,
     choose_bands,
     compare_strategies,
     plot_bands,
     priced,
 )
 from renyi.matrix._dense import Dense
-from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
+from renyi.matrix._pure import noise_functions
 from renyi.matrix._strategy import (
     LearningRates,
     Momentum,
     PrefixSums,
-    Sensitivity,
     Strategy,
-    Workload,
 )
 from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
@@ -46,7 +42,6 @@ from renyi.mechanisms.participation import (
     CyclicPoisson,
     FixedEpochs,
     MinSeparation,
-    Participation,
     SinglePass,
 )
 
@@ -59,19 +54,12 @@ __all__ = [
     "LearningRates",
     "MinSeparation",
     "Momentum",
-    "NoiseFunctions",
-    "NoiseState",
     "NoiseStream",
-    "Participation",
     "PrefixSums",
-    "Priced",
-    "Sensitivity",
     "SinglePass",
     "SquareRoot",
     "Strategy",
     "Tree",
-    "Workload",
-    "best_of",
     "choose_bands",
     "compare_strategies",
     "noise_functions",

@@ -9,15 +9,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import (
+from renyi._engine import (
     AllocationQuestions,
+    LossComposition,
+    Pair,
+    RenyiCurve,
     SampledGaussianCurve,
     SampledGaussianQuestions,
+    SampledSteps,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
@@ -40,8 +42,6 @@ from renyi.mechanisms.algebra import (
     set_numbers,
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
-
-__all__ = ["Exponential", "RandomizedResponse", "RepeatAndSelect"]
 
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
@@ -73,6 +73,7 @@ class RandomizedResponse(Mechanism):
     RandomizedResponse(p=0.75, choices=2)
     """
 
+    summary = "Randomized response, {choices} choices, the true one with {p}"
     assumption = (
         "randomized response: the answer of one record, true with the stated probability, each "
         "other answer alike"
@@ -87,9 +88,6 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         choices = integer_of(self.choices, "choices", 1)
         set_fields(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
-
-    def _headline(self) -> str:
-        return f"Randomized response, {self.choices} choices, the true one with {shortest(self.p)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
@@ -134,6 +132,7 @@ class Exponential(Mechanism):
     Exponential(epsilon=0.5)
     """
 
+    summary = "Exponential mechanism, loss in an interval of length {epsilon}"
     assumption = (
         "exponential mechanism: its privacy loss lies in an interval of the stated length for "
         "these neighbours"
@@ -144,9 +143,6 @@ class Exponential(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Exponential mechanism, loss in an interval of length {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
@@ -165,7 +161,7 @@ class Exponential(Mechanism):
         return Pair.bracketed(Pair.bounded_range(epsilon), below)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the worst mechanism of each order, below that of the pair."""
+        """Return the curve of the worst mechanism at each order, below that of the pair."""
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))

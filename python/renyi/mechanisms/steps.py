@@ -12,26 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
-
-__all__ = [
-    "LARGEST_MU",
-    "NOTHING",
-    "REPLACE",
-    "REVEALED",
-    "SMALLEST_RATE",
-    "CountedSteps",
-    "SampledStep",
-    "distance",
-    "gaussian_curve",
-    "gaussian_pair",
-    "linear_curve",
-    "mu_of",
-    "one_release",
-    "product_of_rates",
-    "step_pair",
-    "within_domain",
-]
+from renyi._engine import Pair, RenyiCurve
 
 REPLACE: Adjacency = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))
@@ -57,7 +38,7 @@ CountedSteps = tuple[tuple[SampledStep, int], ...]
 
 
 def distance(adjacency: Adjacency) -> int:
-    """Return how far neighbours move a query, in units of one record's presence."""
+    """Return the distance that neighbours move a query, in units of one record's presence."""
     return 2 if adjacency == REPLACE else 1
 
 

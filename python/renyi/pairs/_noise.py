@@ -9,26 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.pairs._base import DominatingPair, poisson_sampled_pair, within
-
-__all__ = [
-    "ApproxDPPair",
-    "BoundedRangePair",
-    "DiscreteGaussianPair",
-    "DiscreteLaplacePair",
-    "DiscretePair",
-    "GaussianMixturePair",
-    "GaussianPair",
-    "GeneralisedGaussianPair",
-    "GumbelPair",
-    "LaplacePair",
-    "RandomizedResponsePair",
-    "StudentTPair",
-    "logistic_pair",
-    "sampled_gaussian_pair",
-]
 
 LARGEST_SHIFT = 2**20
 LARGEST_SIGMA = 1e4
@@ -99,7 +82,7 @@ class BoundedRangePair(DominatingPair):
     """The pair that dominates every mechanism whose loss lies in some interval of length epsilon.
 
     The exponential mechanism is one: its loss between two neighbours takes values in
-    [t - epsilon, t], t known to nobody.
+    [t - epsilon, t], for an unknown t.
 
     Parameters
     ----------

@@ -6,11 +6,10 @@ from renyi.samplers.basic import BatchSampler, FixedSizeSampler, PoissonSampler,
 from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
 from renyi.samplers.schemes import (
     CyclicPoissonSampler,
-    PaddedBatch,
     TruncatedPoissonSampler,
     pad_batch,
 )
-from renyi.samplers.users import UserBatch, UserRows
+from renyi.samplers.users import UserRows
 
 __all__ = [
     "BallsInBinsSampler",
@@ -18,11 +17,9 @@ __all__ = [
     "CyclicPoissonSampler",
     "FixedOrderSampler",
     "FixedSizeSampler",
-    "PaddedBatch",
     "PoissonSampler",
     "ShuffledSampler",
     "TruncatedPoissonSampler",
-    "UserBatch",
     "UserRows",
     "pad_batch",
 ]

@@ -84,11 +84,6 @@ def last_iterate_mu(
     float
         Rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> round(last_iterate_mu([1.0] * 100, 0.9, 10.0), 6)
@@ -199,11 +194,6 @@ def shuffled_epochs_delta(
     float
         In [0, 1], rounded up. The order of the last epoch must be secret and uniform.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> one = epochs_mu(0.2, 0.9, 0.1, epochs=5, batches=20).get_delta(1.0)
@@ -231,12 +221,7 @@ def shuffled_epochs_delta(
     return min(math.nextafter(math.fsum(found) / steps, 1.0), 1.0)
 
 
-# The least sum of squares of a budget that brings two runs together: a convex minorant.
-#
-# Minimise sum a_k^2 over a_k >= 0 with z_k = c z_{k-1} + d_k - a_k >= 0 and z_t = 0. Times c^(t-k)
-# and summed, the a_k are a path that must stay below that of the d_k and end where it ends; in the
-# time T_k = sum of c^(2(t-j)) its cost is that of a spring, so the least is the greatest convex
-# minorant. Its slopes only propose the a_k. What counts is the sum of squares of a budget that is
+# The slopes of the minorant only propose the a_k. What counts is the sum of squares of a budget
 # carried through the recursion, every z rounded up: valid whatever the proposal.
 
 _UP = 1.0 + 2.0**-50  # for the two roundings of a step of the recursion
