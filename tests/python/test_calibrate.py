@@ -11,6 +11,7 @@ from renyi import (
     PLDAccountant,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RDPAccountant,
     UnsupportedMechanismError,
@@ -30,6 +31,7 @@ ACCOUNTANTS = {"pld": PLDAccountant, "rdp": RDPAccountant}
         (lambda p: RandomizedResponse(p, 3), (0.34, 1.0), 1),
         (lambda s: Gaussian(s) * 3 + Laplace(40.0), (0.1, 1000.0), -1),
         (lambda e: PureDP(e) * 5, (0.0, 30.0), 1),
+        (lambda s: RandomAllocation(Gaussian(s), 100) * 10, (0.3, 100.0), -1),
     ],
 )
 def test_the_value_meets_the_target_and_one_tolerance_more_does_not(
