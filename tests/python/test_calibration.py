@@ -19,6 +19,7 @@ from renyi import (
     PLDAccountant,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RDPAccountant,
     UnsupportedMechanismError,
@@ -377,6 +378,7 @@ TARGET = {"target_epsilon": 1.0, "target_delta": 1e-6}
         (lambda p: RandomizedResponse(p, 3), (0.34, 1.0), 1),
         (lambda s: Gaussian(s) * 3 + Laplace(40.0), (0.1, 1000.0), -1),
         (lambda e: PureDP(e) * 5, (0.0, 30.0), 1),
+        (lambda s: RandomAllocation(Gaussian(s), 100) * 10, (0.3, 100.0), -1),
     ],
 )
 def test_the_value_meets_the_target_and_one_tolerance_more_does_not(

@@ -107,6 +107,15 @@ def test_epochs_enclose_known_brackets(noise, steps, count, low, high):
     assert found[1] - found[0] <= 1e-5 * found[1]
 
 
+@pytest.mark.parametrize(("noise", "count"), [(0.665, 10), (0.8, 2)])
+def test_epochs_of_many_steps_are_narrow(noise, count):
+    low, high = epoch(noise, 10_000, count).get_epsilon_bounds(1e-6)
+    assert epoch(noise, 10_000).get_epsilon_bounds(1e-6)[0] <= low <= high <= low * (1.0 + 1e-4)
+    assert high <= RDPAccountant().compose(
+        RandomAllocation(Gaussian(noise), 10_000), count
+    ).get_epsilon(1e-6)
+
+
 def test_sampled_epoch():
     for rate, steps, epsilon, known in (
         (0.3, 10, 0.3, 0.0024200425657),

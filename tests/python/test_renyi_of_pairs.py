@@ -132,6 +132,28 @@ def test_many_draws_of_little_noise(sigma: float) -> None:
         assert 0.0 < low <= high < math.inf
 
 
+@pytest.mark.parametrize("rate", [1e-9, 1e-13, 1e-17, 1e-40, 1e-160, 1e-300])
+@pytest.mark.parametrize("mu", [0.01, 1.0, 3.0])
+def test_rates_next_to_nothing(mu: float, rate: float) -> None:
+    # E_Q[(1 + s y)^n] - 1 = sum_{k >= 2} C(n, k) s^k E[y^k], y = e^{mu x - mu^2/2} - 1
+    curve = Pair.gaussian(mu).sampled(rate).moment()
+    assert curve is not None
+    for order in (2, 10):
+        low, high = curve.log_moment(float(order))
+        with mp.workdps(700):
+            grown = [mp.exp(mp.mpf(mu) ** 2 * j * (j - 1) / 2) for j in range(order + 1)]
+            powers = [
+                mp.fsum((-1) ** (k - j) * mp.binomial(k, j) * grown[j] for j in range(k + 1))
+                for k in range(order + 1)
+            ]
+            rest = mp.fsum(
+                mp.binomial(order, k) * mp.mpf(rate) ** k * powers[k] for k in range(2, order + 1)
+            )
+            truth = mp.log1p(rest)
+            assert low * (1.0 - 1e-12) <= truth <= high
+            assert high - truth <= 1e-12 * truth + 1e-300
+
+
 def test_losses_of_ones_own() -> None:
     p, q = (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)
     for rate in (1.0, 0.25):

@@ -20,7 +20,7 @@ from renyi.accountants import Accountant
 from renyi.calibration._search import NoiseMultiplier, Number, SampleRate, Steps, search
 from renyi.calibration._targets import Target, noise_of, target_of, tolerance_of
 from renyi.calibration.runs import AccountantName, Accounting, accounting_of
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Composed, Mechanism
 
 PROBES = (0.25, 0.5, 0.75)  # of a range in which all is to meet the target, or to miss it
 LARGEST_EXCESS = 20.0
@@ -367,13 +367,26 @@ class _Runs:
         """Return whether a run meets the target."""
         if self._target.decides:
             return self._target.allows(self._asked(value, None))
-        return self._target.is_met(self.account(value))
+        return self._target.is_met(self._shortest(value))
 
     def _asked(self, value: float, direction: DirectionName | None) -> float:
         key = value, direction
         if key not in self._reached:
-            self._reached[key] = self._target.reached(self.account(value), direction)
+            account = self.account(value) if direction else self._shortest(value)
+            self._reached[key] = self._target.reached(account, direction)
         return self._reached[key]
+
+    def _shortest(self, value: float) -> Accountant[Any]:
+        """Return the accountant of a run, or of one of its epochs that misses the target alone.
+
+        Epochs of random allocation take a lattice, up to a second; one has a curve of its own.
+        """
+        mechanism = self._mechanism(value)
+        for part, _ in mechanism.parts if isinstance(mechanism, Composed) else ():
+            alone = self._accounting.blank().compose(part)
+            if part.allocated_epoch is not None and not self._target.is_met(alone):
+                return alone
+        return self._accounting.blank().compose(mechanism)
 
 
 def _check_between(unknown: Number, runs: _Runs, first: float, last: float, expected: bool) -> None:

@@ -246,7 +246,7 @@ namespace {
 constexpr double kCell = 0.003;                           // cells, of the standard deviation of the loss
 constexpr double kFar = 0.0015;                           // and of the loss, at most
 constexpr double kUnseen = 1e-32;                         // of H, and of the same for losses, where the cells end
-constexpr double kValueWidth = 2e-12, kAbsolute = 1e-17;  // of values
+constexpr double kValueWidth = 1e-10, kAbsolute = 1e-17;  // of values
 constexpr double kLooser = 1.5;
 constexpr double kAhead = 1.3;  // a sum is placed so much farther out, to serve both sides
 constexpr int kMostPoints = 50000;

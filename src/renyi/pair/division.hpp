@@ -79,9 +79,14 @@ Span integrated(const Part& part, const Rule& rule, const Output& output, double
             error};
 }
 
-// About where the loss takes a value inside the part, by a few steps of false position, and the loss there.
+// About where the loss takes a value inside the part, and the loss there: by its inverse, if it has one, else by a few
+// steps of false position.
 template <class Loss>
 std::pair<double, double> place_of(double value, const Part& part, const Loss& loss) {
+    if constexpr (requires { loss.inverse(value); }) {
+        const double place = loss.inverse(value);
+        return {place, loss(place)};
+    }
     constexpr double kClose = 1e-7;  // of the part's losses: readers ask for cuts of a few of their cells
     FalsePosition ends{part.start, part.end, part.first - value, part.last - value};
     double found = 0.5 * (ends.low + ends.high), here = value;

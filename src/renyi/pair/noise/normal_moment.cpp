@@ -1,8 +1,8 @@
 // Range. Beyond R > s, s = alpha max m - (alpha-1) min n, the integrand falls at least like phi(x) e^{s (x-R)}, so that
 // the rest is at most its value at R over R - s; likewise below.
 //
-// Rounding. A loss is the difference of two logarithms, each right to a few u and u |x| |m|; p e^{beta l} is formed
-// from the sum of exponents. Terms are >= 0.
+// Rounding. A loss is the difference of two logarithms, whose errors are followed: at small rates it may be less than
+// they are. p e^{beta l} is formed from the sum of exponents. Terms are >= 0.
 #include "renyi/pair/noise/normal_moment.hpp"
 
 #include <algorithm>
@@ -24,23 +24,29 @@ constexpr int kMostTurns = 4;
 constexpr double kMostPoints = 0x1p16;
 constexpr double kFarApart = 80.0;  // of means: neighbouring components hardly overlap
 
-// log sum w e^{m x - m^2/2}
-double log_mixture_at(const NormalMixture& mixture, double x) noexcept {
-    double top = -kInfinity;
-    for (const NormalComponent& c : mixture) top = std::max(top, c.mean * (x - 0.5 * c.mean));
-    if (std::fabs(top) < 0.5) {  // the weights add up to 1
-        double excess = 0.0;
-        bool small = true;
-        for (const NormalComponent& c : mixture) {
-            const double exponent = c.mean * (x - 0.5 * c.mean);
-            small = small && exponent > -30.0;
-            excess += c.weight * lane_expm1(exponent);
-        }
-        if (small || excess > -0.5) return lane_log1p(excess);
+struct Logarithm {
+    double value, error;
+};
+
+// log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively right where
+// that is next to 1, as of samples at small rates.
+Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
+    double top = -kInfinity, lowest = 0.0, excess = 0.0, size = 0.0;
+    for (const NormalComponent& c : mixture) {
+        const double exponent = c.mean * (x - 0.5 * c.mean), grown = lane_expm1(std::min(exponent, 700.0));
+        top = std::max(top, exponent);
+        lowest = std::min(lowest, exponent);
+        excess += c.weight * grown;
+        // Exponents to 2u: |d expm1(e)| <= 2u |e| e^max(e, 0) <= 2u (1 + |e|) |expm1(e)|.
+        size += c.weight * std::fabs(grown) * (16.0 + 2.0 * std::fabs(exponent));
+    }
+    if (top < 700.0 && (lowest > -30.0 || excess > -0.5)) {
+        const double value = lane_log1p(excess);
+        return {value, kUnitRoundoff * (8.0 * std::fabs(value) + size / (1.0 + excess))};
     }
     double sum = 0.0;
     for (const NormalComponent& c : mixture) sum += c.weight * lane_exp(c.mean * (x - 0.5 * c.mean) - top);
-    return top + lane_log(sum);
+    return {top + lane_log(sum), kUnitRoundoff * (32.0 + 8.0 * std::max(std::fabs(top), -lowest))};
 }
 
 double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t; }
@@ -56,6 +62,10 @@ double log_term(double beta, double loss) noexcept {
 }  // namespace
 
 NormalMixtureMoment::NormalMixtureMoment(NormalMixture p, NormalMixture q) : p_(std::move(p)), q_(std::move(q)) {
+    // Around a single component, whose logarithm is 0 then: losses next to 0 keep their digits.
+    const double origin = q_.size() == 1 ? q_[0].mean : p_.size() == 1 ? p_[0].mean : 0.0;
+    for (NormalMixture* mixture : {&p_, &q_})
+        for (NormalComponent& c : *mixture) c.mean -= origin;
     const auto by_mean = [](const NormalComponent& a, const NormalComponent& b) { return a.mean < b.mean; };
     const auto [low_p, high_p] = std::minmax_element(p_.begin(), p_.end(), by_mean);
     const auto [low_q, high_q] = std::minmax_element(q_.begin(), q_.end(), by_mean);
@@ -63,8 +73,10 @@ NormalMixtureMoment::NormalMixtureMoment(NormalMixture p, NormalMixture q) : p_(
 }
 
 NormalMixtureMoment::Point NormalMixtureMoment::at(double x, double step) const noexcept {
-    const double log_p = log_mixture_at(p_, x);
-    return {log_p - 0.5 * x * x - kLogRoot + std::log(step), log_p - log_mixture_at(q_, x)};
+    const Logarithm p = log_mixture_at(p_, x), q = log_mixture_at(q_, x);
+    const double loss = p.value - q.value;
+    return {p.value - 0.5 * x * x - kLogRoot + std::log(step), loss,
+            p.error + q.error + kUnitRoundoff * std::fabs(loss)};
 }
 
 // The widest step whose aliasing is below e^-nats.
@@ -139,6 +151,29 @@ Certified NormalMixtureMoment::divergence_far_apart() const noexcept {
     return {sum * (1.0 + 0x1p-45), 0x1p-45};
 }
 
+// What an error e of the loss makes of T(l) = phi(beta l) + beta phi(-l): |T'| <= T (2/|l| + max(beta, 1)), relatively;
+// where the loss is hardly known T(|l| + e) <= beta (beta + 1) (3 e)^2/2 e^{3 beta e} instead, as mass.
+double NormalMixtureMoment::moved_by_loss(const Point& point, double beta) noexcept {
+    const double size = std::fabs(point.loss);
+    return point.error < 0.5 * size ? 2.0 * point.error * (2.0 / size + std::max(beta, 1.0)) : 0.0;
+}
+
+double NormalMixtureMoment::lost_at(const Point& point, double beta) noexcept {
+    if (point.error < 0.5 * std::fabs(point.loss)) return 0.0;
+    const double size = 3.0 * point.error;
+    return deep_exp(point.log_p) * beta * (beta + 1.0) * size * size * deep_exp(std::min(beta * size, 700.0));
+}
+
+namespace {
+
+// From above where little is known.
+Certified with_error(double value, double error) noexcept {
+    if (error < 0.5 * value) return {value, error / value + 4.0 * kUnitRoundoff};
+    return {(value + error) * (1.0 + 4.0 * kUnitRoundoff), 1.0};
+}
+
+}  // namespace
+
 LogMoment NormalMixtureMoment::log_moment(double alpha) const noexcept {
     const double beta = alpha - 1.0;
     if (beta == 0.0) return {{0.0, 0.0}, divergence(1.0).value, 0.0};
@@ -147,11 +182,13 @@ LogMoment NormalMixtureMoment::log_moment(double alpha) const noexcept {
     LogMoment found{};
     for (int turn = 0; turn < kMostTurns; ++turn) {
         const Rule rule = rule_for(alpha, nats);
-        double top = -kInfinity, sum = 0.0, error = 0.0, first = 0.0, second = 0.0, ends = 0.0;
+        double top = -kInfinity, sum = 0.0, error = 0.0, first = 0.0, second = 0.0, ends = 0.0, lost = kNegligible;
         for (double k = rule.first; k <= rule.last; k += 1.0) {
             const double x = rule.step * k;
             const Point point = at(x, rule.step);
             const double exponent = point.log_p + log_term(beta, point.loss);
+            lost += lost_at(point, beta);
+            if (exponent == -kInfinity) continue;
             if (exponent > top) {
                 const double scale = top == -kInfinity ? 0.0 : lane_exp(std::max(top - exponent, -708.0));
                 for (double* total : {&sum, &error, &first, &second, &ends}) *total *= scale;
@@ -159,7 +196,8 @@ LogMoment NormalMixtureMoment::log_moment(double alpha) const noexcept {
             }
             const double term = deep_exp(exponent - top);
             sum += term;
-            error += term * (48.0 + 8.0 * (0.5 * x * x + alpha * std::fabs(point.loss))) * kUnitRoundoff;
+            error += term * ((48.0 + 8.0 * (0.5 * x * x + alpha * std::fabs(point.loss))) * kUnitRoundoff +
+                             moved_by_loss(point, beta));
             // p (l expm1(beta l) + phi(-l)) and p l^2 e^{beta l}
             const double t = beta * point.loss, weight = deep_exp(point.log_p + t - top);
             const double mass = deep_exp(point.log_p - top);
@@ -168,6 +206,7 @@ LogMoment NormalMixtureMoment::log_moment(double alpha) const noexcept {
             second += weight * point.loss * point.loss;
             if (k == rule.first || k == rule.last) ends += term / rule.step;
         }
+        if (!(sum > 0.0)) return {{lost, 1.0}, 0.0, 0.0};
         const double log_excess = top + std::log(sum);
         // What lies beyond both ends, at a distance above 4 from the last peak: less than the integrand there.
         const double log_a =
@@ -179,8 +218,7 @@ LogMoment NormalMixtureMoment::log_moment(double alpha) const noexcept {
         const double share = log_excess > 700.0 ? 1.0 : 1.0 / (1.0 + std::exp(-log_excess));  // (A-1)/A
         const double a = std::exp(std::min(log_a - top, 700.0));
         const double mean = first / a;
-        found = {
-            {log_a, share * relative / log_a + 4.0 * kUnitRoundoff}, mean, std::max(second / a - mean * mean, 0.0)};
+        found = {with_error(log_a, share * relative + lost), mean, std::max(second / a - mean * mean, 0.0)};
         if (aliasing + ends / sum < 1e-14) break;
         nats += std::max(std::log(aliasing + ends / sum) + 40.0, 8.0);
     }
@@ -195,18 +233,21 @@ Certified NormalMixtureMoment::divergence(double alpha) const noexcept {
     Certified found{};
     for (int turn = 0; turn < kMostTurns; ++turn) {
         const Rule rule = rule_for(2.0, nats);
-        double sum = 0.0, error = 0.0, ends = 0.0;
+        double sum = 0.0, error = 0.0, ends = 0.0, lost = kNegligible;
         for (double k = rule.first; k <= rule.last; k += 1.0) {
             const double x = rule.step * k;
             const Point point = at(x, rule.step);
+            lost += lost_at(point, 1.0);
             const double term =
                 point.loss > -600.0 ? deep_exp(point.log_p) * phi(-point.loss) : deep_exp(point.log_p - point.loss);
             sum += term;
-            error += term * (48.0 + 8.0 * (0.5 * x * x + std::fabs(point.loss))) * kUnitRoundoff;
+            error += term * ((48.0 + 8.0 * (0.5 * x * x + std::fabs(point.loss))) * kUnitRoundoff +
+                             moved_by_loss(point, 1.0));
             if (k == rule.first || k == rule.last) ends += term / rule.step;
         }
+        if (!(sum > 0.0)) return {lost, 1.0};
         const double aliasing = std::exp(rule.log_aliasing) * (sum + 6.0 + 2.0 * rule.log_fall) / sum;
-        found = {sum, error / sum + aliasing + ends / sum + 1e-15};
+        found = with_error(sum, error + aliasing * sum + ends + 1e-15 * sum + lost);
         if (aliasing + ends / sum < 1e-14) break;
         nats += std::max(std::log(aliasing + ends / sum) + 40.0, 8.0);
     }

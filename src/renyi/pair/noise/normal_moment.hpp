@@ -36,7 +36,7 @@ public:
 private:
     // Losses and masses on the points of one rule.
     struct Point {
-        double log_p, loss;  // of the mass that the rule gives the point
+        double log_p, loss, error;  // of the mass that the rule gives the point; the loss, and how far it may be off
     };
     struct Rule {
         double step;
@@ -50,6 +50,8 @@ private:
     LogMoment moment_far_apart(double alpha) const noexcept;
     Certified divergence_far_apart() const noexcept;
     Point at(double x, double step) const noexcept;
+    static double moved_by_loss(const Point& point, double beta) noexcept;
+    static double lost_at(const Point& point, double beta) noexcept;
 
     NormalMixture p_, q_;
     double lowest_p_, highest_p_, lowest_q_, highest_q_;

@@ -25,7 +25,7 @@ double points_for(const std::vector<RepeatedPair>& parts) noexcept {
     for (const RepeatedPair& part : parts) {
         for (std::int64_t count = part.count; count > 1; count /= 2) sums += 1.0 + static_cast<double>(count % 2);
     }
-    return std::clamp(std::sqrt(kWork / (12.0 * std::max(sums, 1.0))), 1024.0, 8192.0);
+    return std::clamp(std::sqrt(kWork / (12.0 * std::max(sums, 1.0))), 1024.0, 16384.0);
 }
 
 LossLaw composed(const std::vector<RepeatedPair>& parts, Side side) {
@@ -108,15 +108,28 @@ Spans outcomes_below(const LossLaw& law) {
     return found;
 }
 
+double mixed(double x, double y, double u) noexcept { return (1.0 - u) * x + u * y; }
+
+// The loss of a blend of two outcomes, over the share u of the second.
+struct BlendLoss {
+    const Span &a, &b;
+
+    double operator()(double u) const noexcept { return log_ratio(mixed(a.p, b.p, u), mixed(a.q, b.q, u)); }
+    // NaN where there is none.
+    double inverse(double loss) const noexcept {
+        const double ratio = lane_exp(std::clamp(loss, -700.0, 700.0));
+        return (ratio * a.q - a.p) / ((b.p - a.p) - ratio * (b.q - a.q));
+    }
+};
+
 // The blends of halves of two outcomes.
 void add_blends(const Span& a, const Span& b, const Fineness& fineness, Spans& found) {
-    const auto mass = [](double x, double y, double u) { return (1.0 - u) * x + u * y; };
-    const auto loss = [&](double u) { return log_ratio(mass(a.p, b.p, u), mass(a.q, b.q, u)); };
+    const BlendLoss loss{a, b};
     const double error = std::max(a.mass_error, b.mass_error) + 4.0 * kUnitRoundoff;
     divide({0.0, 1.0, loss(0.0), loss(1.0)}, loss, fineness, [&](const Part& part) {
         const double width = part.end - part.start, u = 0.5 * (part.start + part.end);
         const auto [low, high] = std::minmax(part.first, part.last);
-        found.spans.push_back(outcome(width * mass(a.p, b.p, u), width * mass(a.q, b.q, u), low, high, error));
+        found.spans.push_back(outcome(width * mixed(a.p, b.p, u), width * mixed(a.q, b.q, u), low, high, error));
     });
 }
 

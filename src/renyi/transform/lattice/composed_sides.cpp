@@ -44,9 +44,9 @@ ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
     return {node, distance(node)};
 }
 
-double ComposedLoss::delta(double epsilon) const {
+double ComposedLoss::delta(double epsilon, Side end) const {
     if (epsilon == kInfinity) return infinite;
-    const bool is_upper = side == Side::upper;
+    const bool is_upper = end == Side::upper;
     const double room =
         0x1p-95 * (std::fabs(epsilon) + offset_terms +
                    step * (std::fabs(static_cast<double>(window.first)) + static_cast<double>(window.size)));
@@ -208,6 +208,22 @@ TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
     return found;
 }
 
+constexpr double kAlike = 1e-10;  // relative, of compositions of both sides that are made once
+
+// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a node,
+// 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
+double apart(const LossLayout& layout) {
+    double log_share = 0.0;
+    for (std::size_t i = 0; i < layout.pairs().size(); ++i) {
+        const LatticePair& pair = layout.pairs()[i];
+        double share = 1.0;
+        for (std::size_t k = 0; k < pair.upper.size(); ++k)
+            if (pair.upper[k] > 0.0) share = std::min(share, pair.lower[k] / pair.upper[k]);
+        log_share += static_cast<double>(layout.count(i)) * std::log(share * (1.0 - 4.0 * kUnitRoundoff));
+    }
+    return -std::expm1(log_share) * (1.0 + 0x1p-40);
+}
+
 ComposedLoss composed_side(const Setting& s, Side side, const TiltedSide& tilted, Window window, double drift,
                            const TiltChoice& choice, std::shared_ptr<const TailSums> law) {
     double outside = 0.0, moved = drift;
@@ -243,7 +259,7 @@ ComposedLoss composed_side(const Setting& s, Side side, const TiltedSide& tilted
 }  // namespace
 
 double ComposedSides::lower_delta(double at) const {
-    return lower ? lower->delta(at) : upper.delta(at) * std::exp(-gap);
+    return lower ? lower->delta(at) : upper.delta(at, Side::lower) * std::exp(-gap);
 }
 
 double ComposedSides::relative_width(double at) const {
@@ -277,7 +293,8 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     const double theta = s.tilt.theta();
     std::vector<TiltedSide> sides;
     sides.push_back(tilted_side(s, upper.laws, Side::upper));
-    if (!goal.upper_only) sides.push_back(tilted_side(s, layout.laws(Side::lower).laws, Side::lower));
+    const double less = goal.upper_only ? 0.0 : apart(layout);
+    if (!(less < kAlike)) sides.push_back(tilted_side(s, layout.laws(Side::lower).laws, Side::lower));
     std::vector<std::shared_ptr<const TailSums>> laws;
     for (const TiltedSide& side : sides) {
         if (!(kSmallestWindow <= size && size <= kLargestWindow)) break;
@@ -303,7 +320,8 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
     if (goal.upper_only) {
         found.gap = spread_gap(layout, choice);
     } else {
-        found.lower = composed_side(s, Side::lower, sides[1], window, drift, choice, laws[1]);
+        found.lower = composed_side(s, Side::lower, sides.back(), window, drift, choice, laws.back());
+        if (sides.size() == 1) found.lower->relative_error += less;
     }
     return found;
 }

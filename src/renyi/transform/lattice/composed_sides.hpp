@@ -41,8 +41,9 @@ struct ComposedLoss {
     double infinite, drift;
     std::optional<LeftOut> left_out;
 
-    // The bound of delta(epsilon) on this side.
-    double delta(double epsilon) const;
+    // The bound of delta(epsilon) on this side; of its own delta from below or above.
+    double delta(double epsilon) const { return delta(epsilon, side); }
+    double delta(double epsilon, Side end) const;
 
 private:
     struct Place {

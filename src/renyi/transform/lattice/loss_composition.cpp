@@ -140,6 +140,7 @@ constexpr int kTurns = 4;
 constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
 constexpr double kFewer = 1e-3;   // relative width from which few nodes do
 constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
+constexpr double kExact = 1e-6;   // relative width, at most, of lattices that hold all atoms
 constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
 constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
 constexpr double kRoom = kSystemError + 2.0 * kUnitRoundoff;
@@ -299,7 +300,9 @@ bool LossComposition::is_tight(Bracket epsilons, double delta) const {
 }
 
 const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fourier) {
-    const CompositionGoal goal{epsilon, rtol_, max_points_, upper_only_};
+    // Where a lattice holds all atoms, width costs nothing, and what is cut off for it may tell of one epsilon alone.
+    const double rtol = coarse_layout().exact() ? std::min(rtol_, kExact) : rtol_;
+    const CompositionGoal goal{epsilon, rtol, max_points_, upper_only_};
     std::optional<ComposedSides> sides = solve_again(goal, fourier);
     if (!sides) sides = solve_anew(goal, fourier);
     solved_.insert(solved_.begin(), std::move(*sides));
@@ -376,10 +379,15 @@ constexpr std::int64_t kScoutPoints = 1 << 15;
 constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off
 constexpr double kRoughBelow = 1e-2;  // relative width below
 constexpr double kMiddle = 3e-4;      // relative width of either side, of the second look
+constexpr double kFineBelow = 1e-4;   // relative width below, of the third look
+constexpr double kMostBelow = 0.5;    // of the bracket: what of it lattices may make below, for no finer ones
 constexpr double kMoreApart = 3.0;    // times that: the distance of the sides beside which it is little
 constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
 
 bool is_within(Bracket b, double rtol) noexcept { return b.upper - b.lower <= rtol * b.upper; }
+bool is_part(Bracket below, Bracket all) noexcept {
+    return below.upper - below.lower <= kMostBelow * (all.upper - all.lower);
+}
 bool is_apart(Bracket b) noexcept { return b.upper - b.lower > kApart * b.upper; }
 
 std::vector<CountedPair> one_side_of(const std::vector<CountedPair>& parts, Side side) {
@@ -393,7 +401,9 @@ std::vector<CountedPair> one_side_of(const std::vector<CountedPair>& parts, Side
 void LossComposition::compose_apart(const std::vector<CountedPair>& parts) {
     rough_ = sides_of(parts, std::max(rtol_, kRough), std::max(rtol_, kRoughBelow), max_points_);
     if (rtol_ < kMiddle) middle_ = sides_of(parts, kMiddle, kMiddle, max_points_);
-    fine_ = sides_of(parts, rtol_, rtol_, max_points_);
+    fine_ = sides_of(parts, rtol_, std::max(rtol_, kFineBelow), max_points_);
+    if (rtol_ < kFineBelow)
+        finest_below_ = std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_, max_points_);
 }
 
 // Of the upper sides, where there is something to be saved by it.
@@ -433,12 +443,14 @@ Bracket LossComposition::two_sided_delta(double epsilon, FourierTransform& fouri
     if (found.upper <= known || is_apart(found) || is_within(found, rtol_)) return found;
     if (middle_) found = common(found, middle_->delta(epsilon, fourier));
     if (middle_ && (is_within(found, rtol_) || !is_within(found, kMoreApart * kMiddle))) return found;
-    return common(found, fine_->delta(epsilon, fourier));
+    found = common(found, fine_->delta(epsilon, fourier));
+    if (!finest_below_ || is_part(fine_->below->delta(epsilon, fourier), found)) return found;
+    return {std::clamp(finest_below_->delta(epsilon, fourier).lower, found.lower, found.upper), found.upper};
 }
 
 Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fourier, double known) const {
+    if (known > 0.0 && rough_->above->delta(known, fourier).upper <= delta) return {-kInfinity, known};
     const Bracket rough = rough_->epsilon(delta, fourier);
-    if (rough.upper <= known) return rough;
     const bool apart = !is_found(rough) || rough_->are_apart(rough.upper, fourier);
     // Atoms on one lattice are composed exactly at once.
     if (apart || is_within(rough_->delta(rough.upper, fourier), rtol_)) return rough;
@@ -446,7 +458,9 @@ Bracket LossComposition::two_sided_epsilon(double delta, FourierTransform& fouri
     const Bracket better = common(rough, middle_->epsilon(delta, fourier));
     const Bracket there = middle_->delta(better.upper, fourier);
     if (is_within(there, rtol_) || !is_within(there, kMoreApart * kMiddle)) return better;
-    return common(better, fine_->epsilon(delta, fourier));
+    const Bracket found = common(better, fine_->epsilon(delta, fourier));
+    if (!finest_below_ || is_part(fine_->below->epsilon(delta, fourier), found)) return found;
+    return {std::clamp(finest_below_->epsilon(delta, fourier).lower, found.lower, found.upper), found.upper};
 }
 
 }  // namespace renyi::lattice

@@ -130,6 +130,7 @@ private:
     LossComposition* scout();
 
     std::optional<Sides> rough_, middle_, fine_;  // where sides differ, instead of all that follows
+    std::unique_ptr<LossComposition> finest_below_;
     GaussiansMerged merged_;
     double rtol_;
     std::int64_t max_points_;
