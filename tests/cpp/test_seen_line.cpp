@@ -9,7 +9,7 @@
 
 #include "check.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/seen_records.hpp"
+#include "renyi/curve/included_records.hpp"
 #include "renyi/fp/lanes.hpp"
 
 using namespace renyi;
@@ -112,14 +112,14 @@ void compare_with_means() {
             for (const double count : {1.0, 7.0, 3000.0, 1e6}) {
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
-                CHECK(tells_seen_records(c, SampledPair::remove) != Seen::unknown);
+                CHECK(tells_inclusions(c, SampledPair::remove) != Inclusions::unknown);
                 SeenLine line(c, SampledPair::remove);
                 for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
-                    const Bracket a = line.epsilon(delta), b = seen_records_epsilon(step, delta);
+                    const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, delta);
                     CHECK(b.upper - b.lower <= 1e-9 * b.upper);
                     CHECK_THAT(a.lower, <=, b.upper);
                     CHECK_THAT(b.lower, <=, a.upper);
-                    CHECK_THAT(seen_records_delta(step, b.upper).lower, <=, delta);
+                    CHECK_THAT(included_records_delta(step, b.upper).lower, <=, delta);
                 }
             }
 }

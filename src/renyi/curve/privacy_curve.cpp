@@ -11,7 +11,7 @@
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
 #include "renyi/curve/seen_line.hpp"
-#include "renyi/curve/seen_records.hpp"
+#include "renyi/curve/included_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
 namespace renyi {
@@ -111,11 +111,11 @@ Bracket CurveSolver::delta(double epsilon, double known) {
     return answer;
 }
 
-// Whether the answer is narrow with what this route found.
+// Whether the answer is narrow with what this route found, or no loss.
 bool CurveSolver::take(Route route, Bracket found, Bracket& answer) noexcept {
     route_ = route;
     answer = common(answer, found);
-    return is_narrow(answer, kUseful);
+    return is_narrow(answer, kUseful) || answer.upper == 0.0;
 }
 
 // Every route until the answer is narrow.
@@ -129,12 +129,12 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
+    const auto with_records = [&] { return with(Route::bounds, included_records_delta(c_.steps[0], epsilon)); };
     const auto with_seen_line = [&] { return with(Route::seen_line, seen_.delta(epsilon)); };
     const auto with_seen = [&] {
-        const Seen seen = tells_seen_records(c_, pair_);
-        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
-               (seen == Seen::many && with_records());
+        const Inclusions seen = tells_inclusions(c_, pair_);
+        return (seen == Inclusions::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
+               (seen == Inclusions::many && with_records());
     };
     const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
@@ -175,12 +175,12 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
+    const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
     const auto with_seen_line = [&] { return with(Route::seen_line, seen_.epsilon(delta)); };
     const auto with_seen = [&] {
-        const Seen seen = tells_seen_records(c_, pair_);
-        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
-               (seen == Seen::many && with_records());
+        const Inclusions seen = tells_inclusions(c_, pair_);
+        return (seen == Inclusions::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
+               (seen == Inclusions::many && with_records());
     };
     const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
