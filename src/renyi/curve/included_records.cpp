@@ -35,11 +35,11 @@ namespace renyi {
 
 namespace {
 
-constexpr double kMostOverlap = -40.0;  // log of the mean of S - T
+constexpr double kMostOverlap = -15.0;  // log of the mean of S - T
 constexpr double kNothing = -800.0;     // log of what is below all numbers
 constexpr double kCertain = 40.0;       // Q(40) < e^-800
 constexpr double kMostTerms = 1e6;      // of all curves of a question
-constexpr double kFew = 64.0;           // records, where there is an overlap
+constexpr double kFew = 16.0;           // records, where there is an overlap
 constexpr double kExact = 2000.0;       // and in double-doubles
 constexpr double kMany = 1e5;           // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon

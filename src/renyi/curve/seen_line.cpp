@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
@@ -24,7 +25,7 @@ constexpr double kFarthest = 80.0;                        // of tilts
 constexpr double kUnseenTilt = 30.0, kLeastUnseen = 0.3;  // the first over c^2
 constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
 constexpr double kReach = 0.5;                 // of a line, in units of 1/t
-constexpr double kRough = 1e-4, kEnd = 1e-10;  // of epsilon
+constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
 constexpr double kOverlap = 0.1;               // of all C
 constexpr double kUseless = 0.1;               // of delta, an error
 constexpr double kLeastSeen = 0.0;             // nats, of delta over what is unseen
@@ -128,8 +129,11 @@ SeenLine::Moment SeenLine::moment(double t) const noexcept {
     return m;
 }
 
+// Rounded up.
 double SeenLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    return b.log_measure - b.tilt * epsilon + log_kernel_peak(b.tilt);
+    const double spent = b.tilt * epsilon, peak = log_kernel_peak(b.tilt);
+    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak);
+    return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
 }
 
 // The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases die slowly.
@@ -270,6 +274,7 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
 // Chernoff's bound of the sums in which no record is seen, nearly.
 void SeenLine::bound_unseen(double epsilon) {
     unseen_ = {0.0, is_many_ ? -kInfinity : kInfinity};
+    several_ = {0.0, kInfinity};
     if (is_many_) return;
     const auto bound = [&](double tilt, auto overlap) {
         double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * (1.0 + 1e-12) + 1e-9;
@@ -286,6 +291,36 @@ void SeenLine::bound_unseen(double epsilon) {
         keep(bound(tilt, [&](const SeenOverlap& s) { return s.above(tilt); }));
     const double best = std::min(unseen_.tilt, farthest_);
     keep(bound(best, [&](const SeenOverlap& s) { return s.at(best) + s.error(best, 0.0); }));
+    if (gaussian_ > 0.0) return;
+    for (const double tilt : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
+        double sum = 0.0;
+        for (const SeenOverlap& s : steps_) sum += s.count * s.change(tilt);
+        Bound b = bound(tilt, [&](const SeenOverlap& s) { return s.above(tilt); });
+        b.log_measure += std::log(0.5 * sum * sum / tilt) + 1e-9;
+        if (b.log_measure - tilt * epsilon < several_.log_measure - several_.tilt * epsilon) several_ = b;
+    }
+}
+
+// At n = 1 of the head comment; what is rounded moves eps' by `slack`.
+Bracket SeenLine::one_overlap(double epsilon) const noexcept {
+    double log_rest = 0.0;
+    for (const SeenOverlap& s : steps_) log_rest += s.count * s.log_rest;
+    Bracket sum{0.0, 0.0};
+    for (const SeenOverlap& s : steps_) {
+        const double slack = 8.0 * kUnitRoundoff * (std::fabs(epsilon) - log_rest - s.log_q);
+        const double at = epsilon - (log_rest - s.log_rest), weight = s.count * std::exp(log_rest - s.log_rest);
+        const auto both = [&](double shift) {
+            return Bracket{single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at + shift).lower,
+                           single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at - shift).upper};
+        };
+        const Bracket all = both(slack);
+        const double most = s.q * gaussian_delta_bounds(s.c, at - s.log_q - slack).upper,
+                     least = s.q * gaussian_delta_bounds(s.c, at - s.log_q + slack).lower;
+        const double error = weight * most * 8.0 * kUnitRoundoff * (4.0 - log_rest);
+        sum.lower += weight * (all.lower - most) - error;
+        sum.upper += weight * (all.upper - least) + error;
+    }
+    return sum;
 }
 
 void SeenLine::sum_nodes(double end) {
@@ -379,8 +414,14 @@ SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
     };
     const double aliases = (alias(below_) + alias(above_)) * (1.0 + 1e-9);
     const double unseen = std::exp(log_chernoff(unseen_, epsilon)) * (1.0 + 1e-9);
-    return {value, slope, value - absolute - aliases - unseen, value + absolute + (is_many_ ? 0.0 : aliases) + unseen,
-            absolute + aliases};
+    Bracket rest{-unseen, unseen};
+    if (unseen > kUnitRoundoff * value && several_.log_measure < kInfinity && epsilon >= 0.0) {
+        const double several = std::exp(several_.log_measure - several_.tilt * epsilon) * (1.0 + 1e-9);
+        const Bracket one = one_overlap(epsilon);
+        rest = common(rest, {one.lower - several, one.upper + several});
+    }
+    return {value + 0.5 * (rest.lower + rest.upper), slope, value - absolute - aliases + rest.lower,
+            value + absolute + (is_many_ ? 0.0 : aliases) + rest.upper, absolute + aliases};
 }
 
 // Whether C changes the sum by more than a little.
@@ -445,7 +486,7 @@ double SeenLine::end_of(double delta, double epsilon, double direction) {
         (is_outward == found ? far : near) = next;
         if (found) break;
     }
-    while (std::fabs(far - near) > kEnd * far) {
+    while (std::fabs(far - near) > std::max(kEnd * far, kLeastEnd)) {
         const double middle = 0.5 * (near + far);
         if (move > line && !place(middle, false)) break;
         (is_beyond(read(middle)) ? far : near) = middle;
@@ -468,7 +509,7 @@ Bracket SeenLine::epsilon(double delta) {
         const bool is_near = std::fabs(move) * tilt_ < kReach;
         is_found = is_near || std::fabs(r.value - delta) < 2.0 * r.error;
         if (is_near) {
-            epsilon = on_line(delta, epsilon + move);
+            epsilon = std::max(on_line(delta, epsilon + move), 0.0);
         } else if (!is_found) {
             epsilon = std::clamp(epsilon + move, 0.5 * epsilon, 2.0 * epsilon);
         }

@@ -4,7 +4,15 @@
 // and g the transform of Gaussian steps, what is inverted is
 //     M = g prod A_i^k_i                       where many records are seen, or
 //     M = g prod A_i^k_i - g prod b_i^k_i      at least one is, nearly,
-// of which f dies like e^{-c^2 y^2/2}. What is left of the second is bounded by Chernoff.
+// of which f dies like e^{-c^2 y^2/2}. What is left of the second is bounded by Chernoff, or, without Gaussian steps, is
+// that of one overlap and a bound of that of several: with b^k = (1-q)^{a k} (1 + C)^k, C the transform of the signed
+// measure nu, E the expectation over an output without the record and h(x) = (1 - e^{eps - x})_+,
+//     nu(h) = E (h(R) - h(0) + e^v (h(R) - h(v))),  R = log(1 + e^v),
+// whose part k (1-q)^{k-1} q (delta_G(log(1 + (e^eps' - 1)/q)) - delta_G(eps' - log q)), eps' = eps - (k-1) log(1-q),
+// has a closed form (single steps of closed_curve.hpp), and (1 + C)^k - 1 - k C is a sum of C(k, 2) terms nu nu m^i, i <
+// k, m the law of transform 1 + C. As 0 <= h(x + y) - h(x) <= e^{t (x - eps)} (e^{t y} - 1)/t, 0 < t <= 1, y >= 0, a
+// second difference of h is at most the geometric mean of both such bounds, and
+//     |nu nu m^i (h)| <= e^{-t eps} V(t)^2 |m|(t)^i/t   (SeenOverlap::change).
 //
 // Certificate, as that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h. The
 // law of b is positive but for losses of a small part (SeenOverlap::negative_part), so that with |b| = b + twice that
@@ -59,6 +67,7 @@ private:
     bool place(double epsilon, bool roughly);
     bool place_line(double epsilon, double log_goal);
     void bound_unseen(double epsilon);
+    Bracket one_overlap(double epsilon) const noexcept;
     void sum_nodes(double end);
     void sum_block(double first);
     Reading read(double epsilon) const noexcept;
@@ -76,7 +85,7 @@ private:
     Moment at_{};
     std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)
     double farthest_ = 0.0;                   // of the tilts
-    Bound below_{}, above_{}, unseen_{};
+    Bound below_{}, above_{}, unseen_{}, several_{};
     double log_tail_ = 0.0, missed_ = 0.0;
     NodeSum nodes_;
 };

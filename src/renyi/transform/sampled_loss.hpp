@@ -114,6 +114,10 @@ public:
     // more likely by the latter: a bound of that part, over (1-q)^a.
     double negative_part(double t) const noexcept;
 
+    // With w = e^v and 0 < t <= 1 a bound of
+    //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
+    double change(double t) const noexcept;
+
     double count, q, rest, log_q, log_rest, log_odds, c;
 
 private:
