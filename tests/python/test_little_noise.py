@@ -281,7 +281,8 @@ def test_next_to_plateaus_the_truth_lies_inside(q, sigma, count, number, distanc
         assert delta_of_inclusions(q, sigma, count, high)[0] <= delta
         assert high == 0 or sum(delta_of_inclusions(q, sigma, count, low)) >= delta
         if high == 0:
-            assert number == 1 and distance > 0
+            assert number == 1
+            assert distance > 0
 
 
 def delta_of_two_removed(q, sigma, epsilon):
@@ -333,7 +334,7 @@ def test_next_to_plateaus_of_two_steps_the_truth_lies_inside(q, number, sigma, d
 @pytest.mark.parametrize("sigma", [0.02, 0.05])
 @pytest.mark.parametrize("delta", [0.25, 0.75])
 def test_epsilon_falls_over_plateaus(sigma, delta):
-    """On a plateau that is a double, one unit of its last place moves epsilon by a fifth or more."""
+    """On a plateau that is a double one unit of its last place moves epsilon by a fifth."""
     ledger = composed(0.5, sigma, 2)
     steps = [
         delta * (1 + n * 2.0**-53) for n in (*range(-64, 0, 4), -2, -1, 0, 2, 4, *range(8, 64, 4))
