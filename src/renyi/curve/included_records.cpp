@@ -35,15 +35,15 @@ namespace renyi {
 
 namespace {
 
-constexpr double kMostOverlap = -15.0;  // log of the mean of S - T
-constexpr double kNothing = -800.0;     // log of what is below all numbers
-constexpr double kCertain = 40.0;       // Q(40) < e^-800
-constexpr double kMostTerms = 1e6;      // of all curves of a question
-constexpr double kFew = 16.0;           // records, where there is an overlap
-constexpr double kExact = 2000.0;       // and in double-doubles
-constexpr double kMany = 1e5;           // and where a line takes less
+constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
+constexpr double kNothing = -800.0;                 // log of what is below all numbers
+constexpr double kCertain = 40.0;                   // Q(40) < e^-800
+constexpr double kMostTerms = 1e6;                  // of all curves of a question
+constexpr double kFew = 16.0;                       // records, where there is an overlap
+constexpr double kExact = 2000.0;                   // and in double-doubles
+constexpr double kMany = 1e5;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
-constexpr double kPrecision = 1e-13;               // of an end of epsilon
+constexpr double kPrecision = 1e-13;                // of an end of epsilon
 constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
 constexpr double kUp = 1.0 + 1e-9;  // of bounds from logarithms
@@ -87,7 +87,8 @@ Plateau exact_plateau(const SampledStep& s, double delta) {
     Scaled sum = kScaledZero, above = sought;  // of P_n, and delta - P_n
     double number = static_cast<double>(weights.size());
     while (number > 1.0 && above.mantissa.hi > 0.0) {
-        const Scaled more = sum + weights[static_cast<std::size_t>(number) - 1], rest = sought + Scaled{-more.mantissa, more.exponent};
+        const Scaled more = sum + weights[static_cast<std::size_t>(number) - 1],
+                     rest = sought + Scaled{-more.mantissa, more.exponent};
         if (rest.mantissa.hi <= 0.0 && !(ratio(absolute(rest), above) < 1.0)) break;
         number -= 1.0;
         sum = more;
@@ -111,8 +112,8 @@ public:
         const double with = std::exp(log_odds_) * tail_above(log_odds_ / c_ + 0.5 * c_);
         turned_ = (with + tail_above(0.5 * c_ - log_odds_ / c_)) * kUp;
         for (const double t : kTilts) {
-            const double beyond = std::exp(t * log_odds_ - 0.5 * t * (1.0 - t) * c_ * c_) *
-                                  tail_above((0.5 - t) * c_ - log_odds_ / c_);
+            const double beyond =
+                std::exp(t * log_odds_ - 0.5 * t * (1.0 - t) * c_ * c_) * tail_above((0.5 - t) * c_ - log_odds_ / c_);
             const double log_k = std::log1p((t * with + beyond) * kUp), rest = t * log_rest_;
             const double included = t * log_q_ + 0.5 * c_ * c_ * t * (t + 1.0);
             tilts_.push_back({t, log_k, included, included + std::log1p(std::exp(rest - included))});
@@ -161,8 +162,7 @@ Plateau InclusionMean::plateau(double delta) const {
     const double spread = std::sqrt(s_.count * s_.q * (1.0 - s_.q)), normal = gaussian_epsilon_guess(1.0, delta);
     const double number = std::clamp(std::round(s_.count * s_.q + normal * spread), 1.0, s_.count);
     const Certified all = binomial_tails(s_.count, s_.q, number).from;
-    return {number,
-            {std::nextafter(delta - upper(all), -kInfinity), std::nextafter(delta - lower(all), kInfinity)}};
+    return {number, {std::nextafter(delta - upper(all), -kInfinity), std::nextafter(delta - lower(all), kInfinity)}};
 }
 
 // log F_n, rounded up.
@@ -183,8 +183,8 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
     const double rest = s_.count - n;
     double least = kInfinity;
     for (const Tilt& at : tilts_)
-        least = std::min(least, n * at.included + at.t * (rest * log_rest_ - epsilon) + log_grown(rest, at.log_k) -
-                                    std::log(at.t));
+        least = std::min(
+            least, n * at.included + at.t * (rest * log_rest_ - epsilon) + log_grown(rest, at.log_k) - std::log(at.t));
     return least + 1e-9;
 }
 
@@ -204,15 +204,14 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
         const double with = n * log_q_, rest = s_.count - n, without = rest * log_rest_, mu = c_ * std::sqrt(n);
         const double rounding = 8.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(with) + std::fabs(without));
         const double rho = is_turned ? n * apart : 0.0, at = epsilon - with - without;
-        const CurvePoint curve = is_upper
-                                     ? gaussian_curve_point(mu * (1.0 + 4.0 * kUnitRoundoff), at - rounding - rho)
-                                     : gaussian_curve_point(mu * (1.0 - 4.0 * kUnitRoundoff), at + rounding);
+        const CurvePoint curve = is_upper ? gaussian_curve_point(mu * (1.0 + 4.0 * kUnitRoundoff), at - rounding - rho)
+                                          : gaussian_curve_point(mu * (1.0 - 4.0 * kUnitRoundoff), at + rounding);
         const Bracket found = bounds_of(n < number ? curve.delta : curve.complement);
         const double elsewhere = is_turned && n > 0.0 ? std::exp(log_elsewhere(n, g, epsilon)) : 0.0;
         if (n < number) {
             const double more = is_turned ? std::exp(log_turned(n, epsilon - rho)) + elsewhere : 0.0;
-            sum.below += is_upper ? w * (1.0 + error) * (found.upper + more) + kSmallestNormal
-                                  : w * (1.0 - error) * found.lower;
+            sum.below +=
+                is_upper ? w * (1.0 + error) * (found.upper + more) + kSmallestNormal : w * (1.0 - error) * found.lower;
         } else {
             const double kept = 1.0 - (is_turned ? rest * turned_ : 0.0);
             sum.above += is_upper ? w * (1.0 - error) * std::max(found.lower * kept - elsewhere, 0.0)
@@ -222,7 +221,8 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
     }
     const double slack = (last - first + 16.0) * kUnitRoundoff;
     if (is_upper)
-        return {sum.below * (1.0 + slack) + kSmallestNormal, std::max(sum.above * (1.0 - slack) - kSmallestNormal, 0.0)};
+        return {sum.below * (1.0 + slack) + kSmallestNormal,
+                std::max(sum.above * (1.0 - slack) - kSmallestNormal, 0.0)};
     return {sum.below * (1.0 - slack), sum.above * (1.0 + slack) + kSmallestNormal};
 }
 

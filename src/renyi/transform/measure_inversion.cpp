@@ -102,6 +102,7 @@ double MeasureInversion::log_peak(double tilt) const noexcept {
 
 // Rounded up: three sums, a product, a logarithm and the exponential that follows.
 double MeasureInversion::log_chernoff(const Bound& b, double epsilon, double log_factor) const noexcept {
+    if (b.log_measure == -kInfinity) return b.log_measure;
     const double spent = b.tilt * epsilon, peak = log_peak(b.tilt);
     const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak) + std::fabs(log_factor) + 1.0;
     return b.log_measure - spent + peak + log_factor + 8.0 * kUnitRoundoff * size;
@@ -301,8 +302,7 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
 
 // The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
-    const double level = at_.value - tilt_ * epsilon - log_value + depth,
-                 farthest = kMostNodes * step;
+    const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step;
     double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
     for (int turn = 0; turn < kMostEnds; ++turn) {
         const double tail = log_tail(rough_, y), lacking = tail + level - std::log(kPi * y);
@@ -452,8 +452,9 @@ Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept
     const double exponent = at_.value - t * epsilon + log_factor;
     const LineFactor factor = line_factor(t, step_, shift_);
     const double scale = std::exp(exponent + factor.log);
-    const double relative = at_.error + factor.rounding + kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) +
-                                                         4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
+    const double relative =
+        at_.error + factor.rounding +
+        kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
     const double absolute =
         scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
     const double period = 2.0 * kPi / step_;

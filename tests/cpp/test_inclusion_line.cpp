@@ -1,7 +1,7 @@
 // What is neither of records seen nor of others, against a much finer rule in long double, and its bounds; the curve
 // on the line against split sums, which take other windows and other nodes, and against binomial means of Gaussian
 // curves where outputs tell for sure.
-#include "renyi/curve/seen_line.hpp"
+#include "renyi/curve/inclusion_line.hpp"
 
 #include <cmath>
 #include <complex>
@@ -22,7 +22,7 @@ using Complex = std::complex<Real>;
 constexpr Real kRootTwoPi = 2.506628274631000502415765284811L;
 
 // The integral of phi(x) ((1 + e^v)^a - 1 - e^{a v}), from v = -60 to far beyond the peak.
-Complex overlap(const SeenOverlap& s, Real t, Real y) {
+Complex overlap(const InclusionOverlap& s, Real t, Real y) {
     const Real c = s.c, h = 0.01L / c, centre = (-s.log_odds) / c + 0.5L * c;
     const Complex a{1 + t, y};
     Complex sum{};
@@ -39,7 +39,7 @@ Complex overlap(const SeenOverlap& s, Real t, Real y) {
 }
 
 // Of the densities of both losses, the part at which that of records seen is larger.
-Real negative_part(const SeenOverlap& s, Real t) {
+Real negative_part(const InclusionOverlap& s, Real t) {
     const Real c = s.c, h = 1e-3L;
     const auto output = [&](Real v) { return (v - s.log_odds) / c + 0.5L * c; };
     Real sum = 0;
@@ -61,7 +61,7 @@ void compare_overlaps() {
     for (int i = 0; i < 24; ++i) {
         const double sigma = std::exp(std::log(0.06) + unit(random) * std::log(8.0)),
                      q = std::exp(-14.0 * unit(random) - 0.1);
-        SeenOverlap s({q, sigma, std::exp(20.0 * unit(random))});
+        InclusionOverlap s({q, sigma, std::exp(20.0 * unit(random))});
         if (!s.is_little()) continue;
         const double tilt = 0.4 * unit(random) + (sigma > 0.2 ? 1.5 * unit(random) : 0.0), last = 8.0 * sigma;
         if (!s.place(tilt, last)) continue;
@@ -70,7 +70,7 @@ void compare_overlaps() {
         for (int j = 0; j < kLanes; ++j) y[j] = last * j / (kLanes - 1);
         s.at_ordinates(y, re, im);
         const double error = s.error(tilt, last),
-                     small = 1e-14 / s.count * (1.0 + std::exp(s.log_seen(tilt))) + 1e-10 * s.above(tilt);
+                     small = 1e-14 / s.count * (1.0 + std::exp(s.log_included(tilt))) + 1e-10 * s.above(tilt);
         CHECK_THAT(error, <, small);
         for (int j = 0; j < kLanes; j += 5) {
             const Complex truth = overlap(s, tilt, y[j]);
@@ -93,7 +93,7 @@ void compare_with_sums() {
             for (const double count : {3.0, 700.0}) {
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
-                SeenLine line(c, SampledPair::remove);
+                InclusionLine line(c, SampledPair::remove);
                 PlacedSplits sums(c, SampledPair::remove);
                 for (const double delta : {1e-30, 1e-6, 1e-3}) {
                     const Bracket a = line.epsilon(delta), b = sums.epsilon(delta, 0.0);
@@ -114,7 +114,7 @@ void compare_with_means() {
                 const SortedSteps c = sorted_steps({&step, 1});
                 if (sigma > 0.01 && tells_inclusions(c, SampledPair::remove) == Inclusions::unknown) continue;
                 CHECK(tells_inclusions(c, SampledPair::remove) != Inclusions::unknown);
-                SeenLine line(c, SampledPair::remove);
+                InclusionLine line(c, SampledPair::remove);
                 for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
                     const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, delta);
                     CHECK(b.upper - b.lower <= 1e-9 * b.upper);
@@ -129,7 +129,7 @@ void compare_with_means() {
 void stand_on_a_plateau() {
     const SampledStep step{0.5, 0.02, 2.0};
     const SortedSteps c = sorted_steps({&step, 1});
-    SeenLine line(c, SampledPair::remove);
+    InclusionLine line(c, SampledPair::remove);
     const double below = line.epsilon(0.75 * (1.0 - 1e-9)).lower;
     CHECK_THAT(line.epsilon(0.75).upper, >=, below - 120.0);
     CHECK_THAT(line.epsilon(0.75).upper, <=, below);
