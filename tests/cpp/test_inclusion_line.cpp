@@ -1,6 +1,6 @@
-// What is neither of records seen nor of others, against a much finer rule in long double, and its bounds; the curve
-// on the line against split sums, which take other windows and other nodes, and against binomial means of Gaussian
-// curves where outputs tell for sure.
+// What is neither of included records nor of others, against a much finer rule in long double, and its bounds; the
+// curve on the line against split sums, which take other windows and other nodes, and against binomial means of
+// Gaussian curves where outputs nearly tell inclusion.
 #include "renyi/curve/inclusion_line.hpp"
 
 #include <cmath>
@@ -38,19 +38,32 @@ Complex overlap(const InclusionOverlap& s, Real t, Real y) {
     return sum;
 }
 
-// Of the densities of both losses, the part at which that of records seen is larger.
+// Of the densities of both losses, the part at which that of included records is larger.
 Real negative_part(const InclusionOverlap& s, Real t) {
     const Real c = s.c, h = 1e-3L;
     const auto output = [&](Real v) { return (v - s.log_odds) / c + 0.5L * c; };
     Real sum = 0;
     for (Real v = -60; v < 6; v += h) {  // of T - log(1-q); beyond, both are too near each other
-        const Real x = output(v), seen = std::exp(-x * x / 2 + (1 + t) * v) / (kRootTwoPi * c);
+        const Real x = output(v), with = std::exp(-x * x / 2 + (1 + t) * v) / (kRootTwoPi * c);
         Real all = 0;
         if (v > 0) {
             const Real odds = std::log(std::expm1(v)), at = output(odds);
             all = std::exp(-at * at / 2 + (1 + t) * v + v - odds) / (kRootTwoPi * c);
         }
-        sum += h * std::fmax(seen - all, 0);
+        sum += h * std::fmax(with - all, 0);
+    }
+    return sum;
+}
+
+// V of InclusionOverlap::change.
+Real change(const InclusionOverlap& s, Real t) {
+    const Real c = s.c, h = 0.01L / c;
+    Real sum = 0;
+    for (Real x = -12; x < 12 + 2 * c; x += h) {
+        const Real w = std::exp(c * x - c * c / 2 + s.log_odds), p = std::pow(1 + w, t);
+        const Real without = std::sqrt(p * std::expm1(t * std::log1p(w)));
+        const Real with = std::sqrt(p * std::pow(w, t) * std::expm1(t * std::log1p(1 / w)));
+        sum += h * std::exp(-x * x / 2) / kRootTwoPi * (without + w * with);
     }
     return sum;
 }
@@ -79,6 +92,8 @@ void compare_overlaps() {
         const Real real = overlap(s, tilt, 0).real();
         CHECK_THAT(std::fabs(static_cast<double>(real - Real{s.at(tilt)})), <=, s.error(tilt, 0.0));
         CHECK_THAT(static_cast<double>(std::fabs(real)), <=, s.above(tilt));
+        const double part = unit(random);
+        CHECK_THAT(static_cast<double>(change(s, part)), <=, s.change(part));
         const Real d = 1e-5L, slope = (overlap(s, tilt + d, 0).real() - overlap(s, tilt - d, 0).real()) / (2 * d);
         CHECK_THAT(std::fabs(static_cast<double>(slope) - s.slope_at(tilt)), <=,
                    1e-5 * std::fabs(s.slope_at(tilt)) + 10.0 * small);

@@ -41,7 +41,7 @@ constexpr double kCertain = 40.0;                   // Q(40) < e^-800
 constexpr double kMostTerms = 1e6;                  // of all curves of a question
 constexpr double kFew = 16.0;                       // records, where there is an overlap
 constexpr double kExact = 2000.0;                   // and in double-doubles
-constexpr double kMany = 1e5;                       // and where a line takes less
+constexpr double kMany = 1e3;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
 constexpr double kPrecision = 1e-13;                // of an end of epsilon
 constexpr int kMostTurns = 60;
@@ -193,7 +193,8 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
     const bool is_upper = end == End::upper, is_turned = is_upper && !is_clear_;
     const auto near = [&](double a) { return number_at(a, epsilon); };
     const double first = is_turned ? 0.0 : std::clamp(std::floor(near(kCertain) * (1.0 - 1e-12)) - 1.0, 1.0, number);
-    const double last = std::clamp(std::ceil(near(-kCertain) * (1.0 + 1e-12)) + 1.0, number, s_.count);
+    const double beyond = std::ceil(near(-kCertain) * (1.0 + 1e-12)) + 1.0;
+    const double last = std::min(std::max(beyond, number), s_.count);  // N = k + 1 is P_N = 0
     if ((terms_left_ -= last + 1.0 - first) < 0.0) return is_upper ? Sums{1.0, 0.0} : Sums{0.0, 1.0};
     const double g = std::min(kClear, epsilon - kClearBelow), apart = std::log1p(std::exp(-g));
     const BinomialTerms weights = BinomialTerms::sampled(s_.count, s_.q);
@@ -260,6 +261,8 @@ Bracket crossing(Bracket around, auto excess) noexcept {
 // below 0 on the other one.
 Bracket InclusionMean::epsilon(double delta) {
     const Plateau on = plateau(delta);
+    // Without the record P and Q are one: delta(0) <= P_1.
+    if (on.number == 1.0 && on.above.lower >= 0.0) return {-kInfinity, 0.0};
     const auto excess = [&](End end, double above) {
         return [this, end, above, number = on.number](double epsilon) {
             const Sums at = sums(epsilon, number, end);
