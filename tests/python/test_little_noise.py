@@ -241,6 +241,109 @@ def test_plateaus_end_where_as_many_records_are_seen(sigma, number):
     assert ends[0] < before
 
 
+def plateau(q, count, number):
+    """P(at least so many records are included), in multi-precision."""
+    q = mpmath.mpf(q)
+    terms = (mpmath.binomial(count, n) * q**n * (1 - q) ** (count - n) for n in range(number))
+    return 1 - sum(terms)
+
+
+def delta_of_inclusions(q, sigma, count, epsilon):
+    """From below, with the losses of steps with the record Gaussian, and a bound of the rest."""
+    q, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
+    total = mpmath.mpf(0)
+    for n in range(1, min(count, 25) + 1):
+        rest = mpmath.mpf(epsilon) - n * mpmath.log(q) - (count - n) * mpmath.log1p(-q)
+        mu = c * mpmath.sqrt(n)
+        a, b = rest / mu - mu / 2, rest / mu + mu / 2
+        mean = mpmath.ncdf(-a) - mpmath.exp(rest) * mpmath.ncdf(-b)
+        total += mpmath.binomial(count, n) * q**n * (1 - q) ** (count - n) * mean
+    return total, 4 * count * mpmath.sqrt(q * (1 - q)) * mpmath.exp(-(c**2) / 8)
+
+
+@pytest.mark.parametrize("distance", [-1e-15, -1e-12, -1e-7, -1e-3, 1e-12, 1e-4])
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "number"),
+    [
+        (0.01, 0.04, 10, 1),
+        (0.1, 0.03, 5, 2),
+        (0.5, 0.02, 2, 2),
+        (0.001, 0.03, 1000, 1),
+        (0.2, 0.02, 9, 4),
+        (0.3, 0.005, 7, 3),
+    ],
+)
+def test_next_to_plateaus_the_truth_lies_inside(q, sigma, count, number, distance):
+    with mpmath.workdps(60):
+        delta = float(plateau(q, count, number) * (1 + mpmath.mpf(distance)))
+        low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+        assert 0 <= low <= high <= low * (1 + 1e-10)
+        assert delta_of_inclusions(q, sigma, count, high)[0] <= delta
+        assert high == 0 or sum(delta_of_inclusions(q, sigma, count, low)) >= delta
+        if high == 0:
+            assert number == 1
+            assert distance > 0
+
+
+def delta_of_two_removed(q, sigma, epsilon):
+    """In multi-precision; `epsilon` is taken as it is."""
+    q, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
+
+    def loss(x):
+        return mpmath.log1p(q * mpmath.expm1(c * x - c**2 / 2))
+
+    def of_one(level):
+        if level <= mpmath.log1p(-q):
+            return -mpmath.expm1(level)
+        x = mpmath.log1p(mpmath.expm1(level) / q) / c + c / 2
+        return (
+            (1 - q) * mpmath.ncdf(-x) + q * mpmath.ncdf(c - x) - mpmath.exp(level) * mpmath.ncdf(-x)
+        )
+
+    def integrand(x):
+        rest = mpmath.mpf(epsilon) - loss(x)
+        return ((1 - q) * mpmath.npdf(x) + q * mpmath.npdf(x - c)) * of_one(rest)
+
+    # Where one step alone is beyond epsilon, and where the other one then need not be.
+    kink = mpmath.log1p(mpmath.expm1(mpmath.mpf(epsilon) - mpmath.log1p(-q)) / q) / c + c / 2
+    ends = sorted([*(kink + d for d in (-4, -1, 0, 1, 4)), c / 2, c - 4, c, c + 4, c + 12])
+    return mpmath.quad(integrand, [-12, -4, 0, 4, *(x for x in ends if x > 4)], maxdegree=7)
+
+
+@pytest.mark.parametrize(
+    ("q", "number", "sigma", "distance"),
+    [
+        (0.5, 1, 0.05, 1e-14),
+        (0.1, 1, 0.055, 1e-12),
+        (0.3, 2, 0.06, 1e-8),
+        (0.1, 1, 0.07, 1e-7),
+        (0.5, 1, 0.08, 0.01),
+    ],
+)
+@pytest.mark.slow
+def test_next_to_plateaus_of_two_steps_the_truth_lies_inside(q, number, sigma, distance):
+    """Where outputs overlap a little."""
+    with mpmath.workdps(40):
+        delta = float(plateau(q, 2, number) * (1 - mpmath.mpf(distance)))
+        low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="remove")
+        assert 0 < low <= high <= low * (1 + 5e-9)
+        assert delta_of_two_removed(q, sigma, high) <= delta
+        assert delta_of_two_removed(q, sigma, low) >= delta
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.05])
+@pytest.mark.parametrize("delta", [0.25, 0.75])
+def test_epsilon_falls_over_plateaus(sigma, delta):
+    """On a plateau that is a double one unit of its last place moves epsilon by a fifth."""
+    ledger = composed(0.5, sigma, 2)
+    steps = [
+        delta * (1 + n * 2.0**-53) for n in (*range(-64, 0, 4), -2, -1, 0, 2, 4, *range(8, 64, 4))
+    ]
+    ends = [ledger.get_epsilon_bounds(x, direction="remove") for x in steps]
+    assert all(a[1] >= b[1] and a[0] >= b[0] for a, b in itertools.pairwise(ends))
+    assert all(low <= high for low, high in ends)
+
+
 def output_that_loses(q, sigma, lost):
     """Where a step loses so much less than its largest loss."""
     return sigma * (np.log(np.expm1(lost)) - math.log(q) + math.log1p(-q)) + 0.5 / sigma

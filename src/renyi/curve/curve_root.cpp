@@ -102,14 +102,14 @@ double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) n
 double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
     const Direction direction = direction_of(pair);
     if (direction == Direction::add && c.gaussian == 0.0) {
-        const Bracket sure = quick_epsilon(c, direction, delta);
+        const Bracket bounds = quick_epsilon(c, direction, delta);
         if (delta > kBulk) {  // by the normal law of the same mean and variance
             const TiltedMoment at = tilted_moment({c.steps, direction, kInfinity}, 0.0);
             const double guess = at.first - 0.5 * at.second + gaussian_epsilon_guess(std::sqrt(at.second), delta);
-            return std::clamp(guess, sure.lower, sure.upper);
+            return std::clamp(guess, bounds.lower, bounds.upper);
         }
         const Saddle saddle = saddle_at_delta({c.steps, direction, kInfinity}, std::log(delta));
-        return saddle.tilt > 0.0 ? std::clamp(saddle.epsilon(), sure.lower, sure.upper) : sure.upper;
+        return saddle.tilt > 0.0 ? std::clamp(saddle.epsilon(), bounds.lower, bounds.upper) : bounds.upper;
     }
     const double one_way = gaussian_epsilon_guess(1.0, delta) * std::sqrt(variance_of(c, direction));
     const double normal = pair == SampledPair::replace_one ? 2.0 * one_way : one_way;

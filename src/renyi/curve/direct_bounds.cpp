@@ -96,7 +96,7 @@ namespace {
 
 constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
-constexpr double kUnspent = 1e-15;       // of the largest loss
+constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
@@ -160,17 +160,17 @@ double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon)
 
 namespace {
 
-// Chernoff's bound of what can be seen: all else together is less than e^-760, a fraction of the smallest double.
-double chernoff_delta_of_seen(const SortedSteps& c, double epsilon) noexcept {
-    constexpr double kUnseen = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
-    const LossSum seen{c.steps, Direction::remove, limit_for(c.steps, kUnseen)};
-    const double bound = chernoff_delta(saddle_at_epsilon(seen, epsilon), epsilon);
+// Chernoff's bound of likely outputs: all else together is less than e^-760, a fraction of the smallest double.
+double chernoff_delta_of_likely(const SortedSteps& c, double epsilon) noexcept {
+    constexpr double kLeftOut = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
+    const LossSum likely{c.steps, Direction::remove, limit_for(c.steps, kLeftOut)};
+    const double bound = chernoff_delta(saddle_at_epsilon(likely, epsilon), epsilon);
     return bound == kSmallest ? kSmallest : bound + kSmallest;  // equal: less than half of it
 }
 
-double chernoff_epsilon_of_seen(const SortedSteps& c, double delta) noexcept {
-    constexpr double kUnseen = 40.0;  // e^-40 of delta
-    const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
+double chernoff_epsilon_of_likely(const SortedSteps& c, double delta) noexcept {
+    constexpr double kLeftOut = 40.0;  // e^-40 of delta
+    const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
     const double rest = delta - mass_beyond(c.steps, limit);
     const Saddle saddle = saddle_at_delta({c.steps, Direction::remove, limit}, std::log(delta));
     return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * (1.0 - 0x1p-50)) : kInfinity;
@@ -178,7 +178,7 @@ double chernoff_epsilon_of_seen(const SortedSteps& c, double delta) noexcept {
 
 // add: a sum above eps loses less than X = (the largest loss) - eps of the largest one, so that no step loses X of its
 // own:  delta <= P(no step loses X) (1 - e^-X).
-double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
+double remaining_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double rest = c.largest_loss - epsilon;
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
@@ -192,7 +192,7 @@ double unspent_delta_above(const SortedSteps& c, double epsilon) noexcept {
 double common_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
     if (c.gaussian > 0.0) return upper;
-    if (direction == Direction::add) return std::min(upper, unspent_delta_above(c, epsilon));
+    if (direction == Direction::add) return std::min(upper, remaining_delta_above(c, epsilon));
     const double number = number_of_parts(c);
     double sum = 0.0;
     for (const SampledStep& s : c.steps) {
@@ -236,7 +236,7 @@ double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
 }
 
 // add: none loses more than a part of what all may lose.
-double unspent_delta_below(const SortedSteps& c, double epsilon) noexcept {
+double remaining_delta_below(const SortedSteps& c, double epsilon) noexcept {
     double lower = 0.0;
     for (const double part : {0.9, 0.5, 0.2, 0.05, 0.01, 1e-3}) {
         const double lost = part * (c.largest_loss - epsilon);
@@ -261,12 +261,12 @@ double plain_lower(const SortedSteps& c, Direction direction, double epsilon) no
         if (here > lower) lower = here;  // false where it is no number
     }
     const bool is_bounded = direction == Direction::add && c.gaussian == 0.0 && epsilon < c.largest_loss;
-    return is_bounded ? std::max(lower, unspent_delta_below(c, epsilon)) : lower;
+    return is_bounded ? std::max(lower, remaining_delta_below(c, epsilon)) : lower;
 }
 
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     const double upper = common_upper(c, direction, epsilon);
-    return direction == Direction::remove ? std::min(upper, chernoff_delta_of_seen(c, epsilon)) : upper;
+    return direction == Direction::remove ? std::min(upper, chernoff_delta_of_likely(c, epsilon)) : upper;
 }
 
 // Of products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
@@ -290,7 +290,7 @@ namespace {
 
 // add: where a bound of delta passes it, by the logarithm of what is left of the largest loss, from there on. Both ends
 // are tried; none beyond the largest loss.
-Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
+Bracket remaining_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
     const auto at = [&](double x) { return c.largest_loss - std::exp(x); };
     const auto excess = [&](double x) { return std::log(std::max(bound(c, at(x)), kSmallestNormal) / delta); };
     const double far = std::log(c.largest_loss);
@@ -302,7 +302,8 @@ Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, au
         ends.high = std::min(ends.low + step, far);
         ends.at_high = excess(ends.high);
     }
-    for (int turn = 0; turn < kMostHalvings && ends.width() * std::exp(ends.high) > kUnspent * c.largest_loss; ++turn) {
+    for (int turn = 0; turn < kMostHalvings && ends.width() * std::exp(ends.high) > kRemaining * c.largest_loss;
+         ++turn) {
         const double part = turn % 3 == 2 ? 0.5 : std::clamp(ends.part(), 0.01, 0.99);
         const double middle = ends.low + part * ends.width(), here = excess(middle);
         here < 0.0 ? ends.move_low(middle, here) : ends.move_high(middle, here);
@@ -311,25 +312,25 @@ Bracket unspent_crossing(const SortedSteps& c, double delta, double log_rest, au
 }
 
 // Of add without Gaussian steps, from both sides.
-Bracket unspent_epsilon(const SortedSteps& c, double delta) noexcept {
+Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
     const double least = std::log(std::max(-std::log1p(-delta), 0x1p-54 * c.largest_loss));
     const double most =
-        std::min(unspent_crossing(c, delta, least - kFirstReach, unspent_delta_above).upper, c.largest_loss);
+        std::min(remaining_crossing(c, delta, least - kFirstReach, remaining_delta_above).upper, c.largest_loss);
     const double start = std::max(least, std::log(c.largest_loss - most));
-    return {unspent_crossing(c, delta, start - kFirstReach, unspent_delta_below).lower, most};
+    return {remaining_crossing(c, delta, start - kFirstReach, remaining_delta_below).lower, most};
 }
 
 }  // namespace
 
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
-    return c.gaussian == 0.0 && !(unspent_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta);
+    return c.gaussian == 0.0 && !(remaining_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta);
 }
 
 // Basic composition, that of a single step, and of `add` what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
     if (direction == Direction::add && c.gaussian == 0.0) {
-        answer = common(answer, unspent_epsilon(c, delta));
+        answer = common(answer, remaining_epsilon(c, delta));
     }
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0)
@@ -340,7 +341,7 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
 // Ends at which the bounds of delta certainly are on one side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
-    if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_seen(c, delta));
+    if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));
     if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
     const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
     const auto enough = [&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; };
@@ -354,7 +355,7 @@ namespace {
 
 constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of its logarithm
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
-constexpr double kUnseen = 40.0, kLeastLogDelta = -760.0;
+constexpr double kLeftOut = 40.0, kLeastLogDelta = -760.0;
 
 // log E_P[(P/Q)^t] of the sum over outputs up to the limit, rounded up. Of a Gaussian step it is no more than this,
 // too.
@@ -406,7 +407,7 @@ double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
 }
 
 double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
-    const double limit = limit_for(c.steps, std::log(delta) - kUnseen);
+    const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
     const double rest = (delta - mass_beyond(c.steps, limit)) * (1.0 - 0x1p-50);
     const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
         const double t = std::exp(x);
@@ -441,16 +442,16 @@ Bracket DirectBounds::epsilon(double delta) {
 
 namespace {
 
-constexpr double kManySeen = 50.0;
-constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs what was seen
+constexpr double kManyInclusions = 50.0;
+constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs inclusion
 
 }  // namespace
 
-bool DirectBounds::has_many_seen() const noexcept {
-    double seen = 0.0;
+bool DirectBounds::has_many_inclusions() const noexcept {
+    double included = 0.0;
     for (const SampledStep& s : c_.steps)
-        if (s.sigma < kLittleNoise) seen += s.q * s.count;
-    return seen > kManySeen;
+        if (s.sigma < kLittleNoise) included += s.q * s.count;
+    return included > kManyInclusions;
 }
 
 }  // namespace renyi

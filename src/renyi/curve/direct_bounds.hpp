@@ -80,7 +80,7 @@ public:
     Bracket epsilon(double delta);
 
     // So many steps with the record that their sum has a peak of its own: a long line serves better than windows.
-    bool has_many_seen() const noexcept;
+    bool has_many_inclusions() const noexcept;
 
 private:
     Complement& complement();

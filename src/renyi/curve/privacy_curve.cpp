@@ -10,8 +10,8 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/seen_line.hpp"
-#include "renyi/curve/seen_records.hpp"
+#include "renyi/curve/inclusion_line.hpp"
+#include "renyi/curve/included_records.hpp"
 #include "renyi/curve/sorted_steps.hpp"
 
 namespace renyi {
@@ -39,7 +39,7 @@ public:
         c_ = sorted_steps(all);
         contour_.repeat(times);
         splits_.clear();
-        seen_ = SeenLine(c_, pair_);
+        inclusion_line_ = InclusionLine(c_, pair_);
         last_line_.reset();
         held_ = {};
         direct_.emplace(c_, pair_);
@@ -72,10 +72,10 @@ private:
     std::optional<DirectBounds> direct_;
     Contour contour_;
     PlacedSplits splits_;
-    SeenLine seen_;
-    std::optional<Contour> last_line_;     // of kLastEffort
-    double last_ = 0.0;                    // about the epsilon that was answered last
-    Held held_;                            // by the last answer
+    InclusionLine inclusion_line_;
+    std::optional<Contour> last_line_;  // of kLastEffort
+    double last_ = 0.0;                 // about the epsilon that was answered last
+    Held held_;                         // by the last answer
     Route route_ = Route::nothing_new;
     SampledPair pair_;
     Direction direction_;
@@ -111,11 +111,11 @@ Bracket CurveSolver::delta(double epsilon, double known) {
     return answer;
 }
 
-// Whether the answer is narrow with what this route found.
+// Whether the answer is narrow with what this route found, or no loss.
 bool CurveSolver::take(Route route, Bracket found, Bracket& answer) noexcept {
     route_ = route;
     answer = common(answer, found);
-    return is_narrow(answer, kUseful);
+    return is_narrow(answer, kUseful) || answer.upper == 0.0;
 }
 
 // Every route until the answer is narrow.
@@ -129,20 +129,22 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_records = [&] { return with(Route::bounds, seen_records_delta(c_.steps[0], epsilon)); };
-    const auto with_seen_line = [&] { return with(Route::seen_line, seen_.delta(epsilon)); };
-    const auto with_seen = [&] {
-        const Seen seen = tells_seen_records(c_, pair_);
-        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
-               (seen == Seen::many && with_records());
+    const auto with_records = [&] { return with(Route::bounds, included_records_delta(c_.steps[0], epsilon)); };
+    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.delta(epsilon)); };
+    const auto with_inclusions = [&] {
+        const Inclusions number = tells_inclusions(c_, pair_);
+        return (number == Inclusions::few && with_records()) || (inclusion_line_.is_clear() && with_inclusion_line()) ||
+               (number == Inclusions::many && with_records());
     };
-    const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
+    const auto with_unclear_line = [&] {
+        return inclusion_line_.serves() && !inclusion_line_.is_clear() && with_inclusion_line();
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || with_seen() ||
-                          (direct_->has_many_seen() && with_long_line()) || with_sum() || with_unclear_seen() ||
-                          with_bounds() || (!direct_->has_many_seen() && with_long_line()));
+                    : (!splits_.reach(epsilon) && with_line()) || with_inclusions() ||
+                          (direct_->has_many_inclusions() && with_long_line()) || with_sum() || with_unclear_line() ||
+                          with_bounds() || (!direct_->has_many_inclusions() && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -175,14 +177,16 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_records = [&] { return with(Route::bounds, seen_records_epsilon(c_.steps[0], delta)); };
-    const auto with_seen_line = [&] { return with(Route::seen_line, seen_.epsilon(delta)); };
-    const auto with_seen = [&] {
-        const Seen seen = tells_seen_records(c_, pair_);
-        return (seen == Seen::few && with_records()) || (seen_.is_clear() && with_seen_line()) ||
-               (seen == Seen::many && with_records());
+    const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
+    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
+    const auto with_inclusions = [&] {
+        const Inclusions number = tells_inclusions(c_, pair_);
+        return (number == Inclusions::few && with_records()) || (inclusion_line_.is_clear() && with_inclusion_line()) ||
+               (number == Inclusions::many && with_records());
     };
-    const auto with_unclear_seen = [&] { return seen_.serves() && !seen_.is_clear() && with_seen_line(); };
+    const auto with_unclear_line = [&] {
+        return inclusion_line_.serves() && !inclusion_line_.is_clear() && with_inclusion_line();
+    };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
@@ -199,9 +203,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
-               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) || with_seen() ||
-                     (direct_->has_many_seen() && with_long_line()) || with_sum() || with_zero() ||
-                     with_unclear_seen() || with_bounds() || (!direct_->has_many_seen() && with_long_line());
+               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) || with_inclusions() ||
+                     (direct_->has_many_inclusions() && with_long_line()) || with_sum() || with_zero() ||
+                     with_unclear_line() || with_bounds() || (!direct_->has_many_inclusions() && with_long_line());
     return answer;
 }
 

@@ -3,8 +3,8 @@
 //   only Gaussian steps               closed form (closed_curve.hpp)
 //   one step                          closed form (closed_curve.hpp)
 //   the transform decays              one vertical line (contour.hpp), tried first of what follows
-//   little noise, remove              a line of records seen and not (seen_line.hpp), or a binomial mean
-//                                     (seen_records.hpp)
+//   little noise, remove              a binomial mean over the steps with the record (included_records.hpp), or a line
+//                                     (inclusion_line.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
@@ -24,7 +24,7 @@ namespace renyi {
 class CurveSolver;
 
 // What a question took; of several, the last.
-enum class Route { nothing_new, closed_form, bounds, line, seen_line, split_sum, long_line };
+enum class Route { nothing_new, closed_form, bounds, line, inclusion_line, split_sum, long_line };
 
 // The curve of one composition. Questions share contours, earlier ones with later ones: neighbours cost next to
 // nothing.

@@ -58,7 +58,7 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
         const double k = steps_[i].count;
         const WindowedMoment &b = at[i].base, &f = at[i].jump;
         m.value += k * b.value;
-        m.error += k * b.error;
+        m.error += k * b.error + 2.0 * kUnitRoundoff * std::fabs(k * b.value);
         m.mean += k * b.mean;
         m.curvature += k * b.variance;
         if (!has_jumps()) continue;
@@ -100,8 +100,12 @@ double MeasureInversion::log_peak(double tilt) const noexcept {
     return shift_ == 0.0 ? log_excess_peak(tilt) : log_kernel_peak(tilt);
 }
 
-double MeasureInversion::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    return b.log_measure - b.tilt * epsilon + log_peak(b.tilt);
+// Rounded up: three sums, a product, a logarithm and the exponential that follows.
+double MeasureInversion::log_chernoff(const Bound& b, double epsilon, double log_factor) const noexcept {
+    if (b.log_measure == -kInfinity) return b.log_measure;
+    const double spent = b.tilt * epsilon, peak = log_peak(b.tilt);
+    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak) + std::fabs(log_factor) + 1.0;
+    return b.log_measure - spent + peak + log_factor + 8.0 * kUnitRoundoff * size;
 }
 
 double MeasureInversion::log_chernoff(double epsilon) const noexcept {
@@ -440,7 +444,7 @@ void MeasureInversion::sum_block(std::size_t block) {
 }
 
 Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept {
-    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon) + log_factor)};
+    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon, log_factor))};
     const double t = tilt_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
     const double y = static_cast<double>(nodes_.size()) * step_;
@@ -455,7 +459,7 @@ Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept
         scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
     const double period = 2.0 * std::numbers::pi / step_;
     const auto alias = [&](const Bound& b) {
-        return std::exp(log_chernoff(b, epsilon) + log_factor) / std::expm1(std::fabs(t - b.tilt) * period);
+        return std::exp(log_chernoff(b, epsilon, log_factor)) / std::expm1(std::fabs(t - b.tilt) * period);
     };
     const double sum = scale * nodes.value;
     return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),

@@ -127,7 +127,7 @@ private:
     bool make_nodes(double y, double most_work);
     void sum_nodes(double end);
     void sum_block(std::size_t block);
-    double log_chernoff(const Bound& bound, double epsilon) const noexcept;
+    double log_chernoff(const Bound& bound, double epsilon, double log_factor) const noexcept;
     double log_peak(double tilt) const noexcept;
 
     Measure measure_;

@@ -122,9 +122,14 @@ static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexce
     *im = total(sum_im);
 }
 
+// log Q(x), rounded up.
+double log_normal_tail_above(double x) noexcept {
+    return x > 5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1)) + 1e-9;
+}
+
 }  // namespace
 
-SeenOverlap::SeenOverlap(const SampledStep& s) noexcept
+InclusionOverlap::InclusionOverlap(const SampledStep& s) noexcept
     : count(s.count),
       q(s.q),
       rest(1.0 - s.q),
@@ -134,29 +139,29 @@ SeenOverlap::SeenOverlap(const SampledStep& s) noexcept
       c(1.0 / s.sigma) {}
 
 // log(phi(x)/c), a density in v.
-double SeenOverlap::log_density(double v) const noexcept {
+double InclusionOverlap::log_density(double v) const noexcept {
     const double x = output(v);
     return -0.5 * x * x - kHalfLog2Pi - std::log(c);
 }
 
 // log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t: of 2^t e^{k v} for any t <= k <= 1, or of 2^t (e^v +
 // e^{t v}).
-double SeenOverlap::log_mass(double t) const noexcept {
+double InclusionOverlap::log_mass(double t) const noexcept {
     const auto power = [&](double k) { return k * log_odds + 0.5 * c * c * k * (k - 1.0); };
     if (t > 1.0) return t * kLog2 + log_add(power(1.0), power(t));
     return t * kLog2 + power(std::clamp(0.5 - log_odds / (c * c), t, 1.0));
 }
 
-double SeenOverlap::above(double t) const noexcept { return (2.0 + t) * std::exp(log_mass(t) + 1e-6); }
+double InclusionOverlap::above(double t) const noexcept { return (2.0 + t) * std::exp(log_mass(t) + 1e-6); }
 
 // log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}.
-double SeenOverlap::log_beyond(double v, double slope, double t, double y) const noexcept {
+double InclusionOverlap::log_beyond(double v, double slope, double t, double y) const noexcept {
     if (!(slope > kLeastSlope)) return kInfinity;
     const double grown = v > 0.0 ? t * (v + std::log1p(std::exp(-v))) : v + t * std::log1p(std::exp(v));
     return std::log(h_ * (2.0 + t + y)) + log_density(v) + grown - std::log(-std::expm1(-h_ * slope)) + 1e-6;
 }
 
-double SeenOverlap::error(double t, double y_most) const noexcept {
+double InclusionOverlap::error(double t, double y_most) const noexcept {
     const double size = std::log(2.0 + t + y_most) + log_mass(t);
     if (v_.empty()) return std::exp(size + 1e-6);
     const double a = 0.5 * std::numbers::pi / c, order = 1.0 + t + y_most;
@@ -176,7 +181,7 @@ double SeenOverlap::error(double t, double y_most) const noexcept {
     return (std::exp(rule + 1e-6) + std::exp(left) + std::exp(right) + kUnitRoundoff * rounding) * (1.0 + 1e-6);
 }
 
-bool SeenOverlap::place(double tilt, double ordinate) {
+bool InclusionOverlap::place(double tilt, double ordinate) {
     is_ignored_ = false;
     if (tilt <= tilt_ && ordinate <= ordinate_) return true;
     v_.clear();
@@ -184,13 +189,13 @@ bool SeenOverlap::place(double tilt, double ordinate) {
     tilt_ = kFarther * tilt;
     ordinate_ = ordinate;
     negative_ = 0;
-    // What counts is the error over 1 + C and the term of records seen.
+    // What counts is the error over 1 + C and the term of included records.
     const double tilts[] = {0.0, 0.25 * tilt_, 0.5 * tilt_, 0.75 * tilt_, tilt_};
     const double a = 0.5 * std::numbers::pi / c;
     double nothing[std::size(tilts)], level = -kInfinity;
     for (std::size_t i = 0; i < std::size(tilts); ++i) {
         const double t = tilts[i];
-        nothing[i] = -kDepth - std::log(count) + std::max(log_seen(t), 0.0);
+        nothing[i] = -kDepth - std::log(count) + std::max(log_included(t), 0.0);
         level = std::max(level, std::log(2.0 + t + ordinate) + log_mass(t) - nothing[i]);
     }
     if (level < 0.0) return true;
@@ -228,7 +233,7 @@ bool SeenOverlap::place(double tilt, double ordinate) {
     return true;
 }
 
-void SeenOverlap::set_tilt(double t) {
+void InclusionOverlap::set_tilt(double t) {
     const std::size_t n = v_.size();
     for (auto* a : {&excess_, &factor_, &other_}) a->resize(n);
     for (std::size_t j = 0; j < n; ++j) {
@@ -239,7 +244,7 @@ void SeenOverlap::set_tilt(double t) {
     }
 }
 
-double SeenOverlap::at(double t) const noexcept {
+double InclusionOverlap::at(double t) const noexcept {
     if (is_ignored_) return 0.0;
     double sum = 0.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
@@ -249,7 +254,7 @@ double SeenOverlap::at(double t) const noexcept {
     return sum;
 }
 
-double SeenOverlap::slope_at(double t) const noexcept {
+double InclusionOverlap::slope_at(double t) const noexcept {
     if (is_ignored_) return 0.0;
     double sum = 0.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
@@ -259,7 +264,7 @@ double SeenOverlap::slope_at(double t) const noexcept {
     return sum;
 }
 
-void SeenOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
+void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
     const Nodes nodes{v_.data(), l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
     std::fill_n(re, kLanes, 0.0);
     std::fill_n(im, kLanes, 0.0);
@@ -267,12 +272,25 @@ void SeenOverlap::at_ordinates(const double* y, double* re, double* im) const no
 }
 
 // With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
-// seen phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
+// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
 // is left are losses below that of x = 0, of mass and tilt as at normal outputs.
-double SeenOverlap::negative_part(double t) const noexcept {
+double InclusionOverlap::negative_part(double t) const noexcept {
     const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
-    const double below = x < -5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(-x * kRootHalf)) + 1e-9;
-    return std::exp(log_seen(t) + below) * (1.0 + 1e-9);
+    return std::exp(log_included(t) + log_normal_tail_above(-x)) * (1.0 + 1e-9);
+}
+
+// By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments
+// of w, which is log-normal, below and above 1.
+double InclusionOverlap::change(double t) const noexcept {
+    const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
+    const auto below = [&](double p) {
+        return std::exp(moment(p) + log_normal_tail_above(log_odds / c - (0.5 - p) * c));
+    };
+    const auto above = [&](double p) {
+        return std::exp(moment(p) + log_normal_tail_above((0.5 - p) * c - log_odds / c));
+    };
+    const double sum = std::sqrt(t) * (below(0.5) + above(t + 0.5)) + above(t) + below(1.0);
+    return std::exp2(0.5 * t) * sum * (1.0 + 1e-9);
 }
 
 }  // namespace renyi

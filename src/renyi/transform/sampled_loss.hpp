@@ -73,7 +73,8 @@ double output_at(const SampledLoss& law, double loss) noexcept;
 // is log(1-q) + log(1 + e^v), so that at order a = 1 + z
 //     E e^{z L} = (1-q)^a (1 + C(z) + e^{a lambda + c^2 a (a-1)/2}),
 //     C(z) = integral phi(x) ((1 + e^v)^a - 1 - e^{a v}) dx:
-// 1 for records that were not seen, the last term for those that were, were their losses log q + c x - c^2/2, and C for
+// 1 for records that were not included, the last term for those that were, were their losses log q + c x - c^2/2, and C
+// for
 // the outputs around v = 0, on which both may fall. It is all that takes nodes.
 //
 // Errors of the trapezoidal rule in v, with step h: on the lines Im v = -+ pi/2, where |1 + e^v| >= 1, and on the real
@@ -82,12 +83,12 @@ double output_at(const SampledLoss& law, double loss) noexcept;
 // since (1 + w)^a - 1 is the integral of a (1 + s w)^z w, and for v > 0 the same of e^{a v} ((1 + e^-v)^a - 1). So the
 // rule is off by 2 M/(e^{pi^2/h} - 1), M the integral of that times phi e^{(pi/(2 c))^2/2} (Trefethen, Weideman 2014,
 // Theorem 5.1), and the nodes left out on either side fall like a geometric series.
-class SeenOverlap {
+class InclusionOverlap {
 public:
     // 0 < q < 1; where is_little is false nothing else may be asked.
-    explicit SeenOverlap(const SampledStep& step) noexcept;
+    explicit InclusionOverlap(const SampledStep& step) noexcept;
 
-    // Whether an output of 0 is more likely where the record was not seen.
+    // Whether an output of 0 is more likely where the record was not included.
     bool is_little() const noexcept { return log_odds < 0.5 * c * c; }
 
     // Nodes that serve for 0 <= t <= tilt and |y| <= ordinate; false where that takes too many.
@@ -96,8 +97,8 @@ public:
     void ignore() noexcept { is_ignored_ = true; }
 
     // log e^{a lambda + c^2 a (a-1)/2} at a real tilt, and its slope.
-    double log_seen(double t) const noexcept { return (1.0 + t) * (log_odds + 0.5 * c * c * t); }
-    double log_seen_slope(double t) const noexcept { return log_odds + c * c * (t + 0.5); }
+    double log_included(double t) const noexcept { return (1.0 + t) * (log_odds + 0.5 * c * c * t); }
+    double log_included_slope(double t) const noexcept { return log_odds + c * c * (t + 0.5); }
 
     // A bound of |C(t)| that takes no nodes.
     double above(double t) const noexcept;
@@ -111,9 +112,13 @@ public:
     void set_tilt(double t);
     void at_ordinates(const double* y, double* re, double* im) const noexcept;
 
-    // The law of the losses but for those of records that were seen is no positive measure where outputs x < 0 are
+    // The law of the losses but for those of included records is no positive measure where outputs x < 0 are
     // more likely by the latter: a bound of that part, over (1-q)^a.
     double negative_part(double t) const noexcept;
+
+    // With w = e^v and 0 < t <= 1 a bound of
+    //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
+    double change(double t) const noexcept;
 
     double count, q, rest, log_q, log_rest, log_odds, c;
 

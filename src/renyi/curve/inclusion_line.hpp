@@ -2,12 +2,20 @@
 // sampled_loss.hpp, A_i(z) = b_i + f_i, where
 //     f_i = q^a e^{c^2 a (a-1)/2},  a = 1 + z,     b_i = (1-q)^a (1 + C(z)),
 // and g the transform of Gaussian steps, what is inverted is
-//     M = g prod A_i^k_i                       where many records are seen, or
+//     M = g prod A_i^k_i                       where many steps have the record, or
 //     M = g prod A_i^k_i - g prod b_i^k_i      at least one is, nearly,
-// of which f dies like e^{-c^2 y^2/2}. What is left of the second is bounded by Chernoff.
+// of which f dies like e^{-c^2 y^2/2}. What is left of the second is bounded by Chernoff, or, without Gaussian steps,
+// told but for several overlaps. Let C be the transform of the signed measure nu, E the mean over an output without
+// the record, R = log(1 + e^v) and h(x) = (1 - e^{eps - x})_+. In b^k = (1-q)^{a k} (1 + C)^k
+//     nu(h) = E (h(R) - h(0) + e^v (h(R) - h(v)))
+// gives k (1-q)^{k-1} q (delta_G(log(1 + (e^eps' - 1)/q)) - delta_G(eps' - log q)), eps' = eps - (k-1) log(1-q) (single
+// steps of closed_curve.hpp). (1 + C)^k - 1 - k C is a sum of C(k, 2) terms nu nu m^i, i < k, m the law with the
+// transform 1 + C. As 0 <= h(x + y) - h(x) <= e^{t (x - eps)} (e^{t y} - 1)/t for 0 < t <= 1 and y >= 0, a second
+// difference of h is at most the geometric mean of two such bounds, and
+//     |nu nu m^i (h)| <= e^{-t eps} V(t)^2 |m|(t)^i/t   (InclusionOverlap::change).
 //
 // Certificate, as that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h. The
-// law of b is positive but for losses of a small part (SeenOverlap::negative_part), so that with |b| = b + twice that
+// law of b is positive but for losses of a small part (InclusionOverlap::negative_part), so that with |b| = b + twice that
 // part all bounds hold of |M|, the polynomial at |b| and f: aliases, b itself, and what the nodes miss; the tail with
 // f e^{-c^2 y^2/2}. The first M is positive: the sum is never below I.
 #pragma once
@@ -21,12 +29,12 @@
 
 namespace renyi {
 
-class SeenLine {
+class InclusionLine {
 public:
-    SeenLine() = default;
-    SeenLine(const SortedSteps& c, SampledPair pair);
+    InclusionLine() = default;
+    InclusionLine(const SortedSteps& c, SampledPair pair);
 
-    // Whether outputs tell often enough who was seen, and whether they nearly always do.
+    // Whether outputs tell often enough which steps had the record, and whether they nearly always do.
     bool serves() const noexcept { return serves_; }
     bool is_clear() const noexcept { return is_clear_; }
 
@@ -46,7 +54,7 @@ private:
     struct Reading {
         double value, slope;  // the second of log value
         double lower, upper;
-        double error;  // but for what is unseen
+        double error;  // but for what comes without
     };
 
     Moment rough_moment(double t) const noexcept;
@@ -58,7 +66,8 @@ private:
     double log_tail(double y) const noexcept;
     bool place(double epsilon, bool roughly);
     bool place_line(double epsilon, double log_goal);
-    void bound_unseen(double epsilon);
+    void bound_without(double epsilon);
+    Bracket one_overlap(double epsilon) const noexcept;
     void sum_nodes(double end);
     void sum_block(double first);
     Reading read(double epsilon) const noexcept;
@@ -66,7 +75,7 @@ private:
     double on_line(double delta, double epsilon) const noexcept;
     double end_of(double delta, double epsilon, double direction);
 
-    std::vector<SeenOverlap> steps_;
+    std::vector<InclusionOverlap> steps_;
     double gaussian_ = 0.0;
     bool serves_ = false, is_clear_ = false;
     bool is_many_ = false;   // the first M
@@ -76,7 +85,7 @@ private:
     Moment at_{};
     std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)
     double farthest_ = 0.0;                   // of the tilts
-    Bound below_{}, above_{}, unseen_{};
+    Bound below_{}, above_{}, without_{}, several_{};
     double log_tail_ = 0.0, missed_ = 0.0;
     NodeSum nodes_;
 };

@@ -1,9 +1,10 @@
-#include "renyi/curve/seen_line.hpp"
+#include "renyi/curve/inclusion_line.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 
+#include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
@@ -16,18 +17,18 @@ using Complex = std::complex<double>;
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kMostNoise = 0.6, kClear = 1.0;
 constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
-constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what records seen add in all, and by one step
+constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what inclusions add in all, and by one step
 constexpr double kMostNodes = 16384.0;
-constexpr double kFewSeen = 30.0;                         // nats
-constexpr double kLeastTilt = 3.0, kMostSpent = 8.0;      // as in measure_inversion.cpp
-constexpr double kFarthest = 80.0;                        // of tilts
-constexpr double kUnseenTilt = 30.0, kLeastUnseen = 0.3;  // the first over c^2
+constexpr double kFewIncluded = 30.0;                       // nats
+constexpr double kLeastTilt = 3.0, kMostSpent = 8.0;        // as in measure_inversion.cpp
+constexpr double kFarthest = 80.0;                          // of tilts
+constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // the first over c^2
 constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
-constexpr double kReach = 0.5;                 // of a line, in units of 1/t
-constexpr double kRough = 1e-4, kEnd = 1e-10;  // of epsilon
-constexpr double kOverlap = 0.1;               // of all C
-constexpr double kUseless = 0.1;               // of delta, an error
-constexpr double kLeastSeen = 0.0;             // nats, of delta over what is unseen
+constexpr double kReach = 0.5;                                    // of a line, in units of 1/t
+constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
+constexpr double kOverlap = 0.1;                                  // of all C
+constexpr double kUseless = 0.1;                                  // of delta, an error
+constexpr double kLeastIncluded = 0.0;                            // nats, of delta over what comes without
 
 // log(1 + e^x) and log(e^d - 1)
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
@@ -51,9 +52,9 @@ double curvature_with_kernel(double curvature, double t) noexcept {
 
 }  // namespace
 
-SeenLine::SeenLine(const SortedSteps& c, SampledPair pair)
+InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
     : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian) {
-    double apart = kInfinity;  // the mean output of a record that was seen from even odds, in deviations
+    double apart = kInfinity;  // the mean output of an included record from even odds, in deviations
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
         steps_.emplace_back(s);
@@ -64,31 +65,32 @@ SeenLine::SeenLine(const SortedSteps& c, SampledPair pair)
 }
 
 // Without certificate, for searches: with C only where it matters.
-SeenLine::Moment SeenLine::rough_moment(double t) const noexcept {
-    double base = 0.5 * gaussian_ * t * (t + 1.0), mean = 0.5 * gaussian_ * (2.0 * t + 1.0), seen = 0.0, slope = 0.0,
-           bend = 0.0;
-    for (const SeenOverlap& s : steps_) {
+InclusionLine::Moment InclusionLine::rough_moment(double t) const noexcept {
+    double base = 0.5 * gaussian_ * t * (t + 1.0), mean = 0.5 * gaussian_ * (2.0 * t + 1.0), included = 0.0,
+           slope = 0.0, bend = 0.0;
+    for (const InclusionOverlap& s : steps_) {
         const double overlap = overlaps_ ? s.at(t) : 0.0, log_b = std::log1p(overlap),
                      turn = overlaps_ ? s.slope_at(t) / (1.0 + overlap) : 0.0;
-        const double x = s.log_seen(t) - log_b, part = 1.0 / (1.0 + std::exp(-x)), apart = s.log_seen_slope(t) - turn;
+        const double x = s.log_included(t) - log_b, part = 1.0 / (1.0 + std::exp(-x)),
+                     apart = s.log_included_slope(t) - turn;
         base += s.count * ((1.0 + t) * s.log_rest + log_b);
         mean += s.count * (s.log_rest + turn);
-        seen += s.count * log1p_exp(x);
+        included += s.count * log1p_exp(x);
         slope += s.count * part * apart;
         bend += s.count * part * (s.c * s.c + apart * apart * (1.0 - part));
     }
-    const double factor = is_many_ ? 1.0 : -1.0 / std::expm1(-seen);
-    const double value = base + (is_many_ ? seen : log_expm1(seen));
+    const double factor = is_many_ ? 1.0 : -1.0 / std::expm1(-included);
+    const double value = base + (is_many_ ? included : log_expm1(included));
     return {value, 0.0, value, mean + slope * factor, gaussian_ + factor * (bend - slope * slope * (factor - 1.0))};
 }
 
-// Errors: with many records seen log A comes from A - 1, whose terms are right to 8 u and the size of their exponents;
+// Errors: with many inclusions log A comes from A - 1, whose terms are right to 8 u and the size of their exponents;
 // else exponents are right to 8 u of themselves.
-SeenLine::Moment SeenLine::moment(double t) const noexcept {
-    double base = 0.5 * gaussian_ * t * (t + 1.0), negative_base = base, seen = 0.0, of_negative = 0.0;
-    double error = 4.0 * kUnitRoundoff * base, seen_error = 0.0;
-    for (const SeenOverlap& s : steps_) {
-        const double overlap = s.at(t), missed = s.error(t, 0.0), x = s.log_seen(t);
+InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
+    double base = 0.5 * gaussian_ * t * (t + 1.0), negative_base = base, included = 0.0, of_negative = 0.0;
+    double error = 4.0 * kUnitRoundoff * base, included_error = 0.0;
+    for (const InclusionOverlap& s : steps_) {
+        const double overlap = s.at(t), missed = s.error(t, 0.0), x = s.log_included(t);
         const double size =
             8.0 * kUnitRoundoff *
             ((1.0 + t) * (std::fabs(s.log_odds) + std::fabs(s.log_q)) + s.c * s.c * t * (1.0 + t) + 2.0);
@@ -111,16 +113,16 @@ SeenLine::Moment SeenLine::moment(double t) const noexcept {
         error += s.count * (missed / (1.0 + overlap + std::exp(x)) +
                             4.0 * kUnitRoundoff * ((1.0 + t) * -s.log_rest + std::fabs(overlap) / (1.0 + overlap)));
         const double ratio = x - std::log1p(overlap), part = 1.0 / (1.0 + std::exp(-ratio));
-        seen += s.count * log1p_exp(ratio);
+        included += s.count * log1p_exp(ratio);
         of_negative += s.count * log1p_exp(x - std::log(negative));
-        seen_error += s.count * part * size;
+        included_error += s.count * part * size;
     }
     const Moment rough = rough_moment(t);
     Moment m{base, error, 0.0, rough.mean, rough.curvature};
     if (!is_many_) {
-        const double factor = -1.0 / std::expm1(-seen);
-        m.value += log_expm1(seen);
-        m.error += factor * seen_error + 16.0 * kUnitRoundoff;
+        const double factor = -1.0 / std::expm1(-included);
+        m.value += log_expm1(included);
+        m.error += factor * included_error + 16.0 * kUnitRoundoff;
         m.absolute = negative_base + log_expm1(of_negative);
     }
     m.error += 4.0 * kUnitRoundoff * (std::fabs(base) + std::fabs(m.value));
@@ -128,12 +130,16 @@ SeenLine::Moment SeenLine::moment(double t) const noexcept {
     return m;
 }
 
-double SeenLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    return b.log_measure - b.tilt * epsilon + log_kernel_peak(b.tilt);
+// Rounded up.
+double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
+    if (b.log_measure == -kInfinity) return b.log_measure;
+    const double spent = b.tilt * epsilon, peak = log_kernel_peak(b.tilt);
+    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak);
+    return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
 }
 
 // The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases die slowly.
-double SeenLine::saddle(double epsilon) const noexcept {
+double InclusionLine::saddle(double epsilon) const noexcept {
     double low = 1e-18, high = kFarthest;
     for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
         const double t = std::sqrt(low * high);
@@ -149,7 +155,7 @@ double SeenLine::saddle(double epsilon) const noexcept {
 }
 
 // About the epsilon of a delta, by the saddle-point formula.
-double SeenLine::guess(double delta) const noexcept {
+double InclusionLine::guess(double delta) const noexcept {
     const double goal = std::log(delta);
     double low = 1e-18, high = kFarthest, epsilon = 0.0;
     for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
@@ -164,26 +170,26 @@ double SeenLine::guess(double delta) const noexcept {
 }
 
 // log of a bound of |M(z)|/M(t) for all Im z >= y.
-double SeenLine::log_tail(double y) const noexcept {
-    double base = 0.5 * gaussian_ * (tilt_ * (tilt_ + 1.0) - y * y), seen = 0.0;
+double InclusionLine::log_tail(double y) const noexcept {
+    double base = 0.5 * gaussian_ * (tilt_ * (tilt_ + 1.0) - y * y), included = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const SeenOverlap& s = steps_[i];
+        const InclusionOverlap& s = steps_[i];
         base += s.count * ((1.0 + tilt_) * s.log_rest + negative_[i]);
-        seen += s.count * log1p_exp(s.log_seen(tilt_) - 0.5 * s.c * s.c * y * y - negative_[i]);
+        included += s.count * log1p_exp(s.log_included(tilt_) - 0.5 * s.c * s.c * y * y - negative_[i]);
     }
-    return base + (is_many_ ? seen : log_expm1(seen)) - at_.value + at_.error + 1e-9;
+    return base + (is_many_ ? included : log_expm1(included)) - at_.value + at_.error + 1e-9;
 }
 
 // Roughly until the size of delta is known, then, unless that is all, once with the overlap.
-bool SeenLine::place(double epsilon, bool roughly) {
+bool InclusionLine::place(double epsilon, bool roughly) {
     is_many_ = false;
     tilt_ = saddle(epsilon);
-    double seen = 0.0, largest = -kInfinity;
-    for (const SeenOverlap& s : steps_) {
-        seen += s.count * log1p_exp(s.log_seen(tilt_));
-        largest = std::max(largest, s.log_seen(tilt_));
+    double included = 0.0, largest = -kInfinity;
+    for (const InclusionOverlap& s : steps_) {
+        included += s.count * log1p_exp(s.log_included(tilt_));
+        largest = std::max(largest, s.log_included(tilt_));
     }
-    is_many_ = seen > kMany && largest < kMostExponent;
+    is_many_ = included > kMany && largest < kMostExponent;
     const Moment at = rough_moment(tilt_);
     double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
                   0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, tilt_));
@@ -202,7 +208,7 @@ bool SeenLine::place(double epsilon, bool roughly) {
     return is_rough_ == roughly;
 }
 
-bool SeenLine::place_line(double epsilon, double log_goal) {
+bool InclusionLine::place_line(double epsilon, double log_goal) {
     const double depth = is_rough_ ? kRoughDepth : kDepth;
     const double reach = std::sqrt(2.0 * depth / rough_moment(tilt_).curvature);
     const auto nearest = [&](std::initializer_list<double> tilts, double& best) {
@@ -222,14 +228,14 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
     step_ = 2.0 * kPi / std::max(left, right);
     if (!(step_ > 0.0)) return false;
     double widest = 0.0, square = 0.0;
-    for (const SeenOverlap& s : steps_) {
+    for (const InclusionOverlap& s : steps_) {
         widest = std::max(widest, 1.0 / s.c);
         square = std::max(square, s.c * s.c);
     }
-    farthest_ = std::max(above_.tilt, std::clamp(kUnseenTilt / square, kLeastUnseen, 1.0));
+    farthest_ = std::max(above_.tilt, std::clamp(kWithoutTilt / square, kLeastWithout, 1.0));
     overlap_.clear();
     negative_.clear();
-    for (SeenOverlap& s : steps_) {
+    for (InclusionOverlap& s : steps_) {
         if (is_rough_ && !overlaps_) {
             s.ignore();
         } else if (!s.place(farthest_, std::min(10.0 * widest, kMostNodes * step_))) {
@@ -258,53 +264,84 @@ bool SeenLine::place_line(double epsilon, double log_goal) {
     log_tail_ = log_tail(last);
     double missed = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i)
-        missed +=
-            steps_[i].count * steps_[i].error(tilt_, last) / (1.0 + overlap_[i] + std::exp(steps_[i].log_seen(tilt_)));
+        missed += steps_[i].count * steps_[i].error(tilt_, last) /
+                  (1.0 + overlap_[i] + std::exp(steps_[i].log_included(tilt_)));
     missed_ = std::expm1(missed) * std::exp(at_.absolute - at_.value);
     below_.log_measure = moment(below_.tilt).absolute;
     above_.log_measure = moment(above_.tilt).absolute;
-    bound_unseen(epsilon);
+    bound_without(epsilon);
     return true;
 }
 
-// Chernoff's bound of the sums in which no record is seen, nearly.
-void SeenLine::bound_unseen(double epsilon) {
-    unseen_ = {0.0, is_many_ ? -kInfinity : kInfinity};
+// Chernoff's bound of the sums in which nearly no step has the record.
+void InclusionLine::bound_without(double epsilon) {
+    without_ = {0.0, is_many_ ? -kInfinity : kInfinity};
+    several_ = {0.0, kInfinity};
     if (is_many_) return;
     const auto bound = [&](double tilt, auto overlap) {
         double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * (1.0 + 1e-12) + 1e-9;
-        for (const SeenOverlap& s : steps_)
+        for (const InclusionOverlap& s : steps_)
             sum += s.count * ((1.0 + tilt) * s.log_rest + std::log1p(overlap(s) + 2.0 * s.negative_part(tilt)) +
                               8.0 * kUnitRoundoff);
         return Bound{tilt, sum};
     };
     const auto keep = [&](const Bound& b) {
-        if (log_chernoff(b, epsilon) < log_chernoff(unseen_, epsilon)) unseen_ = b;
+        if (log_chernoff(b, epsilon) < log_chernoff(without_, epsilon)) without_ = b;
     };
     for (const double tilt :
          {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0})
-        keep(bound(tilt, [&](const SeenOverlap& s) { return s.above(tilt); }));
-    const double best = std::min(unseen_.tilt, farthest_);
-    keep(bound(best, [&](const SeenOverlap& s) { return s.at(best) + s.error(best, 0.0); }));
+        keep(bound(tilt, [&](const InclusionOverlap& s) { return s.above(tilt); }));
+    const double best = std::min(without_.tilt, farthest_);
+    keep(bound(best, [&](const InclusionOverlap& s) { return s.at(best) + s.error(best, 0.0); }));
+    if (gaussian_ > 0.0) return;
+    for (const double tilt : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
+        double sum = 0.0;
+        for (const InclusionOverlap& s : steps_) sum += s.count * s.change(tilt);
+        Bound b = bound(tilt, [&](const InclusionOverlap& s) { return s.above(tilt); });
+        b.log_measure += std::log(0.5 * sum * sum / tilt) + 1e-9;
+        if (b.log_measure - tilt * epsilon < several_.log_measure - several_.tilt * epsilon) several_ = b;
+    }
 }
 
-void SeenLine::sum_nodes(double end) {
+// k nu(h) of the head comment; what is rounded moves eps' by `slack`.
+Bracket InclusionLine::one_overlap(double epsilon) const noexcept {
+    double log_rest = 0.0;
+    for (const InclusionOverlap& s : steps_) log_rest += s.count * s.log_rest;
+    Bracket sum{0.0, 0.0};
+    for (const InclusionOverlap& s : steps_) {
+        const double slack = 8.0 * kUnitRoundoff * (std::fabs(epsilon) - log_rest - s.log_q);
+        const double at = epsilon - (log_rest - s.log_rest), weight = s.count * std::exp(log_rest - s.log_rest);
+        const auto both = [&](double shift) {
+            return Bracket{single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at + shift).lower,
+                           single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at - shift).upper};
+        };
+        const Bracket all = both(slack);
+        const double most = s.q * gaussian_delta_bounds(s.c, at - s.log_q - slack).upper,
+                     least = s.q * gaussian_delta_bounds(s.c, at - s.log_q + slack).lower;
+        const double error = weight * most * 8.0 * kUnitRoundoff * (4.0 - log_rest);
+        sum.lower += weight * (all.lower - most) - error;
+        sum.upper += weight * (all.upper - least) + error;
+    }
+    return sum;
+}
+
+void InclusionLine::sum_nodes(double end) {
     nodes_.begin(tilt_, step_);
     const auto blocks = static_cast<int>(std::ceil(end / step_ / kLanes));
     for (int block = 0; block < blocks; ++block) sum_block(block * kLanes + 1.0);
 }
 
-void SeenLine::sum_block(double first) {
-    double y[kLanes], size[kLanes] = {}, seen_at = 0.0;
-    Complex log_base[kLanes] = {}, seen[kLanes] = {};
-    double error[kLanes] = {}, seen_error[kLanes] = {};
+void InclusionLine::sum_block(double first) {
+    double y[kLanes], size[kLanes] = {}, included_at = 0.0;
+    Complex log_base[kLanes] = {}, included[kLanes] = {};
+    double error[kLanes] = {}, included_error[kLanes] = {};
     for (int j = 0; j < kLanes; ++j) {
         y[j] = (first + j) * step_;
         log_base[j] = {-0.5 * gaussian_ * y[j] * y[j], y[j] * 0.5 * gaussian_ * (2.0 * tilt_ + 1.0)};
     }
     const double t = tilt_;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const SeenOverlap& s = steps_[i];
+        const InclusionOverlap& s = steps_[i];
         double re[kLanes], im[kLanes];
         s.at_ordinates(y, re, im);
         const double square = s.c * s.c, k = s.count;
@@ -312,7 +349,7 @@ void SeenLine::sum_block(double first) {
         const double excess_at = s.rest * std::expm1(t * s.log_rest) +
                                  s.q * std::expm1(t * s.log_q + 0.5 * square * t * (t + 1.0)) +
                                  std::exp((1.0 + t) * s.log_rest) * overlap_[i];
-        if (!is_many_) seen_at += k * log1p_exp(s.log_seen(t) - log_at);
+        if (!is_many_) included_at += k * log1p_exp(s.log_included(t) - log_at);
         for (int j = 0; j < kLanes; ++j) {
             const Complex z{t, y[j]}, overlap{re[j], im[j]}, bend = 0.5 * square * z * (z + 1.0);
             if (is_many_) {
@@ -337,30 +374,30 @@ void SeenLine::sum_block(double first) {
             const double part = large ? 1.0 : std::abs(std::exp(w - log_r));
             log_base[j] += k * (Complex{0.0, y[j] * s.log_rest} + log_b - log_at);
             error[j] += k * (4.0 * y[j] * -s.log_rest + 8.0 * (std::abs(log_b) + std::fabs(log_at)));
-            seen[j] += k * log_r;
-            seen_error[j] += k * (part * (8.0 * exponent + 16.0) + 8.0 * std::abs(log_r));
+            included[j] += k * log_r;
+            included_error[j] += k * (part * (8.0 * exponent + 16.0) + 8.0 * std::abs(log_r));
         }
     }
     for (int j = 0; j < kLanes; ++j) {
         const double turn = y[j] * centre_;
-        const Complex turned = log_base[j] - Complex{0.0, turn}, all = turned + seen[j] - seen_at;
+        const Complex turned = log_base[j] - Complex{0.0, turn}, all = turned + included[j] - included_at;
         Complex value = std::exp(all);
-        if (!is_many_ && seen_at < kFewSeen) {
-            value = std::exp(turned) * expm1_complex(seen[j]) / std::expm1(seen_at);
+        if (!is_many_ && included_at < kFewIncluded) {
+            value = std::exp(turned) * expm1_complex(included[j]) / std::expm1(included_at);
         } else if (!is_many_) {
-            value -= std::exp(turned - seen_at);
+            value -= std::exp(turned - included_at);
         }
-        const double whole = is_many_ ? 0.0 : std::exp(all.real()) / -std::expm1(-seen_at);
+        const double whole = is_many_ ? 0.0 : std::exp(all.real()) / -std::expm1(-included_at);
         size[j] = std::abs(value);
         nodes_.add(value.real(), value.imag(),
                    kUnitRoundoff * (size[j] * (error[j] + 32.0 + 4.0 * std::fabs(turn) + 4.0 * std::abs(log_base[j]) +
-                                               4.0 * std::fabs(seen_at)) +
-                                    whole * seen_error[j]));
+                                               4.0 * std::fabs(included_at)) +
+                                    whole * included_error[j]));
     }
 }
 
 // On a rough line only the value and its slope.
-SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
+InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
     const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
     const double exponent = at_.value - t * epsilon;
@@ -369,8 +406,9 @@ SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
     const double value = scale * nodes.value, slope = nodes.slope / nodes.value;
     if (is_rough_) return {value, slope, value, value, 0.0};
     const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
-    const double relative = at_.error + factor.rounding + kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) +
-                                                         4.0 * t * std::fabs(epsilon));
+    const double relative =
+        at_.error + factor.rounding +
+        kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
     const double absolute =
         scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);
     const double period = 2.0 * kPi / step_;
@@ -378,20 +416,26 @@ SeenLine::Reading SeenLine::read(double epsilon) const noexcept {
         return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
     };
     const double aliases = (alias(below_) + alias(above_)) * (1.0 + 1e-9);
-    const double unseen = std::exp(log_chernoff(unseen_, epsilon)) * (1.0 + 1e-9);
-    return {value, slope, value - absolute - aliases - unseen, value + absolute + (is_many_ ? 0.0 : aliases) + unseen,
-            absolute + aliases};
+    const double without = std::exp(log_chernoff(without_, epsilon)) * (1.0 + 1e-9);
+    Bracket rest{-without, without};
+    if (without > kUnitRoundoff * value && several_.log_measure < kInfinity && epsilon >= 0.0) {
+        const double several = std::exp(several_.log_measure - several_.tilt * epsilon) * (1.0 + 1e-9);
+        const Bracket one = one_overlap(epsilon);
+        rest = common(rest, {one.lower - several, one.upper + several});
+    }
+    return {value + 0.5 * (rest.lower + rest.upper), slope, value - absolute - aliases + rest.lower,
+            value + absolute + (is_many_ ? 0.0 : aliases) + rest.upper, absolute + aliases};
 }
 
 // Whether C changes the sum by more than a little.
-void SeenLine::find_overlaps() {
+void InclusionLine::find_overlaps() {
     overlaps_ = false;
-    for (SeenOverlap& s : steps_)
-        if (s.count * s.above(0.0) > kOverlap && s.place(kLeastUnseen, 10.0 / s.c))
+    for (InclusionOverlap& s : steps_)
+        if (s.count * s.above(0.0) > kOverlap && s.place(kLeastWithout, 10.0 / s.c))
             overlaps_ = overlaps_ || s.count * std::fabs(s.at(0.0)) > kOverlap;
 }
 
-Bracket SeenLine::delta(double epsilon) {
+Bracket InclusionLine::delta(double epsilon) {
     find_overlaps();
     if (!place(epsilon, false)) return {0.0, 1.0};
     const Reading r = read(epsilon);
@@ -399,7 +443,7 @@ Bracket SeenLine::delta(double epsilon) {
 }
 
 // Where delta is about the one sought, on rough lines: Newton's method in a bracket.
-double SeenLine::search(double delta) {
+double InclusionLine::search(double delta) {
     double low = 0.0, high = kInfinity, epsilon = guess(delta);
     for (int turn = 0; turn < kMostTurns && !(high - low < kRough * low); ++turn) {
         if (!(epsilon > low && epsilon < high)) epsilon = high < kInfinity ? 0.5 * (low + high) : 2.0 * low + 1.0;
@@ -414,7 +458,7 @@ double SeenLine::search(double delta) {
 }
 
 // Newton's method on the line that is placed.
-double SeenLine::on_line(double delta, double epsilon) const noexcept {
+double InclusionLine::on_line(double delta, double epsilon) const noexcept {
     for (int turn = 0; turn < kMostNewton; ++turn) {
         const Reading r = read(epsilon);
         const double move = std::log(r.value / delta) / -r.slope;
@@ -427,7 +471,7 @@ double SeenLine::on_line(double delta, double epsilon) const noexcept {
 
 // On that side the first epsilon, nearly, at which delta is certainly beyond the one sought: on the line as far as
 // that serves.
-double SeenLine::end_of(double delta, double epsilon, double direction) {
+double InclusionLine::end_of(double delta, double epsilon, double direction) {
     const auto is_beyond = [&](const Reading& r) { return direction > 0.0 ? r.upper <= delta : r.lower >= delta; };
     const Reading here = read(epsilon);
     const double lack = direction > 0.0 ? here.upper - delta : delta - here.lower,
@@ -445,7 +489,7 @@ double SeenLine::end_of(double delta, double epsilon, double direction) {
         (is_outward == found ? far : near) = next;
         if (found) break;
     }
-    while (std::fabs(far - near) > kEnd * far) {
+    while (std::fabs(far - near) > std::max(kEnd * far, kLeastEnd)) {
         const double middle = 0.5 * (near + far);
         if (move > line && !place(middle, false)) break;
         (is_beyond(read(middle)) ? far : near) = middle;
@@ -453,12 +497,12 @@ double SeenLine::end_of(double delta, double epsilon, double direction) {
     return far;
 }
 
-Bracket SeenLine::epsilon(double delta) {
+Bracket InclusionLine::epsilon(double delta) {
     constexpr Bracket kNothing{-kInfinity, kInfinity};
     find_overlaps();
     double epsilon = search(delta);
-    bound_unseen(epsilon);
-    if (log_chernoff(unseen_, epsilon) > std::log(delta) - kLeastSeen) return kNothing;
+    bound_without(epsilon);
+    if (log_chernoff(without_, epsilon) > std::log(delta) - kLeastIncluded) return kNothing;
     bool is_found = false;
     for (int turn = 0; turn < kMostPlacements && !is_found; ++turn) {
         if (!(epsilon > 0.0 && place(epsilon, false))) return kNothing;
@@ -468,7 +512,7 @@ Bracket SeenLine::epsilon(double delta) {
         const bool is_near = std::fabs(move) * tilt_ < kReach;
         is_found = is_near || std::fabs(r.value - delta) < 2.0 * r.error;
         if (is_near) {
-            epsilon = on_line(delta, epsilon + move);
+            epsilon = std::max(on_line(delta, epsilon + move), 0.0);
         } else if (!is_found) {
             epsilon = std::clamp(epsilon + move, 0.5 * epsilon, 2.0 * epsilon);
         }

@@ -1,0 +1,18 @@
+// Bounds of the privacy curve of equal steps with so little noise that outputs nearly tell whether the record was in
+// the sample, Direction::remove: a binomial mean of the curves of Gaussian mechanisms, and what overlaps.
+#pragma once
+
+#include "renyi/curve/sorted_steps.hpp"
+#include "renyi/fp/bracket.hpp"
+#include "renyi/transform/sampled_loss.hpp"
+
+namespace renyi {
+
+// Whether outputs tell that, and of how many steps with the record: a line takes less where they are many.
+enum class Inclusions { unknown, few, many };
+Inclusions tells_inclusions(const SortedSteps& c, SampledPair pair) noexcept;
+
+Bracket included_records_delta(const SampledStep& step, double epsilon);
+Bracket included_records_epsilon(const SampledStep& step, double delta);  // within [0, inf]
+
+}  // namespace renyi
