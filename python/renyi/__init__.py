@@ -31,11 +31,7 @@ if TYPE_CHECKING:
         tradeoff,
     )
     from renyi import reference as reference
-    from renyi.accountants import (
-        PLDAccountant,
-        RDPAccountant,
-        UnsupportedMechanismError,
-    )
+    from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
     from renyi.calibration import (
         calibrate,
         calibrate_noise_multiplier,

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import Range, count_of, number_in, probability_of, real_of
+from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
 
 __all__ = [
     "advantage",
@@ -51,15 +51,8 @@ SLACK = 2.0**-49  # 16 units: more than the roundings of any formula here
 
 
 def within(values: npt.ArrayLike, name: str, low: float, high: float) -> Floats:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name} must be a number in [{low:g}, {high:g}], got {values!r}")
-    array = array.astype(np.float64)
-    wrong = ~((array >= low) & (array <= high))
-    if wrong.any():
-        first = float(array[wrong].flat[0])
-        raise ValueError(f"{name} must be a number in [{low:g}, {high:g}], got {first!r}")
-    return array
+    flat, shape = numbers_of(values, name, low, high, f"a number in [{low:g}, {high:g}]")
+    return flat.reshape(shape)
 
 
 def plain(values: Any) -> Any:

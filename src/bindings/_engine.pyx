@@ -116,7 +116,7 @@ include "ufuncs.pxi"
 
 # Binomial tails, rounded outward: whole numbers, 0 <= k <= n <= 2^40.
 
-cdef extern from "renyi/special/binomial_tail.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/special/binomial.hpp" namespace "renyi" nogil:
     struct BinomialTails:
         Certified below
         Certified from_ "from"

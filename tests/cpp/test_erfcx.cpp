@@ -5,7 +5,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/fp/double_double.hpp"
-#include "renyi/special/erfcx.hpp"
+#include "renyi/special/normal.hpp"
 #include "tables.hpp"
 
 using namespace renyi;

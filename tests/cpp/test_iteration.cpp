@@ -7,8 +7,8 @@
 #include "measure.hpp"
 #include "renyi/iteration/passes.hpp"
 #include "renyi/iteration/step_terms.hpp"
-#include "renyi/special/lambert_w.hpp"
-#include "renyi/special/lane_erfcx.hpp"
+#include "renyi/special/elementary.hpp"
+#include "renyi/special/normal.hpp"
 #include "tables.hpp"
 
 using namespace renyi;

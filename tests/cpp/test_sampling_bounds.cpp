@@ -10,7 +10,7 @@
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/renyi_curve.hpp"
-#include "renyi/special/binomial_terms.hpp"
+#include "renyi/special/binomial.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 #include "renyi/transform/sampling_bounds.hpp"
 #include "tables.hpp"

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from test_sgd_optimizer_attacks import traced
+from interruptions import at_line
 
 from renyi import BudgetExceededError, PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled
@@ -157,7 +157,7 @@ def test_no_line_at_which_a_step_is_interrupted_loses_a_release():
             return release(clipped, step)
 
         optimizer._sum.release = counted
-        alive = traced(partial(optimizer.step, rows()), line)
+        alive = at_line(partial(optimizer.step, rows()), line)
         for _ in range(3):
             optimizer.step(rows())
         held = dict(optimizer.accountant.mechanisms)

@@ -218,11 +218,9 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
         if wanted != "sample_rate" or key != "dataset_size"
     }
     output.print_paragraph(statement(options, run, spent, plain(record["delta"])))
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, run))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_in_words(options, run))
     certified = {"certified": bracket_in_words(options, record, "epsilon")}
-    output.print_facts({**method_in_words(options, record), **certified})
+    output.print_facts("Computed", {**method_in_words(options, record), **certified})
     print_notes([*_limits(options, wanted, record), *remarks(options, record)])
 
 

@@ -250,7 +250,7 @@ def info(options: argparse.Namespace) -> int:
     if options.json:
         output.print_json(facts)
     else:
-        output.print_facts({key: _info_text(value) for key, value in facts.items()})
+        output.print_facts("", {key: _info_text(value) for key, value in facts.items()})
     return 0
 
 

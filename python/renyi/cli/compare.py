@@ -203,7 +203,6 @@ def _print_assumptions(records: Sequence[Record]) -> None:
         names = groups.setdefault((record["sampling"], record["adjacency"]), [])
         if HEADINGS[record["method"]] not in names:
             names.append(HEADINGS[record["method"]])
-    print("\nAssumes")
     facts = {}
     for (sampling, adjacency), (first, *others) in groups.items():
         also = f"(and {', '.join(others)}) " if others else ""
@@ -215,7 +214,7 @@ def _print_assumptions(records: Sequence[Record]) -> None:
         "record is replaced, a sum of clipped contributions moves by twice the clipping norm"
     )
     facts["release"] = "the results of all steps may be seen, not only the last"
-    output.print_facts(facts)
+    output.print_facts("Assumes", facts)
 
 
 def _ratio(value: float | None) -> str:

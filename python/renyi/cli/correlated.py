@@ -45,6 +45,7 @@ def noise(options: argparse.Namespace) -> int:
         return 0
     print(f"noise multiplier {round_up(row.noise_multiplier, options.digits)}")
     output.print_facts(
+        "",
         {
             "strategy": name,
             "records": str(participation),
@@ -52,7 +53,7 @@ def noise(options: argparse.Namespace) -> int:
             "guarantee": f"({', '.join(map(output.plain, (epsilon, delta)))}) under zero-out "
             "adjacency",
             "error": f"{row.error:.{options.digits}g} clipping norms in prefix sums, on average",
-        }
+        },
     )
     return 0
 
@@ -61,14 +62,7 @@ def _strategy(
     options: argparse.Namespace, setting: Record, epsilon: float, delta: float
 ) -> tuple[str, Strategy, Participation]:
     """Return the name of a strategy, itself, and in which steps records take part."""
-    from renyi.matrix import (
-        BLT,
-        BandedToeplitz,
-        FixedEpochs,
-        SquareRoot,
-        Tree,
-        choose_bands,
-    )
+    from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, SquareRoot, Tree, choose_bands
 
     steps = setting["steps"]
     whole = FixedEpochs(-(-setting["population"] // setting["batch_size"]))

@@ -48,24 +48,22 @@ def account(options: argparse.Namespace) -> int:
     reasons = {_words(record["accountant"]): record["refused"] for record in records}
     refused = {name: reason for name, reason in reasons.items() if reason}
     if refused:
-        print("\nNot accounted")
-        output.print_facts(refused)
+        output.print_facts("Not accounted", refused)
     known = [record for record in records if record["refused"] is None]
     if not known:
         return 1
     if len(cells) == len(ACCOUNTANTS):
         _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
-    print("\nAssumes")
-    output.print_facts(assumptions_of(mechanism, options.adjacency))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_of(mechanism, options.adjacency))
     output.print_facts(
+        "Computed",
         {
             _words(
                 record["accountant"]
             ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
             f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
             for record in known[: len(ACCOUNTANTS)]
-        }
+        },
     )
     return 0
 
@@ -264,10 +262,11 @@ def audit(options: argparse.Namespace) -> int:
     output.print_table(columns, records)
     print()
     output.print_facts(
+        "",
         {
             "runs": f"{runs}: {int(present.sum())} scores with, {int((~present).sum())} without",
             "confidence": f"{confidence:g} of each bound, rounded down",
-        }
+        },
     )
     return 0
 

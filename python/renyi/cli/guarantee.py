@@ -75,8 +75,7 @@ def rdp(options: argparse.Namespace) -> int:
     ]
     print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, *records))
+    output.print_facts("Assumes", assumptions_in_words(options, *records))
     return 0
 
 
@@ -164,10 +163,8 @@ def print_sweep(
     """
     print_fixed(records, inputs)
     output.print_table(columns, records)
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, *records))
-    print("\nComputed")
-    output.print_facts(method_in_words(options, {}, beside))
+    output.print_facts("Assumes", assumptions_in_words(options, *records))
+    output.print_facts("Computed", method_in_words(options, {}, beside))
 
 
 def input_column(key: str) -> Column:
@@ -186,15 +183,14 @@ def _print_one(
         output.print_paragraph(statement(options, record, texts["epsilon"], texts["delta"]))
     else:
         print("No finite guarantee.")
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, record))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_in_words(options, record))
     output.print_facts(
+        "Computed",
         {
             **method_in_words(options, record),
             "certified": bracket_in_words(options, record, wanted),
             "rounding": f"{wanted} is printed rounded up",
-        }
+        },
     )
     print_notes(remarks(options, record))
 

@@ -108,8 +108,10 @@ def print_paragraph(text: str) -> None:
     print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
-def print_facts(facts: Mapping[str, str | tuple[str, ...]]) -> None:
-    """``name  text`` lines, the text wrapped under itself; several texts one below the other."""
+def print_facts(heading: str, facts: Mapping[str, str | tuple[str, ...]]) -> None:
+    """Print ``name  text`` lines under a heading, with several texts one below the other."""
+    if heading:
+        print(f"\n{heading}")
     width = max(map(len, facts)) + 4
     for name, texts in facts.items():
         for number, text in enumerate((texts,) if isinstance(texts, str) else texts):

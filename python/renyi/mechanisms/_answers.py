@@ -20,14 +20,7 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    Range,
-    integer_of,
-    number_in,
-    shortest,
-)
+from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, integer_of, number_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     SMALLEST_LOSS,
@@ -234,7 +227,7 @@ class RepeatAndSelect(Mechanism):
         if self.shape == math.inf:
             divergence = np.empty(1)
             run.rdp_into(np.ones(1), divergence)
-            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not show in the bound
+            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not change the bound
                 least = 1e-7 * min(float(divergence[0]), 1.0) / max(self.mean, 1.0)
                 points = _profile(self.mechanism, adjacency, least)
         return run.repeat_and_select(self.mean, self.shape, points)
@@ -242,7 +235,7 @@ class RepeatAndSelect(Mechanism):
 
 # Points of the privacy profile of a run, for the theorem that needs both views of it.
 
-ANCHORS = 16  # where epsilon is asked, which takes a search; between them delta is
+ANCHORS = 16  # points that are found by epsilon, which takes a search; others by delta
 FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
 LATTICE_RTOL, LATTICE_POINTS = 1e-5, 2**20
@@ -296,7 +289,7 @@ class _Upper:
         elif epoch is not None:
             self._curve = AllocationQuestions(*epoch, direction == "remove")
 
-        # Where the pairs are known by one above and one below, Rényi divergences may tell more.
+        # Rényi divergences may give a smaller upper end if the pairs are only bracketed.
         self._renyi = SampledSteps(None, "optimal")
         self._renyi.add_curve(None, curve_of(mechanism, adjacency), 1.0)
         loss = mechanism.largest_loss(adjacency, direction)

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from renyi._adjacency import Adjacency
 from renyi._validation import NON_NEGATIVE, integer_of, shortest
 from renyi.mechanisms._noise import L2, Gaussian
-from renyi.mechanisms.algebra import (
-    Composed,
-    Equivalent,
-    Mechanism,
-    set_fields,
-    set_numbers,
-)
+from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, set_fields, set_numbers
 from renyi.mechanisms.participation import (
     ONCE,
     CyclicPoisson,

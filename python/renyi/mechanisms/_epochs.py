@@ -32,7 +32,7 @@ from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
 Array = npt.NDArray[np.float64]
 
 MOST_PICKS = 10_000
-MOST_STEPS = 10**6  # of an allocation of what is not Gaussian
+MOST_STEPS = 10**6  # of an allocation of other than Gaussian noise
 SMALLEST_NOISE, LARGEST_NOISE = 0.05, 1e4  # of an allocation that has a curve of its own
 
 
@@ -320,7 +320,7 @@ def _noise_within_domain(mechanism: Mechanism) -> float | None:
 
 def _pair_of_one_pick(mechanism: RandomAllocation, adjacency: Adjacency) -> Pair:
     noise, steps = _noise_within_domain(mechanism.mechanism), mechanism.steps
-    # Where points of the curve leave next to nothing beyond them; else its law is narrower.
+    # With this much noise almost no mass lies beyond the points; with less the law is narrower.
     if noise is not None and noise >= (0.25 + 0.03 * math.log10(steps) if steps >= 100 else 0.45):
         return Pair.allocation(noise, steps)
     if steps > MOST_STEPS:
@@ -445,7 +445,7 @@ LEAST_PER_STEP = 4.0  # and of a step
 REACH, LEAST_REACH = 32.0, 16.0  # deviations of the sum that the lattice spans
 UNIT = 2.0**-53
 NULL_ERROR = 2.0**-45
-LEAST = 1e-200  # masses that may have underflowed on the way are dropped
+LEAST = 1e-200  # smaller masses, which may have underflowed, are dropped
 
 
 def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
@@ -462,7 +462,7 @@ def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
     rows, (infinite, _), (null, most_null) = base.spans(cuts, lower=True)
     if not rows.size:
         return NOTHING, NOTHING
-    if most_null - null <= NULL_ERROR * null:  # else what holds such outcomes is dropped
+    if most_null - null <= NULL_ERROR * null:  # else such outcomes are dropped
         rows = np.vstack([rows, [*3 * [-FARTHEST], 0.0, null, NULL_ERROR, 0.0]])
     loss, present, absent, mass_error = rows[:, 1], rows[:, 3], rows[:, 4], rows[:, 5]
     rate = picks / steps

@@ -15,14 +15,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    Range,
-    number_in,
-    numbers_in,
-    shortest,
-)
+from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     Mechanism,

@@ -39,9 +39,9 @@ from renyi.mechanisms.steps import (
 )
 
 MOST_PRODUCTS = 10_000  # releases on one sample
-LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only bounds are known
+LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 LARGEST = 1e300
-SMALLEST_LOSS = 1e-12  # a smaller one is accounted as this from above, as none from below
+SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
 
 AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
 
@@ -218,7 +218,7 @@ class Mechanism:
 
         return _of_class(cls, loads(text), "text")
 
-    # What is known of the privacy loss. A class overrides what it knows.
+    # Facts about the privacy loss, which classes override.
 
     def dominating_pair(
         self, adjacency: Adjacency = "add_remove", direction: DirectionName = "remove"

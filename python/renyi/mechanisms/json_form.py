@@ -145,11 +145,8 @@ def decode_value(value: Any) -> Any:
     return read_number(value)
 
 
-# With their counts: in their order and not merged.
-
-
 def encode_counted(uses: Iterable[tuple[Mechanism, int]]) -> list[dict[str, Any]]:
-    """Return a list of dictionaries."""
+    """Return mechanisms with their counts as dictionaries, in order and not merged."""
     return [{"mechanism": encode(mechanism), "count": count} for mechanism, count in uses]
 
 

@@ -131,7 +131,7 @@ class StrategyMatrix(ABC):
 
     __slots__ = ()
     steps: int
-    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
+    _optimal_for: Participation | None = None  # the participation that `optimal` was given
 
     @property
     @abstractmethod

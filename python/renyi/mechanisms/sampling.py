@@ -341,7 +341,7 @@ class TruncatedPoissonSampled(Sampling):
         rest = (records - limit - 1) / records
         taken = share * math.log(share / rate)
         left = rest * math.log(rest / (1.0 - rate)) if rest > 0.0 else 0.0
-        # Both terms to a few u of what they are made of.
+        # Both terms have an error of a few u, relative to their parts.
         exponent = records * (taken + left) - records * 2.0**-48 * (abs(taken) + abs(left))
         return min(math.exp(-exponent), 1.0)
 
@@ -501,8 +501,7 @@ class FixedSizeSampled(Sampling):
             mu = distance(adjacency) * mu_of(steps)
 
             def group(k: int) -> Pair:
-                # The rarest group has all draws in it: taken for revealed it would have no Rényi
-                # curve.
+                # The rarest group has all draws: with an infinite loss there were no Rényi curve.
                 far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
                 return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
         elif isinstance(base, Laplace):

@@ -22,7 +22,7 @@ REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 # bracketed by pairs on either side: these numbers affect width, not validity.
 LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
-SMALLEST_RATE = 1e-100  # and the smallest noise on all of the data; less noise is none
+SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
 SMALLEST_SAMPLED_NOISE = 1e-4
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 
@@ -125,7 +125,7 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
         if noise == 0.0:
             return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
         return Pair.replaced_gaussian(rate, noise)
-    if noise == 0.0:  # the record shows itself whenever it is in the sample
+    if noise == 0.0:  # a sampled record is revealed
         pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
     else:
         pair = gaussian_pair(1.0 / noise).sampled(rate)

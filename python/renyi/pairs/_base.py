@@ -96,15 +96,6 @@ def require_pair(value: object, name: str) -> None:
         raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
 
 
-def within(value: object, name: str, low: float, high: float, *, above: bool = False) -> float:
-    """Return a number in [low, high]; in (low, high] if it must be above."""
-    allowed = f"a number in {'(' if above else '['}{low:g}, {high:g}]"
-    number = real_of(value, name, allowed)
-    if not (low < number if above else low <= number) or number > high:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
-
-
 @dataclass(frozen=True, slots=True)
 class PoissonSampledPair(DominatingPair):
     """The record takes part with probability ``sample_rate``: ((1-q) Q + q P, Q).

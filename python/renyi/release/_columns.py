@@ -94,7 +94,7 @@ def _doubles(piece: Array, name: str = "values", allowed: str = NUMBERS) -> Arra
     if piece.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in piece):
         raise TypeError(f"{name} must be {allowed}, got strings")
     try:
-        with np.errstate(all="ignore"):  # nor do warnings tell of records
+        with np.errstate(all="ignore"):  # warnings would reveal records
             try:
                 return piece.astype(np.float64)
             except OverflowError:

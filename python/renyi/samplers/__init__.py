@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from renyi.samplers.basic import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
-from renyi.samplers.schemes import (
-    CyclicPoissonSampler,
-    TruncatedPoissonSampler,
-    pad_batch,
-)
+from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler, pad_batch
 from renyi.samplers.users import UserRows
 
 __all__ = [

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from renyi.sgd.accumulation import ClipAccumulator, clipped_grad
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
-from renyi.sgd.clipping import (
-    average_clipped_at_half,
-    clip_and_sum,
-    per_sample_norms,
-    weighted_sum,
-)
+from renyi.sgd.clipping import average_clipped_at_half, clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.ghost_clipping import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
-from renyi.sgd.layers import (
-    BiasLayer,
-    ConvLayer,
-    EmbeddingLayer,
-    LinearLayer,
-    LoRALayer,
-    NormLayer,
-)
+from renyi.sgd.layers import BiasLayer, ConvLayer, EmbeddingLayer, LinearLayer, LoRALayer, NormLayer
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan

@@ -270,12 +270,12 @@ class TrainingPlan:
         With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
         ``population`` then is that of the larger of both neighbours.
     cycle_length : int, optional
-        With "cyclic_poisson", and only then: the number of groups that have their turn one after
-        the other, at most ``population / batch_size``.
+        With "cyclic_poisson", and only then: the number of groups, which are sampled in turn, at
+        most ``population / batch_size``.
     max_grad_norm : float
         The bound on the norm of a clipped row, in [2^-96, 2^96].
     accumulation : int
-        Parts a logical batch is computed in, at least 1. Noise is added once to a logical batch:
+        Number of parts of a logical batch, at least 1. Noise is added once to a logical batch, so
         neither the sampling rate nor the number of steps depends on it.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" and
@@ -287,16 +287,16 @@ class TrainingPlan:
     dimension : int, optional
         With a grid: the number of entries of all parameters, at least 1.
     noise_schedule : Schedule, optional
-        What ``noise_multiplier`` is multiplied with at each step, positive: `calibrated` finds the
-        number that the schedule is of. Each step is recorded with its own noise. Not on a grid, nor
-        with "shuffled", "fixed_order" or "cyclic_poisson".
+        Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the multiplier. Each
+        step is recorded with its own noise. Not on a grid, nor with "shuffled", "balls_in_bins",
+        "fixed_order" or "cyclic_poisson".
     clip_schedule : Schedule, optional
-        What ``max_grad_norm`` is multiplied with at each step, positive. The noise is relative to
-        the norm of its step, and costs the same. Not on a grid.
+        Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
+        step, so the cost does not change. Not on a grid.
     strategy : renyi.matrix.Strategy, optional
-        Of correlated noise, for as many steps as the run, with "fixed_order", or with
-        "cyclic_poisson" and at most ``cycle_length`` bands. `DPSGD` then needs the sampler of the
-        plan, and ends with its steps. Without schedules and grid.
+        The strategy of correlated noise, with as many steps as the run. It needs "fixed_order", or
+        "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules and a grid.
+        `DPSGD` then needs the sampler of the plan and ends with its steps.
 
     Raises
     ------
@@ -446,7 +446,7 @@ class TrainingPlan:
     def sample_rate(self) -> float:
         """The probability that a record is in a batch.
 
-        With "cyclic_poisson" when it has its turn, with "truncated_poisson" before the cut.
+        With "cyclic_poisson" in the turn of its group, with "truncated_poisson" before the cut.
 
         Raises
         ------

@@ -29,11 +29,10 @@ from renyi.sgd.projected import Domain
 
 @dataclass(frozen=True)
 class Schedule:
-    """A number for each step, constant in between some.
+    """A number for each step, piecewise constant.
 
-    Where it takes the place of a number, as for a learning rate, it is that number; as the
-    ``noise_schedule`` or ``clip_schedule`` of a `TrainingPlan` it is what the plan's is multiplied
-    with.
+    As a learning rate it is the rate of each step. As the ``noise_schedule`` or ``clip_schedule``
+    of a `TrainingPlan` it is a factor of the number of the plan.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its words, and epsilon of (run, delta) and delta of (run, epsilon)."""
+    """A method: what it is for, epsilon of (run, delta) and delta of (run, epsilon)."""
 
     label: str
     sampling: str

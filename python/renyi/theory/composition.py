@@ -337,7 +337,7 @@ def optimal_composition(
     Returns
     -------
     Guarantee
-        Rounded up, its delta by a relative 1e-8 for up to 10^5 mechanisms and by 1e-4 at most. An
+        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them; an
         epsilon is infinite where the probability that a mechanism fails exceeds the target.
 
     Notes

@@ -1,8 +1,8 @@
 """f-divergences of distributions that are given: finite ones, densities, mixtures, kernels.
 
-What is finite is rounded up. Of densities they are integrals by quadrature with an estimate of the
-error: numbers to look at, no bounds. For hockey-stick divergences of either, with bounds, there is
-`renyi.theory.indistinguishability.hockey_stick`.
+Divergences of finite distributions are rounded up. Those of densities are integrals by quadrature
+with an estimate of the error, no bounds. `renyi.theory.indistinguishability.hockey_stick` bounds
+hockey-stick divergences of either.
 
 Examples
 --------

@@ -1,7 +1,7 @@
 """How well two distributions can be told apart: by sets, by tails of the loss, by common parts.
 
 The privacy loss of a pair (P, Q) is L = log dP/dQ(x) for x drawn from P. If P(L > epsilon) <= delta
-in both orders, the pair is (epsilon, delta)-indistinguishable; the converse holds only with a loss,
+in both orders, the pair is (epsilon, delta)-indistinguishable; the converse costs a factor, see
 `tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`:
 `renyi.pairs` has the usual noises, and `renyi.pairs.DensityPair` takes log densities and integrates
 them piece by piece between the turning points of the loss, with certified bounds.

@@ -16,7 +16,7 @@ T_k = sum of c^-2j this is a path below D from 0 to D_t, and mu^2 is the least s
 (change of A)^2 / (change of T): the greatest convex minorant of D over T. Where all of it is one
 segment the bound is theirs in closed form. It is exact for linear gradients, if nothing binds.
 
-Composition, all iterates seen, is a_k = d_k. Neighbours as those who give d_k say. Losses must be
+Composition, all iterates seen, is a_k = d_k. The adjacency is that of the d_k. Losses must be
 convex and smooth, so that c <= 1 holds: nothing of this is true of networks.
 """
 

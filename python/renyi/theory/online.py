@@ -3,10 +3,9 @@
     delta_i = A_i B_{i+1} ... B_n
 
 for the record of step i (Sordello, Bu, Dong 2021, arXiv 2106.11767), with A and B of
-`renyi.theory.iteration` at the scales of the steps. Nothing is hidden by
-the order: the record of the last step has no more protection than its own noise.
-
-``noise`` is always a number (all scales the same), an array of ``n`` numbers or a `DecayingNoise`.
+`renyi.theory.iteration` at the scales of the steps. The record of the last step has no more
+protection than its own noise. ``noise`` is one scale for all steps, an array of ``n`` scales or a
+`DecayingNoise`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Write src/renyi/special/elementary_tables.hpp: the constants of exp and log in double-double.
+"""Write src/renyi/special/tables.hpp: the constants of exp, log and the normal tail.
 
-Run from the root of the repository: python tools/make_elementary_tables.py (a second; needs
-mpmath).
+Run from the root of the repository: python tools/make_tables.py (a second; needs mpmath).
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
-HEADER = Path(__file__).resolve().parents[1] / "src/renyi/special/elementary_tables.hpp"
+HEADER = Path(__file__).resolve().parents[1] / "src/renyi/special/tables.hpp"
 BITS = 6
+NODES = 25
 
 
 def double_double(x: mpf) -> str:
@@ -27,8 +27,10 @@ def main() -> None:
     # 1/m for the middle m of each cell, to 9 bits, so that |m c - 1| < 2^-7 + 2^-9 and m c is exact
     # in double-double.
     inverses = [round(512 / (1 + (i + 0.5) / 2**BITS)) / 512 for i in range(2**BITS)]
+    weights = [mp.exp(-(mpf(2 * n + 1) ** 2) / 32) / mp.sqrt(2 * mp.pi) for n in range(NODES)]
     lines = [
-        "// Made by tools/make_elementary_tables.py.",
+        "// Constants of exp, log and the normal tail in double-double. "
+        "Made by tools/make_tables.py.",
         "#pragma once",
         "",
         '#include "renyi/fp/double_double.hpp"',
@@ -48,6 +50,15 @@ def main() -> None:
         f"constexpr LogEntry kLogTable[{2**BITS}] = {{",
         *(f"    {{{c.hex()}, {double_double(-mp.log(mpf(c)))}}}," for c in inverses),
         "};",
+        "",
+        "// sqrt(2/pi) h e^(-s^2/2) at s = (n + 1/2) h, h = 1/2",
+        f"constexpr DoubleDouble kMillsWeight[{NODES}] = {{",
+        *(f"    {double_double(w)}," for w in weights),
+        "};",
+        "",
+        f"constexpr DoubleDouble kFourPi{double_double(4 * mp.pi)};",
+        f"constexpr DoubleDouble kSqrtTwoPi{double_double(mp.sqrt(2 * mp.pi))};",
+        f"constexpr DoubleDouble kInverseSqrtTwoPi{double_double(1 / mp.sqrt(2 * mp.pi))};",
         "",
         "}  // namespace renyi",
         "",
