@@ -217,7 +217,6 @@ void LossLayout::discretise_all() {
 namespace {
 
 constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged
-constexpr double kLeastShrink = 0.25;         // of the step from there on, since orders rise where a pair is resolved
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
 constexpr double kCutOff = 1e-3;              // of the last node's mass
 constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
@@ -325,7 +324,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         }
         order = std::clamp(order, 0.8, 2.2);
         const double shrink =
-            std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), hopeless ? kLeastShrink : 1.0 / 64.0, 0.8);
+            std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);
         last_step = layout.step();
         last_gap = gap;
         // Point masses off the nodes hold the lower side back: is the width in reach at this order of convergence?
