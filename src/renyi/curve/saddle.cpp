@@ -69,6 +69,7 @@ double exact_tilt(Direction direction, double t) noexcept {
 TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
     const double order = order_of(loss.direction, t), sign = loss.direction == Direction::remove ? 1.0 : -1.0;
     TiltedMoment m{};
+    double size = 0.0;  // terms are negative where a limit cuts off most of the law
     for (const SampledStep& s : loss.steps) {
         LogADerivatives d = derivatives_of(s, order, loss.limit);
         if (std::isinf(loss.limit) && s.q < 1.0 && is_integer_order(order)) {
@@ -76,11 +77,12 @@ TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
             if (binomial.relative_error < d.value.relative_error) d.value = binomial;
         }
         m.value += s.count * d.value.value;
-        m.error += s.count * d.value.value * d.value.relative_error;
+        size += s.count * std::fabs(d.value.value);
+        m.error += s.count * std::fabs(d.value.value) * d.value.relative_error;
         m.first += sign * s.count * d.first;
         m.second += s.count * d.second;
     }
-    m.error += std::fabs(m.value) * kUnitRoundoff * (2.0 + static_cast<double>(loss.steps.size()));
+    m.error += size * kUnitRoundoff * (2.0 + static_cast<double>(loss.steps.size()));
     return m;
 }
 
