@@ -9,6 +9,7 @@ end of one, of the worse direction.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Literal, Protocol
@@ -42,6 +43,7 @@ from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 Part = SampledStep | Mechanism
 Lattice = Callable[[], LossComposition]
 PairName = Literal["remove", "add", "replace_one"]
+Answers = list[tuple[float, ...]]  # an argument and the value there
 
 LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
 LOSSES_RTOL = 1e-5  # of what lattices answer
@@ -446,6 +448,8 @@ class WorseCurve:
     def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:
         self._sides = sides
         self._make_renyi = renyi
+        self._epsilons: Answers = []  # of the curve by Rényi divergences, at rising arguments
+        self._deltas: Answers = []
 
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower and upper ends, at least 0, of shape (2, n)."""
@@ -454,8 +458,7 @@ class WorseCurve:
             side.epsilon_into(deltas, found, result[0])
             np.maximum(result, found, out=result)
         if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
-            lower = self._renyi.epsilon_brackets(deltas[places])[1]
-            result[1, places] = np.minimum(result[1, places], lower)
+            self._lower(result, places, deltas, self._renyi.epsilon_brackets, self._epsilons)
         return result
 
     def delta_brackets(self, epsilons: Array) -> Array:
@@ -465,9 +468,29 @@ class WorseCurve:
             side.delta_into(epsilons, found, result[0])
             np.maximum(result, found, out=result)
         if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
-            lower = self._renyi.delta_brackets(epsilons[places])[1]
-            result[1, places] = np.minimum(result[1, places], lower)
+            self._lower(result, places, epsilons, self._renyi.delta_brackets, self._deltas)
         return result
+
+    def _lower(
+        self,
+        result: Array,
+        places: list[int],
+        values: Array,
+        ask: Callable[[Array], Array],
+        answers: Answers,
+    ) -> None:
+        """Lower upper ends to those of Rényi divergences.
+
+        Both epsilon and delta fall as the other one grows: what is not below an upper end at a
+        larger value is not below at the value either, and is not asked for.
+        """
+        for i in sorted(places, key=values.__getitem__, reverse=True):
+            value = float(values[i])
+            place = bisect_left(answers, (value,))
+            if place == len(answers) or answers[place][1] < result[1, i]:
+                answer = float(ask(values[i : i + 1])[1, 0])
+                answers.insert(place, (value, answer))
+                result[1, i] = min(result[1, i], answer)
 
     @cached_property
     def _renyi(self) -> Curve | None:
