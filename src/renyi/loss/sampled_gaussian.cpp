@@ -73,13 +73,23 @@ bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noe
     return true;
 }
 
-}  // namespace
-
-Certified log_a_quadrature(double q, double sigma, double alpha) noexcept {
+Certified quadrature(double q, double sigma, double alpha, NodeTable* table) noexcept {
     LogADerivatives answer;
     if (at_limit(q, sigma, alpha, answer)) return answer.value;
     if (alpha == 0.0 || alpha == 1.0) return {0.0, 0.0};
-    return log_a_by_quadrature(q, sigma, alpha, false).value;
+    return log_a_by_quadrature(q, sigma, alpha, false, table).value;
+}
+
+// log_a without the expansions.
+Certified unexpanded(double q, double sigma, double alpha, NodeTable* table) noexcept {
+    const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha) && sigma >= kSmallestBinomialSigma;
+    return few_terms ? log_a_binomial(q, sigma, alpha) : quadrature(q, sigma, alpha, table);
+}
+
+}  // namespace
+
+Certified log_a_quadrature(double q, double sigma, double alpha) noexcept {
+    return quadrature(q, sigma, alpha, nullptr);
 }
 
 Certified log_a(double q, double sigma, double alpha) noexcept {
@@ -88,12 +98,7 @@ Certified log_a(double q, double sigma, double alpha) noexcept {
         const Certified c = log_a_expanded(expansion, q, sigma, alpha);
         if (!std::isnan(c.value)) return c;
     }
-    return log_a_unexpanded(q, sigma, alpha);
-}
-
-Certified log_a_unexpanded(double q, double sigma, double alpha) noexcept {
-    const bool few_terms = alpha > 1.0 && alpha <= 4.0 && alpha == std::floor(alpha) && sigma >= kSmallestBinomialSigma;
-    return few_terms ? log_a_binomial(q, sigma, alpha) : log_a_quadrature(q, sigma, alpha);
+    return unexpanded(q, sigma, alpha, nullptr);
 }
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept {
@@ -134,7 +139,8 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
 }
 
 // Arrays: points with an expansion are sorted by route and by the expected number of terms and evaluated in vector
-// lanes; the others one by one. The bits are those of one point at a time. The constants affect time alone.
+// lanes; the others one by one, in the order of alpha, so that neighbours share nodes. The bits are those of one point
+// at a time. The constants affect time alone.
 
 namespace {
 
@@ -218,6 +224,7 @@ void log_a(const double* q, const double* sigma, const double* alpha, std::size_
         return;
     }
     Chunk c;
+    NodeTable table;
     for (std::size_t done = 0; done < size; done += kChunk) {
         const Points p{q + done, sigma + done, alpha + done};
         const std::size_t count = std::min(kChunk, size - done);
@@ -225,8 +232,14 @@ void log_a(const double* q, const double* sigma, const double* alpha, std::size_
         const Grouped sizes = group(c, count);
         expand(p, Expansion::left, 0, sizes.left, c, out + done);
         expand(p, Expansion::right, sizes.left, sizes.all, c, out + done);
+        std::size_t left = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            if (c.expansion[i] == Expansion::none) out[done + i] = log_a_unexpanded(p.q[i], p.sigma[i], p.alpha[i]);
+            if (c.expansion[i] == Expansion::none) c.order[left++] = static_cast<std::uint16_t>(i);
+        }
+        std::sort(c.order.begin(), c.order.begin() + left, [&](auto i, auto k) { return p.alpha[i] < p.alpha[k]; });
+        for (std::size_t k = 0; k < left; ++k) {
+            const std::size_t i = c.order[k];
+            out[done + i] = unexpanded(p.q[i], p.sigma[i], p.alpha[i], &table);
         }
     }
 }

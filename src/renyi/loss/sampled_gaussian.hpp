@@ -33,9 +33,6 @@ Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // i
 Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
 
-// log_a without the expansions.
-Certified log_a_unexpanded(double q, double sigma, double alpha) noexcept;
-
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
 
 // The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.

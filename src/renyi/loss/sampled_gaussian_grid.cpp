@@ -20,6 +20,7 @@ double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
 }
 
 double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept {
+    constexpr int kStepBits = 6;  // few, so that neighbouring orders share a grid; affects time alone
     constexpr double kLogFour = 2.0 * std::numbers::ln2, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
     // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next
     // power of two.
@@ -29,13 +30,13 @@ double step_remove(const SampledGaussianLaw& law, double alpha, double log_exces
     const double wide = std::sqrt(2.0 * target);
     const double inside = std::numbers::pi * law.sigma;
     const bool entire = summand == Summand::excess && alpha == std::floor(alpha);
-    if (inside >= wide || entire) return round_step(2.0 * std::numbers::pi / wide);
+    if (inside >= wide || entire) return round_step(2.0 * std::numbers::pi / wide, kStepBits);
     const double u0 = law.split();
     const double cut = kAliasingTarget + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) +
                        0.5 * (inside * inside - u0 * u0) + alpha * (kLog2 + law.log_rest);
     const double beyond_cut = cut > 0.0 ? 2.0 * std::numbers::pi * inside / cut : kInfinity;
     const double within_cut = 2.0 * std::numbers::pi * inside / (target + 0.5 * inside * inside);
-    return round_step(std::min(2.0 * std::numbers::pi / wide, std::max(beyond_cut, within_cut)));
+    return round_step(std::min(2.0 * std::numbers::pi / wide, std::max(beyond_cut, within_cut)), kStepBits);
 }
 
 AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept {
@@ -96,21 +97,25 @@ Ends add_blocks(const BulkRequest& r, Direction direction, double j0, double blo
     Ends ends{0, 0};
     for (double done = 0; done < blocks; done += kChunk) {
         const auto count = static_cast<std::size_t>(std::min<double>(kChunk, blocks - done));
-        fill_nodes(r.grid, direction, j0 + done * kLanes, count, {c.l, c.g, c.m});
-        if (done == 0) ends.l_first = c.l[0];
-        ends.l_last = c.l[count * kLanes - 1];
-        const double largest = std::max(std::max(s * c.l[0], s * ends.l_last), 0.0);
+        NodeArrays nodes = r.table != nullptr ? r.table->nodes(r.grid, j0 + done * kLanes, count) : NodeArrays{};
+        if (nodes.l == nullptr) {
+            nodes = {c.l, c.g, c.m};
+            fill_nodes(r.grid, direction, j0 + done * kLanes, count, nodes);
+        }
+        if (done == 0) ends.l_first = nodes.l[0];
+        ends.l_last = nodes.l[count * kLanes - 1];
+        const double largest = std::max(std::max(s * nodes.l[0], s * ends.l_last), 0.0);
         sums.overflow = sums.overflow || largest > 700.0;
-        const double plain = sum_plain(c.g, count);
+        const double plain = sum_plain(nodes.g, count);
         double phi;
         if (r.derivatives) {
-            const NodeSums part = sum_phi_derivatives(c.l, c.m, count, s, r.center);
+            const NodeSums part = sum_phi_derivatives(nodes.l, nodes.m, count, s, r.center);
             phi = part.value;
             sums.slope += part.slope + (remove ? plain : -plain);
             sums.first += part.first;
             sums.second += part.second;
         } else {
-            phi = sum_phi(c.l, c.m, count, s);
+            phi = sum_phi(nodes.l, nodes.m, count, s);
         }
         const double value = b * plain + phi;
         sums.value += value;

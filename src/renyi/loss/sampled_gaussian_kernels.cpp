@@ -5,6 +5,7 @@
 //   |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums is therefore right to (60 + 12 max(s l, 0)) u.
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -20,9 +21,9 @@ using Lanes = double[kLanes];
 
 }  // namespace
 
-double round_step(double h) noexcept {
-    constexpr std::uint64_t kKept = ~std::uint64_t{0} << 41;  // sign, exponent and 11 bits behind the leading one
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(h) & kKept);
+double round_step(double h, int bits) noexcept {
+    const std::uint64_t kept = ~std::uint64_t{0} << (53 - bits);  // sign, exponent and the bits behind the leading one
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(h) & kept);
 }
 
 Grid make_grid(double q, double sigma, double h) noexcept {
@@ -83,6 +84,26 @@ void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t bl
     } else {
         fill_blocks<Direction::add>(grid, j0, blocks, out);
     }
+}
+
+NodeArrays NodeTable::nodes(const Grid& grid, double j0, std::size_t blocks) noexcept {
+    const double end = j0 + static_cast<double>(blocks * kLanes);
+    if (!(j0 >= -kMost + kLanes && end <= kMost - kLanes)) return {};  // room for blocks that reach beyond
+    const int first = static_cast<int>(j0), last = static_cast<int>(end);
+    if (!(grid == grid_)) {
+        grid_ = grid;
+        first_ = last_ = first;
+    }
+    const auto blocks_of = [](int count) { return static_cast<std::size_t>(std::max(count + kLanes - 1, 0) / kLanes); };
+    if (const std::size_t more = blocks_of(first_ - first)) {
+        first_ -= static_cast<int>(more) * kLanes;
+        fill_nodes(grid, Direction::remove, first_, more, at(first_));
+    }
+    if (const std::size_t more = blocks_of(last - last_)) {
+        fill_nodes(grid, Direction::remove, last_, more, at(last_));
+        last_ += static_cast<int>(more) * kLanes;
+    }
+    return at(first);
 }
 
 RENYI_MULTIVERSION

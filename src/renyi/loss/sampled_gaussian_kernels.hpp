@@ -35,10 +35,12 @@ struct Grid {
     double c, c1, c2, c3;         // c = c1 + c2 + c3 to double-double precision
     DoubleDouble half_c_squared;  // c^2/2
     double h;
+    // The other numbers follow from these.
+    bool operator==(const Grid& o) const noexcept { return q == o.q && c == o.c && c3 == o.c3 && h == o.h; }
 };
 
 Grid make_grid(double q, double sigma, double h) noexcept;
-double round_step(double h) noexcept;  // down to 12 significant bits; h > 0 and normal
+double round_step(double h, int bits = 12) noexcept;  // down to so many significant bits; h > 0 and normal
 
 struct NodeArrays {
     double *l, *g, *m;
@@ -46,6 +48,22 @@ struct NodeArrays {
 
 // Nodes j0 ... j0 + 16 blocks - 1. n is 0 beyond |u| = 37.6. Requires w <= 700 where it is not.
 void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t blocks, NodeArrays out) noexcept;
+
+// The nodes of one grid for alpha > 1, kept from order to order: they do not depend on it.
+class NodeTable {
+public:
+    // As fill_nodes gives them; null pointers if some are beyond the table.
+    NodeArrays nodes(const Grid& grid, double j0, std::size_t blocks) noexcept;
+
+private:
+    static constexpr int kMost = 512;  // nodes on either side of u = 0
+
+    NodeArrays at(int j) noexcept { return {l_ + kMost + j, g_ + kMost + j, m_ + kMost + j}; }
+
+    Grid grid_{};
+    int first_ = 0, last_ = 0;  // nodes first_ <= j < last_ are filled
+    double l_[2 * kMost], g_[2 * kMost], m_[2 * kMost];
+};
 
 // Sums over nodes: value = sum m phi(s l); slope = sum m l expm1(s l);
 // first, second = sum m e^(s l) (l - center)^(1, 2). Requires s l <= 700.

@@ -126,7 +126,7 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
 
 // Up to two far parts and the bulk below them; sampled_gaussian_grid.cpp says why the gaps between them
 // are negligible.
-Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives) noexcept {
+Excess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives, NodeTable* table) noexcept {
     const SampledGaussianLaw law(q, sigma);
     const double log_excess = log_excess_remove(law, alpha);
     const Grid grid = make_grid(
@@ -135,7 +135,7 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     const double c = grid.c;
     if (alpha * c <= kFarFrom) {
         const double center = derivatives ? law.log_ratio(far_mode(law, alpha, 0.0)) : 0.0;
-        return excess_of(integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center},
+        return excess_of(integrate_bulk_remove({law, grid, alpha, beta, log_excess, derivatives, center, table},
                                                {kInfinity, std::max(alpha, 2.0) * c, alpha * c}),
                          grid);
     }
@@ -189,7 +189,7 @@ Excess excess_remove(double q, double sigma, double alpha, double beta, bool der
     } else {
         end = {kInfinity, std::max(alpha, 2.0) * c, peaks.high};
     }
-    const BulkSums bulk = integrate_bulk_remove({law, grid, alpha, beta, known, derivatives, center}, end);
+    const BulkSums bulk = integrate_bulk_remove({law, grid, alpha, beta, known, derivatives, center, table}, end);
     return any ? sum + excess_of(bulk, grid) : excess_of(bulk, grid);
 }
 
@@ -220,15 +220,16 @@ Excess excess_add(double q, double sigma, double alpha, bool derivatives) noexce
 
 }  // namespace
 
-LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives) noexcept {
+LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives,
+                                    NodeTable* table) noexcept {
     if (alpha < 0.0) return logarithm(excess_add(q, sigma, alpha, derivatives));
-    Excess e = excess_remove(q, sigma, alpha, alpha > 1.0 ? alpha - 1.0 : kVanishingBeta, derivatives);
+    Excess e = excess_remove(q, sigma, alpha, alpha > 1.0 ? alpha - 1.0 : kVanishingBeta, derivatives, table);
     e.relative_error += 0x1p-54;  // aliasing, step_remove
     return logarithm(e);
 }
 
 Certified kullback_leibler_by_quadrature(double q, double sigma) noexcept {
-    const Excess e = excess_remove(q, sigma, 1.0, kVanishingBeta, false);
+    const Excess e = excess_remove(q, sigma, 1.0, kVanishingBeta, false, nullptr);
     if (!(e.relative_error < 0x1p-20)) return kOutsideDomain;
     return {e.value / kVanishingBeta, e.relative_error + 0x1p-54};
 }

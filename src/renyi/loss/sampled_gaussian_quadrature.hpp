@@ -14,7 +14,8 @@
 namespace renyi {
 
 // The derivatives are computed only where `derivatives` is true.
-LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives) noexcept;
+LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives,
+                                    NodeTable* table = nullptr) noexcept;
 
 // The limit log A(alpha)/(alpha-1) as alpha -> 1: the Kullback-Leibler divergence of mu from mu0.
 Certified kullback_leibler_by_quadrature(double q, double sigma) noexcept;
@@ -117,6 +118,7 @@ struct BulkRequest {
     double log_excess;  // log of a lower bound on A - 1, or of the part of A - 1 that is summed already
     bool derivatives;
     double center;  // shift of the derivative sums
+    NodeTable* table = nullptr;
 };
 
 // The integrand on the right for alpha >= 1.

@@ -21,6 +21,7 @@ namespace renyi {
 namespace {
 
 constexpr double kReach = 38.6;                  // the density is below 2^-1074 beyond
+constexpr double kLogNegligible = -1040.0 * kLog2;
 constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kFarApart = 20.0, kNear = 2.0;
@@ -92,10 +93,19 @@ NormalMixtures::NormalMixtures(std::vector<NormalMove> moves, bool symmetric)
     double low = lowest_ - kReach, high = highest_ + kReach;
     ends_ =
         symmetric_ ? std::vector<double>{low, 0.0, high} : std::vector<double>{low, high};  // no span crosses loss 0
+    std::vector<double> centres;
+    for (const NormalMove& m : moves_) centres.insert(centres.end(), {m.from, m.to});
+    std::ranges::sort(centres);
+    for (std::size_t i = 1; i < centres.size(); ++i) {
+        if (centres[i] - centres[i - 1] <= 3.0 * kReach) continue;
+        ends_.push_back(centres[i - 1] + kReach);
+        ends_.push_back(centres[i] - kReach);
+    }
+    std::ranges::sort(ends_);
     if (!(left && right)) return;
     for (double middle = 0.5 * (low + high); low < middle && middle < high; middle = 0.5 * (low + high))
         (slope(middle) < 0.0 ? low : high) = middle;
-    ends_.insert(ends_.begin() + 1, low);
+    ends_.insert(std::ranges::upper_bound(ends_, low), low);
 }
 
 NormalMixtures::Sums NormalMixtures::sums(double x) const noexcept {
@@ -262,7 +272,13 @@ Spans NormalMixtures::spans(Side, const Fineness& fineness) const {
     const auto loss = [this](double x) { return this->loss(x); };
     for (std::size_t i = 1; i < ends_.size(); ++i) {
         const double start = ends_[i - 1], end = ends_[i];
-        divide({start, end, loss(start), loss(end)}, loss, fineness, [&](const Part& part) { add(part, found); });
+        const Part whole{start, end, loss(start), loss(end)};
+        // Between components far apart nothing is seen, however many losses lie there.
+        if (end - start > kReach && std::max(log_mass(start, end, true), log_mass(start, end, false)) < kLogNegligible) {
+            add(whole, found);
+            continue;
+        }
+        divide(whole, loss, fineness, [&](const Part& part) { add(part, found); });
     }
     return found;
 }
