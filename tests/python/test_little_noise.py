@@ -21,7 +21,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled
+from renyi import FixedSizeSampled, Gaussian, PLDAccountant, PoissonSampled
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 
@@ -448,3 +448,23 @@ def test_upper_ends_of_added_records_fall_with_the_noise(q, count, delta):
     ends = [composed(q, s, count).get_epsilon(delta, direction="add") for s in noises]
     assert all(b <= a * (1 + 1e-14) for a, b in itertools.pairwise(ends))
     assert ends[-1] < ends[0]
+
+
+def test_drawn_samples_with_next_to_no_noise_compose():
+    """Where draws are told, every pair of numbers of draws leaves a Gaussian of its own."""
+    sigma, delta, draws, population = 2e-4, 1e-6, 100, 10_000
+    mass = [
+        math.comb(draws, k) * population**-k * (1.0 - 1.0 / population) ** (draws - k)
+        for k in range(9)
+    ]
+
+    def about_delta(epsilon):  # e^epsilon times the tail of the other side is next to nothing
+        shifts = ((p * r, 2.0 * math.hypot(k, j) / sigma) for (k, p), (j, r) in pairs if k or j)
+        return sum(weight * float(NORMAL_TAIL(epsilon / mu - 0.5 * mu)) for weight, mu in shifts)
+
+    pairs = list(itertools.product(enumerate(mass), repeat=2))
+    sample = FixedSizeSampled(Gaussian(sigma), draws, population, replacement=True)
+    accountant = PLDAccountant(adjacency="replace_one").compose(sample, 2)
+    low, high = accountant.get_epsilon_bounds(delta)
+    assert about_delta(low) > 1.1 * delta > 0.9 * delta > about_delta(high)
+    assert low > 1e8  # two draws
