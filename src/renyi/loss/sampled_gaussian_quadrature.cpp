@@ -220,8 +220,7 @@ Excess excess_add(double q, double sigma, double alpha, bool derivatives) noexce
 
 }  // namespace
 
-LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives,
-                                    NodeTable* table) noexcept {
+LogADerivatives log_a_by_quadrature(double q, double sigma, double alpha, bool derivatives, NodeTable* table) noexcept {
     if (alpha < 0.0) return logarithm(excess_add(q, sigma, alpha, derivatives));
     Excess e = excess_remove(q, sigma, alpha, alpha > 1.0 ? alpha - 1.0 : kVanishingBeta, derivatives, table);
     e.relative_error += 0x1p-54;  // aliasing, step_remove

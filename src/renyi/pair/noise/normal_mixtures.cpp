@@ -20,7 +20,7 @@ namespace renyi {
 
 namespace {
 
-constexpr double kReach = 38.6;                  // the density is below 2^-1074 beyond
+constexpr double kReach = 38.6;  // the density is below 2^-1074 beyond
 constexpr double kLogNegligible = -1040.0 * kLog2;
 constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
@@ -274,7 +274,8 @@ Spans NormalMixtures::spans(Side, const Fineness& fineness) const {
         const double start = ends_[i - 1], end = ends_[i];
         const Part whole{start, end, loss(start), loss(end)};
         // Between components far apart nothing is seen, however many losses lie there.
-        if (end - start > kReach && std::max(log_mass(start, end, true), log_mass(start, end, false)) < kLogNegligible) {
+        if (end - start > kReach &&
+            std::max(log_mass(start, end, true), log_mass(start, end, false)) < kLogNegligible) {
             add(whole, found);
             continue;
         }
