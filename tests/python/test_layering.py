@@ -75,7 +75,7 @@ def include_breaches(folder, text):
 
 
 # House rules of the numerics kit (fp/certified.hpp, <numbers>), for the folders that keep them.
-KIT_FOLDERS = ("loss", "iteration", "matrix", "sgd", "capi")
+KIT_FOLDERS = ("loss", "pair", "transform", "curve", "iteration", "matrix", "sgd", "capi")
 CONSTANT = re.compile(
     r"\b(3\.14159|6\.28318|1\.57079|0\.69314|1\.38629|0x1\.921fb|0x1\.62e42)", re.I
 )
