@@ -1,0 +1,462 @@
+"""Certificates: where `renyi.check` has to evaluate what an accountant reports.
+
+The numbers chosen here are found in doubles and need not be right: the bound that they lead to is
+evaluated by the checker's own functions, and what it does not prove is not written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi import check
+from renyi._adjacency import DIRECTIONS, Adjacency
+from renyi.mechanisms import Mechanism
+from renyi.mechanisms.algebra import UnsupportedMechanismError
+
+__all__ = ["certificate", "proof_of_line", "proofs_of_curve", "proofs_of_renyi"]
+
+SLACK = 1e-9  # by how much a claim may exceed what was reported
+DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
+MOST_NODES = 2 * 10**5
+MOST_SIZE = 2**20
+LADDER = np.geomspace(1e-6, 1e6, 241)
+
+Array = npt.NDArray[np.float64]
+Proof = dict[str, Any]
+Proofs = Callable[[list[Any], str, float, float], Iterator[Proof]]
+
+
+class NotProved(ValueError):
+    """No proof was found; the message says why."""
+
+
+def certificate(
+    mechanisms: Sequence[tuple[Mechanism, int]],
+    adjacency: Adjacency,
+    epsilon: float,
+    delta: float,
+    proofs: Proofs,
+) -> dict[str, Any]:
+    """Return a certificate of delta(epsilon) <= delta, or of a delta larger by 1e-9 of itself."""
+    if check.ctx is None:
+        raise ImportError("certificates need python-flint: python -m pip install python-flint")
+    if not (math.isfinite(epsilon) and delta > 0.0):
+        raise ValueError(
+            "a certificate must be of a finite epsilon and a positive delta, got "
+            f"epsilon {epsilon} and delta {delta}"
+        )
+    before = check.ctx.prec
+    try:
+        check.ctx.prec = 192
+        return _written(mechanisms, adjacency, epsilon, delta, proofs)
+    finally:
+        check.ctx.prec = before
+
+
+def _written(
+    mechanisms: Sequence[tuple[Mechanism, int]],
+    adjacency: Adjacency,
+    epsilon: float,
+    delta: float,
+    proofs: Proofs,
+) -> dict[str, Any]:
+    composed = [{"mechanism": one.to_dict(), "count": count} for one, count in mechanisms]
+    for part, (mechanism, _) in zip(composed, mechanisms, strict=True):
+        check.SPENT[0] = 0.0
+        try:
+            check.composition([part], adjacency)
+        except check.Rejected as error:
+            raise UnsupportedMechanismError(
+                mechanism, f"it has no certificate yet, since {error}"
+            ) from None
+    check.SPENT[0] = 0.0
+    parts = check.composition(composed, adjacency)
+    sides = DIRECTIONS if any(law.rate is not None for law, _ in parts) else DIRECTIONS[:1]
+    found, upper, lower = [], [], []
+    for side in sides:
+        proof, most, least = _proved(parts, side, epsilon, delta, proofs)
+        proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
+        found.append(proof)
+        upper.append(most)
+        lower += [] if least is None else [least]
+    used = {name for proof in found for name in check.USED[proof["reading"]]}
+    return {
+        "schema": check.SCHEMA,
+        "bits": max(int(proof.pop("bits")) for proof in found),
+        "adjacency": adjacency,
+        "composition": composed,
+        "claim": {
+            "epsilon": epsilon.hex(),
+            "delta": max(delta, *upper).hex(),
+            "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
+        },
+        "theorems": sorted(used | ({"T7"} if lower else set())),
+        "proofs": found,
+    }
+
+
+def _proved(
+    parts: list[Any], side: str, epsilon: float, delta: float, proofs: Proofs
+) -> tuple[Proof, float, float | None]:
+    """Return the first proof that is good enough, with what it proves."""
+    reason = "no reading takes this composition"
+    for proof in proofs(parts, side, epsilon, delta):
+        given = {name: value for name, value in proof.items() if name != "bits"}
+        check.SPENT[0] = 0.0
+        try:
+            check.ctx.prec = proof["bits"]
+            again = [(law, count) for law, count in parts]
+            reading = check.READINGS[proof["reading"]]
+            most, least = reading({"directions": [side], **given}, again, side, check.arb(epsilon))
+        except check.Rejected as error:
+            reason = str(error)
+            continue
+        top = _above(most)
+        if top <= delta * (1.0 + SLACK):
+            return proof, top, None if least is None else _below(least)
+        reason = f"the narrowest bound found is {top}"
+    raise NotProved(
+        f"no certificate was found that delta({epsilon}) is at most {delta} in direction {side}: {reason}"
+    )
+
+
+def _above(ball: Any) -> float:
+    """Return a double above a ball."""
+    value = float(ball.upper())
+    while not ball <= value:
+        if not value < math.inf:
+            return math.inf
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+def _below(ball: Any) -> float:
+    """Return a double below a ball, at least 0."""
+    value = float(ball.lower())
+    while not ball >= value and value > 0.0:
+        value = math.nextafter(value, 0.0)
+    return max(value, 0.0)
+
+
+# The line.
+
+
+class Tilted(NamedTuple):
+    """A sampled Gaussian part in doubles: nodes over outputs, log ratios, log densities."""
+
+    q: float
+    m: float
+    count: int
+
+    def log_size(self, order: float, height: float = 0.0, frequency: float = 0.0) -> float:
+        """Return the log of `check.shifted_moment`, roughly."""
+        reach = math.sqrt(2.0 * (60.0 + max(-frequency, 0.0) * self.m * height))
+        last = max(order * self.m, 0.0) + reach
+        count = min(2001 + int(20 * (last + reach)), 200_001)
+        x = np.linspace(-reach, last, count)
+        up = self.m * x - 0.5 * self.m**2
+        big = np.maximum(up - 600.0, 0.0)
+        grown = self.q * np.exp(up - big) * np.exp(1j * self.m * height)
+        ratio = np.log((1.0 - self.q) * np.exp(-big) + grown)
+        e = 0.5 * (height**2 - x * x) + order * (ratio.real + big) - frequency * ratio.imag
+        top = float(e.max())
+        return top + math.log(float(np.exp(e - top).sum()) * (x[1] - x[0]) / math.sqrt(2 * math.pi))
+
+
+class Line(NamedTuple):
+    """A composition of Gaussian and sampled Gaussian steps in one direction, in doubles."""
+
+    square: float
+    sampled: list[Tilted]
+    remove: bool
+    epsilon: float
+
+    def order(self, tilt: float) -> float:
+        """Return the order of the moments at a tilt."""
+        return 1.0 + tilt if self.remove else -tilt
+
+    def log_chernoff(self, tilt: float) -> float:
+        """Return log E e^(tilt (L - epsilon))."""
+        total = 0.5 * self.square * tilt * (tilt + 1.0) - tilt * self.epsilon
+        return total + sum(p.count * p.log_size(self.order(tilt)) for p in self.sampled)
+
+
+def least_of(f: Callable[[float], float], points: Array) -> float:
+    """Return roughly where a unimodal function is least, a finer ladder around the best point."""
+    for _ in range(3):
+        values = [f(float(x)) for x in points]
+        i = int(np.argmin(values))
+        points = np.geomspace(points[max(i - 1, 0)], points[min(i + 1, len(points) - 1)], 9)
+    return float(points[int(np.argmin([f(float(x)) for x in points]))])
+
+
+def period_of(
+    log_chernoff: Callable[[float], float], tilt: float, log_delta: float, depth: float
+) -> tuple[float, float, float]:
+    """Return the distance of aliases at which both kinds are negligible, and their tilts."""
+
+    def distance(other: float) -> float:
+        return (log_chernoff(other) - log_delta + depth) / abs(tilt - other)
+
+    below = min((distance(a * tilt), a * tilt) for a in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95))
+    above = min((distance(a * tilt), a * tilt) for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0))
+    return max(below[0], above[0]), below[1], above[1]
+
+
+def proof_of_line(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Yield a proof by the trapezoidal sum of the inversion integral."""
+    if any(law.kind != "gaussian" for law, _ in parts):
+        return
+    sampled = [
+        Tilted(float(law.rate), float(law.value), count)
+        for law, count in parts
+        if law.rate is not None
+    ]
+    square = sum(float(law.value) ** 2 for law, _ in parts if law.rate is None)
+    line = Line(square, sampled, side == "remove", epsilon)
+    ladder = LADDER if side == "add" else LADDER[LADDER < 1e5]
+
+    def height(t: float) -> float:
+        return line.log_chernoff(t) - math.log(t) - math.log1p(t)
+
+    tilt = least_of(height, ladder[::8])
+    step = 1e-2 * tilt
+    bend = (height(tilt + step) - 2 * height(tilt) + height(tilt - step)) / step**2
+    log_value = height(tilt) - 0.5 * math.log(2 * math.pi * max(bend, 1e-9))
+    log_value = min(log_value, math.log(delta))  # of this direction, perhaps far below the other
+    aim = log_value if log_value > math.log(delta) - 3.0 else math.log(delta) - 3.0
+    for depth in (DEPTH, DEPTH + 8.0):
+        period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
+        spacing = 2.0 * math.pi / period
+        nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
+        if nodes is None:
+            raise NotProved(
+                f"its transform decays too slowly for {MOST_NODES} nodes at epsilon {epsilon}"
+            )
+        # Errors of the moments are relative: count of them, times what the sum is below its first node
+        lost = max(line.log_chernoff(tilt) - aim, 0.0) + depth
+        places = [
+            _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.count), shift)
+            for p, shift in zip(sampled, shifts, strict=True)
+        ]
+        yield {
+            "reading": "line",
+            "bits": 96 + int(1.5 * (lost + math.log(nodes) + math.log(max(p.count for p in sampled)))),
+            "tilt": tilt.hex(),
+            "step": spacing.hex(),
+            "nodes": nodes,
+            "parts": places,
+            "aliases": [below.hex(), above.hex()],
+        }
+
+
+def _nodes(
+    line: Line, tilt: float, step: float, log_least: float
+) -> tuple[int | None, list[float]]:
+    """Return how many nodes it takes until the rest is negligible, and shifts that show it."""
+
+    def rest(nodes: int) -> tuple[float, list[float]]:
+        y, order = step * nodes, line.order(tilt)
+        total = 0.5 * line.square * (tilt * tilt + tilt - y * y) - tilt * line.epsilon
+        shifts = []
+        for part in line.sampled:
+            ladder = np.geomspace(1e-6, 1.0, 25) * min(0.5 * math.pi / part.m, 8.0) * (1.0 - 1e-9)
+
+            def size(b: float, part: Tilted = part) -> float:
+                return part.log_size(order, b, y)
+
+            best = least_of(size, ladder)
+            shifts.append(best)
+            total += part.count * min(size(best), part.log_size(order))
+        return total - math.log(math.pi * step * max(nodes - 1, 1)), shifts
+
+    high = 8
+    while rest(high)[0] > log_least:
+        high *= 2
+        if high > MOST_NODES:
+            return None, []
+    low = high // 2
+    while high - low > max(1, low // 32):
+        middle = (low + high) // 2
+        low, high = (low, middle) if rest(middle)[0] <= log_least else (middle, high)
+    return high, rest(high)[1]
+
+
+def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float) -> Proof:
+    """Return the nodes over outputs of a part."""
+    base = part.log_size(order)
+    best = (0.0, 0.0)
+    for strip in np.geomspace(0.01, 1.0, 30) * min(0.5 * math.pi / part.m, 12.0) * (1.0 - 1e-9):
+        grown = part.log_size(order, float(strip), -most) - base
+        best = max(best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip)))
+    spacing, strip = best
+    spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
+    first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
+    last = -first
+    if order >= 0.0:
+        weight = max(0.5 * order * (order - 1.0) * part.m**2 - base, 0.0)
+        last = max(last, order * part.m + math.sqrt(2.0 * (depth + weight + 2.0)))
+    return {
+        "step": spacing.hex(),
+        "first": math.floor(first / spacing) - 1,
+        "last": math.ceil(last / spacing) + 1,
+        "strip": strip.hex(),
+        "shift": shift.hex(),
+    }
+
+
+# Curves on lattices.
+
+
+def proofs_of_curve(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Yield proofs by lattice laws, finer and finer; of one use alone by the point epsilon."""
+    if len(parts) == 1 and parts[0][1] == 1:
+        yield _lattice_proof(1.0, 1.0, 2, [(epsilon, 1)])
+        return
+    ends = [_ends(law, count, side, delta) for law, count in parts]
+    exact = _common_step(parts)
+    width = max(high - low for low, high in ends)
+    steps = [exact] if exact else [width / n for n in (100, 300, *(1000 * 3**k for k in range(7)))]
+    error = math.inf
+    for step in steps:
+        places = [(low, max(round((high - low) / step - 1e-6), 1) + 1) for low, high in ends]
+        if sum(points for _, points in places) > MOST_SIZE:
+            break
+        laws = [_masses(law, side, first, points, step) for (law, _), (first, points) in zip(parts, places, strict=True)]
+        shifts = [sum(count * first for (_, count), (first, _) in zip(parts, places, strict=True))]
+
+        def log_chernoff(t: float) -> float:
+            total = t * (shifts[0] - epsilon)
+            for (_, count), (places_of, logs) in zip(parts, laws, strict=True):
+                e = logs + t * step * places_of
+                total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
+            return total
+
+        tilt = least_of(lambda t: log_chernoff(t) - math.log(t) - math.log1p(t), LADDER[::8])
+        # how much the rounding of losses to the lattice adds: half its variance times t (t + 1)
+        uses = sum(count for _, count in parts)
+        error = 0.0 if exact else uses * tilt * (tilt + 1.0) * step * step / 12.0
+        if error > 1e-5 and step is not steps[-1]:
+            continue
+        period, _, _ = period_of(log_chernoff, tilt, math.log(delta), DEPTH)
+        size = min(max(int(period / step) + 2, 2), sum(c * p for (_, c), (_, p) in zip(parts, places, strict=True)) + 2)
+        size = max(size, max(points for _, points in places) // 64 + 1)
+        if size > MOST_SIZE:
+            break
+        yield _lattice_proof(step, tilt, size, places)
+
+
+def _lattice_proof(step: float, tilt: float, size: int, places: Sequence[tuple[float, int]]) -> Proof:
+    given = [{"first": float(first).hex(), "points": points} for first, points in places]
+    return {
+        "reading": "curve",
+        "bits": 192,
+        "step": float(step).hex(),
+        "tilt": float(tilt).hex(),
+        "size": size,
+        "parts": given,
+    }
+
+
+def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
+    """Return losses between which all of a part lies, but for what is negligible."""
+    arb, least = check.arb, math.log(delta) - DEPTH - math.log(count)
+
+    def log_curve(x: float, direction: str) -> float:
+        value = check.curve(law, direction, [arb(x)])[0].upper()
+        return float(value.log()) if value > 0 else -math.inf
+
+    def end(direction: str, bounded: float) -> float:
+        low, high = 0.0, 1.0
+        while log_curve(high, direction) > least - bounded * high:
+            high *= 2.0
+            if high > 1e4:
+                raise NotProved("its losses have no end that a lattice can reach")
+        while high - low > 1e-6 * high:
+            middle = 0.5 * (low + high)
+            inside = log_curve(middle, direction) <= least - bounded * middle
+            low, high = (low, middle) if inside else (middle, high)
+        return high
+
+    if law.kind == "gaussian":
+        other = "add" if side == "remove" else "remove"
+        return -end(other, -1.0), end(side, 0.0)
+    finite = law.value if law.kind == "atoms" else None
+    if finite is None:
+        base = [-float(law.value), float(law.value)]
+    else:
+        known = [float((p / q).log()) for p, q in finite if float(p) > 0.0 and float(q) > 0.0]
+        base = [min(known), max(known)]
+    if law.rate is not None:
+        rate = float(law.rate)
+        base = [math.log1p(rate * math.expm1(loss)) for loss in base]
+    return (base[0], base[1]) if side == "remove" or law.rate is None else (-base[1], -base[0])
+
+
+def _common_step(parts: list[Any]) -> float | None:
+    """Return the spacing of losses that lie on one lattice."""
+    losses: list[float] = []
+    for law, _ in parts:
+        if law.kind != "atoms" or law.rate is not None:
+            return None
+        known = [float((p / q).log()) for p, q in law.value if float(p) > 0.0 and float(q) > 0.0]
+        losses += [loss - min(known) for loss in known]
+    gaps = np.diff(np.unique(np.round(losses, 12)))
+    gaps = gaps[gaps > 1e-9]
+    if not gaps.size:
+        return None
+    step = float(gaps.min())
+    whole = np.array(losses) / step
+    step *= float(whole.max()) / round(float(whole.max()))
+    return step if np.abs(np.array(losses) / step - np.rint(np.array(losses) / step)).max() < 1e-9 else None
+
+
+def _masses(law: Any, side: str, first: float, points: int, step: float) -> tuple[Array, Array]:
+    """Return places and log masses of a lattice law, those that are seen in doubles."""
+    arb = check.arb
+    coarse = max(points // 2000, 1)
+    nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
+    masses, _ = check.lattice_law(check.curve(law, side, nodes), nodes)
+    logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
+    return coarse * np.arange(len(logs)), np.array(logs)
+
+
+# Rényi divergences.
+
+
+def proofs_of_renyi(order: float) -> Proofs:
+    """Return what yields a proof by the divergence of an order."""
+
+    def proofs(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+        arb = check.arb
+        check.ctx.prec = 256
+        alpha, threshold = arb(order), arb(epsilon)
+        total = sum((n * check.log_moment(law, side, alpha) for law, n in parts), arb(0))
+        start = threshold + (alpha / (alpha - 1)).log()
+
+        def bound(depth: float) -> float:
+            value = check.touching(alpha, total, arb(-depth), start, threshold)[0]
+            return float(value.log()) if value > 0 else math.inf
+
+        depth = least_of(bound, np.geomspace(1e-9, 100.0, 45))
+        far = check.touching(alpha, total, arb(-depth), start, threshold)[1]
+        yield {
+            "reading": "renyi",
+            "bits": 256,
+            "order": order.hex(),
+            "low": (-depth).hex(),
+            "high": float(far.mid()).hex(),
+        }
+
+    return proofs
+
+
+def dumps(data: dict[str, Any]) -> str:
+    """Return a certificate as text."""
+    return json.dumps(data, indent=1)
