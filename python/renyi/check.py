@@ -286,7 +286,8 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
     step, tilt = double(step, "step", 1e-12, 1e4), double(tilt, "tilt", 1e-9, 1e6)
     size = whole(size, "size", 1, 2**21)
     need(isinstance(given, list) and len(given) == len(parts), "parts must be those composed")
-    product, safe, start = arb_poly([1]), arb(1), arb(0)
+    product, safe, start, total = arb_poly([1]), arb(1), arb(0), arb(1)
+    ones = arb_poly([1] * size)
     for (law, count), place in zip(parts, given, strict=True):
         first, length = fields(place, "a part", "first points")
         length = whole(length, "points", 1, 2**21)
@@ -298,7 +299,10 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
         safe *= (1 - infinite) ** count
         start += count * first
         weights = [p * (tilt * step * m).exp() for m, p in enumerate(masses)]
-        product = cyclic(product * power(cyclic(arb_poly(weights), size), count, size), size)
+        mass = sum(weights, arb(0))
+        total *= mass**count
+        used = power(cyclic(arb_poly([w / mass for w in weights]), ones), count, ones)
+        product = cyclic(product * used, ones)
     place = (epsilon - start) / step
     least = max(int(float(place.mid())) - 2, 0) if place.mid() < 10**9 else 10**9
     while least <= place.mid() + 2 and not start + least * step > epsilon:
@@ -308,11 +312,11 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
     edge = (1 - (epsilon - at).exp()).max(arb(0)) if least > 0 else arb(0)
     masses = product.coeffs() + [arb(0)] * (size - len(product.coeffs()))
     turned = arb_poly(masses[least % size :] + masses[: least % size])
-    total = edge + 1 - safe
-    for power_of, weight in ((tilt, arb(1)), (tilt + 1, -(epsilon - start).exp())):
-        ratio = (-power_of * step).exp()
-        total += weight * ratio**least / (1 - ratio**size) * turned(ratio)
-    return total, None
+    kept = arb(0)
+    for exponent, weight in ((tilt, arb(1)), (tilt + 1, -(epsilon - start).exp())):
+        ratio = (-exponent * step).exp()
+        kept += weight * ratio**least / (1 - ratio**size) * turned(ratio)
+    return edge + 1 - safe + total * kept, None
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
@@ -325,19 +329,20 @@ def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
     return [e * (b - a) for e, a, b in zip(grown, slopes, slopes[1:])], values[-1]
 
 
-def cyclic(product: Any, size: int) -> Any:
-    """Return a polynomial modulo x^size - 1."""
+def cyclic(product: Any, ones: Any) -> Any:
+    """Return a polynomial modulo x^size - 1, its balls rounded to one exponent, which is faster."""
+    size = ones.length()
     while product.length() > size:
         product = product.truncate(size) + product.right_shift(size)
-    return product
+    return product + ones - ones
 
 
-def power(base: Any, count: int, size: int) -> Any:
+def power(base: Any, count: int, ones: Any) -> Any:
     """Return a power modulo x^size - 1."""
     result = base
     for bit in bin(count)[3:]:
-        result = cyclic(result * result, size)
-        result = cyclic(result * base, size) if bit == "1" else result
+        result = cyclic(result * result, ones)
+        result = cyclic(result * base, ones) if bit == "1" else result
     return result
 
 

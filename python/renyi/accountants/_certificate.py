@@ -29,7 +29,9 @@ LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
 Proof = dict[str, Any]
-Proofs = Callable[[list[Any], str, float, float], Iterator[Proof]]
+Laws = list[Any]  # of `check.Law` and int
+Places = Sequence[tuple[float, int]]
+Proofs = Callable[[Laws, str, float, float], Iterator[Proof]]
 
 
 class NotProved(ValueError):
@@ -102,7 +104,7 @@ def _written(
 
 
 def _proved(
-    parts: list[Any], side: str, epsilon: float, delta: float, proofs: Proofs
+    parts: Laws, side: str, epsilon: float, delta: float, proofs: Proofs
 ) -> tuple[Proof, float, float | None]:
     """Return the first proof that is good enough, with what it proves."""
     reason = "no reading takes this composition"
@@ -209,7 +211,7 @@ def period_of(
     return max(below[0], above[0]), below[1], above[1]
 
 
-def proof_of_line(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+def proof_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield a proof by the trapezoidal sum of the inversion integral."""
     if any(law.kind != "gaussian" for law, _ in parts):
         return
@@ -226,10 +228,7 @@ def proof_of_line(parts: list[Any], side: str, epsilon: float, delta: float) -> 
         return line.log_chernoff(t) - math.log(t) - math.log1p(t)
 
     tilt = least_of(height, ladder[::8])
-    step = 1e-2 * tilt
-    bend = (height(tilt + step) - 2 * height(tilt) + height(tilt - step)) / step**2
-    log_value = height(tilt) - 0.5 * math.log(2 * math.pi * max(bend, 1e-9))
-    log_value = min(log_value, math.log(delta))  # of this direction, perhaps far below the other
+    log_value = min(_at_saddle(height, tilt), math.log(delta))  # perhaps far below the other's
     aim = log_value if log_value > math.log(delta) - 3.0 else math.log(delta) - 3.0
     for depth in (DEPTH, DEPTH + 8.0):
         period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
@@ -314,45 +313,75 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
 # Curves on lattices.
 
 
-def proofs_of_curve(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+def proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by lattice laws, finer and finer; of one use alone by the point epsilon."""
     if len(parts) == 1 and parts[0][1] == 1:
-        yield _lattice_proof(1.0, 1.0, 2, [(epsilon, 1)])
+        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)])
         return
     ends = [_ends(law, count, side, delta) for law, count in parts]
-    exact = _common_step(parts)
-    width = max(high - low for low, high in ends)
-    steps = [exact] if exact else [width / n for n in (100, 300, *(1000 * 3**k for k in range(7)))]
-    error = math.inf
-    for step in steps:
+    exact, uses = _common_step(parts), sum(count for _, count in parts)
+    width, wanted = max(high - low for low, high in ends), math.log(delta)
+    for step in [exact] if exact else [width / (100 * 2**k) for k in range(14)]:
         places = [(low, max(round((high - low) / step - 1e-6), 1) + 1) for low, high in ends]
         if sum(points for _, points in places) > MOST_SIZE:
             break
-        laws = [_masses(law, side, first, points, step) for (law, _), (first, points) in zip(parts, places, strict=True)]
-        shifts = [sum(count * first for (_, count), (first, _) in zip(parts, places, strict=True))]
-
-        def log_chernoff(t: float) -> float:
-            total = t * (shifts[0] - epsilon)
-            for (_, count), (places_of, logs) in zip(parts, laws, strict=True):
-                e = logs + t * step * places_of
-                total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
-            return total
-
-        tilt = least_of(lambda t: log_chernoff(t) - math.log(t) - math.log1p(t), LADDER[::8])
-        # how much the rounding of losses to the lattice adds: half its variance times t (t + 1)
-        uses = sum(count for _, count in parts)
-        error = 0.0 if exact else uses * tilt * (tilt + 1.0) * step * step / 12.0
-        if error > 1e-5 and step is not steps[-1]:
+        lattice = _Lattice(parts, places, side, step, epsilon)
+        heights = np.array([lattice.height(float(t)) for t in LADDER[::4]])
+        far = np.flatnonzero(heights < wanted - 4.0)
+        if far.size:  # this direction is far below: any lattice will do
+            tilt, error, depth = float(LADDER[::4][far[0]]), 0.0, 4.0
+        else:
+            tilt = least_of(lattice.height, LADDER[::8])
+            # Rounding adds half its variance times t (t + 1) to the log moments.
+            error = 0.0 if exact else uses * tilt * (tilt + 1.0) * step * step / 12.0
+            depth = DEPTH if exact else min(DEPTH, 8.0 - math.log(error))
+        value = lattice.log_value(tilt)
+        if error > max(1e-6, 0.5 * math.expm1(min(max(wanted - value - 0.05, 0.0), 3.0))):
             continue
-        period, _, _ = period_of(log_chernoff, tilt, math.log(delta), DEPTH)
-        size = min(max(int(period / step) + 2, 2), sum(c * p for (_, c), (_, p) in zip(parts, places, strict=True)) + 2)
+        period = period_of(lattice.log_chernoff, tilt, wanted, depth)[0]
+        longest = 2 + sum(n * points for (_, n), (_, points) in zip(parts, places, strict=True))
+        size = min(max(int(period / step) + 2, 2), longest)
         size = max(size, max(points for _, points in places) // 64 + 1)
         if size > MOST_SIZE:
             break
         yield _lattice_proof(step, tilt, size, places)
 
 
-def _lattice_proof(step: float, tilt: float, size: int, places: Sequence[tuple[float, int]]) -> Proof:
+class _Lattice:
+    """A composition of lattice laws in doubles."""
+
+    def __init__(
+        self, parts: Laws, places: Places, side: str, step: float, epsilon: float
+    ) -> None:
+        pairs = list(zip(parts, places, strict=True))
+        self._laws = [(n, *_masses(law, side, *place, step)) for (law, n), place in pairs]
+        self._lead = sum(n * first for (_, n), (first, _) in pairs) - epsilon
+        self._step = step
+
+    def log_chernoff(self, t: float) -> float:
+        """Return log E e^(t (L - epsilon))."""
+        total = t * self._lead
+        for count, places, logs in self._laws:
+            e = logs + t * self._step * places
+            total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
+        return total
+
+    def height(self, t: float) -> float:
+        """Return the log of the integrand of the inversion integral."""
+        return self.log_chernoff(t) - math.log(t) - math.log1p(t)
+
+    def log_value(self, t: float) -> float:
+        """Return the saddle-point estimate of log delta."""
+        return _at_saddle(self.height, t)
+
+
+def _at_saddle(height: Callable[[float], float], t: float) -> float:
+    a = 1e-2 * t
+    bend = (height(t + a) - 2.0 * height(t) + height(t - a)) / a**2
+    return height(t) - 0.5 * math.log(2.0 * math.pi * max(bend, 1e-12))
+
+
+def _lattice_proof(step: float, tilt: float, size: int, places: Places) -> Proof:
     given = [{"first": float(first).hex(), "points": points} for first, points in places]
     return {
         "reading": "curve",
@@ -399,7 +428,7 @@ def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
     return (base[0], base[1]) if side == "remove" or law.rate is None else (-base[1], -base[0])
 
 
-def _common_step(parts: list[Any]) -> float | None:
+def _common_step(parts: Laws) -> float | None:
     """Return the spacing of losses that lie on one lattice."""
     losses: list[float] = []
     for law, _ in parts:
@@ -433,7 +462,7 @@ def _masses(law: Any, side: str, first: float, points: int, step: float) -> tupl
 def proofs_of_renyi(order: float) -> Proofs:
     """Return what yields a proof by the divergence of an order."""
 
-    def proofs(parts: list[Any], side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    def proofs(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
         arb = check.arb
         check.ctx.prec = 256
         alpha, threshold = arb(order), arb(epsilon)
