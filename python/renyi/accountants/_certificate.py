@@ -22,6 +22,7 @@ __all__ = ["certificate", "proofs_of_loss", "proofs_of_renyi"]
 
 SLACK = 1e-9  # by how much a claim may exceed what was reported
 DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
+FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 2 * 10**5
 MOST_SIZE = 2**20
 LADDER = np.geomspace(1e-6, 1e6, 241)
@@ -107,7 +108,15 @@ def _proved(
 ) -> tuple[Proof, float, float | None]:
     """Return the first proof that is good enough, with what it proves."""
     reason = "no reading takes this composition"
-    for proof in proofs(parts, side, epsilon, delta):
+    search = proofs(parts, side, epsilon, delta)
+    while True:
+        check.SPENT[0] = 0.0
+        try:
+            proof = next(search, None)
+        except check.Rejected as error:
+            reason, proof = str(error), None
+        if proof is None:
+            break
         given = {name: value for name, value in proof.items() if name != "bits"}
         check.SPENT[0] = 0.0
         try:
@@ -159,7 +168,7 @@ class Tilted(NamedTuple):
         """Return the log of `check.shifted_moment`, roughly."""
         reach = math.sqrt(2.0 * (60.0 + max(-frequency, 0.0) * self.m * height))
         last = max(order * self.m, 0.0) + reach
-        count = min(2001 + int(20 * (last + reach)), 200_001)
+        count = min(int(20 * (last + reach)) + 200, 200_001)
         x = np.linspace(-reach, last, count)
         up = self.m * x - 0.5 * self.m**2
         big = np.maximum(up - 600.0, 0.0)
@@ -207,7 +216,7 @@ def period_of(
 
     below = min((distance(a * tilt), a * tilt) for a in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95))
     above = min((distance(a * tilt), a * tilt) for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0))
-    return max(below[0], above[0]), below[1], above[1]
+    return max(below[0], above[0], 1.0 / tilt), below[1], above[1]
 
 
 def proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
@@ -220,6 +229,29 @@ def proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iter
     yield from _proofs_of_curve(parts, side, epsilon, delta)
 
 
+class Place(NamedTuple):
+    """Where to evaluate: a tilt, an estimate of log delta, whether any tilt near it would do."""
+
+    tilt: float
+    log_value: float
+    far: bool
+
+
+def _placed(log_chernoff: Callable[[float], float], wanted: float) -> Place:
+    """Return the saddle point, or the first tilt at which log delta is far below what is wanted."""
+
+    def height(t: float) -> float:
+        return log_chernoff(t) - math.log(t) - math.log1p(t)
+
+    for t in LADDER[::8]:
+        if height(float(t)) < wanted - FAR - 1.0:
+            return Place(float(t), height(float(t)), True)
+    t = least_of(height, LADDER[LADDER < 1e5][::8])
+    a = 1e-2 * t
+    bend = (height(t + a) - 2.0 * height(t) + height(t - a)) / a**2
+    return Place(t, height(t) - 0.5 * math.log(2.0 * math.pi * max(bend, 1e-12)), False)
+
+
 def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by the trapezoidal sum of the inversion integral."""
     sampled = [
@@ -229,15 +261,9 @@ def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
     ]
     square = sum(float(law.value) ** 2 for law, _ in parts if law.rate is None)
     line = Line(square, sampled, side == "remove", epsilon)
-    ladder = LADDER if side == "add" else LADDER[LADDER < 1e5]
-
-    def height(t: float) -> float:
-        return line.log_chernoff(t) - math.log(t) - math.log1p(t)
-
-    tilt = least_of(height, ladder[::8])
-    log_value = min(_at_saddle(height, tilt), math.log(delta))  # perhaps far below the other's
-    aim = log_value if log_value > math.log(delta) - 3.0 else math.log(delta) - 3.0
-    for depth in (DEPTH, DEPTH + 8.0):
+    place = _placed(line.log_chernoff, math.log(delta))
+    tilt, aim = place.tilt, max(min(place.log_value, math.log(delta)), math.log(delta) - 3.0)
+    for depth in (FAR,) if place.far else (DEPTH, DEPTH + 8.0):
         period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
         spacing = 2.0 * math.pi / period
         nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
@@ -328,25 +354,20 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
         if sum(points for _, points in places) > MOST_SIZE:
             break
         lattice = _Lattice(parts, places, side, step, epsilon)
-        heights = np.array([lattice.height(float(t)) for t in LADDER[::4]])
-        far = np.flatnonzero(heights < wanted - 4.0)
-        if far.size:  # this direction is far below: any lattice will do
-            tilt, error, depth = float(LADDER[::4][far[0]]), 0.0, 4.0
-        else:
-            tilt = least_of(lattice.height, LADDER[::8])
-            # Rounding adds half its variance times t (t + 1) to the log moments.
-            error = 0.0 if exact else uses * tilt * (tilt + 1.0) * step * step / 12.0
-            depth = DEPTH if exact else min(DEPTH, 8.0 - math.log(error))
-        value = lattice.log_value(tilt)
-        if error > max(1e-6, 0.5 * math.expm1(min(max(wanted - value - 0.05, 0.0), 3.0))):
+        place = _placed(lattice.log_chernoff, wanted)
+        # Rounding adds half its variance times t (t + 1) to the log moments.
+        error = uses * place.tilt * (place.tilt + 1.0) * step * step / 12.0
+        depth = FAR if place.far else DEPTH if exact else min(DEPTH, 8.0 - math.log(error))
+        free = math.expm1(min(max(wanted - place.log_value - 0.05, 0.0), 3.0))
+        if not exact and not place.far and error > max(1e-6, 0.5 * free):
             continue
-        period = period_of(lattice.log_chernoff, tilt, wanted, depth)[0]
+        period = period_of(lattice.log_chernoff, place.tilt, wanted, depth)[0]
         longest = 2 + sum(n * points for (_, n), (_, points) in zip(parts, places, strict=True))
         size = min(max(int(period / step) + 2, 2), longest)
         size = max(size, max(points for _, points in places) // 64 + 1)
         if size > MOST_SIZE:
             break
-        yield _lattice_proof(step, tilt, size, places)
+        yield _lattice_proof(step, place.tilt, size, places)
 
 
 class _Lattice:
@@ -367,20 +388,6 @@ class _Lattice:
             e = logs + t * self._step * places
             total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
         return total
-
-    def height(self, t: float) -> float:
-        """Return the log of the integrand of the inversion integral."""
-        return self.log_chernoff(t) - math.log(t) - math.log1p(t)
-
-    def log_value(self, t: float) -> float:
-        """Return the saddle-point estimate of log delta."""
-        return _at_saddle(self.height, t)
-
-
-def _at_saddle(height: Callable[[float], float], t: float) -> float:
-    a = 1e-2 * t
-    bend = (height(t + a) - 2.0 * height(t) + height(t - a)) / a**2
-    return height(t) - 0.5 * math.log(2.0 * math.pi * max(bend, 1e-12))
 
 
 def _lattice_proof(step: float, tilt: float, size: int, places: Places) -> Proof:

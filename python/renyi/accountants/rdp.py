@@ -261,7 +261,7 @@ class RDPAccountant(Accountant[Part]):
         return value, order
 
     def _proofs(self, epsilon: float, delta: float) -> Proofs:
-        order = max(self._delta(epsilon)[2], 1.0 + 2.0**-20)
+        order = max(self._delta(epsilon)[2], 1.0 + 2.0**-36)  # next to that of Kullback and Leibler
         return proofs_of_renyi(order if math.isfinite(order) else LARGEST_ORDER)
 
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
