@@ -163,7 +163,9 @@ def law_of(data: Any, adjacency: str) -> Law:
         last, unit = decay**shift / (1 + decay), (1 - decay) / (1 + decay)
         atoms = [(1 / (1 + decay), last), (last, 1 / (1 + decay))]
         between = range(1, shift)
-        return Law("atoms", atoms + [(unit * decay**j, unit * decay ** (shift - j)) for j in between])
+        return Law(
+            "atoms", atoms + [(unit * decay**j, unit * decay ** (shift - j)) for j in between]
+        )
     if kind == "DiscreteGaussian":
         _, sigma, shift = fields(data, kind, "type sigma sensitivity")
         width = number(sigma, "sigma", 0.01, 1e3)
@@ -209,7 +211,9 @@ MOVES = {"add_remove": 1, "zero_out": 1, "replace_one": 2}  # how far a record m
 def composition(data: Any, adjacency: Any) -> list[tuple[Law, int]]:
     """Return the pairs with their counts, all Gaussian noise as one."""
     need(isinstance(adjacency, str) and adjacency in MOVES, "the adjacency must be known")
-    need(isinstance(data, list) and 1 <= len(data) <= 1000, "the composition must be a list of parts")
+    need(
+        isinstance(data, list) and 1 <= len(data) <= 1000, "the composition must be a list of parts"
+    )
     laws: dict[str, tuple[Law, int]] = {}
     square = arb(0)
     for part in data:
@@ -282,7 +286,9 @@ def base_curve(law: Law, points: Sequence[Any]) -> list[Any]:
 
 def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsilon: Any) -> Any:
     """Bound delta by the tilted masses of lattice laws, convolved cyclically: never below (T1, T2)."""
-    _, _, step, tilt, size, given = fields(data, "a proof", "directions reading step tilt size parts")
+    _, _, step, tilt, size, given = fields(
+        data, "a proof", "directions reading step tilt size parts"
+    )
     step, tilt = double(step, "step", 1e-12, 1e4), double(tilt, "tilt", 1e-9, 1e6)
     size = whole(size, "size", 1, 2**21)
     need(isinstance(given, list) and len(given) == len(parts), "parts must be those composed")
@@ -357,7 +363,9 @@ def shifted_moment(law: Law, order: Any, height: Any, frequency: Any) -> Any:
     """
     q, m = law.rate, law.value
     angle = m * height
-    need(height >= 0 and angle <= arb.pi() / 2, "a shift must be in [0, pi/2] over that of the mean")
+    need(
+        height >= 0 and angle <= arb.pi() / 2, "a shift must be in [0, pi/2] over that of the mean"
+    )
     most = (-frequency * angle).max(arb(0))  # of the exponent that the phase adds
     reach = arb(2 * (0.7 * ctx.prec + 10 + float(most.upper())) + 1).sqrt().mid()
     last = reach + (order * m).max(arb(0)).mid()
@@ -371,7 +379,9 @@ def shifted_moment(law: Law, order: Any, height: Any, frequency: Any) -> Any:
         return ((height * height - x * x) / 2 + order * (up + down) / 2 - frequency * phase).exp()
 
     small = arb(2) ** (10 - ctx.prec)
-    inside = acb.integral(integrand, -reach, last, rel_tol=small, abs_tol=small, eval_limit=2 * 10**5)
+    inside = acb.integral(
+        integrand, -reach, last, rel_tol=small, abs_tol=small, eval_limit=2 * 10**5
+    )
     tails = normal_tail(reach) + normal_tail(last)
     if order >= 0:  # |r| <= max(1, e^u)
         far = normal_tail(last - order * m) + normal_tail(order * m + reach)
@@ -399,7 +409,9 @@ def transform(law: Law, sign: int, order: Any, step: Any, nodes: int, data: Any)
     if order >= 0:
         weight = (order * (order - 1) * m * m / 2).exp()
         error += weight * outside(spacing, first, last, order * m)
-    ratios = [(1 - q + q * (m * n * spacing - m * m / 2).exp()).log() for n in range(first, last + 1)]
+    ratios = [
+        (1 - q + q * (m * n * spacing - m * m / 2).exp()).log() for n in range(first, last + 1)
+    ]
     scale = spacing / (2 * arb.pi()).sqrt()
     weights = [
         scale * (order * ratio - (n * spacing) ** 2 / 2).exp()
@@ -408,7 +420,9 @@ def transform(law: Law, sign: int, order: Any, step: Any, nodes: int, data: Any)
     block = math.isqrt(nodes - 1) + 1  # node j = block * row + column: one product of two matrices
     turns = [acb(0, sign * step * ratio).exp() for ratio in ratios]
     columns = [powers(acb(1), turn, block) for turn in turns]
-    rows = [powers(acb(w), c[-1] * t, block) for w, c, t in zip(weights, columns, turns, strict=True)]
+    rows = [
+        powers(acb(w), c[-1] * t, block) for w, c, t in zip(weights, columns, turns, strict=True)
+    ]
     left = acb_mat(block, number_of, [row[i] for i in range(block) for row in rows])
     table = left * acb_mat(number_of, block, [entry for column in columns for entry in column])
     ball = (-error).union(error)
@@ -558,7 +572,14 @@ def check(text: str | bytes) -> Verdict:
         return verdict(data, hashlib.sha256(text.encode() if isinstance(text, str) else text))
     except Rejected:
         raise
-    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise Rejected(f"it cannot be evaluated: {type(error).__name__}: {error}"[:300]) from error
     finally:
         ctx.prec = before
@@ -567,7 +588,9 @@ def check(text: str | bytes) -> Verdict:
 def verdict(data: Any, digest: Any) -> Verdict:
     """Check a certificate that was read."""
     names = "schema bits adjacency composition claim theorems proofs"
-    schema, bits, adjacency, composed, claim, theorems, proofs = fields(data, "a certificate", names)
+    schema, bits, adjacency, composed, claim, theorems, proofs = fields(
+        data, "a certificate", names
+    )
     need(schema == SCHEMA, f"the schema must be {SCHEMA}")
     ctx.prec = whole(bits, "bits", 64, 1024)
     epsilon, delta, lower = fields(claim, "the claim", "epsilon delta delta_lower")
@@ -584,7 +607,9 @@ def verdict(data: Any, digest: Any) -> Verdict:
         if len(sides) == 2:
             need(all(law.rate is None for law, _ in parts), "each direction must have its proof")
         upper, least = READINGS[reading](proof, parts, sides[0], epsilon)
-        need(upper <= delta, f"delta({text_of(epsilon)}) <= {text_of(delta)} is not proved: {upper}")
+        need(
+            upper <= delta, f"delta({text_of(epsilon)}) <= {text_of(delta)} is not proved: {upper}"
+        )
         covered += sides
         used.update(USED[reading] + (("T7",) if least is not None else ()))
         below.append(least)
@@ -594,7 +619,9 @@ def verdict(data: Any, digest: Any) -> Verdict:
     if lower is not None:  # of the worse direction
         need(any(b is not None and b >= lower for b in below), "the lower end is not proved")
         lines.append(f"delta >= {text_of(lower)}")
-    lines.insert(0, f"verified: delta({text_of(epsilon)}) <= {text_of(delta)}, adjacency {adjacency}")
+    lines.insert(
+        0, f"verified: delta({text_of(epsilon)}) <= {text_of(delta)}, adjacency {adjacency}"
+    )
     for part in composed:
         lines.append(f"of {part['count']} x {json.dumps(part['mechanism'])[:300]}")
     lines += [f"by {name}: {THEOREMS[name]}" for name in sorted(used)]

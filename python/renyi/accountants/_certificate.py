@@ -18,7 +18,7 @@ from renyi._adjacency import DIRECTIONS, Adjacency
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
-__all__ = ["certificate", "proofs_of_loss", "proofs_of_renyi"]
+__all__ = ["certificate"]
 
 SLACK = 1e-9  # by how much a claim may exceed what was reported
 DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
@@ -43,9 +43,12 @@ def certificate(
     adjacency: Adjacency,
     epsilon: float,
     delta: float,
-    proofs: Proofs,
+    order: float | None,
 ) -> dict[str, Any]:
-    """Return a certificate of delta(epsilon) <= delta, or of a delta larger by 1e-9 of itself."""
+    """Return a certificate of delta(epsilon) <= delta, or of a delta larger by 1e-9 of itself.
+
+    By the Rényi divergence of an order, or by the whole loss.
+    """
     if check.ctx is None:
         raise ImportError("certificates need python-flint: python -m pip install python-flint")
     if not (math.isfinite(epsilon) and delta > 0.0):
@@ -56,6 +59,7 @@ def certificate(
     before = check.ctx.prec
     try:
         check.ctx.prec = 192
+        proofs = _proofs_of_loss if order is None else _proofs_of_renyi(order)
         return _written(mechanisms, adjacency, epsilon, delta, proofs)
     finally:
         check.ctx.prec = before
@@ -219,7 +223,7 @@ def period_of(
     return max(below[0], above[0], 1.0 / tilt), below[1], above[1]
 
 
-def proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
     if len(parts) == 1 and parts[0][1] == 1:
         yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)])
@@ -277,7 +281,8 @@ def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
         ]
         yield {
             "reading": "line",
-            "bits": 96 + int(1.5 * (lost + math.log(nodes) + math.log(max(p.count for p in sampled)))),
+            "bits": 96
+            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.count for p in sampled)))),
             "tilt": tilt.hex(),
             "step": spacing.hex(),
             "nodes": nodes,
@@ -324,7 +329,9 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
     best = (0.0, 0.0)
     for strip in np.geomspace(0.01, 1.0, 30) * min(0.5 * math.pi / part.m, 12.0) * (1.0 - 1e-9):
         grown = part.log_size(order, float(strip), -most) - base
-        best = max(best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip)))
+        best = max(
+            best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip))
+        )
     spacing, strip = best
     spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
     first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
@@ -373,9 +380,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
 class _Lattice:
     """A composition of lattice laws in doubles."""
 
-    def __init__(
-        self, parts: Laws, places: Places, side: str, step: float, epsilon: float
-    ) -> None:
+    def __init__(self, parts: Laws, places: Places, side: str, step: float, epsilon: float) -> None:
         pairs = list(zip(parts, places, strict=True))
         self._laws = [(n, *_masses(law, side, *place, step)) for (law, n), place in pairs]
         self._lead = sum(n * first for (_, n), (first, _) in pairs) - epsilon
@@ -452,7 +457,11 @@ def _common_step(parts: Laws) -> float | None:
     step = float(gaps.min())
     whole = np.array(losses) / step
     step *= float(whole.max()) / round(float(whole.max()))
-    return step if np.abs(np.array(losses) / step - np.rint(np.array(losses) / step)).max() < 1e-9 else None
+    return (
+        step
+        if np.abs(np.array(losses) / step - np.rint(np.array(losses) / step)).max() < 1e-9
+        else None
+    )
 
 
 def _masses(law: Any, side: str, first: float, points: int, step: float) -> tuple[Array, Array]:
@@ -468,7 +477,7 @@ def _masses(law: Any, side: str, first: float, points: int, step: float) -> tupl
 # Rényi divergences.
 
 
-def proofs_of_renyi(order: float) -> Proofs:
+def _proofs_of_renyi(order: float) -> Proofs:
     """Return what yields a proof by the divergence of an order."""
 
     def proofs(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
@@ -493,4 +502,3 @@ def proofs_of_renyi(order: float) -> Proofs:
         }
 
     return proofs
-

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
 from renyi._validation import delta_of, epsilon_of, numbers_of, real_of, uses_of
-from renyi.accountants._certificate import Proofs, certificate, proofs_of_loss
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
 from renyi.accountants._groups import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part, leaves_of
@@ -339,12 +338,14 @@ class Accountant(Risks[Part]):
             for mechanism, count in self.mechanisms
             for leaf, times in leaves_of(mechanism)
         ]
-        proofs = self._proofs(epsilon, delta)
-        return certificate(composed, self._adjacency, epsilon, delta, proofs)
+        from renyi.accountants._certificate import certificate  # loads python-flint
 
-    def _proofs(self, epsilon: float, delta: float) -> Proofs:
-        """Return what looks for proofs of delta(epsilon) <= delta."""
-        return proofs_of_loss
+        order = self._certified_order(epsilon)
+        return certificate(composed, self._adjacency, epsilon, delta, order)
+
+    def _certified_order(self, epsilon: float) -> float | None:
+        """Return the order of Rényi divergence that proves delta; None: the whole loss does."""
+        return None
 
     def spend_if_fits(
         self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float

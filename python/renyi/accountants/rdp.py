@@ -17,7 +17,6 @@ from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._pair import RenyiCurve
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
-from renyi.accountants._certificate import Proofs, proofs_of_renyi
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
@@ -260,9 +259,9 @@ class RDPAccountant(Accountant[Part]):
         value, _, order = self._delta(epsilon)
         return value, order
 
-    def _proofs(self, epsilon: float, delta: float) -> Proofs:
-        order = max(self._delta(epsilon)[2], 1.0 + 2.0**-36)  # next to that of Kullback and Leibler
-        return proofs_of_renyi(order if math.isfinite(order) else LARGEST_ORDER)
+    def _certified_order(self, epsilon: float) -> float | None:
+        order = self._delta(epsilon)[2]
+        return min(max(order, 1.0 + 2.0**-36), LARGEST_ORDER)  # next to Kullback and Leibler's
 
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the Rényi-DP of the composition at each order, rounded up.

@@ -1,4 +1,4 @@
-"""renyi verify and renyi info: is this copy right, how was it built."""
+"""renyi check, verify and info: is a certificate right, is this copy, how was it built."""
 
 from __future__ import annotations
 
@@ -245,6 +245,18 @@ SUMMARY_COLUMNS = (
     Column("median", "median digits", str),
     Column("violations", "violations", str),
 )
+
+
+# ``renyi check``: does a certificate prove what it claims.
+
+
+def certificates(options: argparse.Namespace) -> int:
+    """Check certificates; exit code 1 if one is rejected."""
+    from renyi import check
+
+    if check.ctx is None:
+        raise UsageError("needs python-flint: python -m pip install python-flint")
+    return check.main(options.files)
 
 
 # ``renyi info``: how was it built.

@@ -403,6 +403,22 @@ def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
     add_formats(method)
 
 
+def add_check_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``renyi check``."""
+    command = add(
+        commands,
+        "check",
+        "check.certificates",
+        "check certificates of guarantees, without the engine",
+        "Evaluates what renyi epsilon --certificate wrote anew, in ball arithmetic (python-flint):\n"
+        "prints what is proved, by which theorems and under which assumptions. renyi/check.py does\n"
+        "the same copied out alone. The exit code is 1 if a certificate is rejected.",
+        f"  renyi epsilon {RUN} --delta 1e-5 --certificate run.json\n  renyi check run.json",
+        usage("check", "FILE ..."),
+    )
+    command.add_argument("files", metavar="FILE", nargs="+", help="certificates")
+
+
 def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``renyi verify``."""
     command = add(
@@ -481,6 +497,7 @@ OTHERS = (
     add_ledger_command,
     add_report_command,
     add_audit_command,
+    add_check_command,
     add_verify_command,
     add_info_command,
     add_completion_command,

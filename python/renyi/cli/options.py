@@ -424,6 +424,9 @@ def add_limit(group: argparse._ArgumentGroup) -> None:
         metavar="EPS",
         help="stop with exit code 3 if any epsilon is above",
     )
+    group.add_argument(
+        "--certificate", metavar="FILE", help="write a proof of the one epsilon, for renyi check"
+    )
 
 
 def add_report(group: argparse._ArgumentGroup) -> None:
