@@ -1,11 +1,10 @@
-"""Checks a certificate of differential privacy: `python check.py run.json` or `renyi check run.json`.
+"""Checks certificates of differential privacy: `python check.py file` or `renyi check file`.
 
-A certificate claims of a composition of mechanisms that delta(epsilon) <= d, and perhaps d' <=
-delta(epsilon), where delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] is that of the named pairs (P, Q)
-and L = log dP/dQ. This file evaluates everything in ball arithmetic (python-flint), where each number
-carries a bound of its error, and accepts only what follows. It needs nothing but python-flint, and
-trusts nothing in a certificate: numbers there only say where to evaluate. The theorems are proved in
-docs/proofs.md under the names T1 to T7 used here. Exit code 0: verified; 1: not.
+A certificate claims of a composition of mechanisms that delta(epsilon) <= d, and perhaps that
+d' <= delta(epsilon), where delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] for the pairs (P, Q) of the
+mechanisms and L = log dP/dQ. Everything is evaluated here in ball arithmetic (python-flint), where a
+number carries a bound of its error. Numbers in a certificate only say where to evaluate, and nothing
+in it is trusted. docs/proofs.md proves the theorems, T1 to T7. Exit code 0: verified; 1: not.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ try:
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None
 
-__all__ = ["Rejected", "Verdict", "check", "main"]
+__all__ = ["Rejected", "Verdict", "arb", "check", "ctx", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
 MOST_WORK = 10**8  # in products of balls, each about a microsecond
 THEOREMS = {
-    "T1": "composition adds independent losses, and dominating parts dominate (Zhu, Dong, Wang 2022)",
+    "T1": "composition adds independent losses; dominating parts dominate (Zhu, Dong, Wang 2022)",
     "T2": "a curve at points, joined by lines in e^epsilon, dominates (Doroshenko and others 2022)",
     "T3": "the trapezoidal sum of the inversion integral is never below delta (Poisson summation)",
     "T4": "the transform beyond the last node is bounded on a shifted line (Cauchy)",
-    "T5": "the trapezoidal sum over outputs errs by a bound on a shifted line (Trefethen, Weideman 2014)",
-    "T6": "(r - e^epsilon)_+ below a r^alpha + b r + c bounds delta by the Renyi divergence (duality)",
+    "T5": "the error of a trapezoidal sum over outputs is bounded on two shifted lines (Cauchy)",
+    "T6": "a r^alpha + b r + c >= (r - e^epsilon)_+ bounds delta by the Renyi divergence",
     "T7": "aliases are below Chernoff bounds at two more tilts",
 }
 USED = {"curve": ("T1", "T2"), "line": ("T1", "T3", "T4", "T5"), "renyi": ("T1", "T6")}
@@ -264,8 +263,8 @@ def base_curve(law: Law, points: Sequence[Any]) -> list[Any]:
     if law.kind == "laplace":
         return [(1 - x.min((x - value) / 2).exp()).max(zero) for x in points]
     need(law.kind == "atoms", "a zCDP mechanism has no curve: only Renyi divergences are known")
-    free = sum((p for p, q in value if q == 0), zero)
-    finite = [(p, q) for p, q in value if not p == 0 and not q == 0]
+    free = sum((p for p, q in value if q.is_zero()), zero)
+    finite = [(p, q) for p, q in value if not (p.is_zero() or q.is_zero())]
     losses = [(p / q).log() for p, q in finite]
     need(all(loss.is_finite() for loss in losses), "the masses of a pair must be certain")
     radius = max((loss.rad() for loss in losses), default=zero)
@@ -274,7 +273,9 @@ def base_curve(law: Law, points: Sequence[Any]) -> list[Any]:
     for x in reversed(points):
         while place and losses[order[place - 1]].mid() - radius > x:
             place -= 1
-            p_above, q_above = (a + b for a, b in zip((p_above, q_above), finite[order[place]]))
+            p_above, q_above = (
+                a + b for a, b in zip((p_above, q_above), finite[order[place]], strict=True)
+            )
         total, near = p_above - x.exp() * q_above, place
         while near and not losses[order[near - 1]].mid() + radius < x:  # cannot be told from x
             near -= 1
@@ -285,7 +286,7 @@ def base_curve(law: Law, points: Sequence[Any]) -> list[Any]:
 
 
 def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsilon: Any) -> Any:
-    """Bound delta by the tilted masses of lattice laws, convolved cyclically: never below (T1, T2)."""
+    """Bound delta by tilted masses on a lattice, convolved cyclically: never below (T1, T2)."""
     _, _, step, tilt, size, given = fields(
         data, "a proof", "directions reading step tilt size parts"
     )
@@ -326,13 +327,13 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
-    """Return the P-masses of the law whose curve is linear in e^x between points, and at infinity."""
+    """Return the P-masses, and that of infinity, of a curve linear in e^x between points."""
     grown = [x.exp() for x in points]
     slopes = [(values[0] - 1) / grown[0]]  # from delta = 1 where e^x = 0
     for m in range(1, len(points)):
         slopes.append((values[m] - values[m - 1]) / (grown[m] - grown[m - 1]))
     slopes.append(arb(0))
-    return [e * (b - a) for e, a, b in zip(grown, slopes, slopes[1:])], values[-1]
+    return [e * (b - a) for e, a, b in zip(grown, slopes[:-1], slopes[1:], strict=True)], values[-1]
 
 
 def cyclic(product: Any, ones: Any) -> Any:
@@ -394,7 +395,7 @@ def shifted_moment(law: Law, order: Any, height: Any, frequency: Any) -> Any:
 
 
 def transform(law: Law, sign: int, order: Any, step: Any, nodes: int, data: Any) -> tuple[Any, Any]:
-    """Return E[r^(order + i sign y)] at y = 0, step, ..., and a bound of its size beyond (T4, T5)."""
+    """Return E[r^(order + i sign y)], y = 0, step, ..., and a bound of its size beyond (T4, T5)."""
     spacing, first, last, strip, shift = fields(data, "a part", "step first last strip shift")
     spacing = double(spacing, "step", 1e-9, 8.0)
     first, last = whole(first, "first", -(10**7), -1), whole(last, "last", 1, 10**7)
@@ -510,9 +511,11 @@ def log_moment(law: Law, direction: str, alpha: Any) -> Any:
         return (ends[0] / 2 + ends[1] * (-value).exp() / 2 + inside).log()
     total = arb(0)
     for p, q in value:
-        if q == 0:
-            need(p == 0, "a divergence is infinite where all is revealed with some probability")
-        elif direction == "remove" or rate < 1 or not p == 0:
+        if q.is_zero():
+            need(
+                p.is_zero(), "a divergence is infinite where all is revealed with some probability"
+            )
+        elif direction == "remove" or rate < 1 or not p.is_zero():
             total += q * (1 - rate + rate * p / q) ** order
         else:
             raise Rejected("a divergence is infinite where all is revealed with some probability")
@@ -529,7 +532,7 @@ def renyi_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
 
 
 def touching(alpha: Any, total: Any, low: Any, high: Any, epsilon: Any) -> tuple[Any, Any]:
-    """Bound delta by a r^alpha + b r + c, which touches 0 at r = e^low and r - e^epsilon above (T6)."""
+    """Bound delta by a curve that touches 0 at r = e^low, and r - e^epsilon near e^high (T6)."""
     beta, gamma, near = alpha - 1, epsilon.exp(), arb(0) if low is None else low.exp()
     slope, floor, far = alpha * near**beta, beta * near**alpha, high.exp()
     for _ in range(100):  # Newton's method for g(r) = g'(r) (r - gamma); any result will do
@@ -645,11 +648,10 @@ def main(arguments: Iterable[str]) -> int:
     for name in files:
         try:
             with open(name, "rb") as file:
-                text = file.read(LARGEST_FILE + 1)
-            print("\n".join(check(text).lines))
+                lines = check(file.read(LARGEST_FILE + 1)).lines
         except (Rejected, OSError, ImportError) as error:
-            print(f"rejected: {name}: {error}", file=sys.stderr)
-            code = 1
+            code, lines = 1, (f"rejected: {name}: {error}",)
+        print("\n".join(lines))
     return code
 
 

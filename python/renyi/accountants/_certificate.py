@@ -136,7 +136,8 @@ def _proved(
             return proof, top, None if least is None else _below(least)
         reason = f"the narrowest bound found is {top}"
     raise NotProved(
-        f"no certificate was found that delta({epsilon}) is at most {delta} in direction {side}: {reason}"
+        f"no certificate was found that delta({epsilon}) is at most {delta} in direction "
+        f"{side}: {reason}"
     )
 
 
@@ -166,7 +167,7 @@ class Tilted(NamedTuple):
 
     q: float
     m: float
-    count: int
+    uses: int
 
     def log_size(self, order: float, height: float = 0.0, frequency: float = 0.0) -> float:
         """Return the log of `check.shifted_moment`, roughly."""
@@ -198,7 +199,7 @@ class Line(NamedTuple):
     def log_chernoff(self, tilt: float) -> float:
         """Return log E e^(tilt (L - epsilon))."""
         total = 0.5 * self.square * tilt * (tilt + 1.0) - tilt * self.epsilon
-        return total + sum(p.count * p.log_size(self.order(tilt)) for p in self.sampled)
+        return total + sum(p.uses * p.log_size(self.order(tilt)) for p in self.sampled)
 
 
 def least_of(f: Callable[[float], float], points: Array) -> float:
@@ -273,16 +274,15 @@ def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
         nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
         if nodes is None:
             return  # the transform decays too slowly
-        # Errors of the moments are relative: count of them, times what the sum is below its first node
         lost = max(line.log_chernoff(tilt) - aim, 0.0) + depth
         places = [
-            _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.count), shift)
+            _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.uses), shift)
             for p, shift in zip(sampled, shifts, strict=True)
         ]
         yield {
             "reading": "line",
             "bits": 96
-            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.count for p in sampled)))),
+            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.uses for p in sampled)))),
             "tilt": tilt.hex(),
             "step": spacing.hex(),
             "nodes": nodes,
@@ -308,7 +308,7 @@ def _nodes(
 
             best = least_of(size, ladder)
             shifts.append(best)
-            total += part.count * min(size(best), part.log_size(order))
+            total += part.uses * min(size(best), part.log_size(order))
         return total - math.log(math.pi * step * max(nodes - 1, 1)), shifts
 
     high = 8

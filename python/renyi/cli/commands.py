@@ -410,9 +410,9 @@ def add_check_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "check",
         "check.certificates",
         "check certificates of guarantees, without the engine",
-        "Evaluates what renyi epsilon --certificate wrote anew, in ball arithmetic (python-flint):\n"
-        "prints what is proved, by which theorems and under which assumptions. renyi/check.py does\n"
-        "the same copied out alone. The exit code is 1 if a certificate is rejected.",
+        "Evaluates what renyi epsilon --certificate wrote anew, in balls (python-flint), and\n"
+        "prints what is proved, by which theorems and under which assumptions. renyi/check.py\n"
+        "does the same copied out alone. The exit code is 1 if a certificate is rejected.",
         f"  renyi epsilon {RUN} --delta 1e-5 --certificate run.json\n  renyi check run.json",
         usage("check", "FILE ..."),
     )
