@@ -383,15 +383,23 @@ def shifted_moment(law: Law, order: Any, height: Any, frequency: Any) -> Any:
     inside = acb.integral(
         integrand, -reach, last, rel_tol=small, abs_tol=small, eval_limit=2 * 10**5
     )
-    tails = normal_tail(reach) + normal_tail(last)
-    if order >= 0:  # |r| <= max(1, e^u)
-        far = normal_tail(last - order * m) + normal_tail(order * m + reach)
-        tails = tails + (order * (order - 1) * m * m / 2).exp() * far
-    else:  # |r| >= 1 - q
-        tails *= (1 - q) ** order
+    tails = size_at(law, order, -reach) * normal_tail(reach)
+    tails += size_at(law, order, last) * normal_tail(last - (order * m).max(arb(0)))
     value = inside.real / root + (tails * (height * height / 2 + most).exp()).union(arb(0))
     need(value.is_finite(), "an integral over outputs must converge")
     return value
+
+
+def size_at(law: Law, order: Any, x: Any) -> Any:
+    """Bound r^order density at all points beyond x, over the density, on the right that of - order m.
+
+    On the left r is at most r(x); on the right log r rises by at most m; and r >= 1 - q.
+    """
+    q, m = law.rate, law.value
+    if order < 0:
+        return (1 - q) ** order
+    size = (1 - q + q * (m * x - m * m / 2).exp()) ** order
+    return size if x < 0 else size * (order * m * (order * m / 2 - x)).exp()
 
 
 def transform(law: Law, sign: int, order: Any, step: Any, nodes: int, data: Any) -> tuple[Any, Any]:
@@ -406,10 +414,11 @@ def transform(law: Law, sign: int, order: Any, step: Any, nodes: int, data: Any)
     beyond = shifted_moment(law, order, shift, step * nodes)
     error = 2 * shifted_moment(law, order, strip, -step * (nodes - 1))
     error /= (2 * arb.pi() * strip / spacing).expm1()
-    error += outside(spacing, first, last, arb(0)) * ((1 - q) ** order if order < 0 else 1)
-    if order >= 0:
-        weight = (order * (order - 1) * m * m / 2).exp()
-        error += weight * outside(spacing, first, last, order * m)
+    for n, centre in ((first - 1, arb(0)), (last + 1, (order * m).max(arb(0)))):
+        far = abs(n * spacing - centre)
+        need(n * (n * spacing - centre) > 0, "the nodes over outputs must surround what they sum")
+        rest = (-far * far / 2).exp() / (1 - (-far * spacing).exp()) * spacing
+        error += size_at(law, order, n * spacing) * rest / (2 * arb.pi()).sqrt()
     ratios = [
         (1 - q + q * (m * n * spacing - m * m / 2).exp()).log() for n in range(first, last + 1)
     ]
@@ -436,15 +445,6 @@ def powers(start: Any, ratio: Any, count: int) -> list[Any]:
     while len(found) < count:
         found.append(found[-1] * ratio)
     return found
-
-
-def outside(spacing: Any, first: int, last: int, centre: Any) -> Any:
-    """Bound the trapezoidal sum of a normal density over the nodes before first and after last."""
-    total = arb(0)
-    for distance in ((last + 1) * spacing - centre, centre - (first - 1) * spacing):
-        need(distance > 0, "the nodes over outputs must surround what they sum")
-        total += (-distance * distance / 2).exp() / (1 - (-distance * spacing).exp())
-    return total * spacing / (2 * arb.pi()).sqrt()
 
 
 def line_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsilon: Any) -> Any:

@@ -335,10 +335,11 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
     spacing, strip = best
     spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
     first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
-    last = -first
-    if order >= 0.0:
-        weight = max(0.5 * order * (order - 1.0) * part.m**2 - base, 0.0)
-        last = max(last, order * part.m + math.sqrt(2.0 * (depth + weight + 2.0)))
+    last = max(order * part.m, 0.0) - first  # where r^order density is e^-depth of the whole
+    x = np.linspace(0.0, last + abs(order) * part.m + 60.0, 2000)
+    sizes = order * np.logaddexp(math.log1p(-part.q), math.log(part.q) + part.m * (x - part.m / 2))
+    large = np.flatnonzero(sizes - 0.5 * x * x > base - depth - 5.0) if order > 0.0 else [0]
+    last = max(last if order < 0.0 else order * part.m + 1.0, float(x[large[-1]]) + 0.1)
     return {
         "step": spacing.hex(),
         "first": math.floor(first / spacing) - 1,
@@ -482,7 +483,7 @@ def _proofs_of_renyi(order: float) -> Proofs:
 
     def proofs(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
         arb = check.arb
-        check.ctx.prec = 256
+        bits = check.ctx.prec = min(256 + int(3.0 * epsilon), 1024)
         alpha, threshold = arb(order), arb(epsilon)
         total = sum((n * check.log_moment(law, side, alpha) for law, n in parts), arb(0))
         start = threshold + (alpha / (alpha - 1)).log()
@@ -495,7 +496,7 @@ def _proofs_of_renyi(order: float) -> Proofs:
         far = check.touching(alpha, total, arb(-depth), start, threshold)[1]
         yield {
             "reading": "renyi",
-            "bits": 256,
+            "bits": bits,
             "order": order.hex(),
             "low": (-depth).hex(),
             "high": float(far.mid()).hex(),
