@@ -1,10 +1,11 @@
 """Checks certificates of differential privacy: `python check.py file` or `renyi check file`.
 
 A certificate claims of a composition of mechanisms that delta(epsilon) <= d, and perhaps that
-d' <= delta(epsilon), where delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] for the pairs (P, Q) of the
-mechanisms and L = log dP/dQ. Everything is evaluated here in ball arithmetic (python-flint), where a
-number carries a bound of its error. Numbers in a certificate only say where to evaluate, and nothing
-in it is trusted. docs/proofs.md proves the theorems, T1 to T7. Exit code 0: verified; 1: not.
+d' <= delta(epsilon), where delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] for the pairs (P, Q) of
+the mechanisms and L = log dP/dQ. Everything is evaluated here in ball arithmetic (python-flint),
+where a number carries a bound of its error. Numbers in a certificate only say where to evaluate,
+and nothing in it is trusted. docs/proofs.md proves the theorems, T1 to T7. Exit code 0: verified;
+1: not.
 """
 
 from __future__ import annotations
@@ -391,7 +392,7 @@ def shifted_moment(law: Law, order: Any, height: Any, frequency: Any) -> Any:
 
 
 def size_at(law: Law, order: Any, x: Any) -> Any:
-    """Bound r^order density at all points beyond x, over the density, on the right that of - order m.
+    """Bound r^order density beyond x, over the density, on the right over that of x - order m.
 
     On the left r is at most r(x); on the right log r rises by at most m; and r >= 1 - q.
     """

@@ -24,7 +24,7 @@ SLACK = 1e-9  # by how much a claim may exceed what was reported
 DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 2 * 10**5
-MOST_SIZE = 2**20
+MOST_SIZE = 2**18
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
@@ -356,9 +356,9 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
     """Yield proofs by lattice laws, finer and finer."""
     ends = [_ends(law, count, side, delta) for law, count in parts]
     exact, uses = _common_step(parts), sum(count for _, count in parts)
-    width, wanted = max(high - low for low, high in ends), math.log(delta)
-    for step in [exact] if exact else [width / (100 * 2**k) for k in range(14)]:
-        places = [(low, max(round((high - low) / step - 1e-6), 1) + 1) for low, high in ends]
+    wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
+    for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
+        places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
         if sum(points for _, points in places) > MOST_SIZE:
             break
         lattice = _Lattice(parts, places, side, step, epsilon)
@@ -376,6 +376,13 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
         if size > MOST_SIZE:
             break
         yield _lattice_proof(step, place.tilt, size, places)
+
+
+def _aligned(lengths: Array, points: int) -> float:
+    """Return a spacing of about so many points at which all largest losses are near to nodes."""
+    tried = float(lengths.max()) / np.arange(points, points + min(points // 4, 2000))
+    shares = lengths[:, None] / tried
+    return float(tried[np.argmin(np.abs(shares - np.rint(shares)).max(axis=0))])
 
 
 class _Lattice:
@@ -458,11 +465,8 @@ def _common_step(parts: Laws) -> float | None:
     step = float(gaps.min())
     whole = np.array(losses) / step
     step *= float(whole.max()) / round(float(whole.max()))
-    return (
-        step
-        if np.abs(np.array(losses) / step - np.rint(np.array(losses) / step)).max() < 1e-9
-        else None
-    )
+    whole = np.array(losses) / step
+    return step if np.abs(whole - np.rint(whole)).max() < 1e-9 else None
 
 
 def _masses(law: Any, side: str, first: float, points: int, step: float) -> tuple[Array, Array]:
