@@ -103,7 +103,8 @@ def test_renyi_guarantees_are_proved(name):
 
 def test_a_question_of_delta():
     made = account([(STEP, 1000)]).certificate(epsilon=2.0)
-    assert check.check(json.dumps(made)).delta == account([(STEP, 1000)]).get_delta(2.0)
+    reported = account([(STEP, 1000)]).get_delta(2.0)
+    assert reported <= check.check(json.dumps(made)).delta <= reported * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ SLACK = 1e-9  # by how much a claim may exceed what was reported
 DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 2 * 10**5
-MOST_SIZE = 2**18
+MOST_SIZE = 2**19
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
