@@ -370,9 +370,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
         if not exact and not place.far and error > max(1e-6, 0.5 * free):
             continue
         period = period_of(lattice.log_chernoff, place.tilt, wanted, depth)[0]
-        longest = 2 + sum(n * points for (_, n), (_, points) in zip(parts, places, strict=True))
-        size = min(max(int(period / step) + 2, 2), longest)
-        size = max(size, max(points for _, points in places) // 64 + 1)
+        size = max(int(period / step) + 2, max(points for _, points in places) // 64 + 1)
         if size > MOST_SIZE:
             break
         yield _lattice_proof(step, place.tilt, size, places)
