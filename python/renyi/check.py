@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 try:
     from flint import acb, acb_mat, arb, arb_poly, ctx
 except ImportError:  # said by name where a certificate is made or checked
-    ctx = None
+    ctx = None  # type: ignore[assignment]
 
 __all__ = ["Rejected", "Verdict", "arb", "check", "ctx", "main"]
 
@@ -602,7 +602,8 @@ def verdict(data: Any, digest: Any) -> Verdict:
     lower = None if lower is None else double(lower, "delta_lower", 0.0, 1.0)
     parts = composition(composed, adjacency)
     need(isinstance(proofs, list) and 1 <= len(proofs) <= 2, "there must be one proof or two")
-    lines, covered, below, used = [], [], [], set()
+    used: set[str] = set()
+    lines, covered, below = [], [], []
     for proof in proofs:
         need(isinstance(proof, dict), "a proof must be an object")
         reading, sides = proof.get("reading"), proof.get("directions")

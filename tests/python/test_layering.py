@@ -39,6 +39,7 @@ FLOORS = (
         "_progress",
         "_search",
         "_strict_json",
+        "check",
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "special", "pairs"},

@@ -202,9 +202,9 @@ class Line(NamedTuple):
         return total + sum(p.uses * p.log_size(self.order(tilt)) for p in self.sampled)
 
 
-def least_of(f: Callable[[float], float], points: Array) -> float:
+def least_of(f: Callable[[float], float], points: Array, rounds: int = 3) -> float:
     """Return roughly where a unimodal function is least, a finer ladder around the best point."""
-    for _ in range(3):
+    for _ in range(rounds):
         values = [f(float(x)) for x in points]
         i = int(np.argmin(values))
         points = np.geomspace(points[max(i - 1, 0)], points[min(i + 1, len(points) - 1)], 9)
@@ -394,7 +394,7 @@ class _Lattice:
 
     def log_chernoff(self, t: float) -> float:
         """Return log E e^(t (L - epsilon))."""
-        total = t * self._lead
+        total: float = t * self._lead
         for count, places, logs in self._laws:
             e = logs + t * self._step * places
             total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
@@ -474,7 +474,7 @@ def _masses(law: Any, side: str, first: float, points: int, step: float) -> tupl
     nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
     masses, _ = check.lattice_law(check.curve(law, side, nodes), nodes)
     logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
-    return coarse * np.arange(len(logs)), np.array(logs)
+    return coarse * np.arange(len(logs), dtype=np.float64), np.array(logs)
 
 
 # Rényi divergences.
@@ -494,7 +494,7 @@ def _proofs_of_renyi(order: float) -> Proofs:
             value = check.touching(alpha, total, arb(-depth), start, threshold)[0]
             return float(value.log()) if value > 0 else math.inf
 
-        depth = least_of(bound, np.geomspace(1e-9, 100.0, 45))
+        depth = least_of(bound, np.geomspace(1e-12, 100.0, 57), 9)
         far = check.touching(alpha, total, arb(-depth), start, threshold)[1]
         yield {
             "reading": "renyi",
