@@ -21,6 +21,9 @@ if TYPE_CHECKING:
         calibration as calibration,
     )
     from renyi import (
+        check as check,
+    )
+    from renyi import (
         filters as filters,
     )
     from renyi import (
@@ -120,6 +123,7 @@ _MODULES = frozenset(
         "accountants",
         "audit",
         "calibration",
+        "check",
         "filters",
         "ledger",
         "matrix",
@@ -244,6 +248,7 @@ __all__ = [
     "calibrate_sample_rate",
     "calibrate_steps",
     "calibration",
+    "check",
     "filters",
     "get_include",
     "get_library",

@@ -23,7 +23,7 @@ try:
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
-__all__ = ["Rejected", "Verdict", "arb", "check", "ctx", "main"]
+__all__ = ["Rejected", "Verdict", "check", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
@@ -639,6 +639,10 @@ def verdict(data: Any, digest: Any) -> Verdict:
 def text_of(value: Any) -> str:
     """Return an exact double as it is usually written."""
     return repr(float(value))
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def main(arguments: Iterable[str]) -> int:

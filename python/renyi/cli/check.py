@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -254,7 +255,7 @@ def certificates(options: argparse.Namespace) -> int:
     """Check certificates; exit code 1 if one is rejected."""
     from renyi import check
 
-    if check.ctx is None:
+    if importlib.util.find_spec("flint") is None:
         raise UsageError("needs python-flint: python -m pip install python-flint")
     return check.main(options.files)
 
