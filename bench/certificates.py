@@ -233,7 +233,7 @@ def made_and_checked(run):
     certificate = accountant.certificate(delta=run[3])
     made = time.process_time()
     text = json.dumps(certificate, indent=1)
-    verdict = check.check(text)
+    verdict = check.check_text(text)
     checked = time.process_time()
     reported = accountant.get_epsilon(run[3])
     assert verdict.epsilon == reported
@@ -266,6 +266,7 @@ def main():
             print(number, "refused", run, error, flush=True)
             continue
         rows.append(row)
+        print(number, row, flush=True)
         if row["check"] > 20.0:
             print(number, "long", run, row, flush=True)
         kept.append((row["check"], certificate))
@@ -282,7 +283,7 @@ def main():
         names[name] += 1
         start = time.process_time()
         try:
-            verdict = check.check(text)
+            verdict = check.check_text(text)
         except check.Rejected:
             continue
         finally:

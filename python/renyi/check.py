@@ -23,7 +23,7 @@ try:
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
-__all__ = ["Rejected", "Verdict", "check", "main"]
+__all__ = ["Rejected", "Verdict", "check_text", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
@@ -557,7 +557,7 @@ READINGS = {"curve": curve_reading, "line": line_reading, "renyi": renyi_reading
 # The whole.
 
 
-def check(text: str | bytes) -> Verdict:
+def check_text(text: str | bytes) -> Verdict:
     """Return what a certificate proves.
 
     Raises
@@ -654,7 +654,7 @@ def main(arguments: Iterable[str]) -> int:
     for name in files:
         try:
             with open(name, "rb") as file:
-                lines = check(file.read(LARGEST_FILE + 1)).lines
+                lines = check_text(file.read(LARGEST_FILE + 1)).lines
         except (Rejected, OSError, ImportError) as error:
             code, lines = 1, (f"rejected: {name}: {error}",)
         print("\n".join(lines))

@@ -80,7 +80,7 @@ def account(parts, kind=PLDAccountant, adjacency="add_remove"):
 def proved(accountant, delta):
     """Return a certificate that was accepted and proves what is reported."""
     made = accountant.certificate(delta=delta)
-    verdict = check.check(json.dumps(made))
+    verdict = check.check_text(json.dumps(made))
     assert verdict.epsilon == accountant.get_epsilon(delta)
     assert delta <= verdict.delta <= delta * (1.0 + 1e-9)
     return made, verdict
@@ -104,7 +104,7 @@ def test_renyi_guarantees_are_proved(name):
 def test_a_question_of_delta():
     made = account([(STEP, 1000)]).certificate(epsilon=2.0)
     reported = account([(STEP, 1000)]).get_delta(2.0)
-    assert reported <= check.check(json.dumps(made)).delta <= reported * (1.0 + 1e-9)
+    assert reported <= check.check_text(json.dumps(made)).delta <= reported * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def assert_nothing_false_is_accepted(certificates, count, seed):
     for _ in range(count):
         name, text = BENCH.mutated(rng.choice(certificates), rng)
         try:
-            verdict = check.check(text)
+            verdict = check.check_text(text)
         except check.Rejected:
             continue
         accepted += 1
@@ -180,7 +180,7 @@ def test_unsafe_claims_are_rejected(certificates):
             data = json.loads(json.dumps(made))
             data["claim"][name] = (float.fromhex(data["claim"][name]) * factor).hex()
             with pytest.raises(check.Rejected, match="not proved"):
-                check.check(json.dumps(data))
+                check.check_text(json.dumps(data))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_no_file_runs_away(certificates, path, value):
         place = place[key]
     place[path[-1]] = value
     with pytest.raises(check.Rejected):
-        check.check(json.dumps(data))
+        check.check_text(json.dumps(data))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_no_file_runs_away(certificates, path, value):
 )
 def test_what_is_no_certificate_is_rejected(text):
     with pytest.raises(check.Rejected):
-        check.check(text)
+        check.check_text(text)
 
 
 @pytest.mark.parametrize("name", ["training", "training and Gaussian", "few steps"])

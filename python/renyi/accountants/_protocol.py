@@ -322,7 +322,7 @@ class Accountant(Risks[Part]):
         >>> import json
         >>> from renyi import Gaussian, PLDAccountant, check
         >>> made = PLDAccountant().compose(Gaussian(1.0)).certificate(epsilon=1.0)
-        >>> check.check(json.dumps(made)).delta
+        >>> check.check_text(json.dumps(made)).delta
         0.12693673750664403
         """
         if (epsilon is None) == (delta is None):
