@@ -23,7 +23,8 @@ from speed import table
 
 from renyi import special
 from renyi.audit import epsilon_lower_bound, mu_lower_bound
-from renyi.sgd import noise_lattice, noisy_clipped_sum
+from renyi.noise import noise_lattice
+from renyi.sgd import noisy_clipped_sum
 
 OUTPUT = Path(__file__).parent / "results" / "low_bits.md"
 SIGMA, DELTA, CONFIDENCE, BITS = 4.0, 1e-5, 0.95, 6

@@ -26,7 +26,7 @@ import numpy as np
 from facts import facts, publish
 from speed import duration, table
 
-from renyi import sgd
+from renyi import noise
 from renyi.matrix import BLT, BandedToeplitz, Dense, FixedEpochs, MinSeparation, SinglePass, Tree
 
 OUTPUT = Path(__file__).parent / "results" / "matrix.md"
@@ -172,7 +172,7 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
         array = np.zeros(size, dtype)
         a, b, c = (np.ones(16 * size, dtype) for _ in range(3))
         copying = fastest(partial(np.add, a, b, out=c), 5) / (3 * a.nbytes)
-        alone = fastest(partial(sgd.add_gaussian_noise, array, 1.0, threads=1), rounds)
+        alone = fastest(partial(noise.add_gaussian_noise, array, 1.0, threads=1), rounds)
         rows.append([f"independent, {np.dtype(dtype)}", f"{alone / size * 1e9:.2f}", "", "", ""])
         cases: list[tuple[str, Any, Any]] = [
             (f"{bands} bands", BandedToeplitz.optimal(4096, bands), bands - 1)

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from facts import facts
 
-from renyi import sgd
-from renyi.sgd import FixedSizeSampler, Grid, PoissonSampler, ShuffledSampler
+from renyi import noise
+from renyi.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd import Grid
 
 OUTPUT = Path(__file__).parent / "results" / "noise_speed.md"
 COUNT = 1 << 20
@@ -48,10 +49,10 @@ def continuous(rounds: int) -> Iterable[str]:
             {
                 "NumPy PCG64": lambda: pcg.standard_normal(dtype=np.float32, out=single),
                 "NumPy SFC64": lambda: sfc.standard_normal(dtype=np.float32, out=single),
-                "renyi": lambda: sgd.gaussian_noise(
+                "renyi": lambda: noise.gaussian_noise(
                     COUNT, 1.5, dtype=np.float32, out=single, threads=1
                 ),
-                "renyi, added in place": lambda: sgd.add_gaussian_noise(single, 1.5, threads=1),
+                "renyi, added in place": lambda: noise.add_gaussian_noise(single, 1.5, threads=1),
             },
         ),
         (
@@ -59,19 +60,19 @@ def continuous(rounds: int) -> Iterable[str]:
             {
                 "NumPy PCG64": lambda: pcg.standard_normal(out=double),
                 "NumPy SFC64": lambda: sfc.standard_normal(out=double),
-                "renyi": lambda: sgd.gaussian_noise(COUNT, 1.5, out=double, threads=1),
-                "renyi, added in place": lambda: sgd.add_gaussian_noise(double, 1.5, threads=1),
+                "renyi": lambda: noise.gaussian_noise(COUNT, 1.5, out=double, threads=1),
+                "renyi, added in place": lambda: noise.add_gaussian_noise(double, 1.5, threads=1),
             },
         ),
         (
             "Laplace, float32",
-            {"renyi": lambda: sgd.laplace_noise(COUNT, 1.5, dtype="f4", out=single, threads=1)},
+            {"renyi": lambda: noise.laplace_noise(COUNT, 1.5, dtype="f4", out=single, threads=1)},
         ),
         (
             "Laplace, float64",
             {
                 "NumPy PCG64": lambda: pcg.laplace(size=COUNT),
-                "renyi": lambda: sgd.laplace_noise(COUNT, 1.5, out=double, threads=1),
+                "renyi": lambda: noise.laplace_noise(COUNT, 1.5, out=double, threads=1),
             },
         ),
     ]
@@ -98,7 +99,7 @@ def threads(rounds: int) -> Iterable[str]:
     yield "---:|---:"
     available = len(os.sched_getaffinity(0))
     calls: dict[str, Call] = {
-        str(n): lambda n=n: sgd.add_gaussian_noise(out, 1.0, threads=n)  # type: ignore[misc]
+        str(n): lambda n=n: noise.add_gaussian_noise(out, 1.0, threads=n)  # type: ignore[misc]
         for n in sorted({1, 2, available})
     }
     for name, s in best(calls, max(3, rounds // 4), time.perf_counter).items():
@@ -112,7 +113,7 @@ def discrete(rounds: int) -> Iterable[str]:
     yield "sigma|ns a number"
     yield "---:|---:"
     calls: dict[str, Call] = {
-        f"{sigma:g}": lambda sigma=sigma: sgd.discrete_gaussian_noise(count, sigma, threads=1)  # type: ignore[misc]
+        f"{sigma:g}": lambda sigma=sigma: noise.discrete_gaussian_noise(count, sigma, threads=1)  # type: ignore[misc]
         for sigma in (0.5, 1.0, 10.0, 1000.0, 2.0**30)
     }
     for name, s in best(calls, rounds, time.process_time).items():

@@ -22,14 +22,14 @@ import numpy.typing as npt
 from facts import facts
 from tqdm import tqdm
 
-from renyi import sgd
-from renyi.sgd import SecureGenerator
+from renyi import noise
+from renyi.noise import SecureGenerator
 
 OUTPUT = Path(__file__).parent / "results" / "noise_statistics.md"
 FULL = 1e9
 BLOCK = 1 << 22
 CELLS = 1 << 12
-SPACING = sgd.noise_lattice(1.0)
+SPACING = noise.noise_lattice(1.0)
 Array = npt.NDArray[np.float64]
 Draw = Callable[[int, SecureGenerator], npt.NDArray[np.floating]]
 
@@ -145,8 +145,8 @@ def laws() -> list[Law]:
     made = []
     for dtype in ("float32", "float64"):
         for name, function, tail, moments, reach in (
-            ("Gaussian", sgd.gaussian_noise, gaussian_tail, normal, sigmas),
-            ("Laplace", sgd.laplace_noise, laplace_tail, laplace, scales),
+            ("Gaussian", noise.gaussian_noise, gaussian_tail, normal, sigmas),
+            ("Laplace", noise.laplace_noise, laplace_tail, laplace, scales),
         ):
 
             def draw(
@@ -173,7 +173,7 @@ def discrete(count: int, sigma: float, generator: SecureGenerator) -> float:
     reach = int(8 * sigma) + 8
     weights = [math.exp(-0.5 * (k / sigma) ** 2) for k in range(-reach, reach + 1)]
     expected = np.array(weights) * (count / math.fsum(weights))
-    draws = sgd.discrete_gaussian_noise(count, sigma, generator=generator, threads=2)
+    draws = noise.discrete_gaussian_noise(count, sigma, generator=generator, threads=2)
     seen = np.bincount((draws + reach).astype(np.int64), minlength=2 * reach + 1)
     keep = expected > 10.0
     rest, rest_seen = count - expected[keep].sum(), count - seen[keep].sum()

@@ -14,7 +14,7 @@ import numpy as np
 from peers import Peer, Training, quiet
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
-from renyi.accountants import Conversion
+from renyi._adjacency import Conversion
 
 DELTA = 1e-5
 EVERYDAY = Training(0.01, 1.0, 10_000)

@@ -28,7 +28,7 @@ from questions import Question, anything, bracket, plain, stressed, training
 from speed import duration, table
 from tqdm import tqdm
 
-from renyi._curve import SampledGaussianCurve
+from renyi._engine import SampledGaussianCurve
 
 OUTPUT = Path(__file__).parent / "results" / "workload.md"
 LEVELS = (0.5, 0.9, 0.99, 1.0)

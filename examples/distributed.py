@@ -33,7 +33,8 @@ from examples._data import Split, digits
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of, integer_of
-from renyi.sgd import DPSGD, SGD, ClippedSum, PoissonSampler, TrainingPlan
+from renyi.samplers import PoissonSampler
+from renyi.sgd import DPSGD, SGD, ClippedSum, TrainingPlan
 
 __all__ = ["Shard", "main", "train"]
 

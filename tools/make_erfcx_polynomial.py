@@ -1,4 +1,4 @@
-"""Print the polynomial of src/renyi/special/lane_erfcx.hpp; needs mpmath.
+"""Print the polynomial of src/renyi/special/normal.hpp; needs mpmath.
 
 (1 + 2x) erfcx(x), t = (x - k)/(x + k), interpolated at Chebyshev nodes in t and written in powers
 of t. The powers are safe here: the sizes of the coefficients add up to 1.8.

@@ -12,67 +12,27 @@ from renyi._build_info import build_info, check_floating_point, get_include, get
 
 if TYPE_CHECKING:
     from renyi import (
-        accountants as accountants,
+        accountants,
+        audit,
+        calibration,
+        check,
+        filters,
+        ledger,
+        matrix,
+        mechanisms,
+        noise,
+        pairs,
+        plot,
+        release,
+        report,
+        samplers,
+        sgd,
+        special,
+        theory,
+        tradeoff,
     )
-    from renyi import (
-        audit as audit,
-    )
-    from renyi import (
-        calibration as calibration,
-    )
-    from renyi import (
-        check as check,
-    )
-    from renyi import (
-        filters as filters,
-    )
-    from renyi import (
-        ledger as ledger,
-    )
-    from renyi import (
-        matrix as matrix,
-    )
-    from renyi import (
-        mechanisms as mechanisms,
-    )
-    from renyi import (
-        noise as noise,
-    )
-    from renyi import (
-        pairs as pairs,
-    )
-    from renyi import (
-        plot as plot,
-    )
-    from renyi import (
-        reference as reference,
-    )
-    from renyi import (
-        release as release,
-    )
-    from renyi import (
-        report as report,
-    )
-    from renyi import (
-        samplers as samplers,
-    )
-    from renyi import (
-        sgd as sgd,
-    )
-    from renyi import (
-        special as special,
-    )
-    from renyi import (
-        theory as theory,
-    )
-    from renyi import (
-        tradeoff as tradeoff,
-    )
-    from renyi.accountants import (
-        PLDAccountant,
-        RDPAccountant,
-        UnsupportedMechanismError,
-    )
+    from renyi import reference as reference
+    from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
     from renyi.calibration import (
         calibrate,
         calibrate_noise_multiplier,
@@ -118,88 +78,7 @@ if TYPE_CHECKING:
         TruncatedPoissonSampled,
     )
 
-_MODULES = frozenset(
-    {
-        "accountants",
-        "audit",
-        "calibration",
-        "check",
-        "filters",
-        "ledger",
-        "matrix",
-        "mechanisms",
-        "noise",
-        "pairs",
-        "plot",
-        "reference",
-        "release",
-        "report",
-        "samplers",
-        "sgd",
-        "special",
-        "theory",
-        "tradeoff",
-    }
-)
-_HOME = {
-    name: module
-    for module, names in {
-        "renyi.accountants": (
-            "PLDAccountant",
-            "RDPAccountant",
-            "UnsupportedMechanismError",
-        ),
-        "renyi.calibration": (
-            "calibrate",
-            "calibrate_noise_multiplier",
-            "calibrate_sample_rate",
-            "calibrate_steps",
-        ),
-        "renyi.filters": (
-            "BudgetExceededError",
-            "GDPFilter",
-            "PrivacyFilter",
-            "PrivacyOdometer",
-            "RenyiFilter",
-            "ZCDPFilter",
-        ),
-        "renyi.ledger": (
-            "Ledger",
-            "LedgerError",
-        ),
-        "renyi.mechanisms": (
-            "ApproxDP",
-            "Composed",
-            "DiscreteGaussian",
-            "DiscreteLaplace",
-            "Exponential",
-            "FixedAllocation",
-            "FixedSizeSampled",
-            "Gaussian",
-            "GaussianMixture",
-            "Gumbel",
-            "Laplace",
-            "MatrixMechanism",
-            "Mechanism",
-            "MultivariateDiscreteGaussian",
-            "PoissonSampled",
-            "PrivacyLoss",
-            "PureDP",
-            "RDPCurve",
-            "RandomAllocation",
-            "RandomizedResponse",
-            "RepeatAndSelect",
-            "ShuffledBatches",
-            "Skellam",
-            "Staircase",
-            "TreeAggregation",
-            "TruncatedPoissonSampled",
-            "ZCDP",
-        ),
-    }.items()
-    for name in names
-}
-
+_HOMES = ("mechanisms", "accountants", "calibration", "filters", "ledger")  # lowest first
 __all__ = [
     "ZCDP",
     "ApproxDP",
@@ -270,18 +149,21 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
+    from importlib.util import find_spec
 
-    if name in _MODULES:
-        return import_module(f"renyi.{name}")
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-        globals()[name] = value
-        return value
+    if name in __dir__():
+        if find_spec(f"renyi.{name}") is not None:
+            return import_module(f"renyi.{name}")
+        for home in _HOMES:
+            module = import_module(f"renyi.{home}")
+            if name in module.__all__:
+                globals()[name] = value = getattr(module, name)
+                return value
     raise AttributeError(f"module 'renyi' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})  # renyi.reference needs mpmath: no star takes it
+    return sorted([*__all__, "reference"])  # renyi.reference needs mpmath: no star takes it
 
 
 check_floating_point()

@@ -1,16 +1,17 @@
-"""What may be asked for, for those who do not load NumPy: relations by name, the largest count."""
+"""Neighbouring relations, directions and conversions by name, and the largest count."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
-
-__all__ = ["ADJACENCIES", "DIRECTIONS", "LARGEST_COUNT", "Adjacency", "DirectionName"]
 
 Adjacency = Literal["add_remove", "replace_one", "zero_out"]
 ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 
 DirectionName = Literal["remove", "add"]
 DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
+
+Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
+CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
 
 LARGEST_COUNT = 10**9
 """Of equal uses of a mechanism; the error bounds of the curves hold up to it."""

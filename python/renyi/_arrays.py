@@ -12,34 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._noise import NOISE_RANGE
+from renyi._training import NOISE_RANGE
 from renyi._validation import check_on_host, integer_of, real_of
-
-__all__ = [
-    "BFLOAT16",
-    "Aligned",
-    "Array",
-    "Arrays",
-    "Rows",
-    "check_writeable",
-    "contiguous",
-    "copy_back",
-    "float_dtype",
-    "in_memory_order",
-    "in_single",
-    "noise_scale",
-    "noisy_array",
-    "outline",
-    "output_of",
-    "refuse_masked",
-    "rows_of",
-    "sum_dtype",
-    "sums_for",
-    "threads_of",
-    "without_padding",
-    "zeros",
-]
-
 
 # Arrays that noise is written to: checks, and their memory as one line.
 
@@ -104,24 +78,14 @@ def noise_scale(scale: float, dtype: np.dtype[Any]) -> float:
 
 
 Array = npt.NDArray[Any]
-
-
 Arrays = Array | list[Array]
-
-
 _TAKEN = "an array of NumPy, or one on the CPU with __array__ or __dlpack__"
-
-
 _LIST = "one array, or a list with one array (B, ...) for each parameter"
-
-
 _REMEDY = "stack per-sample gradients to one array"
 
 
 # NumPy has no bfloat16 of its own: its bits go by this name, whichever library they are from.
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)], align=True)
-
-
 _PLAIN = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))  # native
 _KINDS = (*_PLAIN, BFLOAT16)
 
@@ -200,7 +164,7 @@ def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
 
 
 def outline(value: Any) -> str:
-    """Return what a message may say about an array of records: never its numbers."""
+    """Return a description of an array of records for messages, without its numbers."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     return type(value).__name__ if dtype is None else f"{shape} {dtype}"
 
@@ -358,9 +322,6 @@ class Aligned:
         """Return the product of each record's matrices."""
         shape = (*left.shape[1:-1], right.shape[-1])
         return np.matmul(left, right, out=self.empty(use, len(left), shape, left.dtype))
-
-
-# How many threads a kernel takes when nobody says.
 
 
 _WORTH_THREADS = 8 << 20

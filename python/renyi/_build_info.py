@@ -7,8 +7,6 @@ import warnings
 
 from renyi import _build
 
-__all__ = ["build_info", "check_floating_point", "get_include", "get_library"]
-
 _FAULTS = {
     "gradual_underflow": "subnormals are flushed to zero (some library was built with -ffast-math)",
     "rounds_to_nearest": "the rounding mode is not to nearest",
@@ -40,7 +38,7 @@ def check_floating_point() -> None:
 
 
 def build_info() -> dict[str, object]:
-    """Return how this installation was compiled and what it runs on.
+    """Return the compiler, flags and platform of this installation.
 
     Returns
     -------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMATS", "figure_for", "plain_ticks"]
-
 FORMATS = (".png", ".svg", ".pdf")
 POWERS = 300.0  # ratio of the ends of an axis from which powers of ten read best
 

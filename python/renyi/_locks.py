@@ -7,15 +7,13 @@ import threading
 import weakref
 from typing import Any, TypeVar
 
-__all__ = ["lock_freed_by_fork", "reentrant_lock_freed_by_fork"]
-
 Lock = TypeVar("Lock")
 
 _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to fill
 
 
 def lock_freed_by_fork() -> threading.Lock:
-    """Return a lock that is free in every forked child, whoever held it in the parent.
+    """Return a lock that is free in every forked child, even if the parent held it.
 
     The thread that held it is not in the child, which would wait for it without end. The lock
     remains the same object: NumPy keeps that of a bit generator.

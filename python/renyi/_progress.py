@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Self, TypeVar
 
-__all__ = ["LOGGED", "Line", "progress"]
-
 REFRESH = 0.1  # seconds between two texts
 LOGGED = 10.0  # seconds between two lines where there is no terminal
 

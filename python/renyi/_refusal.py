@@ -9,8 +9,6 @@ from fractions import Fraction
 from renyi._rounding import round_double, round_down, round_up
 from renyi._validation import decimal_of
 
-__all__ = ["refusal"]
-
 LIMITS = "epsilon {epsilon} at delta {delta}"
 PAIR = "epsilon {epsilon} at this delta (delta {delta} at this epsilon)"
 

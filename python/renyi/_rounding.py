@@ -1,4 +1,4 @@
-"""Outward rounding of short formulas, by margins for what they lose, and of printed numbers.
+"""Outward rounding of short formulas, by margins for their errors, and of printed numbers.
 
 A margin of sixteen units of 2^-52 covers eight operations, each within two units: those of IEEE
 arithmetic, and exp, log, erfc and their like as C libraries give them.
@@ -13,23 +13,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from renyi._validation import decimal_of, float_above, integer_of
 
-__all__ = [
-    "MARGIN",
-    "above",
-    "below",
-    "count_above",
-    "exp_above",
-    "loss_deviations",
-    "round_double",
-    "round_down",
-    "round_up",
-]
-
-
 MARGIN = 2.0**-48
 DIGITS = 4  # of printed numbers
-
-
 _LARGEST_COUNT = 10**300
 
 

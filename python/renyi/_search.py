@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["bisected", "least_argument", "least_value", "smallest_argument"]
-
 TOLERANCE = 1e-12
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _NARROWINGS = 48
@@ -101,7 +99,7 @@ def smallest_argument(
 def _crossing(
     left: float, right: float, at_left: float, at_right: float, tolerance: float, *, bisect: bool
 ) -> float:
-    """Return where the secant crosses, moved away from the nearer end to go beyond the root."""
+    """Return the root of the secant, moved away from the nearer end to pass the root."""
     width = math.log(right / left)
     share = 0.5
     if not bisect and math.isfinite(at_left - at_right):

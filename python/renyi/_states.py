@@ -1,4 +1,4 @@
-"""What a saved state must hold before anything is taken from it, and who goes on from it."""
+"""Checks of saved states, and runs, which only one object may continue."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renyi._locks import reentrant_lock_freed_by_fork
-
-__all__ = ["Run", "check_same", "entries_of", "secrets_of", "with_secrets"]
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -38,8 +36,8 @@ def entries_of(state: Any, *names: str) -> list[Any]:
 def with_secrets(state: Any, secrets: Any, name: str) -> Any:
     """Return a part of a state with the part of its secrets that has a name.
 
-    Secrets are what must not be published with a state. They are an entry of their own, which may
-    be missing: who needs them refuses the state then.
+    Secrets must not be published with a state. They are an entry of their own. An object that needs
+    them refuses a state without.
 
     Examples
     --------
@@ -82,12 +80,9 @@ def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
         raise ValueError(f"state must hold the {name} with {wanted}, got {found}")
 
 
-# Runs: who goes on with one and how far it is, so that no two branches pass for one.
-
-
 @dataclass
 class _Known:
-    """What this process knows of a run; states are numbered by the steps that were begun."""
+    """What this process knows of a run; the number of a state is that of the steps begun."""
 
     holder: object
     begun: int
@@ -100,14 +95,14 @@ _RUNS: dict[str, _Known] = {}
 
 
 class Run:
-    """The place of one object in a run: only who made it, or loaded its last state, goes on.
+    """The place of one object in a run: only its maker, or the loader of its last state, continues.
 
     Parameters
     ----------
     what : str
-        What goes on with a run, as a user calls it.
+        The object that continues a run, as a user calls it.
     instead : str
-        What a user can do where it cannot.
+        What a user can do if the object cannot continue.
     """
 
     def __init__(self, what: str, instead: str) -> None:
@@ -121,11 +116,11 @@ class Run:
 
     @staticmethod
     def lock_of(name: str) -> Any:
-        """Return what to hold from `check_load` to `take_over`: of two threads one is first."""
+        """Return the lock to hold from `check_load` to `take_over`."""
         return _RUNS.setdefault(name, _Known(None, 0)).lock
 
     def check(self) -> None:
-        """Raise `RuntimeError` if somebody else goes on with the run."""
+        """Raise `RuntimeError` if another object continues the run."""
         known = _RUNS[self.name]
         if known.process != os.getpid():
             raise RuntimeError(
@@ -146,9 +141,9 @@ class Run:
             known.begun = max(known.begun, number)
 
     def check_load(self, name: str, number: int) -> None:
-        """Raise `ValueError` if going on from a state would be a branch of a run.
+        """Raise `ValueError` if continuing from a state would be a branch of a run.
 
-        Who has loaded it and released nothing since may do so again, after an interruption say.
+        The object that loaded it last and has released nothing since may load it again.
         """
         known = _RUNS.get(name)
         if known is None or known.holder is None:
@@ -162,7 +157,7 @@ class Run:
             )
 
     def take_over(self, name: str, number: int, *, branch: bool) -> None:
-        """Go on from a state that was checked; a branch is a run of its own."""
+        """Continue from a checked state; a branch is a run of its own."""
         if branch:
             self._start(secrets.token_hex(16), number)
         else:

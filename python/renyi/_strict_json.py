@@ -7,19 +7,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = [
-    "VERSION",
-    "check_names",
-    "check_version",
-    "dumps",
-    "loads",
-    "read",
-    "read_number",
-    "written",
-]
-
 VERSION = 1
-DEEPEST = 100  # whoever reads it calls itself for each mechanism within another
+DEEPEST = 100  # reading is recursive, once for each mechanism within another
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -58,7 +47,7 @@ def loads(text: str | bytes) -> dict[str, Any]:
 
 
 def check_version(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what there is besides the version, if that is the present one."""
+    """Return the other fields, if the version is the present one."""
     version = data["version"]
     if type(version) is not int or version != VERSION:
         raise ValueError(f"version must be {VERSION}, got {version!r}")
@@ -98,7 +87,7 @@ def written(number: float) -> float | str:
 
 
 def read_number(value: Any) -> Any:
-    """Return what `written` was given; anything else as it is."""
+    """Return the number that `written` wrote; anything else unchanged."""
     return _INFINITIES.get(value, value) if isinstance(value, str) else value
 
 

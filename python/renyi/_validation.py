@@ -16,34 +16,6 @@ import numpy.typing as npt
 
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
 
-__all__ = [
-    "FINITE_NON_NEGATIVE",
-    "FINITE_POSITIVE",
-    "LARGEST_COUNT",
-    "NON_NEGATIVE",
-    "POSITIVE",
-    "PROBABILITY",
-    "Range",
-    "adjacency_of",
-    "check_on_host",
-    "count_of",
-    "decimal_of",
-    "delta_of",
-    "epsilon_of",
-    "float_above",
-    "integer_of",
-    "number_in",
-    "numbers_in",
-    "numbers_of",
-    "one_of",
-    "probability_of",
-    "real_of",
-    "shortest",
-    "uses_of",
-    "visible",
-]
-
-
 Choice = TypeVar("Choice")
 
 
@@ -151,6 +123,7 @@ POSITIVE = Range(0.0, math.inf, "(]")
 FINITE_POSITIVE = Range(0.0, math.inf, "()")
 FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
 PROBABILITY = Range(0.0, 1.0)
+BELOW_ONE = Range(0.0, 1.0, "[)")
 
 
 def number_in(value: Any, name: str, range_: Range) -> float:

@@ -122,16 +122,10 @@ def plot_tradeoff(
 
     Parameters
     ----------
-    accountants : accountant or sequence of accountants
-        `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
     alpha : array_like of float, optional
         In [0, 1]; by default 201 values, denser at both ends.
-    labels : sequence of str, optional
-        One for each accountant.
-    mu : float, optional
-        Adds the trade-off function of ``mu``-Gaussian differential privacy, dotted.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    accountants, labels, mu, ax
+        As for `plot_privacy_curve`.
 
     Returns
     -------
@@ -199,7 +193,7 @@ def draw_tradeoffs(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
 
 
 def largest_epsilon(accountant: Accountant) -> float:
-    """Return where a drawn curve ends: delta is 1e-10 there, or a millionth of its start."""
+    """Return the end of a drawn curve: delta is 1e-10, or a millionth of its start."""
     start = accountant.get_delta(0.0)
     if start == 0.0:
         return 1.0

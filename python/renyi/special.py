@@ -18,7 +18,7 @@ Examples
 
 from __future__ import annotations
 
-from renyi._special import (
+from renyi._engine import (
     dp_sgd_delta_lower,
     dp_sgd_delta_upper,
     dp_sgd_epsilon_lower,

@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import count_of, probability_of, real_of
+from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
 
 __all__ = [
-    "GaussianLimit",
     "advantage",
     "advantage_from_mu",
     "bayes_risk",
@@ -52,15 +51,8 @@ SLACK = 2.0**-49  # 16 units: more than the roundings of any formula here
 
 
 def within(values: npt.ArrayLike, name: str, low: float, high: float) -> Floats:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name} must be a number in [{low:g}, {high:g}], got {values!r}")
-    array = array.astype(np.float64)
-    wrong = ~((array >= low) & (array <= high))
-    if wrong.any():
-        first = float(array[wrong].flat[0])
-        raise ValueError(f"{name} must be a number in [{low:g}, {high:g}], got {first!r}")
-    return array
+    flat, shape = numbers_of(values, name, low, high, f"a number in [{low:g}, {high:g}]")
+    return flat.reshape(shape)
 
 
 def plain(values: Any) -> Any:
@@ -509,9 +501,7 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     >>> round(limit.mu, 6), limit.gamma < 0.05
     (1.310832, True)
     """
-    q = real_of(sample_rate, "sample_rate", "a number in (0, 1]")
-    if not 0.0 < q <= 1.0:
-        raise ValueError(f"sample_rate must be a number in (0, 1], got {sample_rate!r}")
+    q = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
     sigma = real_of(noise_multiplier, "noise_multiplier", "a positive number")
     if not 0.0 < sigma < math.inf:
         raise ValueError(f"noise_multiplier must be a positive number, got {noise_multiplier!r}")
@@ -542,7 +532,7 @@ def _distance(step: _Moments, count: int, mu: float) -> float:
 
 
 def _moments(q: float, c: float) -> tuple[_Moments, _Moments]:
-    """Of the loss with a record removed and added, by the trapezoidal rule in units of sigma."""
+    """Moments of the loss in both directions, by the trapezoidal rule in units of sigma."""
     h = min(1.0 / 512, 1.0 / (128 * c))
     u = np.arange(math.floor(-13.0 / h), math.ceil((c + 13.0) / h) + 1) * h
     absent = np.exp(-0.5 * u * u) * (h / math.sqrt(2 * math.pi))

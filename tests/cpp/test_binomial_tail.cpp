@@ -1,5 +1,5 @@
 // Binomial masses and tails against sums of exact terms, and where symmetry gives them.
-#include "renyi/special/binomial_tail.hpp"
+#include "renyi/special/binomial.hpp"
 
 #include <algorithm>
 #include <cmath>

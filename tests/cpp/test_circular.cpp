@@ -3,7 +3,7 @@
 #include <random>
 
 #include "check.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 using namespace renyi;
 

@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/fp/double_double.hpp"
-#include "table_double_double.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 
@@ -85,7 +85,7 @@ void arithmetic_meets_its_bound() {
         const double error = (value.hi - hi) + (value.lo - lo);
         worst.note_error(error == 0.0 ? 0.0 : std::fabs(error / hi) / worst.unit, hi);
     };
-    for (const auto& row : table::kArithmetic) {
+    for (const auto& row : table::rows<table::Arithmetic>()) {
         const DoubleDouble a{row.a_hi, row.a_lo}, b{row.b_hi, row.b_lo};
         note(sum, a + b, row.sum_hi, row.sum_lo);
         note(sum, b - (-a), row.sum_hi, row.sum_lo);

@@ -9,7 +9,7 @@
 #include "measure.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/special/elementary.hpp"
-#include "table_elementary.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -59,13 +59,13 @@ void reduction_of_log(double y) {
 
 void over_the_table() {
     DoubleDouble log2{};
-    for (const auto& row : table::kLog) {
+    for (const auto& row : table::rows<table::Log>()) {
         if (row.y == 2.0) log2 = {row.log_hi, row.log_lo};
     }
     CHECK(log2.hi == 0x1.62e42fefa39efp-1 && log2.lo != 0.0);
 
     Exponentials e;
-    for (const auto& row : table::kExp) {
+    for (const auto& row : table::rows<table::Exp>()) {
         reduction_of_exp(row.t, log2);
         const ExpReduction reduced = reduce_exp(row.t);
         e.exp.relative(exp_of(reduced), row.exp_hi, row.exp_lo, row.t);
@@ -79,7 +79,7 @@ void over_the_table() {
     e.report();
 
     Logarithms l;
-    for (const auto& row : table::kLog) {
+    for (const auto& row : table::rows<table::Log>()) {
         reduction_of_log(row.y);
         const LogReduction reduced = reduce_log(row.y, row.y - 1.0);
         l.log.relative(log_of(reduced), row.log_hi, row.log_lo, row.y);
@@ -88,7 +88,7 @@ void over_the_table() {
         l.pmx.relative(log1pmx_of(reduced, row.y - 1.0), row.pmx_hi, row.pmx_lo, row.y);
         if (reduced.k == 0.0) l.tail.relative(reduced.tail, row.pmx_hi, row.pmx_lo, row.y);
     }
-    for (const auto& row : table::kLog1p) {
+    for (const auto& row : table::rows<table::Log1p>()) {
         const LogReduction reduced = reduce_log(1.0 + row.x, row.x);
         l.log1p.relative(lane_log1p(row.x), row.log1p_hi, row.log1p_lo, row.x);
         l.pmx_rounded.relative(log1pmx_of(reduced, row.x), row.pmx_hi, row.pmx_lo, row.x);

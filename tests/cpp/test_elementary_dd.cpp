@@ -7,8 +7,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "table_elementary.hpp"
-#include "table_elementary_dd.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -18,7 +17,7 @@ namespace {
 // 2^-80 + 2^-98 |a|, relative
 void exponentials() {
     Worst small{"exp_dd, |a| < 700", 1.0}, large{"exp_dd, |a| < 2^45", 1.0};
-    for (const auto& row : table::kExpDD) {
+    for (const auto& row : table::rows<table::ExpDD>()) {
         const Scaled e = exp_dd({row.hi, row.lo});
         const int shift = static_cast<int>(e.exponent - row.exponent);
         CHECK(e.exponent == std::nearbyint(e.exponent) && std::abs(shift) <= 1);
@@ -36,7 +35,7 @@ void exponentials() {
 // 2^-79 (1 + |log a| 2^-20), absolute
 void logarithms() {
     Worst worst{"log_dd", 1.0};
-    for (const auto& row : table::kLogDD) {
+    for (const auto& row : table::rows<table::LogDD>()) {
         const DoubleDouble l = log_dd({row.hi, row.lo});
         const double error = (l.hi - row.log_hi) + (l.lo - row.log_lo);
         worst.note_error(std::fabs(error) / (0x1p-79 * (1.0 + std::fabs(row.log_hi) * 0x1p-20)), row.hi);
@@ -81,12 +80,12 @@ void rounded_exponentials() {
         const double below = value - std::nextafter(value, 0.0);
         worst.note_error(std::fabs((value - hi) - lo) / (0.5 * (value > hi ? below : unit)), at);
     };
-    for (const auto& row : table::kExpDD) {
+    for (const auto& row : table::rows<table::ExpDD>()) {
         if (std::fabs(row.hi) > 700.0) continue;
         const int k = static_cast<int>(row.exponent);
         check_one(exp_of_dd({row.hi, row.lo}), std::ldexp(row.exp_hi, k), std::ldexp(row.exp_lo, k), row.hi);
     }
-    for (const auto& row : table::kExp) {
+    for (const auto& row : table::rows<table::Exp>()) {
         if (std::fabs(row.t) < 600.0) check_one(exp_of_dd({row.t, 0.0}), row.exp_hi, row.exp_lo, row.t);
     }
     REPORT(worst);
@@ -99,11 +98,11 @@ void rounded_exponentials() {
 // 8u where exponent and mantissa cancel, 4u otherwise.
 void log1p_of_scaled() {
     Worst worst{"log1p_of", 8.0}, small{"log1p_of small", 4.0};
-    for (const auto& row : table::kLog1pOf)
+    for (const auto& row : table::rows<table::Log1pOf>())
         worst.relative(log1p_of({{row.hi, row.lo}, row.exponent}), row.log1p_hi, row.log1p_lo, row.hi);
     REPORT(worst);
     // The same number, its size moved from the exponent to the mantissa.
-    for (const auto& row : table::kLog1p) {
+    for (const auto& row : table::rows<table::Log1p>()) {
         if (!(row.x > 0x1p-700 && row.x < 0x1p700)) continue;
         const int size = std::ilogb(row.x);
         for (const int shift : {-199, -60, 0, 60, 199}) {

@@ -5,8 +5,8 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/fp/double_double.hpp"
-#include "renyi/special/erfcx.hpp"
-#include "table_erfcx.hpp"
+#include "renyi/special/normal.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 
@@ -25,7 +25,7 @@ int main() {
     constexpr double kPoleLeaves = 0x1.921fb54442d18p2;  // pi / h
     check::Worst from_table{"erfcx, table", kBound}, below{"erfcx below pi/h", kBound},
         above{"erfcx above pi/h", kBound};
-    for (const auto& row : table::kErfcx) from_table.relative(erfcx(row.x), row.hi, row.lo, row.x);
+    for (const auto& row : table::rows<table::Erfcx>()) from_table.relative(erfcx(row.x), row.hi, row.lo, row.x);
     REPORT(from_table);
 
     CHECK_THAT(erfcx(0.0), ==, 1.0);

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/curve/closed_curve.hpp"
-#include "table_gaussian_curve.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -30,7 +30,7 @@ double ulps(Bracket b) {
 
 void gaussian() {
     Worst value{"gaussian_delta", kBound}, width{"gaussian_delta, ulps", 2.0, 1.0};
-    for (const auto& r : table::kDelta) {
+    for (const auto& r : table::rows<table::Delta>()) {
         const Certified c = gaussian_delta(r.mu, r.epsilon);
         const Bracket b = gaussian_delta_bounds(r.mu, r.epsilon);
         value.relative(c.value, r.hi, r.lo, r.epsilon);
@@ -44,12 +44,12 @@ void gaussian() {
 
 void inverses() {
     Worst epsilon{"gaussian_epsilon, ulps", 8.0, 1.0}, mu{"gaussian_mu, ulps", 8.0, 1.0};
-    for (const auto& r : table::kEpsilon) {
+    for (const auto& r : table::rows<table::Epsilon>()) {
         const Bracket b = gaussian_epsilon(r.mu, r.delta);
         CHECK(encloses(b, r.hi, r.lo));
         epsilon.note_error(ulps(b), r.delta);
     }
-    for (const auto& r : table::kMu) {
+    for (const auto& r : table::rows<table::Mu>()) {
         const Bracket b = gaussian_mu(r.epsilon, r.delta);
         CHECK(encloses(b, r.hi, r.lo));
         mu.note_error(ulps(b), r.delta);
@@ -57,7 +57,7 @@ void inverses() {
     REPORT(epsilon);
     REPORT(mu);
     Worst tradeoff{"gaussian_tradeoff", kBound};
-    for (const auto& r : table::kTradeoff) {
+    for (const auto& r : table::rows<table::Tradeoff>()) {
         CHECK(encloses(gaussian_tradeoff_bounds(r.mu, r.alpha), r.hi, r.lo));
         tradeoff.relative(gaussian_tradeoff(r.mu, r.alpha).value, r.hi, r.lo, r.alpha);
     }
@@ -67,7 +67,7 @@ void inverses() {
 void one_step() {
     Worst remove{"single_step_delta, remove", kBound}, width{"single_step, remove, ulps", 2.0, 1.0};
     int narrow = 0, all = 0;
-    for (const auto& r : table::kStep) {
+    for (const auto& r : table::rows<table::Step>()) {
         const SingleStep there{r.q, r.sigma, Direction::remove}, back{r.q, r.sigma, Direction::add};
         const Bracket a = single_step_delta_bounds(there, r.epsilon), b = single_step_delta_bounds(back, r.epsilon);
         CHECK(encloses(a, r.remove_hi, r.remove_lo));

@@ -7,9 +7,9 @@
 #include "measure.hpp"
 #include "renyi/iteration/passes.hpp"
 #include "renyi/iteration/step_terms.hpp"
-#include "renyi/special/lambert_w.hpp"
-#include "renyi/special/lane_erfcx.hpp"
-#include "table_erfcx.hpp"
+#include "renyi/special/elementary.hpp"
+#include "renyi/special/normal.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 
@@ -17,7 +17,7 @@ namespace {
 
 void lane_functions() {
     check::Worst from_table{"lane_erfcx, table", 10.0};
-    for (const auto& row : table::kErfcx) from_table.relative(lane_erfcx(row.x), row.hi, row.lo, row.x);
+    for (const auto& row : table::rows<table::Erfcx>()) from_table.relative(lane_erfcx(row.x), row.hi, row.lo, row.x);
     REPORT(from_table);
     CHECK_THAT(std::fabs(lane_erfcx(1e200) * 1e200 * std::sqrt(3.14159265358979324) - 1.0), <, 1e-15);
     if constexpr (check::kExtended) {

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
-#include "table_kernels.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -32,7 +32,7 @@ void nodes() {
         g_remove{"g, alpha > 1, per 48 + 3|l|", 1.0};
     Worst phi_add{"m phi(s l), alpha < 0", 1.0},
         phi_remove{"m phi(s l), alpha > 1", 1.0};  // per (60 + 12 max(s l, 0)) u
-    for (const auto& row : table::kNode) {
+    for (const auto& row : table::rows<table::Node>()) {
         const Grid grid = make_grid(row.q, row.sigma, row.h);
         for (const int lane : {0, 5, 15}) {
             const Nodes add = fill(grid, Direction::add, row.j - lane),

@@ -13,7 +13,7 @@
 #include "renyi/pair/renyi_curve.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 #include "renyi/transform/sampling_bounds.hpp"
-#include "table_mechanism.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -25,7 +25,7 @@ CurvePointer curve_of(Curve curve) {
     return std::make_shared<const Curve>(std::move(curve));
 }
 
-PairPointer pair_of(const table::SampledRow& row) {
+PairPointer pair_of(const table::Sampled& row) {
     if (row.family == 0.0) return pairs::laplace(row.first);
     if (row.family == 1.0) return pairs::bounded_range(row.first);
     if (row.family == 2.0) return renyi::randomized_response(row.first, static_cast<std::int64_t>(row.second));
@@ -46,7 +46,7 @@ bool close(double a, double b, double tolerance) {
 
 void pairs_contain_the_truth() {
     Worst error{"pairs and their samples", 200.0}, claimed{"what they claim", 10000.0};
-    for (const table::SampledRow& row : table::kSampled) {
+    for (const table::Sampled& row : table::rows<table::Sampled>()) {
         const PairPointer pair = pair_of(row);
         std::vector<Certified> values{at(*pairs::sampled_moment(pair, row.q), row.alpha)};
         if (row.q == 1.0) values.push_back(at(*pairs::moment(pair), row.alpha));
@@ -62,7 +62,7 @@ void pairs_contain_the_truth() {
 
 void closed_forms_contain_the_truth() {
     Worst claimed{"bounded range, Gumbel", 200000.0};
-    for (const table::ClosedRow& row : table::kClosed) {
+    for (const table::Closed& row : table::rows<table::Closed>()) {
         const CurvePointer curve =
             row.family == 0.0 ? curve_of(BoundedRangeCurve(row.first)) : pairs::gumbel(row.first);
         const Certified c = at(*curve, row.alpha);

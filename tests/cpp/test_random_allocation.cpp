@@ -6,7 +6,7 @@
 #include "measure.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 #include "renyi/transform/random_allocation.hpp"
-#include "table_bounds.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -17,7 +17,7 @@ bool encloses(Certified c, double hi, double lo) { return lower(c) - hi <= lo &&
 
 void remove() {
     Worst worst{"remove, error / certified", 1.0};
-    for (const auto& row : table::kRemove) {
+    for (const auto& row : table::rows<table::Remove>()) {
         const int n = static_cast<int>(row.n);
         const Certified value = allocation_remove(row.c, static_cast<std::int64_t>(row.steps), n)[n];
         CHECK(encloses(value, row.hi, row.lo));
@@ -30,7 +30,7 @@ void remove() {
 void add() {
     const std::vector<Certified> nothing(16, {0.0, 0.0});
     Worst above{"add, bound above truth", 1e-9, 1.0};
-    for (const auto& row : table::kAdd) {
+    for (const auto& row : table::rows<table::Add>()) {
         const std::size_t n = static_cast<std::size_t>(row.b) + 1;
         const double bound = allocation_add(row.c, 2, nothing)[n];
         const double geometric = 0.5 * row.c * row.c * row.b * (1.0 + 0.5 * row.b);

@@ -10,7 +10,7 @@
 #include "random.hpp"
 #include "renyi/curve/rdp_conversion.hpp"
 #include "renyi/fp/certified.hpp"
-#include "table_rdp_conversion.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::power;
@@ -85,7 +85,7 @@ void expect_enclosed(double down, double up, Truth truth, std::size_t conversion
 // down <= truth <= up for every row and every conversion; the gap is what certainty costs.
 void references() {
     check::Worst gap{"gap of epsilon", kEpsilonGap, 1.0}, delta_gap{"gap of log delta", kDeltaGap, 1.0};
-    for (const auto& row : table::kGivenDelta) {
+    for (const auto& row : table::rows<table::GivenDelta>()) {
         const auto truths = truths_of(row);
         for (std::size_t i = 0; i < 4; ++i) {
             const double down = epsilon_from_rdp(kAll[i], row.alpha, row.k, row.log_delta, Rounding::down);
@@ -95,7 +95,7 @@ void references() {
             gap.note_error((up - down) / size, row.alpha);
         }
     }
-    for (const auto& row : table::kGivenEpsilon) {
+    for (const auto& row : table::rows<table::GivenEpsilon>()) {
         const auto truths = truths_of(row);
         for (std::size_t i = 0; i < 4; ++i) {
             const double down = log_delta_from_rdp(kAll[i], row.alpha, row.k, row.epsilon, Rounding::down);

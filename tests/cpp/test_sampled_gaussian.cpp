@@ -9,7 +9,7 @@
 #include "measure.hpp"
 #include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "table_sampled_gaussian.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::power;
@@ -63,7 +63,7 @@ void known_values() {
 void balls() {
     Worst worst{"error / certified error", 1.0}, bound{"certified error", 1e5};
     int binomial = 0, series = 0;
-    for (const auto& row : table::kLogA) {
+    for (const auto& row : table::rows<table::LogA>()) {
         const Certified c = log_a(row.q, row.sigma, row.alpha),
                         quadrature = log_a_quadrature(row.q, row.sigma, row.alpha);
         CHECK(encloses(c, row.hi, row.lo));

@@ -8,7 +8,7 @@
 #include "measure.hpp"
 #include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "table_sampled_gaussian.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::power;
@@ -51,7 +51,7 @@ void derivatives() {
     // A central moment loses digits where the order is large: the reference node of a far peak moves by rounding.
     Worst kl{"KL", 1.0}, first{"first derivative", 1e-13}, second{"second derivative", 1e-9},
         ratio{"A(alpha + i tau) / A(alpha)", 1.0};
-    for (const auto& row : table::kDerivative) {
+    for (const auto& row : table::rows<table::Derivative>()) {
         const Certified d = rdp_sampled_gaussian(row.q, row.sigma, 1.0);
         CHECK(lower(d) <= row.kl && row.kl <= upper(d));
         kl.note_error(std::fabs(d.value / row.kl - 1.0) / d.relative_error, row.q);

@@ -10,10 +10,10 @@
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/renyi_curve.hpp"
-#include "renyi/special/binomial_terms.hpp"
+#include "renyi/special/binomial.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 #include "renyi/transform/sampling_bounds.hpp"
-#include "table_bounds.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -61,7 +61,7 @@ void binomial_terms() {
 
 void poisson_tables() {
     Worst error{"Poisson, certified error", 1e-12, 1.0};
-    for (const auto& row : table::kPoisson) {
+    for (const auto& row : table::rows<table::Poisson>()) {
         const CurvePointer b = base(row.family, row.parameter);
         const PoissonBound general(b, row.q, kGeneral), tight(b, row.q, kTight), low(b, row.q, kLower);
         CHECK(encloses(k(tight, row.n), row.tight_hi, row.tight_lo));
@@ -171,7 +171,7 @@ void fixed_size() {
         CHECK_THAT(std::fabs(tight.divergence(row[2]).value - row[4]), <=, 3e-9 * row[4]);
     }
     Worst plain_error{"fixed size, certified error", 1e-13, 1.0};
-    for (const auto& row : table::kFixedSize) {
+    for (const auto& row : table::rows<table::FixedSize>()) {
         const CurvePointer b = base(row.family, row.parameter);
         const FixedSizeBound plain(b, row.gamma, false), tight(b, row.gamma, true);
         const double cut = (row.n - 1.0) * plain.largest_loss();

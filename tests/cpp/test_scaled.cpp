@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "renyi/fp/scaled.hpp"
-#include "table_double_double.hpp"
+#include "tables.hpp"
 
 using namespace renyi;
 
@@ -21,7 +21,7 @@ bool same(const Scaled& a, double mantissa, double exponent) {  // equal as numb
 void factorial() {
     Scaled product = kScaledOne;
     for (int k = 2; k <= 5000; ++k) product = product * number(k, 0.0);
-    const auto& truth = table::kFactorial5000[0];
+    const auto truth = table::rows<table::Factorial5000>()[0];
     const int shift = static_cast<int>(product.exponent - truth.exponent);
     const double error =
         (std::ldexp(product.mantissa.hi, shift) - truth.hi) + (std::ldexp(product.mantissa.lo, shift) - truth.lo);

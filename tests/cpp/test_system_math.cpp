@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/fp/certified.hpp"
-#include "renyi/special/expm1_dd.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 
 using namespace renyi;

@@ -8,7 +8,7 @@ from functools import cache
 
 import mpmath as mp
 
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 
 Law = dict[object, mp.mpf]
 
@@ -74,3 +74,9 @@ def fixed_size(records: Sequence[int], size: int, release: Callable[[Sequence[in
     """Outputs of a mechanism on subsets of one size."""
     subsets = list(itertools.combinations(records, size))
     return mixture((mp.mpf(1) / len(subsets), release(s)) for s in subsets)
+
+
+def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
+    """The privacy curve of one Gaussian release that moves by mu deviations."""
+    e = mp.mpf(epsilon)
+    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)

@@ -2,19 +2,16 @@
 
 import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from mechanism_strategies import leaves, mechanisms
 
-import renyi
 from renyi import (
     ZCDP,
     ApproxDP,
-    Composed,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -54,7 +51,7 @@ def by_rdp(adjacency):
 
 
 @pytest.mark.parametrize("blank", [by_rdp, PLDAccountant])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
     accountant = blank(adjacency=adjacency)
@@ -73,7 +70,7 @@ def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacen
 ORDERS = np.array([1.0, 1.0 + 1e-9, 1.5, 2.0, 2.5, 3.0, 7.3, 33.0, 1e3])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(mechanism=mechanisms(4), adjacency=st.sampled_from(ADJACENCIES))
 def test_renyi_divergences_are_numbers(mechanism, adjacency):
     accountant = RDPAccountant(adjacency=adjacency)
@@ -83,7 +80,7 @@ def test_renyi_divergences_are_numbers(mechanism, adjacency):
     assert (found >= 0.0).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(mechanism=leaves, q=st.one_of(st.just(1.0), st.floats(0.0, 1.0)), count=st.integers(1, 100))
 def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     sampled = PoissonSampled(mechanism, q) if mechanism.symmetric else mechanism
@@ -96,7 +93,7 @@ def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     assert rises.all()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=60)
 @given(a=mechanisms(2), b=mechanisms(2), k=st.integers(1, 1000))
 def test_composition_is_commutative_and_additive(a, b, k):
     taken = RDPAccountant()
@@ -151,9 +148,8 @@ def test_a_sample_owns_what_happens_to_it(accountant):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("distance", [1.0])
-def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency, distance):
-    moved = 2.0 * distance if adjacency == "replace_one" else distance
+def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacency):
+    moved = 2.0 if adjacency == "replace_one" else 1.0
     exact = float(special.gaussian_epsilon(moved / 1.3, 1e-5))
     pld, rdp = PLDAccountant(adjacency=adjacency), RDPAccountant(adjacency=adjacency)
     assert pld.compose(Gaussian(1.3)).get_epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
@@ -290,15 +286,6 @@ def test_bad_arguments_leave_nothing_behind():
         PLDAccountant(adjacency="swap")
 
 
-@pytest.mark.parametrize("accountant", [RDPAccountant(), PLDAccountant(adjacency="zero_out")])
-def test_accountants_pickle_with_everything_composed(accountant):
-    accountant.compose(Laplace(2.0) * 3 + PoissonSampled(Gaussian(1.0), 0.1))
-    for other in copy.deepcopy(accountant), pickle.loads(pickle.dumps(accountant)):
-        assert other.mechanisms == accountant.mechanisms
-        assert other.adjacency == accountant.adjacency
-        assert other.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
-
-
 BOTH = [
     DiscreteGaussian(2.0, 1) * 7,
     PoissonSampled(Laplace(1.5), 0.05) * 50,
@@ -310,6 +297,13 @@ BOTH = [
     TreeAggregation(4.0, 30) * 2 + PureDP(0.1),
     Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
     Gumbel(3.0) * 3,
+    PrivacyLoss(pairs.LaplacePair(0.8)) * 2,
+    PrivacyLoss(pairs.StudentTPair(3.0, 2.0)) * 3,
+    PoissonSampled(PrivacyLoss(pairs.DiscretePair((0.6, 0.3, 0.1), (0.2, 0.3, 0.5))), 0.3) * 5,
+    PoissonSampled(Gaussian(1.1), 0.2) * 4,
+    PoissonSampled(GaussianMixture(2.0, [0.0, 1.0], [0.75, 0.25]), 0.1) * 4,
+    FixedSizeSampled(PrivacyLoss(pairs.LaplacePair(2.0)), 3, 10) * 2,
+    FixedSizeSampled(Laplace(1.5), 3, 10, True) * 2,
 ]
 
 
@@ -340,17 +334,10 @@ def test_brackets_of_few_effective_steps_are_narrow():
         assert low <= accountant.get_epsilon(1e-8, direction=direction) <= high * (1 + 1e-5)
 
 
-def test_every_public_name_is_there():
-    for name in renyi.__all__:
-        assert getattr(renyi, name) is not None
-    assert isinstance(Composed(), renyi.Mechanism)
-    assert GaussianMixture in map(type, [GaussianMixture(1.0, (0.0, 1.0), (0.5, 0.5))])
-
-
 TRIED = 1.0 + np.geomspace(1e-6, 9e5, 150)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     mechanism=mechanisms(4),
     adjacency=st.sampled_from(ADJACENCIES),

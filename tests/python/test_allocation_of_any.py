@@ -19,7 +19,7 @@ from renyi import (
     RDPAccountant,
     UnsupportedMechanismError,
 )
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 from renyi.pairs import DiscretePair
 
 G = Gaussian(1.0)

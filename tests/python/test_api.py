@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from each import each
 
 import renyi
 
@@ -29,12 +29,12 @@ LISTED = {module: listed(text) for module, text in SECTION.findall(PAGE)}
 MODULES = sorted(set(LISTED) - {"renyi", "renyi.theory"})
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_the_page_lists_what_a_module_exports(module: str) -> None:
     assert LISTED[module] == set(importlib.import_module(module).__all__)
 
 
-@pytest.mark.parametrize("module", ["renyi", "renyi.theory", *MODULES])
+@each("module", ["renyi", "renyi.theory", *MODULES])
 def test_dir_is_what_is_exported(module: str) -> None:
     loaded = importlib.import_module(module)
     optional = {"reference"} if module == "renyi" else set()
@@ -68,7 +68,7 @@ def test_no_name_hides_a_module() -> None:
         assert not inside & set(loaded.__all__)
 
 
-@pytest.mark.parametrize("name", sorted(module for module in LISTED if module.count(".") == 1))
+@each("name", sorted(module for module in LISTED if module.count(".") == 1))
 def test_modules_are_attributes_of_the_package(name: str) -> None:
     code = f"import renyi; assert renyi.{name.split('.')[1]}.__name__ == {name!r}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -105,7 +105,7 @@ def test_every_mechanism_has_a_name():
 
 
 @given(mechanisms())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_each_kind_of_node_has_its_sentence_and_no_other_has(mechanism):
     assert {name_of(said) for said in sentences_of(mechanism)} == names_in(mechanism)
     general = assumptions_of(mechanism, "add_remove", general=True)
@@ -114,7 +114,7 @@ def test_each_kind_of_node_has_its_sentence_and_no_other_has(mechanism):
 
 
 @given(mechanisms(), mechanisms())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_sentences_of_a_part_name_the_part(first, second):
     released = Composed((first, 3), (second, 4))
     total = sum(count for _, count in released.parts)

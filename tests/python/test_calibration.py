@@ -10,33 +10,42 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from each import each
 
 from renyi import (
+    ZCDP,
     Gaussian,
+    Laplace,
     PLDAccountant,
     PoissonSampled,
+    PureDP,
+    RandomizedResponse,
+    RDPAccountant,
+    UnsupportedMechanismError,
     calibrate_noise_multiplier,
     calibrate_sample_rate,
     calibrate_steps,
     reference,
 )
-from renyi.calibration import _search, runs
+from renyi.calibration import _search, calibrate, runs
 from renyi.calibration._targets import target_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 SIGMA = {"sample_rate": 0.01, "steps": 1000}
+ACCOUNTANTS = {"pld": PLDAccountant, "rdp": RDPAccountant}
+of_each_kind = pytest.mark.parametrize("kind", ACCOUNTANTS)
 
 
 def private(epsilon, delta):
     return {"target_epsilon": epsilon, "target_delta": delta}
 
 
-def accountant(q, sigma, steps, **options):
-    return PLDAccountant(**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
+def accountant(q, sigma, steps, kind="pld", **options):
+    return ACCOUNTANTS[kind](**options).compose(PoissonSampled(Gaussian(sigma), q), steps)
 
 
-def epsilon_of(q, sigma, steps, delta):
-    return accountant(q, sigma, steps).get_epsilon(delta)
+def epsilon_of(q, sigma, steps, delta, kind="pld", **options):
+    return accountant(q, sigma, steps, kind, **options).get_epsilon(delta)
 
 
 def test_examples():
@@ -46,7 +55,8 @@ def test_examples():
         assert result.failed == 0
 
 
-@pytest.mark.parametrize("target", [0.01, 0.1, 1.0, 8.0, 50.0, 300.0])
+@of_each_kind
+@each("target", [0.01, 0.1, 1.0, 8.0, 50.0, 300.0])
 @pytest.mark.parametrize(
     ("q", "steps", "delta"),
     [
@@ -60,40 +70,54 @@ def test_examples():
         (0.001, 10**9, 1e-5),
     ],
 )
-def test_noise_multiplier(target, q, steps, delta):
-    sigma = calibrate_noise_multiplier(**private(target, delta), sample_rate=q, steps=steps)
-    assert epsilon_of(q, sigma, steps, delta) <= target
-    assert sigma == 0.01 or epsilon_of(q, sigma * (1 - 1e-6), steps, delta) > target
+def test_noise_multiplier(target, q, steps, delta, kind):
+    run = {"sample_rate": q, "steps": steps, "accountant": kind}
+    sigma = calibrate_noise_multiplier(**private(target, delta), **run)
+    assert epsilon_of(q, sigma, steps, delta, kind) <= target
+    assert sigma == 0.01 or epsilon_of(q, sigma * (1 - 1e-6), steps, delta, kind) > target
 
 
-@pytest.mark.parametrize("target", [0.1, 1.0, 8.0, 100.0])
+@of_each_kind
+@each("target", [0.1, 1.0, 8.0, 100.0])
 @pytest.mark.parametrize(
     ("sigma", "steps", "delta"), [(1.0, 20_000, 1e-5), (4.0, 1, 1e-12), (20.0, 10**6, 1e-100)]
 )
-def test_sample_rate(target, sigma, steps, delta):
-    q = calibrate_sample_rate(**private(target, delta), noise_multiplier=sigma, steps=steps)
+def test_sample_rate(target, sigma, steps, delta, kind):
+    run = {"noise_multiplier": sigma, "steps": steps, "accountant": kind}
+    q = calibrate_sample_rate(**private(target, delta), **run)
     assert 0 < q <= 1
-    assert epsilon_of(q, sigma, steps, delta) <= target
-    assert q == 1.0 or epsilon_of(min(q * (1 + 1e-6), 1.0), sigma, steps, delta) > target
+    assert epsilon_of(q, sigma, steps, delta, kind) <= target
+    assert q == 1.0 or epsilon_of(min(q * (1 + 1e-6), 1.0), sigma, steps, delta, kind) > target
 
 
-@pytest.mark.parametrize("target", [0.5, 1.0, 8.0, 100.0, 1000.0])
+@of_each_kind
+@each("target", [0.5, 1.0, 8.0, 100.0, 1000.0])
 @pytest.mark.parametrize(
     ("q", "sigma", "delta"), [(0.004, 1.1, 1e-5), (0.5, 8.0, 1e-9), (1.0, 300.0, 1e-100)]
 )
-def test_steps(target, q, sigma, delta):
-    steps = calibrate_steps(**private(target, delta), noise_multiplier=sigma, sample_rate=q)
-    assert epsilon_of(q, sigma, steps, delta) <= target
-    assert epsilon_of(q, sigma, steps + 1, delta) > target
+def test_steps(target, q, sigma, delta, kind):
+    run = {"noise_multiplier": sigma, "sample_rate": q, "accountant": kind}
+    steps = calibrate_steps(**private(target, delta), **run)
+    assert steps == 0 or epsilon_of(q, sigma, steps, delta, kind) <= target
+    assert epsilon_of(q, sigma, steps + 1, delta, kind) > target
 
 
-@pytest.mark.parametrize("tolerance", [0.1, 1e-3, 1e-9, 1e-12])
-def test_the_tolerance_is_what_it_says(tolerance):
-    run = {"sample_rate": 0.02, "steps": 500, "tolerance": tolerance}
+@of_each_kind
+@each("tolerance", [0.1, 1e-3, 1e-9, 1e-12])
+def test_the_tolerance_is_what_it_says(tolerance, kind):
+    run = {"sample_rate": 0.02, "steps": 500, "tolerance": tolerance, "accountant": kind}
     sigma = calibrate_noise_multiplier(**private(2.0, 1e-6), **run)
-    assert epsilon_of(0.02, sigma, 500, 1e-6) <= 2.0
+    assert epsilon_of(0.02, sigma, 500, 1e-6, kind) <= 2.0
     short = sigma * (1 - tolerance) * (1 - 1e-15)
-    assert epsilon_of(0.02, short, 500, 1e-6) > 2.0
+    assert epsilon_of(0.02, short, 500, 1e-6, kind) > 2.0
+
+
+def test_orders_and_conversion_are_used():
+    options = {"orders": [1.5, 2, 8, 32], "conversion": "mironov"}
+    run = {"sample_rate": 0.02, "steps": 500, "accountant": "rdp", **options}
+    sigma = calibrate_noise_multiplier(**private(2.0, 1e-6), **run)
+    assert epsilon_of(0.02, sigma, 500, 1e-6, "rdp", **options) <= 2.0
+    assert epsilon_of(0.02, sigma * (1 - 1e-6), 500, 1e-6, "rdp", **options) > 2.0
 
 
 @pytest.mark.parametrize("steps", [1, 7, 10**6])
@@ -258,8 +282,9 @@ def test_a_compiled_verdict_is_that_of_an_accountant(name, adjacency, rate):
             assert found == made.get_epsilon(1e-6)
 
 
-def test_edges():
-    target = private(1.0, 1e-6)
+@of_each_kind
+def test_edges(kind):
+    target = private(1.0, 1e-6) | {"accountant": kind}
     assert calibrate_noise_multiplier(**target, sample_rate=0.0, steps=10) == 0.0
     assert calibrate_noise_multiplier(**target, sample_rate=0.1, steps=0) == 0.0
     assert calibrate_noise_multiplier(**private(1e4, 1e-6), sample_rate=1.0, steps=1) == 0.01
@@ -327,8 +352,107 @@ def test_exactly_one_kind_of_target(change, message):
         calibrate_noise_multiplier(**GOOD | change)
 
 
-def test_unreachable_targets_say_so():
+@of_each_kind
+def test_unreachable_targets_say_so(kind):
     with pytest.raises(ValueError, match=r"^target_epsilon must be .* at most 1e\+08"):
-        calibrate_noise_multiplier(**private(1e-12, 1e-300), sample_rate=1.0, steps=10**9)
+        calibrate_noise_multiplier(
+            **private(1e-12, 1e-300), sample_rate=1.0, steps=10**9, accountant=kind
+        )
     with pytest.raises(ValueError, match=r"^target_advantage must be .* at most 1e\+08"):
         calibrate_noise_multiplier(target_advantage=1e-9, sample_rate=1.0, steps=10**6)
+
+
+# --- any mechanism that depends on one number
+
+
+TARGET = {"target_epsilon": 1.0, "target_delta": 1e-6}
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+@pytest.mark.parametrize(
+    ("mechanism", "between", "looser"),
+    [
+        (lambda b: Laplace(b) * 10, (0.1, 1000.0), -1),
+        (lambda x: Laplace(1.0 / x), (0.001, 10.0), 1),
+        (lambda p: RandomizedResponse(p, 3), (0.34, 1.0), 1),
+        (lambda s: Gaussian(s) * 3 + Laplace(40.0), (0.1, 1000.0), -1),
+        (lambda e: PureDP(e) * 5, (0.0, 30.0), 1),
+    ],
+)
+def test_the_value_meets_the_target_and_one_tolerance_more_does_not(
+    mechanism, between, looser, accountant
+):
+    value = calibrate(mechanism, between, **TARGET, tolerance=1e-4, accountant=accountant)
+
+    def epsilon(at):
+        return ACCOUNTANTS[accountant]().compose(mechanism(at)).get_epsilon(1e-6)
+
+    further = value * 1.0001**looser if between[0] > 0 else value + looser * 1e-4 * between[1]
+    assert epsilon(value) <= 1.0 < epsilon(further)
+
+
+def test_integers_are_told_apart():
+    def uses(count):
+        assert isinstance(count, int)
+        return Laplace(50.0) * count
+
+    most = calibrate(uses, (1, 10_000), integer=True, **TARGET)
+    assert isinstance(most, int)
+    epsilons = [PLDAccountant().compose(uses(most + k)).get_epsilon(1e-6) for k in (0, 1)]
+    assert epsilons[0] <= 1.0 < epsilons[1]
+
+
+def test_as_the_calibrations_of_sampled_steps():
+    run = {"sample_rate": 0.01, "steps": 1000}
+    noise = calibrate(lambda s: PoissonSampled(Gaussian(s), 0.01) * 1000, (0.3, 50.0), **TARGET)
+    assert noise == pytest.approx(calibrate_noise_multiplier(**TARGET, **run), rel=3e-6)
+    steps = calibrate(
+        lambda k: PoissonSampled(Gaussian(2.0), 0.01) * k, (1, 10**6), integer=True, **TARGET
+    )
+    assert steps == calibrate_steps(**TARGET, noise_multiplier=2.0, sample_rate=0.01)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_other_targets(accountant):
+    def account(p):
+        return ACCOUNTANTS[accountant]().compose(RandomizedResponse(p, 2) * 2)
+
+    kind = {"accountant": accountant, "tolerance": 1e-4}
+    p = calibrate(lambda p: account(p).mechanisms[0][0], (0.5, 1.0), target_advantage=0.3, **kind)
+    assert account(p).get_advantage() <= 0.3 < account(p * 1.0001).get_advantage()
+    alone = calibrate(
+        lambda p: RandomizedResponse(p, 2), (0.5, 1.0), target_alpha=0.1, target_beta=0.7, **kind
+    )
+    kept, lost = (
+        ACCOUNTANTS[accountant]().compose(RandomizedResponse(x, 2)).get_beta(0.1)
+        for x in (alone, alone * 1.0001)
+    )
+    assert kept >= 0.7 > lost
+
+
+def test_an_end_that_meets_the_target_is_the_answer():
+    assert calibrate(lambda b: Laplace(b), (5.0, 9.0), **TARGET) == 5.0
+    assert calibrate(lambda e: PureDP(e), (0.0, 0.5), **TARGET) == 0.5
+    assert calibrate(lambda k: PureDP(0.1) * k, (1, 10), integer=True, **TARGET) == 10
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "between", "more", "error", "message"),
+    [
+        (Laplace, (0.1, 0.2), {}, ValueError, r"reachable with a value in \[0.1, 0.2\], got 1.0"),
+        (lambda x: Laplace(abs(x - 5) + 0.1), (0.0, 10.0), {}, ValueError, "more and more"),
+        (lambda x: PureDP(abs(x - 5)), (0.0, 10.0), {}, ValueError, "more and more"),
+        (Laplace, (2.0, 1.0), {}, ValueError, "between must be two finite numbers"),
+        (Laplace, (1.0, math.inf), {}, ValueError, "between must be two finite numbers"),
+        (Laplace, 3.0, {}, TypeError, "between must be two finite numbers"),
+        (Laplace, (1.5, 3.0), {"integer": True}, TypeError, "between must be an integer"),
+        (Laplace(1.0), (1.0, 2.0), {}, TypeError, "mechanism must be a function"),
+        (lambda b: b, (1.0, 2.0), {}, TypeError, "mechanism must be a renyi mechanism"),
+        (Laplace, (1.0, 2.0), {"tolerance": 1.0}, ValueError, "tolerance must be"),
+        (Laplace, (1.0, 2.0), {"orders": [2.0]}, ValueError, "orders must be None"),
+        (ZCDP, (0.1, 2.0), {}, UnsupportedMechanismError, "RDPAccountant"),
+    ],
+)
+def test_what_is_refused(mechanism, between, more, error, message):
+    with pytest.raises(error, match=message):
+        calibrate(mechanism, between, **TARGET, **more)

@@ -137,15 +137,18 @@ def test_tails_of_the_loss_are_enclosed(part, exact, levels, width):
     assert loss_tail(part, -math.inf) == (1.0, 1.0)
 
 
-def test_tails_of_compositions_of_finite_pairs():
+@pytest.mark.parametrize(
+    ("pairs_of", "levels"), [(1, 2), pytest.param(4, 5, marks=pytest.mark.slow)]
+)
+def test_tails_of_compositions_of_finite_pairs(pairs_of, levels):
     """Each product of outcomes, with losses that are on no lattice; the atoms are few."""
     rng = np.random.default_rng(2)
-    for p, q in random_pairs(4, size=3):
+    for p, q in random_pairs(pairs_of, size=3):
         many_p, many_q = p, q
         for _ in range(3):
             many_p, many_q = np.outer(many_p, p).ravel(), np.outer(many_q, q).ravel()
         losses = np.log(many_p / many_q)
-        for epsilon in rng.uniform(losses.min(), losses.max(), 5):
+        for epsilon in rng.uniform(losses.min(), losses.max(), levels):
             if np.abs(losses - epsilon).min() < 1e-3:
                 continue
             lower, upper = loss_tail([((p, q), 4)], epsilon)

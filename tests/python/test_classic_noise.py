@@ -1,4 +1,4 @@
-"""Laplace and Gaussian noise, and the tails behind them, against multi-precision arithmetic."""
+"""Laplace and Gaussian noise, and the tails behind them; outward rounding; extreme arguments."""
 
 import math
 
@@ -7,6 +7,16 @@ import numpy as np
 import pytest
 
 from renyi import pairs
+from renyi._rounding import (
+    MARGIN,
+    above,
+    below,
+    count_above,
+    exp_above,
+    loss_deviations,
+)
+from renyi._search import least_value
+from renyi.theory.composition import advanced_composition, basic_composition, best_split
 from renyi.theory.indistinguishability import (
     hockey_stick,
     indistinguishability,
@@ -14,7 +24,10 @@ from renyi.theory.indistinguishability import (
     sum_tail_bound,
     tail_from_guarantee,
 )
+from renyi.theory.moments import dp_from_moments, log_moment_constant
 from renyi.theory.noise import gaussian_calibration, laplace_calibration
+from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
+from renyi.theory.subsampling import subsampled
 
 CALIBRATIONS = ("exact", "chernoff_exact", "chernoff", "mills", "chernoff_concave", "mills_concave")
 EPSILONS = (1e-3, 0.05, 0.5, 1.0, 3.0, 20.0)
@@ -245,3 +258,138 @@ def test_the_epsilon_of_gaussian_noise_is_the_inverse(sigma):
         assert found == 0.0 or gaussian_delta(sigma, found * (1 - 1e-9), 2) > delta
     assert gaussian_calibration(sigma=sigma, delta=1.0) == 0.0
     assert gaussian_calibration(sigma=sigma, delta=0.0) == math.inf
+
+
+# --- the ends of the floating-point range
+
+
+def test_extreme_noise_and_epsilon():
+    for epsilon in (1e-5, 1e300):  # a ratio that underflows, a quotient that overflows
+        assert (
+            gaussian_calibration(
+                sigma=1e300, epsilon=epsilon, sensitivity=1e-300, calibration="chernoff"
+            )
+            == 5e-324
+        )
+    assert gaussian_calibration(sigma=1.0, epsilon=math.inf, calibration="chernoff") == 0.0
+    assert normal_tail_bound(1e200) == 5e-324  # not 0, which no tail is
+    assert sum_tail_bound(1.0, [0.0, 1.0], [math.inf, 1]) < 1.0
+    for calibration in ("chernoff", "chernoff_exact", "mills"):
+        found = gaussian_calibration(epsilon=1e308, delta=1e-5, calibration=calibration)
+        assert found == pytest.approx(1.0 / math.sqrt(2.0) / math.sqrt(1e308), rel=1e-12)
+    for bad in (["chernoff"], None):
+        with pytest.raises(ValueError, match="calibration must be one of"):
+            gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=bad)
+    with pytest.raises(ValueError, match="count must be an integer"):
+        gaussian_calibration(epsilon=1.0, delta=1e-5, count=10**400)
+
+
+def test_sums_that_overflow():
+    assert basic_composition([1e308, 1e308]).epsilon == math.inf
+    assert advanced_composition([1e308, 1e308], 0.1).epsilon == math.inf
+    assert best_split(lambda delta: 1.0, 1e-320, 10**9).step_delta == 0.0
+
+
+def test_routes_at_extreme_arguments():
+    assert full_batch_route(1.0, 1, epsilon=math.inf).delta == 0.0
+    assert full_batch_route(1e300, 1, epsilon=1e300).delta == 5e-324
+    assert advanced_route(0.5, 1.0, 10, epsilon=5e-324).delta == 1.0
+    assert advanced_route(5e-324, 1.0, 10, epsilon=1.0).delta < 1e-300
+    for given in {"epsilon": 0.5}, {"delta": 0.5}:
+        with pytest.raises(ValueError, match="composition must be one of"):
+            advanced_route(0.01, 4.0, 10, **given, composition="best")
+        with pytest.raises(ValueError, match="steps must be an integer in"):
+            advanced_route(0.01, 4.0, 10**10, **given, composition="optimal")
+        with pytest.raises(ValueError, match="steps must be an integer from 1"):
+            advanced_route(0.01, 4.0, 10**400, **given)
+    with pytest.raises(ValueError, match="epochs must be an integer from 1"):
+        full_batch_route(4.0, 10**400, epsilon=0.5)
+
+
+def test_much_noise_and_extreme_moments():
+    # beyond the least c2 the constant of that c2 serves
+    assert moment_bound(1e-4, 2000.0, 1, epsilon=1.0).delta < 1e-300
+    assert moment_bound(1e-203, 1e200, 1, delta=1e-5).epsilon < 1e-3
+    with pytest.raises(TypeError, match="c1 must be"):
+        log_moment_constant([1.0], 1.0)
+    for epsilon in (1e303, 1e308):  # epsilon t overflows
+        assert dp_from_moments(lambda t: 0.0, epsilon=epsilon).delta == 5e-324
+        assert dp_from_moments(lambda t: math.inf, epsilon=epsilon).delta == 1.0
+    # no moment is below 0
+    assert dp_from_moments(lambda t: -1.0, epsilon=0.0).delta == 1.0
+    assert dp_from_moments(lambda t: -1.0, delta=1e-5).epsilon > 0.0
+
+
+def test_rates_so_small_that_the_odds_overflow():
+    for rate in (5e-324, 1e-310):
+        for epsilon in (1e-3, 0.5, 0.999):
+            found = subsampled(epsilon, 0.0, rate, inverse=True).epsilon
+            with mp.workdps(400):
+                exact = mp.log1p(mp.expm1(mp.mpf(epsilon)) / mp.mpf(rate))
+                assert found <= exact <= found * (1 + 1e-12)
+
+
+# --- outward rounding and the search for a minimum
+
+
+def test_above_and_below_enclose():
+    for value in (1.0, -3.5, 1e300, -1e-300, 5e-324, 0.0):
+        assert below(value) < value < above(value)
+        assert above(value) - value <= 2.0 * MARGIN * abs(value) + 1e-320
+    for value in (math.inf, -math.inf):
+        assert above(value) == below(value) == value
+
+
+def test_exponentials_are_rounded_up():
+    rng = np.random.default_rng(2)
+    for exponent in [0.0, -1e-300, -745.2, -1e4, *(-np.exp(rng.uniform(-30, 6.5, 500)))]:
+        with mp.workdps(30):
+            exact = mp.exp(mp.mpf(float(exponent)))
+        found = exp_above(float(exponent))
+        assert exact <= found <= exact * (1 + mp.mpf(1e-11)) + mp.mpf(1e-323)
+    assert exp_above(-1e-3, size=1e15) == 1.0  # terms that large leave nothing to say
+    assert exp_above(5.0) == 1.0
+    assert exp_above(-math.inf, size=math.inf) == 5e-324  # an overflow, not a certainty
+
+
+def test_deviations_of_the_loss_are_rounded_down():
+    rng = np.random.default_rng(4)
+    ends = [0.0, 5e-324, 1e-300, 1e-5, 1.0, 1e10, 1e300, 1.7e308]
+    for epsilon in [*ends, *(-x for x in ends), *np.exp(rng.uniform(-30, 6, 30))]:
+        for distance in (1e-300, 3e-5, 1.0, 1e300):
+            for sigma in (1e-300, 0.3, 1.0, 1e17, 1e300):
+                with mp.workdps(700):
+                    mu = mp.mpf(distance) / mp.mpf(sigma)
+                    exact = mp.mpf(float(epsilon)) / mu - mu / 2
+                    found = loss_deviations(float(epsilon), distance, sigma)
+                    largest = mp.mpf(1.7976931348623157e308)
+                    assert found <= exact or (found == math.inf and exact > largest)
+
+
+def test_counts_are_rounded_up():
+    for count in (1, 3, 2**53, 2**53 + 1, 10**300):
+        assert count <= count_above(count, "count") <= count * (1 + 2**-52)
+    for count in (0, -1, 10**301, 10**400):
+        with pytest.raises(ValueError, match="steps must be an integer"):
+            count_above(count, "steps")
+    for count in (1.5, "1", None, True):
+        with pytest.raises(TypeError, match="steps must be an integer"):
+            count_above(count, "steps")
+
+
+@pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])
+def test_a_single_valley(place):
+    found, least = least_value(lambda x: math.log(x / place) ** 2, 1e-6, 1e6)
+    assert found == pytest.approx(place, rel=1e-6)
+    assert least <= 1e-12
+
+
+def test_walls_ends_and_second_valleys():
+    found, _ = least_value(lambda x: x if x > 2.0 else math.inf, 1e-3, 1e3)
+    assert found == pytest.approx(2.0, rel=1e-6)
+    assert least_value(lambda x: x, 1e-3, 1e3)[0] == pytest.approx(1e-3)
+    assert least_value(lambda x: -x, 1e-3, 1e3)[0] == pytest.approx(1e3)
+    # the scan finds the lower of two
+    found, _ = least_value(lambda x: min(abs(math.log(x)), abs(math.log(x / 50.0)) - 0.5), 0.1, 1e3)
+    assert found == pytest.approx(50.0, rel=1e-6)
+    assert least_value(lambda x: math.inf, 1.0, 2.0)[1] == math.inf

@@ -24,7 +24,6 @@ from renyi import (
 )
 from renyi.cli import main
 from renyi.cli.options import POSITIVE, numbers
-from renyi.cli.output import plain, round_down, round_up
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 
@@ -362,20 +361,6 @@ def test_ranges_are_exact_and_closed():
 
 
 # Rounding.
-
-
-@pytest.mark.parametrize("digits", [1, 4, 17])
-@pytest.mark.parametrize("value", [2.085, 9.9996, 1e-300, 3.2e-7, 123456.7, 0.001, 5e-324, 1e22])
-def test_rounding_has_a_direction(value, digits):
-    up, down = Decimal(round_up(value, digits)), Decimal(round_down(value, digits))
-    assert down <= Decimal(value) <= up
-    assert up - down <= Decimal(value) * Decimal(10) ** (1 - digits) * Decimal("1.001")
-    assert len(up.normalize().as_tuple().digits) <= digits
-
-
-@pytest.mark.parametrize("value", [1e-5, 0.004, 2.0, 15000, 1 / 3, 1e300, 5e-324, 0.1 + 0.2])
-def test_plain_numbers_read_back(value):
-    assert float(plain(value)) == value
 
 
 # Errors: one line, the option, the permitted range, exit code 2.

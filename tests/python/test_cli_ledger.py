@@ -1,13 +1,197 @@
-"""``renyi ledger``, and limits with an exit code of their own."""
+"""``renyi account``, ``renyi audit`` and ``renyi ledger``."""
 
+import io
 import json
 
+import numpy as np
 import pytest
 
-from renyi import BudgetExceededError, Gaussian, Laplace, Ledger, UnsupportedMechanismError
+from renyi import (
+    ZCDP,
+    BudgetExceededError,
+    FixedSizeSampled,
+    Gaussian,
+    Laplace,
+    Ledger,
+    PLDAccountant,
+    RDPAccountant,
+    UnsupportedMechanismError,
+)
+from renyi.audit import draw_canaries, epsilon_lower_bound, one_run_epsilon_lower_bound
 from renyi.cli import main
 
-RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000", "--delta", "1e-5"]
+RUN = Laplace(2.0) * 3 + Gaussian(4.0)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(RUN.to_json(), encoding="utf-8")
+    return path
+
+
+def run(capsys, *arguments):
+    code = main(["account", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_it_shows_the_tree_and_both_accountants(capsys, file):
+    code, out, err = run(capsys, file, "--delta", "1e-5,1e-9", "--digits", 6)
+    assert (code, err) == (0, "")
+    assert out.startswith(RUN.describe())
+    rows = [line.split() for line in out.partition("\nAssumes")[0].splitlines()[-4:]]
+    assert [row[-2] for row in rows] == ["1e-5", "1e-5", "1e-9", "1e-9"]
+    for row, accountant in zip(rows, [PLDAccountant, RDPAccountant] * 2, strict=True):
+        epsilon = accountant().compose(RUN).get_epsilon(float(row[-2]))
+        assert epsilon <= float(row[-1]) <= epsilon * (1 + 1e-5)
+
+
+def test_json_has_full_doubles(capsys, file):
+    _, out, _ = run(capsys, file, "--delta", "1e-5", "--adjacency", "replace_one", "--json")
+    document = json.loads(out)
+    assert document["assumptions"] == {"adjacency": "replace_one"}
+    exact, renyi = document["results"]
+    assert exact["accountant"] == "pld"
+    assert renyi["epsilon"] == RDPAccountant(adjacency="replace_one").compose(RUN).get_epsilon(1e-5)
+
+
+def test_what_cannot_be_accounted_is_said(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "zcdp.json"
+    path.write_text(ZCDP(0.1).to_json(), encoding="utf-8")
+    code, out, _ = run(capsys, path, "--delta", "1e-5")
+    assert code == 0
+    assert "Not accounted\n  exact curve" in out
+    assert "RDPAccountant takes it" in " ".join(out.split())
+    monkeypatch.setattr("sys.stdin", io.StringIO(FixedSizeSampled(Gaussian(1.0), 1, 9).to_json()))
+    code, out, _ = run(capsys, "-", "--delta", "1e-5")
+    assert code == 1
+    assert "holds for adjacency 'replace_one' only" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "FILE must hold what Mechanism.to_json writes"),
+        ('{"version": 1, "type": "Cauchy"}', "'Cauchy'"),
+        ('{"version": 1, "type": "Gaussian", "noise_multiplier": -1}', "noise_multiplier"),
+    ],
+)
+def test_bad_files(capsys, tmp_path, text, words):
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+    code, out, err = run(capsys, path, "--delta", "1e-5")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_missing_things(capsys, tmp_path, file):
+    assert "FILE must be a readable text file" in run(capsys, tmp_path / "no", "--delta", 0.1)[2]
+    assert "--delta" in run(capsys, file)[2]
+    assert "FILE" in run(capsys)[2]
+
+
+def test_pure_guarantees(capsys, tmp_path):
+    path = tmp_path / "pure.json"
+    path.write_text(Laplace(2.0).to_json(), encoding="utf-8")
+    code, out, err = run(capsys, path, "--delta", 0, "--json")
+    assert (code, err) == (0, "")
+    assert [row["epsilon"] for row in json.loads(out)["results"]] == [0.5, 0.5]
+    path.write_text(Gaussian(2.0).to_json(), encoding="utf-8")
+    code, out, err = run(capsys, path, "--delta", 0)
+    assert (code, err) == (0, "")
+    assert "No epsilon holds at delta 0" in out
+
+
+# --- audit
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(1)
+    present = draw_canaries(4000, rng)
+    return rng.normal(2.0 * present, 1.0), present
+
+
+@pytest.fixture
+def scored(tmp_path, scores):
+    path = tmp_path / "scores.csv"
+    np.savetxt(path, np.column_stack(scores), delimiter=",", header="score,present")
+    return path
+
+
+def audit(capsys, *arguments):
+    code = main(["audit", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_many_runs(capsys, scored, scores):
+    code, out, err = audit(capsys, scored, "--delta", "0.1,0.01")
+    assert (code, err) == (0, "")
+    values, present = scores
+    for line, delta in zip(out.splitlines()[1:3], (0.1, 0.01), strict=True):
+        bound = epsilon_lower_bound(values[present], values[~present], delta)
+        assert bound * (1 - 1e-3) <= float(line.split()[-1]) <= bound
+    assert "confidence  0.95" in out
+
+
+@pytest.mark.parametrize(
+    "header", ["score,present", '"Score", "member"', "\ufeffscore,present", ""]
+)
+def test_a_line_of_names_may_be_there_or_not(capsys, scored, scores, tmp_path, header):
+    named = tmp_path / "named.csv"
+    lines = scored.read_text().splitlines()[1:]
+    named.write_text("\n".join(["", "# of the attack", header, *lines]) + "\n", encoding="utf-8")
+    assert audit(capsys, named, "--delta", "0.1") == audit(capsys, scored, "--delta", "0.1")
+
+
+def test_columns_in_the_other_order_are_refused(capsys, tmp_path):
+    file = tmp_path / "swapped.csv"
+    file.write_text("present,score\n" + "1,0\n0,1\n" * 9)
+    code, _, err = audit(capsys, file, "--delta", "0.1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the score must come first" in err
+
+
+def test_one_run_of_full_doubles(capsys, scored, scores, tmp_path):
+    options = ["--delta", "1e-5", "--one-run", "--confidence", "0.9", "--json"]
+    code, out, _ = audit(capsys, scored, *options)
+    document = json.loads(out)
+    bound = one_run_epsilon_lower_bound(*scores, 1e-5, confidence=0.9)
+    assert code == 0
+    assert document["results"] == [{"delta": 1e-5, "epsilon_lower_bound": bound}]
+    assert document["assumptions"]["runs"] == "one, with canaries"
+    np.save(tmp_path / "scores.npy", np.column_stack(scores))
+    assert audit(capsys, tmp_path / "scores.npy", *options)[1] == out
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# only\n", "1,2\n", "1\n", "a,1\n", "1,1\n2,0\n", "nan,1\n" * 9]
+)
+def test_files_that_hold_no_scores_are_refused(capsys, monkeypatch, text):
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    code, _, err = audit(capsys, "-", "--delta", "0.1")
+    assert code == 2
+    assert "FILE must" in err
+    assert err.count("\n") == 1
+    assert audit(capsys, "missing.csv", "--delta", "0.1")[0] == 2
+
+
+# --- ledger
+
+
+SAMPLED = [
+    "--noise-multiplier",
+    "1.1",
+    "--sample-rate",
+    "0.004",
+    "--steps",
+    "15000",
+    "--delta",
+    "1e-5",
+]
 
 
 @pytest.fixture
@@ -126,7 +310,7 @@ def test_bad_input_is_one_line(shell, line, words):
 
 @pytest.mark.parametrize(("limit", "code"), [("3", 0), ("2", 3)])
 def test_epsilon_has_a_limit(capsys, limit, code):
-    assert main(["epsilon", *RUN, "--max-epsilon", limit]) == code
+    assert main(["epsilon", *SAMPLED, "--max-epsilon", limit]) == code
     out, err = capsys.readouterr()
     assert out.startswith("epsilon = 2.296")
     assert err == ("" if code == 0 else "renyi epsilon: 2.296 is above --max-epsilon 2\n")

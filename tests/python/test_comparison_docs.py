@@ -21,12 +21,19 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("command", "output"), CONSOLE)
+LONG = [
+    pytest.param(*one, id=one[0].split(" ")[1], marks=[pytest.mark.slow] * ("--target" in one[0]))
+    for one in CONSOLE
+]
+
+
+@pytest.mark.parametrize(("command", "output"), LONG)
 def test_commands(capsys, command, output):
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out.startswith(output)
 
 
+@pytest.mark.slow
 def test_the_numbers_of_the_answer():
     script = FOLDER.parent / "examples" / "comparison_numbers.py"
     text, facts = " ".join(TEXT.split()), list(runpy.run_path(str(script))["facts"]())

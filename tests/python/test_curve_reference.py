@@ -1,17 +1,23 @@
-"""The exact curve against every stored point: containment always, and narrow brackets."""
+"""The exact curve against stored points, closed forms and its multi-precision twin."""
 
 from __future__ import annotations
 
 import importlib
+import math
+import random
 import sys
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import mpmath
 import numpy as np
+import pytest
+from mpmath import mp
 
 import renyi
-from renyi import Gaussian, PoissonSampled
-from renyi._curve import SampledGaussianCurve
+from renyi import Gaussian, PoissonSampled, reference, special
+from renyi._engine import SampledGaussianCurve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 POINTS = importlib.import_module("make_curve").load()
@@ -102,3 +108,261 @@ def test_both_directions_together():
         ledger = accountant(point)
         each = [ledger.get_delta(point.epsilon, direction=d) for d in ("remove", "add")]
         assert ledger.get_delta(point.epsilon) == max(each), name(point)
+
+
+# --- the multi-precision curve
+
+
+TABLES = Path(__file__).resolve().parents[1] / "reference"
+sys.path.insert(0, str(TABLES))
+
+
+def one_step(q, sigma, epsilon, direction):
+    """delta of one step: the best event is a half-line (the loss is monotone)."""
+    power = mp.exp(epsilon)
+    odds = ((power if direction == "remove" else 1 / power) - 1 + q) / q
+    if odds <= 0:
+        return 1 - power if direction == "remove" else mp.zero
+    x = mp.mpf(1) / 2 + sigma**2 * mp.log(odds)
+    if direction == "remove":
+        near, far = mp.ncdf(-x / sigma), mp.ncdf((1 - x) / sigma)
+        return (1 - q - power) * near + q * far
+    near, far = mp.ncdf(x / sigma), mp.ncdf((x - 1) / sigma)
+    return near - power * ((1 - q) * near + q * far)
+
+
+def two_steps(q, sigma, epsilon, direction):
+    """E[delta_1(epsilon - L)] over the loss L of the other step."""
+
+    def loss(u):
+        value = mp.log1p(q * mp.expm1(u / sigma - 1 / (2 * sigma**2)))
+        return value if direction == "remove" else -value
+
+    def integrand(u):
+        rest = one_step(q, sigma, epsilon - loss(u), direction)
+        density = mp.npdf(u)
+        if direction == "remove":
+            density = (1 - q) * density + q * mp.npdf(u - 1 / sigma)
+        return density * rest
+
+    edge = mp.log1p(-q)
+    limit = epsilon - edge if direction == "remove" else -(epsilon + edge)
+    cuts = [mp.mpf(c) for c in (-16, -6, -3, 0, 3, 6, 16)]
+    if (odds := mp.expm1(limit) / q + 1) > 0:  # where the other loss is at its end
+        cuts.append(sigma * mp.log(odds) + 1 / (2 * sigma))
+    cuts = sorted(c for c in cuts if -16 <= c <= 16)
+    return mp.quad(integrand, cuts)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "epsilon", "direction"),
+    [
+        pytest.param("0.1", 1, "0.5", "remove", marks=pytest.mark.slow),
+        ("0.3", 2, "0.1", "add"),
+        (1, "0.7", 3, "remove"),
+    ],
+)
+def test_one_step(q, sigma, epsilon, direction):
+    with mp.workdps(50):
+        numbers = [mp.mpf(Fraction(x).numerator) / Fraction(x).denominator for x in (q, sigma)]
+        exact = one_step(*numbers, mp.mpf(epsilon), direction)
+        value = reference.delta([(q, sigma, 1)], epsilon, direction, digits=8)
+        assert abs(value / exact - 1) < 1e-8
+
+
+def test_two_steps():
+    with mp.workdps(20):
+        exact = two_steps(mp.mpf("0.25"), mp.mpf(2), mp.mpf("0.5"), "add")
+        value = reference.delta([("0.25", 2, 2)], "0.5", "add", digits=10)
+        assert abs(value / exact - 1) < 1e-10
+
+
+def test_where_nothing_can_be_gained():
+    with mp.workdps(30):
+        value = reference.delta([("0.1", 1, 3)], -1, "remove")
+        assert abs(value / (1 - mp.exp(-1)) - 1) < mp.mpf(10) ** -20
+    assert reference.delta([("0.1", 1, 3)], "0.4", "add") == 0
+
+
+@pytest.mark.slow
+def test_duality():
+    """delta_add(eps) = 1 - e^eps + e^eps delta_remove(-eps)."""
+    steps, epsilon = [("0.2", 2, 20), (1, 8, 1)], mp.mpf("0.25")
+    add = reference.delta(steps, epsilon, "add", digits=10)
+    removed = reference.delta(steps, -epsilon, "remove", digits=10)
+    assert abs(add / (1 - mp.exp(epsilon) * (1 - removed)) - 1) < 1e-8
+
+
+def test_the_table():
+    """Other paths, another rule and other arithmetic than those of the table."""
+    chosen = [p for p in POINTS if p.kind == "random" and 1e3 <= p.steps[0][2] <= 1e5][:1]
+    for point in chosen:
+        value = reference.delta(point.steps, point.epsilon, point.direction, digits=10)
+        assert abs((value - point.hi - mp.mpf(point.lo)) / value) < 1e-10
+
+
+def test_table_covers_what_it_should():
+    assert len(POINTS) >= 400
+    random = [p for p in POINTS if p.kind == "random"]
+    assert min(p.hi for p in POINTS if p.hi > 0) < 1e-250
+    assert {p.direction for p in random} == {"remove", "add"}
+    assert min(p.steps[0][2] for p in random) == 1
+    assert max(p.steps[0][2] for p in random) > 5e5
+    assert sum(len(p.steps) > 1 for p in POINTS) >= 30
+
+
+@pytest.mark.parametrize(
+    ("steps", "epsilon", "direction", "message"),
+    [
+        ([(1.5, 1, 1)], 1, "add", "q must be"),
+        ([(0.5, -1, 1)], 1, "add", "sigma must be positive"),
+        ([(0.5, 1, 0)], 1, "add", "count must be a whole number >= 1"),
+        ([(0.5, 1, 1)], float("inf"), "add", "epsilon must be finite"),
+        ([(0.5, 1, 1)], 1, "both", "direction must be .remove. or .add."),
+    ],
+)
+def test_refusals(steps, epsilon, direction, message):
+    with pytest.raises(ValueError, match=message):
+        reference.delta(steps, epsilon, direction)
+
+
+def test_shown_digits():
+    assert mpmath.nstr(reference.delta([(1, 1, 1)], 1, digits=15), 15) == "0.126936737506644"
+
+
+# --- closed forms
+
+
+DIGITS = 25
+
+
+def encloses(name, point, exact):
+    lower, upper = (float(getattr(special, name + side)(*point)) for side in ("_lower", "_upper"))
+    with mp.workdps(DIGITS + 10):
+        assert mp.mpf(lower) <= exact <= mp.mpf(upper), (name, point, lower, upper, exact)
+        if exact > 1e-300:
+            value = float(getattr(special, name)(*point))
+            assert lower <= value <= upper
+    return lower, upper
+
+
+def units(lower, upper):
+    return (upper - lower) / math.ulp(upper)
+
+
+def test_known_values():
+    # by quadrature to 30 digits: (q, sigma, epsilon, remove, add)
+    for q, sigma, epsilon, remove, add in (
+        (0.1, 1.0, 0.5, 0.00203253692034, 0.0),
+        (0.01, 0.8, 0.005, 0.00361113056129, 0.00146340900224),
+        (0.3, 2.0, 0.1, 0.0288637217908, 0.0172479224132),
+        (0.1, 1.0, -0.05, 0.058827525976, 0.0736391969701),
+    ):
+        assert special.sampled_gaussian_delta_remove(q, sigma, epsilon) == pytest.approx(remove)
+        assert special.sampled_gaussian_delta_add(q, sigma, epsilon) == pytest.approx(add)
+    assert special.gaussian_delta(1.0, 0.0) == pytest.approx(math.erf(0.5 / math.sqrt(2)))
+
+
+def test_gaussian_delta_is_enclosed():
+    rng = random.Random(1)
+    for _ in range(400):
+        mu = 10 ** rng.uniform(-8, 4)
+        a = rng.uniform(-min(mu / 2, 8), 37)  # delta from 1 to 1e-300
+        epsilon = mu * a + mu * mu / 2
+        if rng.random() < 0.3:
+            mu, epsilon = min(mu, 10.0), -(10 ** rng.uniform(-8, math.log10(50)))
+        if epsilon > 1e4:
+            continue
+        lower, upper = encloses(
+            "gaussian_delta", (mu, epsilon), reference.gaussian_delta(mu, epsilon, DIGITS)
+        )
+        assert units(lower, upper) <= 2 or lower == 0.0
+
+
+def sampled_points(count, seed):
+    rng = random.Random(seed)
+    while count:
+        q = rng.choice((10 ** rng.uniform(-12, 0), rng.random(), 1 - 10 ** rng.uniform(-12, -1)))
+        sigma = rng.choice((10 ** rng.uniform(-2, 6), 10 ** rng.uniform(-1, 1)))
+        level = (rng.uniform(-8, 36) + 0.5 / sigma) / sigma
+        side = rng.choice(("remove", "add"))
+        if rng.random() < 0.2:
+            epsilon = rng.uniform(-50, 0)
+        elif side == "add":
+            epsilon = -math.log1p(q * math.expm1(-max(level, -700.0)))
+        else:
+            epsilon = math.log1p(q * math.expm1(level)) if level < 700 else level + math.log(q)
+        if abs(epsilon) <= 1e4 and not (side == "add" and epsilon >= -math.log1p(-q)):
+            count -= 1
+            yield side, q, sigma, epsilon
+
+
+def test_one_sampled_step_is_enclosed():
+    narrow = []
+    for side, q, sigma, epsilon in sampled_points(300, 2):
+        name = f"sampled_gaussian_delta_{side}"
+        exact = reference.sampled_gaussian_delta(q, sigma, epsilon, side, DIGITS)
+        lower, upper = encloses(name, (q, sigma, epsilon), exact)
+        if lower > 0.0:
+            narrow.append(units(lower, upper) <= 2)
+    assert np.mean(narrow) > 0.8
+
+
+def test_epsilon_and_mu_are_enclosed():
+    rng = random.Random(3)
+    for _ in range(15):
+        delta = rng.choice((10 ** rng.uniform(-300, 0), rng.random()))
+        mu, epsilon = 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-6, 1.5)
+        exact = reference.gaussian_epsilon(mu, delta, DIGITS)
+        assert units(*encloses("gaussian_epsilon", (mu, delta), exact)) <= 8
+        exact = reference.gaussian_mu(epsilon, delta, DIGITS)
+        assert units(*encloses("gaussian_mu", (epsilon, delta), exact)) <= 8
+
+
+def test_epsilon_of_one_step_is_enclosed():
+    rng = random.Random(4)
+    for _ in range(30):
+        q, sigma = 10 ** rng.uniform(-6, 0), 10 ** rng.uniform(-1, 2)
+        delta = rng.choice((10 ** rng.uniform(-100, 0), rng.random(), q * rng.random()))
+        for side in ("remove", "add"):
+            name = f"sampled_gaussian_epsilon_{side}"
+            exact = reference.sampled_gaussian_epsilon(q, sigma, delta, side, DIGITS)
+            encloses(name, (q, sigma, delta), exact)
+
+
+def test_tradeoff_is_enclosed():
+    rng = random.Random(5)
+    for _ in range(25):
+        x = rng.uniform(-7, 36)
+        mu, alpha = max(x + rng.uniform(-7, 36), 1e-6), 0.5 * math.erfc(x / math.sqrt(2))
+        if alpha < 1.0:
+            exact = reference.gaussian_tradeoff(mu, alpha, DIGITS)
+            assert units(*encloses("gaussian_tradeoff", (mu, alpha), exact)) <= 4
+
+
+def test_underflow_is_bounded_honestly():
+    smallest = np.finfo(float).tiny
+    assert special.gaussian_delta_lower(1.0, 60.0) == 0.0
+    assert special.gaussian_delta_upper(1.0, 60.0) == smallest
+    assert special.sampled_gaussian_delta_remove_upper(0.01, 1.0, 60.0) == smallest
+    assert special.sampled_gaussian_delta_add_upper(0.01, 1.0, 60.0) == 0.0  # exact
+
+
+def test_bounds_are_monotone():
+    rng = np.random.default_rng(6)
+    mu, epsilon = 10 ** rng.uniform(-3, 1.5, 3000), rng.uniform(-1, 30, 3000)
+    for side in ("_lower", "_upper"):
+        delta = getattr(special, "gaussian_delta" + side)
+        assert np.all(delta(mu, epsilon) >= delta(mu, epsilon * (1 + 1e-13) + 1e-13))
+        assert np.all(delta(mu, epsilon) <= delta(mu * (1 + 1e-13), epsilon))
+
+
+def test_curves_are_inverse_and_dual():
+    rng = np.random.default_rng(7)
+    q, sigma = 10 ** rng.uniform(-4, 0, 500), 10 ** rng.uniform(-1, 1, 500)
+    epsilon = rng.uniform(0, 3, 500)
+    add = special.sampled_gaussian_delta_add(q, sigma, epsilon)
+    remove = special.sampled_gaussian_delta_remove(q, sigma, -epsilon)
+    np.testing.assert_allclose(add, 1 - np.exp(epsilon) * (1 - remove), rtol=1e-9, atol=1e-13)
+    found = special.sampled_gaussian_epsilon_remove(q, sigma, remove)
+    np.testing.assert_allclose(found, -epsilon, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-"""What a user meets first: lists, options, the locale and the terminal of the command line."""
+"""What a user meets first: lists, options, locales, terminals, files and figures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import renyi
+from renyi import Gaussian, Laplace, PLDAccountant, RDPAccountant, calibrate_noise_multiplier
 from renyi._progress import progress
 from renyi.cli import main
 
@@ -142,7 +146,10 @@ assert set(codes) == {0}, codes
 """
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "name",
+    ["C", *(pytest.param(name, marks=pytest.mark.slow) for name in ENVIRONMENTS if name != "C")],
+)
 def test_no_locale_stands_in_the_way(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, **ENVIRONMENTS[name]}
     language, _, encoding = environment.get("LC_ALL", "").partition(".")
@@ -174,3 +181,195 @@ def test_a_reader_may_stop_at_once(command: list[str], tmp_path: Path) -> None:
     line = " ".join([sys.executable, "-m", "renyi", *command]) + " | true"
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# --- what stood in the way of users, each once
+
+
+NOISY = ["--noise-multiplier", "1", "--sample-rate", "0.1"]
+RENYI = [sys.executable, "-m", "renyi"]
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, " ".join(captured.err.split())
+
+
+def test_a_noise_multiplier_is_called_one(capsys: pytest.CaptureFixture[str]) -> None:
+    target = ["--epsilon", "1,2", "--delta", "1e-5", "--steps", "100"]
+    assert "noise multiplier by Renyi-DP" in told(capsys, "noise", *target, *NOISY[2:])[1]
+    assert "sampling rate by Renyi-DP" in told(capsys, "rate", *target, *NOISY[:2])[1]
+    one = ["--epsilon", "2", "--delta", "1e-5", *NOISY]
+    assert "\nsteps by Renyi-DP = " in told(capsys, "steps", *one)[1]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_what_cannot_be_written_has_a_code_and_a_line(redirection: str) -> None:
+    line = " ".join([*RENYI, "info", redirection])
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert done.returncode == 4
+    assert done.stderr.startswith("renyi info: error: cannot write: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "report",
+        *NOISY,
+        "--steps",
+        10,
+        "--delta",
+        "1e-5",
+        "--html",
+        "/no/such/file.html",
+    ]
+    code, _, error = told(capsys, *arguments)
+    assert (code, error.count("cannot write")) == (4, 1)
+
+
+def test_ranges_say_what_they_permit(capsys: pytest.CaptureFixture[str]) -> None:
+    rest = ["--delta", "1e-5"]
+    for steps, words in {
+        "1e15": "--steps must be a whole number from 1 to 1e9, got '1e15'",
+        "1:1000:0": "the step of a range must be a number > 0, got '1:1000:0'",
+    }.items():
+        assert words in told(capsys, "epsilon", *NOISY, "--steps", steps, *rest)[2]
+    assert "from 1 to 1000000" in told(capsys, "verify", "--seed", 1)[2]
+    assert "from 1 to 1e9" in told(capsys, "epsilon", "--help")[1]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 200])
+def test_columns_are_heeded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = told(capsys, "epsilon", *NOISY, "--steps", 10, "--delta", "1e-5")[1].partition("\n")[2]
+    assert max(map(len, text.splitlines())) <= min(columns, 88)
+
+
+def test_the_size_of_the_data_beside_a_sampling_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["epsilon", *NOISY, "--steps", 10, "--dataset-size", 1000]
+    assert "1 / data set size" in told(capsys, *given, "--delta", 0.01)[1]
+    assert "1 / data set size" not in told(capsys, *given, "--delta", 1e-5)[1]
+    assert (
+        "--sample-rate excludes --batch-size"
+        in told(capsys, *given, "--batch-size", 3, "--delta", 1e-5)[2]
+    )
+
+
+def test_account_publishes(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
+    path = f"{tmp_path}/run.json"
+    with open(path, "w") as file:
+        file.write((Laplace(2.0) * 3).to_json())
+    _, out, _ = told(capsys, "account", path, "--epsilon", "1")
+    assert "differential privacy under the addition or removal of one record" in " ".join(
+        out.split()
+    )
+    assert all(words in out for words in ("\nAssumes\n", "\nComputed\n", " <= delta <= "))
+    found = json.loads(told(capsys, "account", path, "--epsilon", "1", "--json")[1])["results"]
+    exact = PLDAccountant().compose(Laplace(2.0), 3)
+    assert (found[0]["delta_lower"], found[0]["delta_upper"]) == exact.get_delta_bounds(1.0)
+    assert "excludes --delta" in told(capsys, "account", path, "--epsilon", 1, "--delta", 0.1)[2]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    code, script, _ = told(capsys, "completion", shell)
+    assert code == 0
+    assert "noise-multiplier" in script
+    if shell == "bash" and shutil.which("bash"):
+        asked = "COMP_WORDS=(renyi epsilon --noi); COMP_CWORD=2; _renyi; echo ${COMPREPLY[@]}"
+        done = subprocess.run(
+            ["bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "--noise-multiplier\n"
+
+
+def test_sums_and_whole_floats() -> None:
+    parts = [Gaussian(2.0), Laplace(1.0), Gaussian(2.0) * 2]
+    assert sum(parts) == Gaussian(2.0) * 3 + Laplace(1.0)
+    assert Gaussian(2.0) * 3.0 == Gaussian(2.0) * np.float32(3.0) == Gaussian(2.0) * 3
+    assert PLDAccountant().compose(Gaussian(2.0), 1e3) == PLDAccountant().compose(
+        Gaussian(2.0), 1000
+    )
+    for wrong in (1.5, np.nan, np.inf, "3", True):
+        with pytest.raises((TypeError, ValueError)):
+            PLDAccountant().compose(Gaussian(2.0), wrong)
+    with pytest.raises(TypeError):
+        sum(parts, 1)
+
+
+def test_epochs_in_calibration() -> None:
+    target = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    for rate, epochs in ((0.01, 3), (0.3, 3), (1 / 3, 1.5), (0.004, 0.1)):
+        steps = -int(-Fraction(repr(float(epochs))) // Fraction(repr(rate)))
+        by_epochs = calibrate_noise_multiplier(**target, sample_rate=rate, epochs=epochs)
+        assert by_epochs == calibrate_noise_multiplier(**target, sample_rate=rate, steps=steps)
+    for given in ({}, {"steps": 10, "epochs": 1.0}):
+        with pytest.raises(TypeError, match="one of steps and epochs must be given"):
+            calibrate_noise_multiplier(**target, sample_rate=0.1, **given)
+    with pytest.raises(ValueError, match="epochs must be"):
+        calibrate_noise_multiplier(**target, sample_rate=0.1, epochs=0.0)
+
+
+def test_notebooks_show_what_is_there() -> None:
+    run = Gaussian(2.0) * 3 + Laplace(1.0)
+    assert run._repr_html_() == f"<pre>{run.describe()}</pre>"
+    for accountant in (PLDAccountant, RDPAccountant):
+        shown = accountant().compose(run)._repr_html_()
+        assert all(word in shown for word in (accountant.__name__, "add_remove", "Laplace noise"))
+        assert "nothing composed" in accountant()._repr_html_()
+
+
+def test_figures(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
+    pytest.importorskip("matplotlib")
+    for draw in (renyi.plot.plot_privacy_curve, renyi.plot.plot_tradeoff):
+        with pytest.raises(ValueError, match="accountants must be one accountant or several"):
+            draw([])
+    for name in ("a.pdf", "b.PNG", "c.Svg"):
+        arguments = [
+            "curve",
+            *NOISY,
+            "--steps",
+            10,
+            "--plot",
+            f"{tmp_path}/{name}",
+            "--points",
+            9,
+        ]
+        assert told(capsys, *arguments)[0] == 0
+        assert os.path.getsize(f"{tmp_path}/{name}") > 1000
+    assert "ending in .png, .svg or .pdf" in told(capsys, *arguments[:-3], "x.gif")[2]
+
+
+@pytest.mark.parametrize("count", [3, 7])
+def test_a_legend_leaves_two_thirds_of_the_figure(count: int) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure(
+        figsize=(6.4, 4.8), layout="constrained"
+    )
+    pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    accounts = [PLDAccountant().compose(Gaussian(1.0 + k)) for k in range(count)]
+    labels = [f"σ = {1.0 + k:g}, q = 256/60000, steps = 4,688: exact" for k in range(count)]
+    axes = renyi.plot.plot_privacy_curve(accounts, labels=labels, ax=figure.add_subplot())
+    figure.draw_without_rendering()
+    legend = axes.get_legend().get_window_extent()
+    assert legend.width * legend.height <= figure.bbox.width * figure.bbox.height / 3
+    assert axes.get_window_extent().height >= figure.bbox.height / 2
+
+
+def test_what_is_not_required_is_asked_for_by_name() -> None:
+    code = (
+        "import sys; sys.modules['mpmath'] = sys.modules['tqdm'] = None\n"
+        "sys.modules['matplotlib'] = None\n"
+        "from renyi import *\n"
+        "from renyi.cli import main\n"
+        "assert main(['noise', '--epsilon', '1', '--delta', '1e-5', '--sample-rate', '0.1', "
+        "'--steps', '9']) == 0\n"
+        "assert main(['verify', '--random', '1']) == 2\n"
+        "try:\n    import renyi.reference\n"
+        "except ImportError as error:\n    assert 'pip install mpmath' in str(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "python -m pip install mpmath" in done.stderr

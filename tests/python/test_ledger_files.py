@@ -1,5 +1,6 @@
-"""The file of a ledger: moved, copied, linked, replaced, read-only; interrupted and forked."""
+"""The file of a ledger: moved, copied, interrupted, forked; charges by processes, in any order."""
 
+import json
 import os
 import pickle
 import shutil
@@ -7,14 +8,27 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
 
+import mpmath
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 from interruptions import at_line
 
-from renyi import Gaussian, Ledger, LedgerError
+from renyi import BudgetExceededError, Gaussian, Ledger, LedgerError, PrivacyFilter, reference
 
 NOISE = Gaussian(400.0)
 CHARGE = (
@@ -368,3 +382,194 @@ def test_what_sqlite_calls_lack_of_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("renyi.ledger._store._pragma", refuse)
     with pytest.raises(LedgerError, match="damaged, or memory is full; nothing was recorded"):
         ledger.charge("scans", Gaussian(20.0))
+
+
+# --- processes
+
+
+PROGRAM = Path(__file__).with_name("ledger_processes.py")
+KILLS = os.environ.get("RENYI_LEDGER_KILLS", "20")
+
+
+def run(*arguments):
+    command = [sys.executable, str(PROGRAM), *map(str, arguments)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def test_what_was_acknowledged_is_there_after_every_kill(tmp_path):
+    found = run("kill", tmp_path / "killed.db", KILLS, 1)
+    assert found["wrong"] == found["problems"] == []
+    assert found["acknowledged"] >= 0.7 * int(KILLS)
+    assert 0 <= found["recorded"] - found["acknowledged"] <= int(KILLS)
+
+
+def test_sixteen_processes_use_up_one_budget_and_no_more(tmp_path):
+    found = run("race", tmp_path / "raced.db", 16)
+    assert found["acknowledged"] == found["recorded"] == found["fits"]
+    assert found["problems"] == []
+
+
+def test_threads_share_a_ledger(tmp_path):
+    ledger, done = Ledger(tmp_path / "threads.db"), []
+    ledger.create("data", rho=0.0501)
+
+    def charge():
+        try:
+            while True:
+                ledger.charge("data", Gaussian(10.0))
+                done.append(1)
+        except BudgetExceededError:
+            pass
+
+    threads = [threading.Thread(target=charge) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == ledger.status("data").charges == 10
+    assert ledger.verify() == []
+    ledger.close()
+
+
+def test_a_fork_closes_the_file_and_both_sides_open_it_again(tmp_path):
+    program = (
+        "import os, sys\n"
+        "from renyi import Gaussian, Ledger\n"
+        "ledger = Ledger(sys.argv[1])\n"
+        "ledger.create('data', rho=1.0)\n"
+        "ledger.charge('data', Gaussian(20.0), note='before')\n"
+        "child = os.fork()\n"
+        "assert ledger._store._connections == []\n"
+        "for _ in range(20):\n"
+        "    ledger.charge('data', Gaussian(90.0), note='child' if child == 0 else 'parent')\n"
+        "if child == 0:\n"
+        "    os._exit(0)\n"
+        "ledger.close()\n"
+        "os.waitpid(child, 0)\n"
+    )
+    path = tmp_path / "forked.db"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    with Ledger(path) as ledger:
+        assert ledger.status("data").charges == 41
+        assert ledger.verify() == []
+
+
+# --- any order, beside multi-precision arithmetic
+
+
+NOISES = st.sampled_from([3.0, 5.0, 8.0, 13.0, 40.0])
+COUNTS = st.integers(1, 60)
+EPSILON, DELTA, RHO = 1.0, 1e-6, 0.1
+FILTER = json.loads(PrivacyFilter(EPSILON, DELTA).to_json())
+TIGHT = 1e-13
+MU = reference.gaussian_mu(EPSILON, DELTA)
+
+
+def concentrated(uses):
+    """Sum of 1/(2 sigma^2), as exact fractions."""
+    return sum((Fraction(count) / (2 * Fraction(noise) ** 2) for noise, count in uses), Fraction(0))
+
+
+def largest_share(kind, uses):
+    """What uses take of a budget, by the definition of its filter."""
+    rho = concentrated(uses)
+    total = mpmath.mpf(rho.numerator) / rho.denominator
+    if kind == "zcdp":
+        return total / RHO
+    if kind == "gdp":
+        return 2 * total / MU**2
+    orders = zip(FILTER["orders"], FILTER["budgets"], strict=True)
+    return min(order * total / budget for order, budget in orders)
+
+
+def basic_epsilon(calls):
+    """Sum of the epsilons of calls, each by its exact curve at its share of delta."""
+    total, delta = mpmath.mpf(0), FILTER["basic"]["delta"]
+    for n, (noise, count) in enumerate(calls, 1):
+        mu = float(mpmath.sqrt(count) / noise)
+        total += reference.gaussian_epsilon(mu, 3 * mpmath.mpf(delta) / 4**n)
+    return total
+
+
+class Interleavings(RuleBasedStateMachine):
+    @initialize(kind=st.sampled_from(["zcdp", "gdp", "renyi"]))
+    def begin(self, kind):
+        self.folder = tempfile.TemporaryDirectory()
+        self.kind, self.ledger = kind, Ledger(Path(self.folder.name) / "privacy.db")
+        if kind == "zcdp":
+            self.ledger.create("data", rho=RHO)
+        else:
+            self.ledger.create("data", epsilon=EPSILON, delta=DELTA, accountant=kind)
+        self.charged, self.running, self.calls, self.released = [], {}, [], []
+
+    def would_fit(self, noise, count):
+        """Decide by the reference, from what the history says."""
+        uses = [*self.charged, *self.running.values(), (noise, count)]
+        share = largest_share(self.kind, uses)
+        if share <= 1 - TIGHT:
+            return True
+        calls = [*self.calls, (noise, count)]
+        if self.kind == "renyi" and len(calls) <= 16 and basic_epsilon(calls) <= EPSILON:
+            return True
+        return None if share <= 1 else False  # used up to the last digit: sums are rounded up
+
+    @rule(noise=NOISES, count=COUNTS)
+    def charge(self, noise, count):
+        expected = self.would_fit(noise, count)
+        try:
+            self.ledger.charge("data", Gaussian(noise), count)
+        except BudgetExceededError:
+            assert expected is not True
+        else:
+            assert expected is not False
+            self.charged.append((noise, count))
+            self.calls.append((noise, count))
+            self.released.append((noise, count))
+
+    @rule(noise=NOISES, count=COUNTS)
+    def reserve(self, noise, count):
+        expected = self.would_fit(noise, count)
+        try:
+            run = self.ledger.reserve("data", Gaussian(noise), count)
+        except BudgetExceededError:
+            assert expected is not True
+        else:
+            assert expected is not False
+            self.running[run.number] = (noise, count)
+            self.calls.append((noise, count))
+            self.released.append((noise, count // 2))  # half of it has been run
+
+    @precondition(lambda self: self.running)
+    @rule(used=st.floats(0.5, 1.0))
+    def settle(self, used):
+        number, (noise, count) = next(iter(self.running.items()))
+        times = max(count // 2, int(used * count))
+        self.ledger.settle("data", number, times)
+        del self.running[number]
+        self.charged.append((noise, times))
+        self.released += [(noise, times - count // 2)]
+
+    @rule()
+    def reopen(self):
+        path = self.ledger._store.path
+        self.ledger.close()
+        self.ledger = Ledger(path)
+
+    @invariant()
+    def spent_covers_what_was_released_and_stays_within_the_budget(self):
+        spent = 1.0 - self.ledger.status("data").remaining
+        released = largest_share(self.kind, self.released)
+        assert spent <= 1.0
+        assert min(released, 1) <= spent * (1 + 1e-12)
+        if released > 1:
+            assert basic_epsilon(self.calls) <= EPSILON
+
+    def teardown(self):
+        if hasattr(self, "ledger"):
+            assert self.ledger.verify() == []
+            self.ledger.close()
+            self.folder.cleanup()
+
+
+TestInterleavings = Interleavings.TestCase
+TestInterleavings.settings = settings(max_examples=15, stateful_step_count=20)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from renyi import pairs
-from renyi._pair import LossComposition, Pair
+from renyi._engine import LossComposition, Pair
 
 POINTS = 2**14
 
@@ -112,9 +112,13 @@ def test_limits() -> None:
     assert nothing.delta_bounds(0.0) == (0.0, 0.0)
     assert nothing.epsilon_bounds(0.0) == (0.0, 0.0)
     ten = LossComposition([(Pair.laplace(2.0), 10)], 1e-5, POINTS)
+    for composition, epsilon in ((nothing, -1.0), (ten, -30.0)):
+        low, high = composition.delta_bounds(epsilon)
+        assert low <= -math.expm1(epsilon) <= high <= 1.0
     assert ten.delta_bounds(-math.inf) == (1.0, 1.0)
     assert ten.delta_bounds(math.inf) == (0.0, 0.0)
     assert ten.epsilon_bounds(1.0) == (-math.inf, -math.inf)
+    assert ten.delta_bounds(5.1)[1] < 1e-300
     low, high = ten.epsilon_bounds(0.0)
     assert low <= 5.0 <= high <= 5.0 + 1e-10
     shown = LossComposition([(discrete([0.5, 0.5], [0.0, 1.0]), 3)], 1e-5, POINTS)

@@ -1,19 +1,40 @@
-"""Samples: which mechanism may stand in which, and the refusals name the reason."""
+"""Samples that may stand in which, numbers of uses, and real numbers of any type."""
 
+from __future__ import annotations
+
+import inspect
 import math
+from decimal import Decimal
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from each import each
 
-from renyi import pairs
-from renyi.mechanisms import (
+import renyi
+from renyi import (
     ApproxDP,
     Composed,
-    FixedAllocation,
-    FixedSizeSampled,
+    DiscreteGaussian,
     Gaussian,
     Laplace,
+    PLDAccountant,
     PoissonSampled,
+    PrivacyFilter,
+    PrivacyOdometer,
+    RDPAccountant,
+    RenyiFilter,
+    calibrate_noise_multiplier,
+    calibrate_sample_rate,
+    mechanisms,
+    pairs,
+)
+from renyi.cli import main
+from renyi.mechanisms import (
+    FixedAllocation,
+    FixedSizeSampled,
+    Mechanism,
     PrivacyLoss,
     RandomAllocation,
     RepeatAndSelect,
@@ -21,6 +42,9 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
+from renyi.sgd import TrainingPlan
+from renyi.theory.comparison import compare
+from renyi.theory.composition import optimal_composition
 
 G = Gaussian(1.0)
 STEP = PoissonSampled(G, 0.01)
@@ -180,3 +204,271 @@ def test_replacement_is_a_truth_value(bad):
 def test_what_is_sampled_is_a_mechanism(kind):
     with pytest.raises(TypeError, match="mechanism must be a Mechanism"):
         kind(3, 1, *([10] if kind is FixedSizeSampled else []))
+
+
+# --- numbers of uses
+
+
+MOST = 10**9
+RARE_STEP = PoissonSampled(Gaussian(2e4), 0.01)
+RULE = r"must be an integer in \[0, 10\^9\]"
+MECHANISMS = [
+    RARE_STEP,
+    Gaussian(1e5),
+    Laplace(1e6),
+    ApproxDP(1e-6, 1e-12),
+    DiscreteGaussian(1e3),
+]
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_counts_up_to_the_limit_are_taken_and_no_more(kind, mechanism):
+    accountant = kind().compose(mechanism, MOST - 1).compose(mechanism)
+    assert accountant.mechanisms == ((mechanism, MOST),)
+    for count in (1, MOST, 10**30):
+        with pytest.raises(ValueError, match=f"^count {RULE}"):
+            accountant.compose(mechanism, count)
+    for count in (MOST + 1, 10**400, -1):
+        with pytest.raises(ValueError, match=f"^count {RULE}, got {count}$"):
+            kind().compose(mechanism, count)
+    for count in (1.5, math.nan, True, "1", None):
+        with pytest.raises(TypeError, match=f"^count {RULE}, got {count!r}$"):
+            kind().compose(mechanism, count)
+    assert accountant.compose(mechanism, np.int64(0)).mechanisms == ((mechanism, MOST),)
+
+
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_equal_steps_are_counted_together_whatever_holds_them(kind):
+    half = Composed((RARE_STEP, MOST // 2), (Gaussian(1e6), 3))
+    accountant = kind().compose(RARE_STEP, MOST // 2).compose(half)
+    before = accountant.mechanisms, accountant.get_epsilon(1e-6)
+    for more in (
+        half,
+        RARE_STEP,
+        Composed(Gaussian(1e6), (RARE_STEP, 1)),
+        Composed((RARE_STEP, 10**12)),
+    ):
+        with pytest.raises(ValueError, match=f"^count {RULE}"):
+            accountant.compose(more)
+    assert (accountant.mechanisms, accountant.get_epsilon(1e-6)) == before
+    accountant.compose(Gaussian(1e6), MOST - 3)  # others have room
+    assert math.isfinite(accountant.get_epsilon(1e-6))
+
+
+def test_checkpoints_follow_the_rule():
+    accountant = PLDAccountant().compose(RARE_STEP, MOST - 10)
+    assert np.isfinite(accountant.get_epsilon_after(1e-6, RARE_STEP, [0, 10])).all()
+    for counts in ([0, 11], [MOST + 1]):
+        with pytest.raises(ValueError, match=f"^counts? {RULE}"):
+            accountant.get_epsilon_after(1e-6, RARE_STEP, counts)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_calibration_follows_the_rule(accountant):
+    target = {"target_epsilon": 1.0, "target_delta": 1e-6, "accountant": accountant}
+    for call in (
+        lambda steps: calibrate_noise_multiplier(**target, sample_rate=0.1, steps=steps),
+        lambda steps: calibrate_sample_rate(**target, noise_multiplier=2.0, steps=steps),
+    ):
+        with pytest.raises(ValueError, match=f"^steps {RULE}, got {MOST + 1}$"):
+            call(MOST + 1)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        RenyiFilter(2.0, 1.0).spend,
+        RenyiFilter(2.0, 1.0).fits,
+        PrivacyFilter(1.0, 1e-6).spend,
+        PrivacyFilter(1.0, 1e-6).fits,
+        PrivacyOdometer(1e-6).spend,
+        lambda mechanism, count: PLDAccountant().compose(mechanism, count),
+        lambda mechanism, count: optimal_composition(0.1, count, target_epsilon=1.0).delta,
+    ],
+)
+def test_one_message_wherever_uses_are_counted(use):
+    for count in (MOST + 1, -1):
+        with pytest.raises(ValueError, match=f"^count {RULE}, got {count}$"):
+            use(RARE_STEP, count)
+    with pytest.raises(ValueError, match=f"^count {RULE}, got one of 33220 bits$"):
+        use(RARE_STEP, 10**10_000)  # too long for Python to print
+
+
+def test_training_plans_follow_the_rule():
+    def plan(**length):
+        return TrainingPlan(10**4, 10, noise_multiplier=1.0, **length)
+
+    assert plan(steps=MOST).steps == plan(epochs=MOST // 1000).steps == MOST
+    for steps in (0, MOST + 1):
+        with pytest.raises(
+            ValueError, match=rf"^steps must be an integer in \[1, 10\^9\], got {steps}$"
+        ):
+            plan(steps=steps)
+    shuffled = {"sampling": "shuffled", "adjacency": "zero_out"}
+    for length in ({"epochs": 1e6 + 1}, {"epochs": 1e300}, {"epochs": 10**7, **shuffled}):
+        with pytest.raises(ValueError, match=r"^epochs must make at most 10\^9 steps, got"):
+            plan(**length)
+
+
+def test_lattices_and_comparisons_follow_the_rule():
+    with pytest.raises(ValueError, match=f"^count {RULE}"):
+        pairs.Composition([(pairs.LaplacePair(1.0), MOST + 1)])
+    with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
+        compare(0.01, 4.0, MOST + 1, epsilon=1.0)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_the_command_line_follows_the_rule(accountant, capsys):
+    run = ["epsilon", "--sample-rate", "1e-6", "--noise-multiplier", "10", "--delta", "1e-6"]
+    run += ["--accountant", accountant]
+    assert main([*run, "--steps", "1e9"]) == 0
+    capsys.readouterr()
+    for length in (["--steps", "1000000001"], ["--epochs", "1001"]):
+        assert main([*run, *length]) == 2
+        error = capsys.readouterr().err
+        assert length[0] in error or "--steps" in error
+        assert error.count("\n") == 1
+
+
+def test_files_of_mechanisms_follow_the_rule(tmp_path, capsys):
+    file = tmp_path / "run.json"
+    file.write_text(Composed((RARE_STEP, MOST + 1)).to_json())
+    assert main(["account", str(file), "--delta", "1e-6"]) == 2
+    error = capsys.readouterr().err
+    assert (
+        "FILE must hold what can be accounted for: count must be an integer in [0, 10^9]" in error
+    )
+
+
+# --- any real number is an argument
+
+
+WHOLE_STEP = Gaussian(2.0)
+MAKE = {  # each with one number, to be in (0, 1) and a multiple of 1/4
+    "ApproxDP": [lambda x: mechanisms.ApproxDP(x, 0.25), lambda x: mechanisms.ApproxDP(1.0, x)],
+    "DiscreteGaussian": [lambda x: mechanisms.DiscreteGaussian(x)],
+    "DiscreteLaplace": [lambda x: mechanisms.DiscreteLaplace(x)],
+    "Exponential": [lambda x: mechanisms.Exponential(x)],
+    "Gaussian": [lambda x: Gaussian(x)],
+    "GaussianMixture": [
+        lambda x: mechanisms.GaussianMixture(x, [0.0, 1.0], [0.5, 0.5]),
+        lambda x: mechanisms.GaussianMixture(1.0, [0.0, x], [0.5, 0.5]),
+        lambda x: mechanisms.GaussianMixture(1.0, [0.0, 1.0], [x, 1 - x]),
+    ],
+    "Gumbel": [lambda x: mechanisms.Gumbel(x)],
+    "Laplace": [lambda x: mechanisms.Laplace(x)],
+    "PoissonSampled": [lambda x: mechanisms.PoissonSampled(WHOLE_STEP, x)],
+    "PureDP": [lambda x: mechanisms.PureDP(x)],
+    "RandomizedResponse": [lambda x: mechanisms.RandomizedResponse(x, 8)],
+    "RDPCurve": [
+        lambda x: mechanisms.RDPCurve([2.0], [x]),
+        lambda x: mechanisms.RDPCurve([1 + x], [2.0]),
+    ],
+    "RepeatAndSelect": [lambda x: mechanisms.RepeatAndSelect(WHOLE_STEP, 2.0, x)],
+    "Skellam": [lambda x: mechanisms.Skellam(x)],
+    "Staircase": [lambda x: mechanisms.Staircase(x, 0.5), lambda x: mechanisms.Staircase(1.0, x)],
+    "TreeAggregation": [lambda x: mechanisms.TreeAggregation(x, 8)],
+    "TruncatedPoissonSampled": [
+        lambda x: mechanisms.TruncatedPoissonSampled(WHOLE_STEP, x, 50, 100)
+    ],
+    "ZCDP": [lambda x: mechanisms.ZCDP(x), lambda x: mechanisms.ZCDP(1.0, x)],
+}
+CASES = [make for every in MAKE.values() for make in every]
+ALONE = [f for name in MAKE if name not in {"GaussianMixture", "RDPCurve"} for f in MAKE[name]]
+KINDS = {
+    "Decimal": Decimal,
+    "Fraction": Fraction,
+    "float16": np.float16,
+    "float32": np.float32,
+    "longdouble": np.longdouble,
+    "0-d": np.array,
+    "object": lambda x: np.array(Decimal(x)),
+    "mpf": mpmath.mpf,
+}
+OTHERS = [
+    "0.5",
+    b"0.5",
+    True,
+    np.True_,
+    0.5 + 0.25j,
+    np.complex128(0.5),
+    None,
+    [0.5],
+    np.array([0.5]),
+    np.array("0.5"),
+]
+
+
+@each("make", CASES)
+@each("kind", KINDS)
+def test_every_mechanism_takes_any_real_number(make, kind):
+    assert make(KINDS[kind](0.75)) == make(0.75)
+    assert Mechanism.from_json(make(KINDS[kind](0.75)).to_json()) == make(0.75)
+
+
+@each("make", ALONE)
+@each("other", OTHERS)
+def test_what_is_no_real_number_is_refused_by_name(make, other):
+    with pytest.raises(TypeError, match=r"^[a-z_]+ must be .*, got "):
+        make(other)
+
+
+@each("make", [lambda x: Gaussian(x), lambda x: renyi.PoissonSampled(WHOLE_STEP, x)])
+@each(
+    "tiny",
+    [Decimal("1e-400"), Fraction(1, 10**400), np.longdouble("1e-4000"), mpmath.mpf("1e-400")],
+)
+def test_a_number_that_doubles_have_as_zero_is_refused(make, tiny):
+    """As 0 a sampling rate would say that no record is ever seen."""
+    with pytest.raises(ValueError, match="which no double is near"):
+        make(tiny)
+
+
+@pytest.mark.parametrize(
+    "large", [Decimal("1e400"), 10**400, Fraction(10**400), np.longdouble("1e4000")], ids=repr
+)
+def test_a_number_beyond_doubles_is_refused(large):
+    """As infinite noise it would cost nothing."""
+    with pytest.raises(ValueError, match=r"noise_multiplier must be .*(no double|beyond doubles)"):
+        Gaussian(large)
+    assert Gaussian(Decimal("Infinity")) == Gaussian(float("inf"))
+
+
+def test_decimals_become_the_nearest_double():
+    assert Gaussian(Decimal("1.1")) == Gaussian(1.1)
+    assert Gaussian(Fraction(11, 10)) == Gaussian(1.1)
+
+
+@pytest.mark.parametrize("three", [3.0, Decimal(3), Fraction(3), np.float32(3), np.int8(3)])
+def test_counts_may_be_whole_numbers_of_any_type(three):
+    assert WHOLE_STEP * three == WHOLE_STEP * 3
+    assert renyi.RandomAllocation(WHOLE_STEP, three) == renyi.RandomAllocation(WHOLE_STEP, 3)
+    accountants = [
+        renyi.PLDAccountant().compose(WHOLE_STEP, n).get_epsilon(1e-5) for n in (three, 3)
+    ]
+    assert accountants[0] == accountants[1]
+
+
+@pytest.mark.parametrize("none", [2.5, Decimal("2.5"), Decimal("NaN"), Fraction(7, 3), "3", True])
+def test_counts_are_whole(none):
+    with pytest.raises(TypeError, match="count must be an integer"):
+        renyi.PLDAccountant().compose(WHOLE_STEP, none)
+
+
+@pytest.mark.parametrize("delta", [Decimal("1e-5"), Fraction(1, 100_000), np.float64(1e-5)])
+def test_questions_take_any_real_number(delta):
+    run = renyi.PLDAccountant().compose(WHOLE_STEP, 10)
+    assert run.get_epsilon(delta) == run.get_epsilon(1e-5)
+    assert run.get_epsilon([delta, delta]).tolist() == [run.get_epsilon(1e-5)] * 2
+    with pytest.raises(ValueError, match="delta must be"):
+        run.get_epsilon([0.1, Decimal("1e-400")])
+    with pytest.raises(TypeError, match="delta must be"):
+        run.get_epsilon(np.array(["0.1", 0.2], dtype=object))
+
+
+def test_every_mechanism_of_numbers_is_here():
+    others = {"Composed", "Mechanism", "MatrixMechanism", "PrivacyLoss", "FixedAllocation"}
+    others |= {"RandomAllocation", "ShuffledBatches", "FixedSizeSampled"}  # whole numbers only
+    kinds = {n for n in mechanisms.__all__ if inspect.isclass(getattr(mechanisms, n))}
+    assert kinds - others - set(MAKE) <= {"MultivariateDiscreteGaussian"}

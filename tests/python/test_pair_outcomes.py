@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pair_reference import Law, bounds, hockey_stick
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 EPSILONS = (-0.7, 0.0, 0.03, 0.4, 1.1, 3.0)
 

@@ -1,12 +1,10 @@
-"""Sampling schemes against every sample of small data sets, in both directions and twice.
-
-No data set's delta may lie above the upper end, nor all of them below the lower one.
-"""
+"""Sampling schemes and products against every sample of small data sets, sums and closed forms."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -22,7 +20,15 @@ from pair_reference import (
     truncated_poisson,
 )
 
-from renyi._pair import Pair
+from renyi._engine import Pair
+from renyi.pairs import (
+    DiscreteLaplacePair,
+    DominatingPair,
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    delta_bounds,
+)
 
 SCALE, REACH = 1.5, 7
 EPSILONS = (-0.4, 0.0, 0.3)
@@ -128,16 +134,6 @@ def test_one_record_drawn_very_often() -> None:
         assert upper >= exact * mp.mpf("0.99")
 
 
-def test_many_draws() -> None:
-    # P[K > 0] of a record, and never less than one draw more rarely.
-    few, many = (
-        Pair.sampled_with_replacement(lambda k: Pair.gaussian(0.01 * k), draws, 10**6)
-        for draws in (10**6, 10**8)
-    )
-    for epsilon in (0.0, 0.1):
-        assert 0.0 < bounds(few, epsilon)[0] <= bounds(few, epsilon)[1] <= bounds(many, epsilon)[1]
-
-
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 0.9, 1.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.4])
 def test_one_splice_in_closed_form(rate: float, epsilon: float) -> None:
@@ -185,3 +181,199 @@ def test_gumbel_like_lower_ends_are_attained() -> None:
     assert lower <= 0.0223066
     assert upper >= 0.02229
     assert splice.symmetric is False
+
+
+# --- many records, many uses
+
+
+def fraction(value: Fraction) -> mp.mpf:
+    return mp.mpf(value.numerator) / value.denominator
+
+
+def stick(p: Sequence[Fraction], q: Sequence[Fraction], epsilon: float) -> mp.mpf:
+    e = mp.exp(epsilon)
+    return mp.fsum(max(fraction(a) - e * fraction(b), 0) for a, b in zip(p, q, strict=True))
+
+
+def gaussian_delta(mu: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
+    return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+
+
+def test_the_splice_is_attained_without_a_common_output() -> None:
+    # mu_0, mu_1, mu_1' of the proof with D(mu_1 || mu_0) = D(mu_1 || mu_1'): the bound is sharp.
+    g, a = Fraction(1, 4), Fraction(3, 4)
+    one = [a, Fraction(1, 8), Fraction(1, 8)]
+    two = [Fraction(1, 8), a, Fraction(1, 8)]
+    none = [Fraction(1, 8), Fraction(1, 8), a]
+    p = [(1 - g) * z + g * x for z, x in zip(none, one, strict=True)]
+    q = [(1 - g) * z + g * x for z, x in zip(none, two, strict=True)]
+    pair = spliced(Pair.randomized_response(0.75, 3), 0.25)
+    for epsilon in (0.0, 0.1, 0.3):
+        with mp.workdps(30):
+            exact = stick(p, q, epsilon)
+        lower, upper = bounds(pair, epsilon)
+        assert exact <= upper
+        assert lower <= exact * (1 + 1e-12) or epsilon > 0.0
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_splices_compose(count: int) -> None:
+    # Randomized response: the spliced pair has five losses at most, so outcomes are enumerated.
+    pair = spliced(Pair.randomized_response(0.75, 2), 0.25)
+    losses, masses, _ = pair.atoms()
+    atoms = list(zip(losses.tolist(), masses.tolist(), strict=True))
+    with mp.workdps(30):
+        exact = mp.fsum(
+            mp.fprod(m for _, m in word) * max(-mp.expm1(0.3 - mp.fsum(x for x, _ in word)), 0)
+            for word in itertools.product(atoms, repeat=count)
+        )
+    upper = bounds(pair, 0.3, count)[1]
+    assert exact * (1 - mp.mpf("1e-12")) <= upper <= exact * (1 + mp.mpf("1e-6"))
+
+
+def test_batches_that_are_hardly_cut() -> None:
+    whole = bounds(Pair.gaussian(1.0).sampled(0.01), 0.2)
+    for limit in (10**9, 10**7 + 60_000):
+        pair = Pair.truncated_poisson(Pair.gaussian(1.0).sampled, 0.01, limit, 10**9)
+        assert bounds(pair, 0.2)[1] == pytest.approx(whole[1], rel=1e-9)
+    # Mean at the limit: the batch is full with probability about 1/2.
+    pair = Pair.truncated_poisson(Pair.gaussian(1.0).sampled, 0.01, 10**7, 10**9)
+    assert bounds(pair, 0.2)[1] > 2.0 * whole[1]
+
+
+@pytest.mark.parametrize(
+    ("draws", "population"), [(1, 10), (7, 3), (100, 10_000), (50, 50), (3, 10**9)]
+)
+def test_sampling_with_replacement_in_closed_form(draws: int, population: int) -> None:
+    pair = Pair.sampled_with_replacement(lambda k: Pair.gaussian(0.3 * k), draws, population)
+    with mp.workdps(40):
+        q = mp.mpf(1) / population
+        g = 1 - (1 - q) ** draws
+        for epsilon in (0.0, 0.05, 0.6):
+            base = mp.log1p(mp.expm1(epsilon) / g)
+            exact = mp.fsum(
+                mp.binomial(draws, k)
+                * q**k
+                * (1 - q) ** (draws - k)
+                * gaussian_delta(mp.mpf(0.3 * k), base)
+                for k in range(1, draws + 1)
+            )
+            lower, upper = bounds(pair, epsilon)
+            assert lower <= exact <= upper
+            # Rare numbers of appearances are grouped.
+            assert upper <= exact * (1 + mp.mpf("1e-6")) or exact < 1e-15
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ((LaplacePair(2.0), 2), (LaplacePair(1.0), 1)),
+        ((GaussianPair(1.0), 1), (LaplacePair(1.0), 3)),
+        ((RandomizedResponsePair(0.6), 10), (DiscreteLaplacePair(3.0, 2), 5)),
+        ((LaplacePair(50.0), 300),),
+    ],
+)
+def test_products_enclose_their_composition(
+    parts: tuple[tuple[DominatingPair, int], ...],
+) -> None:
+    product = Pair.product([(pair.compiled, count) for pair, count in parts])
+    for epsilon in (-1.0, 0.0, 0.5, 2.0):
+        lower, upper = bounds(product, epsilon)
+        exact = delta_bounds(parts, epsilon, max_points=2**18)
+        assert lower <= exact[1]
+        assert upper >= exact[0]
+        assert upper - lower <= 2e-4 * upper + 1e-12
+
+
+# --- several releases on one sample
+
+
+POINTS = (0.0, 0.02, 0.3, 1.0)
+
+
+def sampled(profile: object, rate: float, epsilon: float) -> mp.mpf:
+    """delta of ((1-s) Q + s P, Q) from that of (P, Q) as a function of E."""
+    s, e = mp.mpf(rate), mp.exp(epsilon)
+    return s * profile((e - 1 + s) / s)  # type: ignore[operator]
+
+
+def sampled_add(profile: object, rate: float, epsilon: float) -> mp.mpf:
+    """delta of (Q, (1-s) Q + s P): 1 - E + E H(1/E)."""
+    s, e = mp.mpf(rate), mp.exp(epsilon)
+    if 1 / e <= 1 - s:
+        return mp.mpf(0)
+    return 1 - e + e * s * profile((1 / e - 1 + s) / s)  # type: ignore[operator]
+
+
+def enclosed(product: Pair, profile: object, width: float) -> None:
+    with mp.workdps(60):
+        for rate in (1e-3, 0.3, 1.0):
+            one = product.sampled(rate)
+            for epsilon in POINTS:
+                for pair, exact in (
+                    (one, sampled(profile, rate, epsilon)),
+                    (one.reversed(), sampled_add(profile, rate, epsilon)),
+                ):
+                    lower, upper = bounds(pair, epsilon)
+                    assert lower <= exact * (1 + mp.mpf("1e-40")) + mp.mpf("1e-50")
+                    assert exact * (1 - mp.mpf("1e-40")) - mp.mpf("1e-50") <= upper
+                    assert upper - lower <= width * upper + 1e-140
+
+
+@pytest.mark.parametrize("uses", [1, 2, 5, 64, 1000])
+def test_responses(uses: int) -> None:
+    with mp.workdps(60):
+        a = mp.mpf("0.75") if uses < 10 else mp.mpf("0.53125")
+        masses = [mp.binomial(uses, j) * a**j * (1 - a) ** (uses - j) for j in range(uses + 1)]
+
+        def profile(e: mp.mpf) -> mp.mpf:
+            pairs = zip(masses, reversed(masses), strict=True)
+            return mp.fsum(max(p - e * q, 0) for p, q in pairs)
+
+        product = Pair.product([(Pair.randomized_response(float(a), 2), uses)])
+        assert product.symmetric
+        enclosed(product, profile, 2e-4)
+
+
+@pytest.mark.parametrize(("mu", "uses"), [(1.0, 4), (0.3, 9), (0.05, 1000), (2.0, 2)])
+def test_gaussians_are_one(mu: float, uses: int) -> None:
+    with mp.workdps(60):
+        total = mp.mpf(mu) * mp.sqrt(uses)
+
+        def profile(e: mp.mpf) -> mp.mpf:
+            x = mp.log(e)
+            return mp.ncdf(total / 2 - x / total) - e * mp.ncdf(-total / 2 - x / total)
+
+        enclosed(Pair.product([(Pair.gaussian(mu), uses)]), profile, 3e-3)
+
+
+def test_different_parts() -> None:
+    # A response and a pair that reveals, both once: four outcomes and what shows.
+    with mp.workdps(60):
+        p, d, e1 = mp.mpf("0.625"), mp.mpf(2) ** -20, mp.exp(1)
+        first = [(p, 1 - p), (1 - p, p)]
+        second = [(x * (1 - d) / (1 + e1), y * (1 - d) / (1 + e1)) for x, y in ((e1, 1), (1, e1))]
+
+        def profile(e: mp.mpf) -> mp.mpf:
+            both = [(a * c, b * f) for a, b in first for c, f in second]
+            return d + mp.fsum(max(a - e * b, 0) for a, b in both)
+
+        parts = [
+            (Pair.randomized_response(0.625, 2), 1),
+            (Pair.approximate_privacy(1.0, 2.0**-20), 1),
+        ]
+        enclosed(Pair.product(parts), profile, 2e-4)
+
+
+def test_a_pair_and_its_reverse_are_not_taken_for_symmetric() -> None:
+    pair = Pair.discrete(np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6]))
+    assert not Pair.product([(pair, 1), (pair.reversed(), 1)]).symmetric
+
+
+def test_losses_so_large_that_masses_vanish() -> None:
+    # Q lies where P has nothing to speak of: half of it must not be lost.
+    product = Pair.product([(Pair.gaussian(40.0), 2)])
+    for one in (product.sampled(0.5), product.sampled(0.5).reversed()):
+        lower, upper = bounds(one, 0.1)
+        assert 0.0 <= lower <= upper <= 1.0
+    assert bounds(product.sampled(0.5), 0.1)[1] >= 0.5 - 1e-9

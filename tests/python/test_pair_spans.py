@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import mpmath as mp
 import numpy as np
 import pytest
+from pair_reference import bounds
 
-from renyi._pair import Pair
+from renyi._engine import Pair
 
 Function = Callable[..., mp.mpf]
 
@@ -119,6 +120,7 @@ CASES = [
             (1.999, 2.0, 27.0, (-1.0, 1e-3, 1.0, 10.0)),
             (2.0, math.sqrt(2.0), 27.0, (-1.0, 0.5, 10.0, 30.0)),
             (10.0, 2.0, 1.9, (-0.5, 0.1, 5.0, 100.0)),
+            (3.0, 1e3, 8.0, (-1e-3, 0.0, 1e-3)),
         )
     ),
     *(
@@ -134,6 +136,7 @@ CASES = [
             (3.0, 0.01, (-10.0, 0.1, 16.0)),
             (30.0, 50.0, (-0.01, 0.0, 0.05)),
             (1e4, 1.0, (-2.0, 0.5, 20.0)),
+            (4.0, 1e4, (-1e-4, 0.0, 1e-4)),
         )
     ),
     *(
@@ -170,6 +173,7 @@ CASES = [
     ),
 ]
 NAMES = [case.name for case in CASES]
+TINY = mp.mpf("1e-25")  # of the arithmetic here
 
 
 def profile(case: Case, loss: float) -> mp.mpf:
@@ -223,7 +227,13 @@ def test_profile(case: Case) -> None:
     with mp.workdps(50):
         for loss in case.losses:
             low, mean, high, p, _, mass_error, loss_error = rows_of(pair, around(loss))
-            truth = float(profile(case, loss))
+            exact = profile(case, loss)
+            lower, upper = bounds(pair, loss)
+            assert lower <= exact * (1 + TINY)
+            assert exact * (1 - TINY) <= upper
+            width = 1e-5 if "replaced" in case.name else 1e-9
+            assert upper - lower <= width * upper + 1e-200
+            truth = float(exact)
             merged = gain(loss, mean) * p
             error = (merged * mass_error).sum() + (p * loss_error)[mean > loss].sum()
             assert merged.sum() == pytest.approx(truth, rel=1e-10, abs=2.0 * error)
@@ -232,10 +242,10 @@ def test_profile(case: Case) -> None:
             share = np.where(
                 wide, np.expm1(low - mean) / np.where(wide, np.expm1(low - high), 1.0), 1.0
             )
-            upper = p * (share * gain(loss, high) + (1.0 - share) * gain(loss, low))
+            most = p * (share * gain(loss, high) + (1.0 - share) * gain(loss, low))
             slack = 4.0 * error + 1e-300
             assert merged.sum() - slack <= truth * (1.0 + 1e-12)
-            assert truth <= upper.sum() * (1.0 + 1e-15) + slack + 1e-12 * truth
+            assert truth <= most.sum() * (1.0 + 1e-15) + slack + 1e-12 * truth
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

@@ -1,17 +1,23 @@
-"""Published bounds of the sampled Gaussian mechanism: conditions, truth, and their page."""
+"""Published bounds of the sampled Gaussian mechanism: conditions, truth, messages."""
 
 import math
 import runpy
 from pathlib import Path
 
+import mpmath
 import mpmath as mp
 import numpy as np
 import pytest
+from each import each
+from hypothesis import given
+from hypothesis import strategies as st
 
 from renyi import Gaussian, special
 from renyi.theory.sampled_gaussian import (
+    largest_order,
     moments_leading_term,
     published_bounds,
+    rdp_bound,
     truncated_cdp_bound,
 )
 from renyi.theory.subsampling import fixed_size_rdp
@@ -119,3 +125,116 @@ def test_every_row_is_above_the_exact_value():
 def test_the_page_has_the_numbers_of_the_script():
     for table in runpy.run_path(str(FOLDER / "examples" / "sampled_gaussian.py"))["tables"]():
         assert "\n".join(table) in PAGE
+
+
+# --- the closed-form bound
+
+
+CASES = [
+    (q, sigma) for q in (1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2) for sigma in (4.0, 10.0, 100.0)
+]
+
+# Largest orders under (c1) and (c2), read off a grid that stops up to 0.4 % short of the end.
+GRID = {
+    (1e-4, 4.0): (41.29, 631.1),
+    (1e-3, 4.0): (26.67, 154.6),
+    (1e-2, 4.0): (14.33, 33.37),
+    (0.03, 4.0): (9.77, 15.39),
+    (0.1, 4.0): (5.99, 6.51),
+    (0.2, 4.0): (4.42, 4.03),
+    (1e-4, 10.0): (193.5, 1453.0),
+    (1e-3, 10.0): (110.7, 323.8),
+    (1e-2, 10.0): (50.50, 67.52),
+    (0.03, 10.0): (31.87, 31.24),
+    (0.1, 10.0): (18.24, 13.22),
+    (0.2, 10.0): (12.88, 8.04),
+}
+
+
+def slack(q, sigma, alpha, condition):
+    """Right side minus left side of the published condition, at 40 digits."""
+    with mpmath.workdps(40):
+        q, s, a = mpmath.mpf(q), mpmath.mpf(sigma), mpmath.mpf(alpha)
+        ratio = mpmath.log(1 + 1 / (q * (a - 1)))
+        if condition == "first":
+            return s**2 * ratio / 2 - 2 * mpmath.log(s) - a
+        numerator = s**2 * ratio**2 / 2 - mpmath.log(5) - 2 * mpmath.log(s)
+        return numerator / (ratio + mpmath.log(q * a) + 1 / (2 * s**2)) - a
+
+
+@each(("q", "sigma"), CASES)
+@each("condition", ["first", "second"])
+def test_largest_order_is_the_end_of_the_condition(q, sigma, condition):
+    order = largest_order(q, sigma, condition=condition)
+    assert slack(q, sigma, order, condition) > 0
+    assert slack(q, sigma, order * (1 + 1e-11), condition) < 0
+
+
+@each(("case", "expected"), GRID.items())
+def test_largest_order_agrees_with_the_grid(case, expected):
+    for condition, value in zip(("first", "second"), expected, strict=True):
+        order = largest_order(*case, condition=condition)
+        assert value * 0.9985 <= order <= value * 1.004
+    assert largest_order(*case) == min(
+        largest_order(*case, condition="first"), largest_order(*case, condition="second")
+    )
+
+
+@each(("q", "sigma"), CASES)
+def test_bound_holds_up_to_the_largest_order_and_no_further(q, sigma):
+    order = largest_order(q, sigma)
+    assert rdp_bound(q, sigma, order) == special.rdp_sampled_gaussian_bound(q, sigma, order)
+    assert math.isnan(special.rdp_sampled_gaussian_bound(q, sigma, math.nextafter(order, math.inf)))
+
+
+@each(("q", "sigma"), CASES)
+def test_bound_is_above_the_exact_value_and_within_a_factor_four(q, sigma):
+    orders = np.linspace(1.0, largest_order(q, sigma), 25)[1:]
+    bound = special.rdp_sampled_gaussian_bound(q, sigma, orders)
+    assert np.all(special.rdp_sampled_gaussian_upper(q, sigma, orders) <= bound)
+    assert np.all(bound <= 4.000001 * special.rdp_sampled_gaussian_lower(q, sigma, orders))
+
+
+@given(st.floats(1e-9, 0.2), st.floats(4.0, 1e4), st.floats(0.0, 1.0))
+def test_bound_is_rounded_up(q, sigma, fraction):
+    alpha = 1.0 + (largest_order(q, sigma) - 1.0) * fraction
+    if alpha == 1.0:
+        return
+    with mpmath.workdps(60):
+        exact = 2 * mpmath.mpf(q) ** 2 * mpmath.mpf(alpha) / mpmath.mpf(sigma) ** 2
+        assert exact <= rdp_bound(q, sigma, alpha) <= exact * (1 + mpmath.mpf(2) ** -50)
+
+
+def test_nothing_released():
+    assert rdp_bound(0.0, 4.0, 1e6) == 0.0
+    assert rdp_bound(0.1, math.inf, 1e6) == 0.0
+    assert largest_order(0.0, 4.0) == math.inf
+    assert largest_order(0.1, math.inf) == math.inf
+
+
+@each(
+    ("arguments", "message"),
+    [
+        ((0.25, 4.0, 2.0), r"q must be in \[0, 0\.2\], got 0\.25"),
+        ((math.nan, 4.0, 2.0), r"q must be in \[0, 0\.2\], got nan"),
+        ((0.1, 3.5, 2.0), r"sigma must be in \[4, inf\], got 3\.5"),
+        ((0.1, math.nan, 2.0), r"sigma must be in \[4, inf\], got nan"),
+        ((0.1, 4.0, 1.0), r"alpha must be in \(1, inf\), got 1\.0"),
+        ((0.1, 4.0, math.inf), r"alpha must be in \(1, inf\), got inf"),
+        ((0.01, 4.0, 20.0), r"alpha must be at most .* = 11\.9\d+ \(c1\), got 20\.0"),
+        ((0.2, 4.0, 4.2), r"alpha must be at most .* = 3\.3\d+ \(c2\), got 4\.2"),
+        ((5e-324, 4.0, 1e9), r"\(c1\), got 1000000000\.0"),
+    ],
+)
+def test_messages_name_the_condition(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        rdp_bound(*arguments)
+
+
+def test_largest_order_messages():
+    with pytest.raises(ValueError, match=r"q must be in \[0, 0\.2\], got 0\.3"):
+        largest_order(0.3, 4.0)
+    with pytest.raises(ValueError, match=r"sigma must be in \[4, inf\], got 1\.0"):
+        largest_order(0.1, 1.0)
+    with pytest.raises(ValueError, match=r"condition must be .* got 'third'"):
+        largest_order(0.1, 4.0, condition="third")

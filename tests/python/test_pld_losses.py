@@ -7,10 +7,10 @@ import math
 
 import mpmath as mp
 import pytest
-from pair_reference import bounds
+from pair_reference import bounds, gaussian_delta
 
-from renyi import pairs
-from renyi._pair import Pair
+from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, pairs
+from renyi._engine import Pair
 from renyi.accountants import UnsupportedMechanismError
 from renyi.mechanisms import (
     ZCDP,
@@ -21,12 +21,9 @@ from renyi.mechanisms import (
     Exponential,
     FixedAllocation,
     FixedSizeSampled,
-    Gaussian,
     GaussianMixture,
     Gumbel,
-    Laplace,
     Mechanism,
-    PoissonSampled,
     PrivacyLoss,
     PureDP,
     RandomAllocation,
@@ -52,11 +49,6 @@ def known_pair(mechanism: Mechanism, adjacency: str, remove: bool) -> Pair:
 
 def both_ends(mechanism: Mechanism, adjacency: str) -> tuple[float, float]:
     return bounds(mechanism.dominating_pair(adjacency), 0.25)
-
-
-def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
-    e = mp.mpf(epsilon)
-    return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
 
 
 def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = True) -> float:
@@ -290,3 +282,118 @@ def test_a_loss_of_ones_own_is_sampled_in_both_directions() -> None:
     )
     assert remove == bounds(Pair.gumbel(2.0).sampled(0.1), 0.02)
     assert add == bounds(Pair.gumbel(3.0).sampled(0.1).reversed(), 0.02)
+
+
+# --- Gaussian steps
+
+
+STEP = PoissonSampled(Gaussian(1.0), 0.01)
+
+
+def only_step(mechanism):
+    (((rate, noise), count),) = mechanism.gaussian_steps
+    assert count == 1
+    return rate, noise
+
+
+def test_sampled_composition_is_one_release_with_combined_noise():
+    rate, noise = only_step(PoissonSampled(Gaussian(3) + Gaussian(4.0), 0.1))
+    assert rate == 0.1
+    assert noise <= 12 / 5  # 1/sqrt(1/9 + 1/16), rounded down
+    assert noise == pytest.approx(12 / 5, rel=1e-14)
+    assert only_step(PoissonSampled(Gaussian(1) * 100, 0.1))[1] == pytest.approx(0.1, rel=1e-14)
+    assert only_step(PoissonSampled(Gaussian(1e-200) * 2, 0.1))[1] > 0
+
+
+def test_sampling_twice_multiplies_the_rates():
+    rate, _ = only_step(PoissonSampled(PoissonSampled(Gaussian(1.0), 0.1), 0.1))
+    assert rate == pytest.approx(0.01, rel=1e-15)
+    assert rate >= 0.1 * 0.1
+    assert only_step(PoissonSampled(STEP, 1.0)) == (0.01, 1.0)
+
+
+def test_two_samples_cannot_be_sampled_as_one():
+    assert PoissonSampled(STEP * 2, 0.5).gaussian_steps is None
+    assert PoissonSampled(STEP + Gaussian(1.0), 0.5).gaussian_steps is None
+    assert PoissonSampled(STEP * 2, 1.0).gaussian_steps == (((0.01, 1.0), 2),)
+
+
+def test_compositions_add():
+    assert (STEP * 3 + Gaussian(2.0)).gaussian_steps == (((0.01, 1.0), 3), ((1.0, 2.0), 1))
+    assert Composed().gaussian_steps == ()
+    assert (STEP + Laplace(1.0)).gaussian_steps is None
+    assert PoissonSampled(Laplace(1.0), 0.1).gaussian_steps is None
+
+
+def test_a_tree_is_one_gaussian():
+    rate, noise = only_step(TreeAggregation(6.0, 300))  # depth 9
+    assert rate == 1.0
+    assert noise <= 2.0
+    assert noise == pytest.approx(2.0, rel=1e-14)
+
+
+# --- infinite losses, against all outcomes
+
+
+Outcomes = list[tuple[mp.mpf, mp.mpf]]  # the masses of both distributions
+
+
+def approximate(epsilon: float, delta: float) -> Outcomes:
+    """The pair of (epsilon, delta): randomized response, and the truth with probability delta."""
+    e, d = mp.mpf(epsilon), mp.mpf(delta)
+    high, low = (1 - d) / (1 + mp.exp(-e)), (1 - d) / (1 + mp.exp(e))
+    return [(d, mp.mpf(0)), (high, low), (low, high), (mp.mpf(0), d)]
+
+
+def sampled(outcomes: Outcomes, rate: float) -> Outcomes:
+    q = mp.mpf(rate)
+    return [((1 - q) * without + q * seen, without) for seen, without in outcomes]
+
+
+def gaussian_delta_of_outcomes(mu: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
+    return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+
+
+def exact_delta(outcomes: Outcomes, count: int, mu: float, epsilon: float) -> mp.mpf:
+    """Of `count` such steps beside Gaussian noise with sensitivity/noise mu."""
+    total = mp.mpf(0)
+    for steps in itertools.product(outcomes, repeat=count):
+        p, q = mp.fprod(s[0] for s in steps), mp.fprod(s[1] for s in steps)
+        if p > 0 and q > 0:
+            total += p * gaussian_delta_of_outcomes(mp.mpf(mu), mp.mpf(epsilon) - mp.log(p / q))
+        else:
+            total += p
+    return total
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2])
+@pytest.mark.parametrize("slack", [1e-12, 1e-7, 1e-3])
+@pytest.mark.parametrize("direction", ["add", "remove"])
+def test_gaussian_noise_beside_approximate_steps(rate: float, slack: float, direction: str) -> None:
+    step = ApproxDP(0.3, slack)
+    accountant = PLDAccountant()
+    accountant.compose(step if rate == 1.0 else PoissonSampled(step, rate), 4)
+    accountant.compose(Gaussian(2.0), 9)
+    pair = approximate(0.3, slack) if rate == 1.0 else sampled(approximate(0.3, slack), rate)
+    if direction == "add":
+        pair = [(q, p) for p, q in pair]
+    with mp.workdps(40):
+        for epsilon in (0.5, 3.0, 8.0):
+            exact = exact_delta(pair, 4, 1.5, epsilon)
+            lower, upper = accountant.get_delta_bounds(epsilon, direction=direction)
+            assert lower <= exact <= upper <= lower * (1 + 1e-4)
+
+
+def test_a_chance_of_everything_costs_hardly_more_than_none() -> None:
+    """A slack of 1e-8 a step may not widen what Laplace noise beside it is known to lose."""
+    for noise, count in ((Laplace(3.0), 10), (Gaussian(3.0), 30)):
+        ends = []
+        for step in (PureDP(0.3), ApproxDP(0.3, 1e-8)):
+            accountant = PLDAccountant()
+            accountant.compose(step, 10)
+            accountant.compose(noise, count)
+            ends.append(accountant.get_epsilon_bounds(1e-5))
+        (low, high), (low_slack, high_slack) = ends
+        assert low <= high_slack
+        assert high_slack - low_slack <= 1e-5 * high_slack
+        assert math.isclose(high, high_slack, rel_tol=2e-3)

@@ -10,24 +10,34 @@ import numpy as np
 import pytest
 from pair_reference import bounds
 
-from renyi._pair import LossComposition, Pair
+from renyi import pairs
+from renyi._engine import LossComposition, Pair
 from renyi.pairs import (
+    ApproxDPPair,
     BoundedRangePair,
+    Composition,
+    DensityPair,
     DiscreteGaussianPair,
     DiscreteLaplacePair,
     DiscretePair,
     DominatingPair,
     GaussianMixturePair,
     GaussianPair,
+    GeneralisedGaussianPair,
     GumbelPair,
     LaplacePair,
     MixedPair,
     PoissonSampledPair,
     RandomizedResponsePair,
     ReversedPair,
+    StudentTPair,
+    beta_lower,
     delta_bounds,
+    discrete_tradeoff,
     epsilon_bounds,
+    logistic_pair,
     poisson_sampled_pair,
+    sampled_gaussian_pair,
 )
 
 
@@ -40,62 +50,6 @@ def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float) -> 
 def reversed_delta(delta: mp.mpf, epsilon: float) -> mp.mpf:
     """delta of (Q, P) at epsilon from that of (P, Q) at -epsilon."""
     return -mp.expm1(epsilon) + mp.exp(epsilon) * delta
-
-
-def noise_delta(log_mass: object, shift: int, reach: int, epsilon: float) -> mp.mpf:
-    """Sum of (P - e^epsilon Q)_+ of noise on the integers, by its log masses, normalised."""
-    points = range(-reach, reach + shift + 1)
-    total = mp.fsum(mp.exp(log_mass(x)) for x in points)  # type: ignore[operator]
-    e = mp.exp(epsilon)
-    return (
-        mp.fsum(
-            max(mp.exp(log_mass(x - shift)) - e * mp.exp(log_mass(x)), 0)  # type: ignore[operator]
-            for x in points
-        )
-        / total
-    )
-
-
-@pytest.mark.parametrize(
-    ("sigma", "shift", "epsilon"),
-    [(0.5, 1, 1.0), (3.0, 1, 0.3), (3.0, 2, -0.3), (0.2, 1, 11.0), (3.0, 20, 20.0), (1.0, 1, 9.0)],
-)
-def test_discrete_gaussian(sigma: float, shift: int, epsilon: float) -> None:
-    with mp.workdps(40):
-        reach = math.ceil(45 * sigma) + shift
-        exact = noise_delta(
-            lambda x: -(mp.mpf(x) ** 2) / (2 * mp.mpf(sigma) ** 2), shift, reach, epsilon
-        )
-        assert_encloses(
-            delta_bounds([(DiscreteGaussianPair(sigma, shift), 1)], epsilon), exact, 1e-12
-        )
-
-
-@pytest.mark.parametrize(
-    ("scale", "shift", "epsilon"),
-    [(0.5, 1, 1.0), (3.0, 4, 0.3), (3.0, 5, -0.3), (0.02, 1, 49.0), (1e6, 1, 5e-7), (2.0, 1, -2.0)],
-)
-def test_discrete_laplace(scale: float, shift: int, epsilon: float) -> None:
-    with mp.workdps(40):
-        # Outcomes of one loss together: x <= 0, 0 < x < shift, x >= shift.
-        r, e = mp.exp(-1 / mp.mpf(scale)), mp.exp(epsilon)
-        inner = [((1 - r) / (1 + r)) * (r ** (shift - x) - e * r**x) for x in range(1, shift)]
-        ends = [(r**shift - e) / (1 + r), (1 - e * r**shift) / (1 + r)]
-        exact = mp.fsum(max(term, 0) for term in inner + ends)
-        pair = DiscreteLaplacePair(scale, shift)
-        assert_encloses(delta_bounds([(pair, 1)], epsilon), exact, 1e-9)
-
-
-@pytest.mark.parametrize(
-    "scale", [(DiscreteGaussianPair, 300.0, 77), (DiscreteLaplacePair, 300.0, 77)]
-)
-def test_fine_integer_noise_is_close_to_continuous(scale: tuple[type, float, int]) -> None:
-    kind, width, shift = scale
-    discrete = delta_bounds([(kind(width, shift), 1)], 0.1)
-    pair = (
-        GaussianPair(shift / width) if kind is DiscreteGaussianPair else LaplacePair(width / shift)
-    )
-    assert discrete[0] == pytest.approx(delta_bounds([(pair, 1)], 0.1)[0], rel=1e-2)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 20.0, 300.0])
@@ -115,13 +69,6 @@ def test_bounded_range_is_the_worst_two_point_pair(epsilon: float) -> None:
             assert max(values) <= best * (1 + mp.mpf("1e-50"))
             assert_encloses(delta_bounds([(BoundedRangePair(epsilon), 1)], float(e)), best, 1e-12)
         assert delta_bounds([(BoundedRangePair(epsilon), 1)], epsilon * 1.001)[1] < 1e-300
-
-
-def test_bounded_range_lies_below_pure_privacy() -> None:
-    for k in (1, 10, 100):
-        bounded = epsilon_bounds([(BoundedRangePair(0.2), k)], 1e-6, rtol=1e-3)
-        pure = epsilon_bounds([(RandomizedResponsePair(1.0 / (1.0 + math.exp(-0.2))), k)], 1e-6)
-        assert bounded[1] < pure[0]
 
 
 def gumbel_delta(scale: float, epsilon: float, reverse: bool) -> mp.mpf:
@@ -147,22 +94,6 @@ def test_gumbel(scale: float, share: float) -> None:
         worse = max(gumbel_delta(scale, epsilon, side) for side in (False, True))
         lower, upper = bounds(Pair.spliced(reverse_pair, 1.0, reverse_pair), epsilon)
         assert lower <= worse <= upper
-
-
-def test_gumbel_integral_by_quadrature() -> None:
-    with mp.workdps(30):
-
-        def density(x: mp.mpf, at: float) -> mp.mpf:
-            z = (x - at) / 2
-            return mp.exp(-z - mp.exp(-z)) / 2
-
-        # P around 1 exceeds e^0.2 Q for x above the root.
-        root = mp.findroot(lambda x: mp.log(density(x, 1) / density(x, 0)) - mp.mpf("0.2"), 1)
-        exact = mp.quad(
-            lambda x: density(x, 1) - mp.exp(mp.mpf("0.2")) * density(x, 0), [root, 5, 20, 200]
-        )
-    lower, upper = delta_bounds([(GumbelPair(2.0), 1)], 0.2)
-    assert lower * (1 - 1e-14) <= exact <= upper * (1 + 1e-14)
 
 
 @pytest.mark.parametrize(
@@ -355,3 +286,229 @@ def test_values_are_equal_and_hashable() -> None:
     ):
         assert build() == build()
         assert hash(build()) == hash(build())
+
+
+# --- noise of an even density
+
+
+def constant(noise: object) -> mp.mpf:
+    s = mp.mpf(noise.scale)
+    if isinstance(noise, GeneralisedGaussianPair):
+        return 1 / (2 * s * mp.gamma(1 + 1 / mp.mpf(noise.shape)))
+    n = mp.mpf(noise.degrees)
+    return mp.gamma((n + 1) / 2) / (mp.gamma(n / 2) * mp.sqrt(n * mp.pi) * s)
+
+
+@pytest.mark.parametrize(
+    "noise", [GeneralisedGaussianPair(1.3, 3.0), StudentTPair(5.0, 3.0)], ids=repr
+)
+def test_two_uses(noise):
+    v = (np.arange(4000) + 0.5) * 0.1 - 200.0
+    if isinstance(noise, StudentTPair):
+        logs = [-3.0 * np.log1p(((v - c) / 3.0) ** 2 / 5.0) for c in (0.5, -0.5)]
+    else:
+        logs = [-((np.abs(v - c) / 3.0) ** 1.3) for c in (0.5, -0.5)]
+    p, q = (np.exp(one) * 0.1 * float(constant(noise)) for one in logs)
+    for epsilon in (0.2, 0.5):
+        brute = 0.0
+        for p_v, q_v in zip(p, q, strict=True):
+            brute += float(np.maximum(p_v * p - math.exp(epsilon) * q_v * q, 0.0).sum())
+        lower, upper = delta_bounds([(noise, 2)], epsilon, rtol=1e-6)
+        assert 0.0 < lower <= upper <= lower * (1.0 + 1e-5)
+        assert upper == pytest.approx(brute, rel=2e-4)
+
+
+def test_shape_two_is_gaussian():
+    for scale, k, epsilon in ((0.5, 1, 3.0), (4.0, 20, 2.0), (100.0, 1000, 1.0)):
+        noise = GeneralisedGaussianPair(2.0, scale)
+        exact = delta_bounds([(pairs.GaussianPair(math.sqrt(2.0) / scale), k)], epsilon)
+        lower, upper = delta_bounds([(noise, k)], epsilon)
+        assert lower <= exact[1] * (1 + 1e-12)
+        assert upper >= exact[0] * (1 - 1e-12)
+        assert upper - lower <= 1e-4 * upper
+
+
+def test_many_degrees_are_nearly_gaussian():
+    exact = delta_bounds([(pairs.GaussianPair(0.5), 4)], 0.5)[0]
+    assert delta_bounds([(StudentTPair(1e4, 2.0), 4)], 0.5)[1] == pytest.approx(exact, rel=2e-3)
+
+
+@pytest.mark.parametrize("scale", [0.05, 1.0, 30.0])
+def test_logistic(scale):
+    with mp.workdps(40):
+        b = mp.mpf(scale)
+        for share in (-0.5, 0.0, 0.3, 0.9):
+            e = mp.mpf(share / scale)
+            w = mp.exp((1 / b - e) / 2)  # losses above e: w' < w, uniform under Q
+            y = (w - 1) / (mp.exp(1 / b) - w)  # e^(-x/b)
+            p, q = (1 - 1 / (1 + t * y) for t in (mp.exp(1 / b), mp.mpf(1)))
+            lower, upper = delta_bounds([(logistic_pair(scale), 1)], share / scale)
+            exact = p - mp.exp(mp.mpf(share / scale)) * q
+            assert lower * (1 - 1e-12) <= exact <= upper * (1 + 1e-12)
+            assert upper - lower <= 1e-9 * upper
+
+
+def test_bounded_loss():
+    noise = StudentTPair(3.0, 1.0)
+    top = noise.support[1]
+    assert delta_bounds([(noise, 1)], top * 1.0001)[1] < 1e-300
+    assert delta_bounds([(noise, 1)], top * 0.999)[0] > 0.0
+
+
+@pytest.mark.parametrize("kind", [GeneralisedGaussianPair, StudentTPair])
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, 1e7, 0.001])
+def test_numbers_outside(kind, bad):
+    with pytest.raises(ValueError, match="must be a number in"):
+        kind(3.0, bad)
+    with pytest.raises(ValueError, match="must be a number in"):
+        kind(bad, 1.0)
+
+
+@pytest.mark.parametrize("bad", [None, "1", True, math.nan, 1j])
+def test_other_types(bad):
+    for make in (lambda: GeneralisedGaussianPair(2.0, bad), lambda: StudentTPair(bad, 1.0)):
+        with pytest.raises((TypeError, ValueError), match="must be a number in"):
+            make()
+    with pytest.raises((TypeError, ValueError), match="scale must be a number in"):
+        logistic_pair(bad)
+
+
+def test_too_large_losses():
+    with pytest.raises(ValueError, match="scale must be larger for shape 9"):
+        GeneralisedGaussianPair(9.0, 0.5)
+
+
+# --- arguments, equality and the trade-off function
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0, 0.0])
+def test_numbers_outside_their_domain(bad: float) -> None:
+    for name, build in {
+        "mu": lambda: GaussianPair(bad),
+        "scale": lambda: LaplacePair(bad),
+        "sigma": lambda: sampled_gaussian_pair(0.1, bad),
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name} must be "):
+            build()
+
+
+def test_named_errors_of_pairs() -> None:
+    part = (LaplacePair(1.0), 2)
+    cases = [
+        (TypeError, "mu", lambda: GaussianPair("1")),  # type: ignore[arg-type]
+        (TypeError, "mu", lambda: GaussianPair(1j)),  # type: ignore[arg-type]
+        (ValueError, "means", lambda: GaussianMixturePair((1.0,), (0.0,))),
+        (ValueError, "means", lambda: GaussianMixturePair((0.5, 0.5), (1.0,))),
+        (ValueError, "weights", lambda: GaussianMixturePair((0.5, 0.6), (0.0, 1.0))),
+        (TypeError, "weights", lambda: GaussianMixturePair(0.5, (0.0,))),  # type: ignore[arg-type]
+        (ValueError, "p", lambda: DiscretePair((0.5, 0.6), (0.5, 0.5))),
+        (ValueError, "q", lambda: DiscretePair((0.5, 0.5), (1.0,))),
+        (ValueError, "p", lambda: DiscretePair(((0.5, 0.5),), (1.0,))),  # type: ignore[arg-type]
+        (TypeError, "p", lambda: DiscretePair(("a", "b"), (0.5, 0.5))),  # type: ignore[arg-type]
+        (ValueError, "p", lambda: DiscretePair((math.nan, 1.0), (0.5, 0.5))),
+        (ValueError, "choices", lambda: RandomizedResponsePair(0.7, 0)),
+        (TypeError, "choices", lambda: RandomizedResponsePair(0.7, 2.5)),  # type: ignore[arg-type]
+        (ValueError, "p", lambda: RandomizedResponsePair(1.25, 4)),
+        (ValueError, "epsilon", lambda: ApproxDPPair(-1.0, 0.0)),
+        (ValueError, "delta", lambda: ApproxDPPair(1.0, 1.5)),
+        (TypeError, "base", lambda: ReversedPair(1.0)),  # type: ignore[arg-type]
+        (TypeError, "base", lambda: PoissonSampledPair(None, 0.1)),  # type: ignore[arg-type]
+        (ValueError, "sample_rate", lambda: PoissonSampledPair(LaplacePair(1.0), 1.5)),
+        (ValueError, "direction", lambda: poisson_sampled_pair(LaplacePair(1.0), 0.5, "both")),
+        (ValueError, "sigma", lambda: sampled_gaussian_pair(0.1, 0.0)),
+        (TypeError, "parts", lambda: Composition(LaplacePair(1.0))),  # type: ignore[arg-type]
+        (TypeError, "parts", lambda: Composition([LaplacePair(1.0)])),  # type: ignore[list-item]
+        (ValueError, "count", lambda: Composition([(LaplacePair(1.0), -1)])),
+        (ValueError, "count", lambda: Composition([(LaplacePair(1.0), 10**10)])),
+        (TypeError, "count", lambda: Composition([(LaplacePair(1.0), 1.5)])),  # type: ignore[list-item]
+        (ValueError, "rtol", lambda: Composition([part], rtol=0.0)),
+        (ValueError, "max_points", lambda: Composition([part], max_points=100)),
+        (ValueError, "epsilon", lambda: delta_bounds([part], math.nan)),
+        (TypeError, "epsilon", lambda: delta_bounds([part], "1")),  # type: ignore[arg-type]
+        (ValueError, "delta", lambda: epsilon_bounds([part], -0.1)),
+        (ValueError, "delta", lambda: epsilon_bounds([part], math.nan)),
+        (ValueError, "alpha", lambda: beta_lower([part], [0.5, 1.5])),
+        (TypeError, "alpha", lambda: beta_lower([part], "a")),
+        (ValueError, "parts", lambda: discrete_tradeoff([part])),
+        (TypeError, "log_p", lambda: DensityPair(1.0, np.sin, 0.0, 1.0)),  # type: ignore[arg-type]
+        (ValueError, "end", lambda: DensityPair(np.sin, np.sin, 1.0, 0.0)),
+        (
+            ValueError,
+            "log_p and log_q",
+            lambda: DensityPair(np.zeros_like, np.zeros_like, 0.0, 2.0),
+        ),
+        (ValueError, "tolerance", lambda: DensityPair(np.sin, np.sin, 0.0, 1.0, (), 1.0)),
+        (ValueError, "breaks", lambda: DensityPair(np.sin, np.sin, 0.0, 1.0, (2.0,))),
+    ]
+    for error, name, build in cases:
+        with pytest.raises(error, match=f"^{name} must be "):
+            build()
+
+
+def test_values_are_immutable_and_comparable() -> None:
+    assert sampled_gaussian_pair(0.1, 2.0) == sampled_gaussian_pair(0.1, 2)
+    assert hash(LaplacePair(1)) == hash(LaplacePair(1.0))
+    with pytest.raises(AttributeError):
+        LaplacePair(1.0).scale = 2.0  # type: ignore[misc]
+
+
+def test_gaussians_merge_and_equal_parts_add_up() -> None:
+    composition = Composition(
+        [
+            (GaussianPair(3.0), 1),
+            (LaplacePair(1.0), 2),
+            (GaussianPair(4.0), 1),
+            (LaplacePair(1.0), 1),
+        ]
+    )
+    assert composition.parts == (
+        (GaussianPair(3.0), 1),
+        (LaplacePair(1.0), 3),
+        (GaussianPair(4.0), 1),
+    )
+    merged = Composition([(GaussianPair(5.0), 1), (LaplacePair(1.0), 3)])
+    assert composition.delta_bounds(9.0) == pytest.approx(merged.delta_bounds(9.0), rel=1e-12)
+    assert Composition([(LaplacePair(1.0), 0)]).parts == ()
+
+
+def test_tradeoff_of_randomized_response() -> None:
+    alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.6), 1)])
+    found = np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta)
+    np.testing.assert_allclose(found, [1.0, 0.625, 1 / 3, 1 / 6, 0.0], rtol=1e-13, atol=1e-15)
+    # Twice 0.8 has the vertices (0.04, 0.36) and (0.36, 0.04).
+    alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.8), 2)])
+    np.testing.assert_allclose(alpha, [0.0, 0.04, 0.36, 1.0], rtol=1e-13)
+    np.testing.assert_allclose(beta, [1.0, 0.36, 0.04, 0.0], rtol=1e-13)
+    # Tiny probabilities keep their relative accuracy.
+    alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.9), 200)])
+    assert beta[-2] == pytest.approx(0.1**200, rel=1e-10)
+    assert alpha[1] == pytest.approx(0.1**200, rel=1e-10)
+
+
+def test_tradeoff_with_outcomes_of_one_side_only() -> None:
+    alpha, beta = discrete_tradeoff([(ApproxDPPair(0.0, 0.25), 1)])
+    np.testing.assert_allclose(
+        np.interp([0.0, 0.375, 0.75, 1.0], alpha, beta), [0.75, 0.375, 0.0, 0.0], atol=1e-15
+    )
+
+
+def test_tradeoff_is_bounded_from_below() -> None:
+    alphas = np.array([[0.0, 1e-6, 0.05], [0.5, 0.9, 1.0]])
+    beta = beta_lower([(GaussianPair(1.0), 1)], alphas)
+    assert beta.shape == alphas.shape
+    for a, b in zip(alphas.ravel(), beta.ravel(), strict=True):
+        exact = (
+            0.0
+            if a == 1.0
+            else 1.0
+            if a == 0.0
+            else float(mp.ncdf(-mp.sqrt(2) * mp.erfinv(2 * a - 1) - 1))
+        )
+        assert b <= exact * (1.0 + 1e-14)
+        assert b >= exact - 1e-6
+    discrete = [(RandomizedResponsePair(0.7), 20)]
+    grid = np.array([0.01, 0.3])
+    found = beta_lower(discrete, grid)
+    exact_beta = np.interp(grid, *discrete_tradeoff(discrete))
+    assert np.all(found <= exact_beta * (1 + 1e-12))
+    assert np.all(found >= exact_beta - 1e-6)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,8 +41,8 @@ def test_what_is_printed_is_on_the_safe_side(value, digits):
     check(value, digits)
 
 
-@pytest.mark.parametrize("value", EDGES)
-@pytest.mark.parametrize("digits", [1, 2, 4, 6, 17])
+@each("value", EDGES)
+@each("digits", [1, 2, 4, 6, 17])
 def test_edges(value, digits):
     check(value, digits)
     check(-value, digits)

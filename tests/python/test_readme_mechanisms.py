@@ -9,7 +9,7 @@ import pytest
 
 import renyi.mechanisms
 from renyi import PLDAccountant, RDPAccountant, pairs
-from renyi.accountants import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.matrix import SquareRoot
 from renyi.mechanisms import (
     ZCDP,

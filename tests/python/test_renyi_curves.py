@@ -12,7 +12,7 @@ import pytest
 from mpmath import mp
 
 from renyi import RDPAccountant, reference, special
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi.mechanisms import ZCDP, Gaussian, Laplace, PoissonSampled, RDPCurve, RepeatAndSelect
 
 DIGITS = 25

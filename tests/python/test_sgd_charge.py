@@ -246,7 +246,8 @@ def uncharged(plan):
 
 
 @pytest.mark.parametrize("budget", [None, (50.0, 1e-5)])
-def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget):
+@pytest.mark.parametrize("stride", [331, pytest.param(71, marks=pytest.mark.slow)])
+def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget, stride):
     """No release without a charge, and the run goes on."""
     gc.disable()
     count, alive, interrupted = 1, True, 0
@@ -270,9 +271,9 @@ def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget):
         assert recorded >= -(-len(released) // each)
         stepped(optimizer)
         assert uses(ledger, plan) - before >= -(-len(released) // each)
-        count += 71
+        count += stride
     gc.enable()
-    assert interrupted > 10
+    assert interrupted > 2
     assert ledger.verify() == []
 
 

@@ -5,16 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from renyi.sgd import (
-    DPSGD,
-    SGD,
-    ClipGroups,
-    Grid,
-    SecureGenerator,
-    TrainingPlan,
-    clip_and_sum,
-    clipped_grad,
-)
+from renyi.noise import SecureGenerator
+from renyi.sgd import DPSGD, SGD, ClipGroups, Grid, TrainingPlan, clip_and_sum, clipped_grad
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(23, 4)).astype(np.float32)

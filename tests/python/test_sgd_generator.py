@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from chacha20_reference import group, ratchet
 
-from renyi import _locks, sgd
-from renyi.sgd import InsecureGeneratorWarning, SecureGenerator
+from renyi import _locks, noise, samplers, sgd
+from renyi.noise import InsecureGeneratorWarning, SecureGenerator
 
 N = 1 << 20
 
@@ -46,16 +46,16 @@ def test_every_draw_has_a_key_of_its_own_and_the_next_does_not_tell_it():
 
 def test_noise_and_samples_are_draws_with_keys_of_their_own():
     generator = seeded()
-    sgd.gaussian_noise(3000, 1.0, generator=generator)
-    sgd.discrete_gaussian_noise(10, 3.0, generator=generator)
-    sgd.PoissonSampler(100, 0.1, generator=generator).sample()
+    noise.gaussian_noise(3000, 1.0, generator=generator)
+    noise.discrete_gaussian_noise(10, 3.0, generator=generator)
+    samplers.PoissonSampler(100, 0.1, generator=generator).sample()
     key = key_in(seeded())
     for _ in range(3):
         key, _ = ratchet(key)
     assert key_in(generator) == key
-    noise = sgd.laplace_noise(256, 1.0, generator=generator)
+    drawn = noise.laplace_noise(256, 1.0, generator=generator)
     words = group(ratchet(key)[1])  # whose leading bits are the signs
-    assert [number < 0.0 for number in noise] == [word >> 31 == 1 for word in words]
+    assert [number < 0.0 for number in drawn] == [word >> 31 == 1 for word in words]
 
 
 def test_a_buffer_begins_with_the_next_key_and_forgets_what_it_has_handed_out():
@@ -74,20 +74,20 @@ import sys
 
 import numpy as np
 
-from renyi import sgd
+from renyi import noise, samplers, sgd
 from renyi.matrix import BandedToeplitz, Tree
 from renyi.samplers import PoissonSampler
 
-generator = sgd.SecureGenerator(insecure_reproducible=7)
+generator = noise.SecureGenerator(insecure_reproducible=7)
 threads = int(sys.argv[1])
 for count in (10, 3000, 200_000):
-    sgd.gaussian_noise(count, 1.0, generator=generator, threads=threads)
-    sgd.laplace_noise(count, 1.0, dtype="f4", generator=generator, threads=threads)
-    sgd.discrete_gaussian_noise(count // 10, 3.0, generator=generator, threads=threads)
+    noise.gaussian_noise(count, 1.0, generator=generator, threads=threads)
+    noise.laplace_noise(count, 1.0, dtype="f4", generator=generator, threads=threads)
+    noise.discrete_gaussian_noise(count // 10, 3.0, generator=generator, threads=threads)
     PoissonSampler(count, 0.1, generator=generator).sample()
-    sgd.FixedSizeSampler(count, 5, generator=generator).sample()
-    sgd.ShuffledSampler(count, 2, generator=generator).sample()
-    sgd.BallsInBinsSampler(count, 2, generator=generator).sample()
+    samplers.FixedSizeSampler(count, 5, generator=generator).sample()
+    samplers.ShuffledSampler(count, 2, generator=generator).sample()
+    samplers.BallsInBinsSampler(count, 2, generator=generator).sample()
     generator.bytes(100)
     for strategy in (BandedToeplitz(2, [1.0, 0.5]), Tree(2)):
         next(strategy.noise(count, generator, threads=threads))
@@ -180,7 +180,7 @@ def test_a_secure_generator_is_neither_copied_nor_pickled():
 @pytest.mark.parametrize("words", [0, 1, 255, 256, 257])
 def test_a_reproducible_generator_goes_on_where_it_was(words):
     generator = seeded()
-    sgd.gaussian_noise(1000, 1.0, generator=generator)
+    noise.gaussian_noise(1000, 1.0, generator=generator)
     numbers = generator.numpy_generator()
     numbers.integers(1 << 32, size=words, dtype=np.uint32)
     other = seeded(2)
@@ -237,8 +237,8 @@ def test_what_is_no_state_is_refused(generator, state):
 
 
 def draw_in_child(generator, numbers, queue):
-    noise = sgd.gaussian_noise(4, 1.0, generator=generator)
-    queue.put((noise.tolist(), numbers.random(4).tolist(), sgd.laplace_noise(4, 1.0).tolist()))
+    drawn = noise.gaussian_noise(4, 1.0, generator=generator)
+    queue.put((drawn.tolist(), numbers.random(4).tolist(), noise.laplace_noise(4, 1.0).tolist()))
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -246,7 +246,7 @@ def test_no_child_repeats_its_parent_or_its_siblings():
     generator = SecureGenerator()
     numbers = generator.numpy_generator()
     numbers.random()  # a buffer that children inherit half used
-    sgd.gaussian_noise(4, 1.0)
+    noise.gaussian_noise(4, 1.0)
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     results = []
@@ -295,7 +295,8 @@ import os
 import signal
 import threading
 
-from renyi.sgd import SecureGenerator, ShuffledSampler
+from renyi.noise import SecureGenerator
+from renyi.samplers import ShuffledSampler
 
 generator = SecureGenerator()
 numbers = generator.numpy_generator()
@@ -352,7 +353,7 @@ def test_threads_never_draw_the_same_numbers():
 
     def draw(mine):
         for _ in range(50):
-            mine.append(sgd.gaussian_noise(300, 1.0, generator=generator).tobytes())
+            mine.append(noise.gaussian_noise(300, 1.0, generator=generator).tobytes())
             mine.append(numbers.bytes(64))
             mine.append(generator.bytes(64))
 
@@ -381,23 +382,23 @@ def test_numpy_draws_from_the_stream():
 def test_a_numpy_generator_serves_with_a_warning():
     def draw(seed):
         with pytest.warns(InsecureGeneratorWarning, match="PCG64 is not a cryptographic"):
-            return sgd.gaussian_noise(100, 1.0, generator=np.random.default_rng(seed))
+            return noise.gaussian_noise(100, 1.0, generator=np.random.default_rng(seed))
 
     assert np.array_equal(draw(1), draw(1))
     assert not np.array_equal(draw(1), draw(2))
     generator = np.random.default_rng(1)
     with pytest.warns(InsecureGeneratorWarning):
-        first = sgd.laplace_noise(100, 1.0, generator=generator)
+        first = noise.laplace_noise(100, 1.0, generator=generator)
     with pytest.warns(InsecureGeneratorWarning):
-        assert not np.array_equal(first, sgd.laplace_noise(100, 1.0, generator=generator))
+        assert not np.array_equal(first, noise.laplace_noise(100, 1.0, generator=generator))
 
 
 def test_a_numpy_generator_over_ours_needs_no_warning():
     ours = seeded()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        drawn = sgd.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
-    assert np.array_equal(drawn, sgd.gaussian_noise(10, 1.0, generator=seeded()))
+        drawn = noise.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
+    assert np.array_equal(drawn, noise.gaussian_noise(10, 1.0, generator=seeded()))
 
 
 def test_the_warning_points_at_the_line_outside_the_package():
@@ -408,8 +409,8 @@ def test_the_warning_points_at_the_line_outside_the_package():
 
     line = called.__code__.co_firstlineno + 2
     plan = sgd.TrainingPlan(100, 10, noise_multiplier=1.0, steps=3)
-    assert called(sgd.gaussian_noise, 3, 1.0) == [(__file__, line)]
+    assert called(noise.gaussian_noise, 3, 1.0) == [(__file__, line)]
     assert called(sgd.noisy_clipped_sum, np.ones((2, 3)), 1.0, 1.0) == [(__file__, line)]
-    assert called(sgd.PoissonSampler, 10, 0.5) == [(__file__, line)]
-    assert called(sgd.ShuffledSampler, 10, 2) == [(__file__, line)]
+    assert called(samplers.PoissonSampler, 10, 0.5) == [(__file__, line)]
+    assert called(samplers.ShuffledSampler, 10, 2) == [(__file__, line)]
     assert called(sgd.DPSGD, np.zeros(3), plan, sgd.SGD(0.1)) == [(__file__, line)]

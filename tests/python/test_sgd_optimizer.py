@@ -12,12 +12,12 @@ from sgd_states import same
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
+from renyi.noise import SecureGenerator
 from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
     LinearLayer,
-    SecureGenerator,
     TrainingPlan,
     accumulation,
     clip_and_sum,
@@ -730,17 +730,6 @@ def test_a_part_that_was_interrupted_spoils_the_batch_until_it_is_discarded(monk
     optimizer.discard()
     optimizer.step(rows(2))
     assert optimizer.private.batch_size == 10
-
-
-def test_a_step_that_was_interrupted_keeps_no_rows(monkeypatch):
-    planned = plan(noise_multiplier=0.0, max_grad_norm=0.7)
-    optimizer, _ = made(planned)
-    with monkeypatch.context() as patch:
-        patch.setattr(optimizer._ledger, "record", interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows(1))
-    mean = [array / 10.0 for array in clip_and_sum(rows(1), 0.7).sum]
-    assert same(optimizer.step(rows(1)), mean)
 
 
 def test_one_thread_at_a_time():

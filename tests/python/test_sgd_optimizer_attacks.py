@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import ctypes
-import gc
 import os
 import pickle
 import subprocess
@@ -13,18 +12,19 @@ from functools import partial
 
 import numpy as np
 import pytest
+from interruptions import at_line
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
+from renyi.noise import SecureGenerator
+from renyi.samplers import PoissonSampler
 from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
     ClipAccumulator,
-    PoissonSampler,
     QuantileClipNorm,
     Schedule,
-    SecureGenerator,
     TrainingPlan,
     clip_and_sum,
 )
@@ -134,29 +134,6 @@ def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
         with pytest.raises(ValueError, match=f"last, got {word}: take gradients of x"):
             optimizer.step(rows(count))
     optimizer.step(rows(drawn))
-
-
-def test_an_interruption_before_the_record_mixes_nothing(monkeypatch):
-    optimizer = plain()
-    for name in ("record", "rows"):
-        optimizer.accumulate(rows(3))
-        with monkeypatch.context() as patch:
-            patch.setattr(optimizer._ledger, name, interrupts)
-            with pytest.raises(KeyboardInterrupt):
-                optimizer.step(rows(2))
-        optimizer.step(rows(1))
-        assert optimizer.private.batch_size == 1
-
-
-def test_an_interruption_of_a_part_spoils_the_batch(monkeypatch):
-    optimizer = plain()
-    optimizer.accumulate(rows(3))
-    with monkeypatch.context() as patch:
-        patch.setattr(optimizer._sum, "checked", interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.accumulate(rows(2))
-    with pytest.raises(RuntimeError, match="discard must be called first"):
-        optimizer.step(rows(2))
 
 
 def test_interrupted_twice_a_step_stays_recorded(monkeypatch):
@@ -343,30 +320,6 @@ def test_an_interruption_after_a_norm_has_moved_wedges_nothing(monkeypatch):
     assert optimizer.accountant.mechanisms[0][1] == 4
 
 
-def traced(function, interrupted_at):
-    """Call it, interrupted before the line with this number: true if there was one."""
-    lines = 0
-
-    def trace(frame, event, argument):
-        nonlocal lines
-        if event == "line":
-            lines += 1
-            if lines == interrupted_at:
-                raise KeyboardInterrupt
-        return trace
-
-    gc.disable()  # whose callbacks, hypothesis has one, would swallow the interruption
-    sys.settrace(trace)
-    try:
-        function()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-        gc.enable()
-    return False
-
-
 def test_no_interruption_leaves_an_optimiser_locked():
     alone = threads.OneAtATime("a test")
 
@@ -375,7 +328,7 @@ def test_no_interruption_leaves_an_optimiser_locked():
             pass
 
     count = 1
-    while traced(use, count):
+    while at_line(use, count):
         seen = []
         with alone:
             worker = threading.Thread(target=lambda seen=seen: refused(alone, seen))
@@ -403,19 +356,6 @@ def refused(alone, seen):
             seen.append(False)
     except RuntimeError:
         seen.append(True)
-
-
-def test_every_line_of_a_step_may_be_interrupted():
-    count, alive = 1, True
-    while alive:
-        optimizer = plain(clip_norm=QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0))
-        alive = traced(partial(optimizer.step, rows(4)), count)
-        released = int(optimizer._sum.clip_norm.value != 1.0)  # moves after the sum has its noise
-        optimizer.step(rows(3))
-        assert optimizer.private.batch_size == 3
-        assert optimizer.accountant.mechanisms[0][1] >= 1 + released
-        count += 1
-    assert count > 100
 
 
 def test_private_counts_are_in_no_message():

@@ -10,7 +10,8 @@ from renyi import PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.calibration import calibrate_noise_multiplier
 from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
-from renyi.sgd import FixedSizeSampler, PoissonSampler, ShuffledSampler, TrainingPlan
+from renyi.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.sgd import TrainingPlan
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}

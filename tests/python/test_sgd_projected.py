@@ -1,20 +1,14 @@
-"""Projected noisy SGD: projections, constants of losses, the law of its result, its guarantee."""
+"""Projected noisy SGD: projections, losses, the law of its result, its guarantee."""
 
 import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from test_iteration_recursion import CELLS, ETA, Grid
 
-from renyi.sgd import (
-    PNSGD,
-    Ball,
-    Box,
-    Interval,
-    LogisticLoss,
-    RidgeLoss,
-    SecureGenerator,
-)
+from renyi.noise import SecureGenerator
+from renyi.sgd import DPSGD, PNSGD, SGD, Ball, Box, LogisticLoss, RidgeLoss, TrainingPlan
 from renyi.theory.iteration import DecayingNoise, shuffled_delta, shuffled_epsilon
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
@@ -45,7 +39,7 @@ def test_projections_are_the_nearest_points(domain):
 
 
 def test_interval_is_a_box():
-    interval = Interval(-1.0, 3.0)
+    interval = Box(-1.0, 3.0)
     assert interval.dimension == 1
     assert 4.0 <= interval.diameter < 4.0 + 1e-10
     assert interval.project(np.array([7.0])).tolist() == [3.0]
@@ -94,7 +88,7 @@ def test_a_step_without_noise_contracts_as_claimed(loss):
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_last_iterate_has_the_computed_law(noise):
     # (w x - y)^2/2 with x = 1: the gradient w - y of the chain on the grid
-    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=ETA, noise=noise)
+    learner = PNSGD(Box(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=ETA, noise=noise)
     records = np.array([1.0, -0.4, 0.7])
     scales = np.array([2.0, 1.0, 0.7])
     generator = SecureGenerator(insecure_reproducible=4)
@@ -113,7 +107,7 @@ def test_the_last_iterate_has_the_computed_law(noise):
 
 def test_shuffled_records_come_in_every_order():
     # steps that forget all but the last record: the result is near it
-    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=1.0)
+    learner = PNSGD(Box(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.0), step_size=1.0)
     generator = SecureGenerator(insecure_reproducible=5)
     labels = np.array([-0.5, 0.0, 0.5])
     last = [
@@ -153,7 +147,7 @@ def test_the_guarantee_is_that_of_the_theorem():
 
 
 def test_runs_differ_and_can_be_repeated_for_tests_only():
-    learner = PNSGD(Interval(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.1), step_size=0.1)
+    learner = PNSGD(Box(-1.0, 1.0), RidgeLoss(1.0, 1.0, 0.1), step_size=0.1)
     x, y = np.ones((5, 1)), np.zeros(5)
     assert learner.run(x, y, 1.0).weights != learner.run(x, y, 1.0).weights
     again = [
@@ -200,7 +194,7 @@ def test_conditions_are_checked():
     with pytest.raises(ValueError, match="record must be an integer in"):
         learner.run(x, y, 1.0).get_delta(1.0, record=4)
     with pytest.raises(ValueError, match="lower must be below upper"):
-        Interval(1.0, 1.0)
+        Box(1.0, 1.0)
     with pytest.raises(ValueError, match="radius must be"):
         Ball(0.0, [0.0])
     with pytest.raises(ValueError, match="upper must be of the length of lower"):
@@ -211,7 +205,7 @@ def test_batches_are_steps_with_the_mean_gradient():
     loss = RidgeLoss(1.0, 1.0, 0.1)
     x = np.linspace(-1.0, 1.0, 12)[:, None]
     y = 0.5 * x[:, 0]
-    learner = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.2, batch_size=3)
+    learner = PNSGD(Box(-1.0, 1.0), loss, step_size=0.2, batch_size=3)
     w = np.zeros(1)
     for k in range(4):
         part = slice(3 * k, 3 * k + 3)
@@ -221,7 +215,7 @@ def test_batches_are_steps_with_the_mean_gradient():
     assert still.weights == pytest.approx(w, rel=1e-9)
     noise = [1.0, 2.0, 3.0, 4.0]
     run = learner.run(x, y, noise, order="online")
-    single = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.2)
+    single = PNSGD(Box(-1.0, 1.0), loss, step_size=0.2)
     assert run.n == 4
     assert run.descent.record_shift == pytest.approx(single.descent.record_shift / 3)
     deltas = [run.get_delta(1.0, record) for record in range(12)]
@@ -232,3 +226,74 @@ def test_batches_are_steps_with_the_mean_gradient():
         learner.run(x[1:], y[1:], 2.0)
     with pytest.raises(ValueError, match=r"record must be an integer in \[0, 11\]"):
         run.get_delta(1.0, 12)
+
+
+# --- DPSGD on a convex set
+
+
+PLAN = TrainingPlan(100, 10, noise_multiplier=1.0, steps=30)
+
+
+def trained(parameters, domain, steps=20, rate=0.5):
+    generator = SecureGenerator(insecure_reproducible=3)
+    optimizer = DPSGD(parameters, PLAN, SGD(rate), domain=domain, generator=generator)
+    rng = np.random.default_rng(5)
+    single = isinstance(parameters, np.ndarray)
+    for _ in range(steps):
+        given = [parameters] if single else parameters
+        grads = [rng.normal(1.0, 1.0, (10, *p.shape)).astype(p.dtype) for p in given]
+        yield optimizer, optimizer.step(grads[0] if single else grads)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_iterates_are_the_nearest_points(dtype):
+    weights, bias = np.zeros((2, 3), dtype), np.full(1, 0.25, dtype)
+    ball = Ball(0.5, np.arange(7) / 10.0)
+    before = np.concatenate([weights.ravel(), bias])
+    moved = 0
+    for _, gradients in trained([weights, bias], ball):
+        after = np.concatenate([weights.ravel(), bias])
+        free = before - 0.5 * np.concatenate([g.ravel() for g in gradients])
+        assert_allclose(after, ball.project(free), atol=1e-6)
+        moved += not np.allclose(after, free)
+        assert np.linalg.norm(after - ball.centre) <= 0.5 * (1 + 1e-6)
+        before = after
+    assert moved
+
+
+def test_nothing_else_changes():
+    free, bound = np.zeros(3), np.zeros(3)
+    runs = zip(trained(free, None), trained(bound, Box([-9.0] * 3, [9.0] * 3)), strict=True)
+    for (one, first), (other, second) in runs:
+        assert_array_equal(first, second)
+        assert_array_equal(free, bound)
+        assert one.get_epsilon(1e-5) == other.get_epsilon(1e-5)
+
+
+def test_resumes_on_the_domain():
+    w, again = np.zeros(1), np.zeros(1)
+    optimizer, _ = list(trained(w, Box(-0.1, 0.1)))[-1]
+    generator = SecureGenerator(insecure_reproducible=4)
+    other = DPSGD(again, PLAN, SGD(0.5), domain=Box(-0.1, 0.1), generator=generator)
+    other.load_state_dict(optimizer.state_dict(secrets=True))
+    assert_array_equal(w, again)
+    other.step(np.full((10, 1), 100.0))
+    assert abs(again[0]) <= 0.1
+
+
+def test_far_points():
+    for scale in (1e-300, 1.0, 1e160, 1e307):
+        far = Ball(2.0, [0.0, 0.0]).project(scale * np.array([3.0, -4.0]))
+        assert_allclose(far, min(2.0, 5.0 * scale) * np.array([0.6, -0.8]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("domain", "error", "message"),
+    [
+        (1.0, TypeError, "domain must be a Ball or a Box, got 1.0"),
+        (Ball(1.0, [0.0, 0.0]), ValueError, "as many dimensions as the parameters, 3, got <Ball"),
+    ],
+)
+def test_a_domain_must_fit(domain, error, message):
+    with pytest.raises(error, match=message):
+        DPSGD(np.zeros(3), PLAN, SGD(0.1), domain=domain)

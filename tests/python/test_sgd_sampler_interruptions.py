@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from interruptions import at_line, by_signals
 
+from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
     CyclicPoissonSampler,
@@ -22,7 +23,7 @@ from renyi.samplers import (
     ShuffledSampler,
     TruncatedPoissonSampler,
 )
-from renyi.sgd import DPSGD, SGD, SecureGenerator, TrainingPlan
+from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 N, EACH, EPOCHS = 400, 4, 3  # a batch is of about 100 records: none is empty but by a defect
 MAKERS = {

@@ -8,19 +8,15 @@ import pytest
 
 from renyi import PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled, TruncatedPoissonSampled
-from renyi.sgd import (
-    DPSGD,
-    SGD,
+from renyi.noise import SecureGenerator
+from renyi.samplers import (
     CyclicPoissonSampler,
     PoissonSampler,
-    QuantileClipNorm,
-    SecureGenerator,
-    TrainingPlan,
     TruncatedPoissonSampler,
     UserRows,
-    clip_and_sum,
     pad_batch,
 )
+from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan, clip_and_sum
 
 TRUNCATED = {"sampling": "truncated_poisson", "batch_limit": 6}
 CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 5}

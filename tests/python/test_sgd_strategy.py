@@ -5,16 +5,9 @@ import pytest
 
 from renyi import MatrixMechanism, PLDAccountant, RDPAccountant
 from renyi.matrix import BLT, BandedToeplitz, CyclicPoisson, FixedEpochs, SquareRoot, Tree
-from renyi.sgd import (
-    DPSGD,
-    SGD,
-    ClipGroups,
-    FixedOrderSampler,
-    QuantileClipNorm,
-    Schedule,
-    SecureGenerator,
-    TrainingPlan,
-)
+from renyi.noise import SecureGenerator
+from renyi.samplers import FixedOrderSampler
+from renyi.sgd import DPSGD, SGD, ClipGroups, QuantileClipNorm, Schedule, TrainingPlan
 
 DATA = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (600, 2))
 

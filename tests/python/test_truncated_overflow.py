@@ -6,7 +6,7 @@ import pytest
 from mpmath import mp, mpf
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, TruncatedPoissonSampled
-from renyi._pair import LossComposition
+from renyi._engine import LossComposition
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
+from each import each
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
 
 ALL = [getattr(special, name) for name in special.__all__]
-BINARY = [f for f in ALL if f.nin == 2]
 TERNARY = [f for f in ALL if f.nin == 3]
 SIDED = [f for f in ALL if f.__name__.endswith(("_lower", "_upper"))]
 
@@ -52,10 +52,6 @@ MOMENTS = [f for f in ALL if curve(f) is None]
 CURVE_UFUNCS = [f for f in ALL if curve(f) is not None]
 
 
-def by_name(f):
-    return f.__name__
-
-
 def arguments(f):
     if curve(f) is not None:
         return tuple(curve(f).values())
@@ -74,9 +70,9 @@ def same(a, b):
     return np.array_equal(a, b, equal_nan=True)
 
 
-every = pytest.mark.parametrize("f", ALL, ids=by_name)
-every_moment = pytest.mark.parametrize("f", MOMENTS, ids=by_name)
-every_curve = pytest.mark.parametrize("f", CURVE_UFUNCS, ids=by_name)
+every = each("f", ALL)
+every_moment = each("f", MOMENTS)
+every_curve = each("f", CURVE_UFUNCS)
 
 
 @every
@@ -138,7 +134,7 @@ def test_arrays_equal_scalars(f):
     assert same(f(*arguments(f)), one_by_one(f, *arguments(f)))
 
 
-@pytest.mark.parametrize("f", TERNARY, ids=by_name)
+@each("f", TERNARY)
 def test_broadcasting(f):
     q, sigma, last = arguments(f)
     grid = q[:2, None, None], sigma[None, :3, None], last[None, None, :4]
@@ -149,8 +145,8 @@ def test_broadcasting(f):
         f(q, sigma[:3], last)
 
 
-@pytest.mark.parametrize("f", TERNARY, ids=by_name)
-@pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 700])
+@each("f", TERNARY)
+@each("count", [1, 2, 255, 256, 257, 700])
 def test_one_mechanism_many_orders_equals_one_by_one(f, count):
     whole = "binomial" in f.__name__
     orders = np.arange(2, count + 2) if whole else np.linspace(1.0, 30.0, count)
@@ -328,7 +324,7 @@ OUTSIDE = [
 
 
 @every_moment
-@pytest.mark.parametrize("point", OUTSIDE, ids=str)
+@each("point", OUTSIDE)
 def test_outside_the_domain_is_nan(f, point):
     q_matters = point[1:] == (4.0, 2.0)
     if f.nin == 2 and q_matters:
@@ -364,16 +360,12 @@ def test_outside_the_domain_of_a_curve_is_nan(f):
                 assert np.all(np.isnan(f(*(np.full(3, x) for x in point))))
 
 
-@pytest.mark.parametrize(
-    "f",
-    [f for f in TERNARY if curve(f) is None and "bound" not in f.__name__],
-    ids=by_name,
-)
+@each("f", [f for f in TERNARY if curve(f) is None and "bound" not in f.__name__])
 def test_infinite_or_too_large_orders_are_nan(f):
     assert np.all(np.isnan(f(0.1, 4.0, [np.inf, 1.000001e6])))
 
 
-@pytest.mark.parametrize("f", [f for f in TERNARY if f.__name__.startswith("rdp")], ids=by_name)
+@each("f", [f for f in TERNARY if f.__name__.startswith("rdp")])
 def test_rdp_needs_an_order_of_at_least_one(f):
     assert np.all(np.isnan(f(0.1, 4.0, [0.0, -1.0, -1e6])))
 
@@ -441,9 +433,7 @@ def test_values_at_the_limits():
     assert special.log_a(1.0, 2.0, 3.0) == 0.75
 
 
-@pytest.mark.parametrize(
-    "name", [f.__name__.removesuffix("_lower") for f in SIDED if "_lower" in f.__name__]
-)
+@each("name", [f.__name__.removesuffix("_lower") for f in SIDED if "_lower" in f.__name__])
 def test_bounds_are_on_their_sides_and_close(name):
     lower, upper = (getattr(special, name + side) for side in ("_lower", "_upper"))
     f = getattr(special, name, lower)  # what takes a search has its ends only
@@ -454,7 +444,7 @@ def test_bounds_are_on_their_sides_and_close(name):
     assert np.all(upper(*a) - lower(*a) <= 1e-11 * np.abs(f(*a)) + close)
 
 
-@pytest.mark.parametrize("side", ["", "_lower", "_upper"])
+@each("side", ["", "_lower", "_upper"])
 def test_gaussian_is_the_unsampled_limit(side):
     gaussian = getattr(special, "rdp_gaussian" + side)(SIGMA, ALPHA)
     sampled = getattr(special, "rdp_sampled_gaussian" + side)(1.0, SIGMA, ALPHA)
@@ -513,7 +503,7 @@ def test_a_grid_of_runs_on_dask():
     assert (np.diff(found, axis=1) > 0.0).all()
 
 
-@pytest.mark.parametrize(
+@each(
     "point", [(0.01, 1.0, 1.5, 0.1), (0.01, 1.0, 2e9, 0.1), (0.01, -1.0, 9, 0.1), (2, 1.0, 9, 0.1)]
 )
 def test_runs_that_are_none_are_nan(point):

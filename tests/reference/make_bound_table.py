@@ -1,4 +1,4 @@
-"""Write tests/cpp/table_bounds.hpp: bounds on sampled mechanisms and random allocation, as balls.
+"""Write tables of tests/reference/cpp: bounds on samples and random allocation, as balls.
 
     python tests/reference/make_bound_table.py    # a minute
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flint import arb, ctx
-from make_cpp_tables import Rows, pair, table, write
+from make_cpp_tables import Rows, pair, save
 
 K = Callable[[int], arb]  # (j-1) D_j
 Bounds = tuple[arb, arb]
@@ -148,22 +148,18 @@ def main() -> None:
     for c in (0.2, 0.5, 1.0):
         for b in (1, 2, 5, 9):
             adds.append((c, float(b), *pair(add(c, b))))
-    write(
-        "bounds",
-        "// family: 0 K = rho alpha (alpha-1), 1 pure epsilon-DP\n"
-        + table(
-            "Poisson",
-            "family, parameter, q, n, general_hi, general_lo, tight_hi, tight_lo",
-            poissons,
-        ),
-        table(
-            "FixedSize",
-            "family, parameter, gamma, n, plain_hi, plain_lo, tight_hi, tight_lo",
-            sizes,
-        ),
-        "// log E[r^n] for t steps\n" + table("Remove", "c, steps, n, hi, lo", allocations),
-        "// log E[r^-b] for two steps\n" + table("Add", "c, b, hi, lo", adds),
+    save(
+        "poisson",
+        "family, parameter, q, n, general_hi, general_lo, tight_hi, tight_lo",
+        poissons,
     )
+    save(
+        "fixed_size",
+        "family, parameter, gamma, n, plain_hi, plain_lo, tight_hi, tight_lo",
+        sizes,
+    )
+    save("remove", "c, steps, n, hi, lo", allocations)
+    save("add", "c, b, hi, lo", adds)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write tests/cpp/table_*.hpp: reference values in ball arithmetic for the C++ tests.
+"""Write tests/reference/cpp/*.npy: reference values in ball arithmetic for the C++ tests.
 
     python tests/reference/make_cpp_tables.py            # all tables, a few minutes
     python tests/reference/make_cpp_tables.py kernels    # one of them
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from flint import arb, ctx
 
 HERE = Path(__file__).resolve().parent
-CPP = HERE.parent / "cpp"
 LOG2 = math.log(2)
 Rows = list[tuple[float, ...]]
 
@@ -56,26 +56,10 @@ def pair(value: Any, bits: int = 24) -> tuple[float, float]:
     return hi, shorter(float(rest), bits)
 
 
-def text(x: float) -> str:
-    """A C++ literal, without trailing zeros."""
-    if x == int(x) and abs(x) < 1e6:
-        return f"{x:.0f}."
-    mantissa, _, exponent = x.hex().partition("p")
-    return f"{mantissa.rstrip('0').rstrip('.')}p{int(exponent)}"
-
-
-def table(name: str, columns: str, rows: Rows) -> str:
-    body = "".join(f"    {{{', '.join(map(text, row))}}},\n" for row in rows)
-    struct = f"struct {name}Row {{\n    double {columns};\n}};\n"
-    return struct + f"constexpr {name}Row k{name}[] = {{\n{body}}};\n"
-
-
-def write(name: str, *parts: str) -> None:
-    maker = Path(sys.argv[0]).name
-    head = f"// Made by tests/reference/{maker}.\n#pragma once\n\nnamespace table {{\n\n"
-    path = CPP / f"table_{name}.hpp"
-    path.write_text(head + "\n".join(parts) + "\n}  // namespace table\n")
-    print(f"{path.name}: {path.stat().st_size} bytes")
+def save(name: str, columns: str, rows: Rows) -> None:
+    path = HERE / "cpp" / f"{name}.npy"
+    np.save(path, np.array(rows, [(column, "<f8") for column in columns.split(", ")]))
+    print(f"{path.name}: {len(rows)} rows")
 
 
 def literals(words: str) -> list[float]:
@@ -140,12 +124,9 @@ def make_elementary() -> None:
     z += [math.sqrt(2) - 1 + rng.uniform(-0.001, 0.01) for _ in range(15)]
     z += [*around(math.sqrt(0.5) - 1, 2), *around(math.sqrt(2) - 1, 2)]
     log1ps = [(x, *pair(arb(x).log1p()), *pair(arb(x).log1p() - arb(x))) for x in z]
-    write(
-        "elementary",
-        table("Exp", "t, exp_hi, exp_lo, expm1_hi, expm1_lo, phi_hi, phi_lo", exps),
-        table("Log", "y, log_hi, log_lo, pmx_hi, pmx_lo", logs),
-        table("Log1p", "x, log1p_hi, log1p_lo, pmx_hi, pmx_lo", log1ps),
-    )
+    save("exp", "t, exp_hi, exp_lo, expm1_hi, expm1_lo, phi_hi, phi_lo", exps)
+    save("log", "y, log_hi, log_lo, pmx_hi, pmx_lo", logs)
+    save("log1p", "x, log1p_hi, log1p_lo, pmx_hi, pmx_lo", log1ps)
 
 
 def double_double(rng: random.Random, hi: float) -> tuple[float, float]:
@@ -195,14 +176,9 @@ def make_elementary_dd() -> None:
     for *mantissa, exponent in parts:
         x = (arb(mantissa[0]) + arb(mantissa[1])) * arb(2) ** int(exponent)
         scaled.append((*mantissa, exponent, *pair(x.log1p())))
-    write(
-        "elementary_dd",
-        "// exp(hi + lo) = 2^exponent (exp_hi + exp_lo)\n"
-        + table("ExpDD", "hi, lo, exponent, exp_hi, exp_lo", exps),
-        table("LogDD", "hi, lo, log_hi, log_lo", logs),
-        "// log1p of 2^exponent (hi + lo)\n"
-        + table("Log1pOf", "hi, lo, exponent, log1p_hi, log1p_lo", scaled),
-    )
+    save("exp_dd", "hi, lo, exponent, exp_hi, exp_lo", exps)
+    save("log_dd", "hi, lo, log_hi, log_lo", logs)
+    save("log1p_of", "hi, lo, exponent, log1p_hi, log1p_lo", scaled)
 
 
 def make_double_double() -> None:
@@ -221,16 +197,12 @@ def make_double_double() -> None:
     factorial = arb(math.factorial(5000))
     exponent = math.factorial(5000).bit_length()
     hi, lo = pair(factorial / arb(2) ** exponent, 53)
-    write(
-        "double_double",
-        table(
-            "Arithmetic",
-            "a_hi, a_lo, b_hi, b_lo, sum_hi, sum_lo, product_hi, product_lo, ratio_hi, ratio_lo",
-            rows,
-        ),
-        "// 5000! = 2^exponent (hi + lo)\n"
-        + table("Factorial5000", "exponent, hi, lo", [(float(exponent), hi, lo)]),
+    save(
+        "arithmetic",
+        "a_hi, a_lo, b_hi, b_lo, sum_hi, sum_lo, product_hi, product_lo, ratio_hi, ratio_lo",
+        rows,
     )
+    save("factorial5000", "exponent, hi, lo", [(float(exponent), hi, lo)])
 
 
 def make_erfcx() -> None:
@@ -240,10 +212,7 @@ def make_erfcx() -> None:
     x += [wide(rng, -60, 0) for _ in range(20)] + [0.0, 2.0**-1022, 40.0]
     x += [*around(2 * math.pi, 3)] + [2 * math.pi + rng.uniform(-0.2, 0.2) for _ in range(20)]
     x += [(n + 0.5) / 2 for n in range(14)]
-    write(
-        "erfcx",
-        table("Erfcx", "x, hi, lo", [(v, *pair((arb(v) ** 2).exp() * arb(v).erfc())) for v in x]),
-    )
+    save("erfcx", "x, hi, lo", [(v, *pair((arb(v) ** 2).exp() * arb(v).erfc())) for v in x])
 
 
 def make_kernels() -> None:
@@ -277,12 +246,10 @@ def make_kernels() -> None:
         rows.append((q, sigma, h, float(j), beta, -z, *(part for v in values for part in pair(v))))
     names = ("l", "g_remove", "g_add", "m", "n", "phi_remove", "phi_add")
     columns = ", ".join(f"{name}_hi, {name}_lo" for name in names)
-    write("kernels", table("Node", f"q, sigma, h, j, s_remove, s_add, {columns}", rows))
+    save("node", f"q, sigma, h, j, s_remove, s_add, {columns}", rows)
 
 
 def make_sampled_gaussian() -> None:
-    import numpy as np
-
     rng = random.Random(6)
     values = np.load(HERE / "log_a.npz")
     some = sorted(rng.sample(range(len(values["q"])), 160))
@@ -294,12 +261,8 @@ def make_sampled_gaussian() -> None:
     other = np.load(HERE / "derivatives.npz")
     few = sorted(rng.sample(range(len(other["q"])), 60))
     derivatives = [tuple(float(other[name][i]) for name in names) for i in few]
-    write(
-        "sampled_gaussian",
-        table("LogA", "q, sigma, alpha, hi, lo", rows),
-        "// kl: divergence at (q, sigma); ratio: A(alpha + i tau)/A(alpha)\n"
-        + table("Derivative", ", ".join(names), derivatives),
-    )
+    save("log_a", "q, sigma, alpha, hi, lo", rows)
+    save("derivative", ", ".join(names), derivatives)
 
 
 def closed_forms(alpha: float, k: float, at: float, given_delta: bool) -> list[arb]:
@@ -369,12 +332,8 @@ def make_rdp_conversion() -> None:
         for name in ("mironov", "balle", "asoodeh", "optimal")
         for part in ("hi", "lo")
     )
-    write(
-        "rdp_conversion",
-        table("GivenDelta", f"alpha, k, log_delta, {names}", given_delta),
-        "// log delta, not cut at 0\n"
-        + table("GivenEpsilon", f"alpha, k, epsilon, {names}", given_epsilon),
-    )
+    save("given_delta", f"alpha, k, log_delta, {names}", given_delta)
+    save("given_epsilon", f"alpha, k, epsilon, {names}", given_epsilon)
 
 
 def pair_of_digits(value: arb) -> tuple[float, float]:

@@ -1,8 +1,9 @@
-"""Write tests/cpp/table_gaussian_curve.hpp: privacy curves in closed form for the C++ tests.
+"""Write tables of tests/reference/cpp: privacy curves in closed form for the C++ tests.
 
     python tests/reference/make_curve_tables.py     # half a minute
 
-Needs renyi.reference. Arguments are doubles, taken as exact; a value is an unevaluated sum hi + lo.
+Needs renyi.reference and python-flint. Arguments are doubles, taken as exact; a value is an
+unevaluated sum hi + lo.
 """
 
 from __future__ import annotations
@@ -10,14 +11,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+from make_cpp_tables import save
 from mpmath import mp
 
 from renyi import reference
 
-TARGET = Path(__file__).resolve().parents[1] / "cpp" / "table_gaussian_curve.hpp"
 DIGITS = 36
 Row = tuple[float, ...]
 
@@ -26,20 +26,6 @@ def pair(value: Any) -> tuple[float, float]:
     hi = float(value)
     with mp.workdps(DIGITS + 10):
         return hi, float(value - hi)
-
-
-def text(x: float) -> str:
-    """A C++ literal, without trailing zeros."""
-    if x == int(x) and abs(x) < 1e6:
-        return f"{x:.0f}."
-    mantissa, _, exponent = x.hex().partition("p")
-    return f"{mantissa.rstrip('0').rstrip('.')}p{int(exponent)}"
-
-
-def table(name: str, columns: str, rows: list[Row]) -> str:
-    body = "".join(f"    {{{', '.join(map(text, row))}}},\n" for row in rows)
-    struct = f"struct {name}Row {{\n    double {columns};\n}};\n"
-    return struct + f"constexpr {name}Row k{name}[] = {{\n{body}}};\n"
 
 
 def gaussian_arguments(rng: random.Random) -> Iterator[tuple[float, float]]:
@@ -110,25 +96,40 @@ def tradeoff_arguments(rng: random.Random) -> Iterator[tuple[float, float]]:
 
 def main() -> None:
     rng = random.Random(9)
-    parts = [
-        table("Delta", "mu, epsilon, hi, lo", rows(
-            [reference.gaussian_delta], gaussian_arguments(rng), 1e-300)),
-        table("Epsilon", "mu, delta, hi, lo", rows(
-            [reference.gaussian_epsilon], inverse_arguments(rng), -math.inf)),
-        table("Mu", "epsilon, delta, hi, lo", rows(
-            [reference.gaussian_mu], inverse_arguments(rng), -math.inf)),
-        table("Tradeoff", "mu, alpha, hi, lo", rows(
-            [reference.gaussian_tradeoff], tradeoff_arguments(rng), 1e-300)),
-        table("Step", "q, sigma, epsilon, remove_hi, remove_lo, add_hi, add_lo", rows(
+    save(
+        "delta",
+        "mu, epsilon, hi, lo",
+        rows([reference.gaussian_delta], gaussian_arguments(rng), 1e-300),
+    )
+    save(
+        "epsilon",
+        "mu, delta, hi, lo",
+        rows([reference.gaussian_epsilon], inverse_arguments(rng), -math.inf),
+    )
+    save(
+        "mu",
+        "epsilon, delta, hi, lo",
+        rows([reference.gaussian_mu], inverse_arguments(rng), -math.inf),
+    )
+    save(
+        "tradeoff",
+        "mu, alpha, hi, lo",
+        rows([reference.gaussian_tradeoff], tradeoff_arguments(rng), 1e-300),
+    )
+    save(
+        "step",
+        "q, sigma, epsilon, remove_hi, remove_lo, add_hi, add_lo",
+        rows(
             [
                 lambda q, sigma, e, digits, way=way: reference.sampled_gaussian_delta(
-                    q, sigma, e, way, digits)
+                    q, sigma, e, way, digits
+                )
                 for way in ("remove", "add")
             ],
-            sampled_arguments(rng), 1e-300)),
-    ]  # fmt: skip
-    head = "// Made by tests/reference/make_curve_tables.py.\n#pragma once\n\nnamespace table {\n\n"
-    TARGET.write_text(head + "\n".join(parts) + "\n}  // namespace table\n")
+            sampled_arguments(rng),
+            1e-300,
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write tests/cpp/table_mechanism.hpp: K of noise and answers, sampled and not, in ball arithmetic.
+"""Write tables of tests/reference/cpp: K of noise and answers, sampled and not, in ball arithmetic.
 
     python tests/reference/make_mechanism_table.py    # a few seconds
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flint import acb, arb, ctx
-from make_cpp_tables import Rows, pair, table, write
+from make_cpp_tables import Rows, pair, save
 
 Atom = tuple[arb, arb]  # loss, mass under P
 Density = tuple[arb, arb]  # top, density of the loss under P there
@@ -155,14 +155,8 @@ def main() -> None:
             alpha = 1 + share * (largest - 1)
             other.append((1.0, shift, alpha, *pair(gumbel(shift, alpha))))
         other.append((1.0, shift, 1.0, *pair(gumbel(shift, 1.0))))
-    write(
-        "mechanism",
-        "// family: 0 Laplace (scale), 1 exponential (epsilon), 2 randomized response (p,\n"
-        "// choices), 3 discrete Laplace (scale, sensitivity); alpha = 1: the divergence\n"
-        + table("Sampled", "family, first, second, q, alpha, hi, lo", rows),
-        "// family: 0 bounded range (epsilon), 1 Gumbel (shift)\n"
-        + table("Closed", "family, first, alpha, hi, lo", other),
-    )
+    save("sampled", "family, first, second, q, alpha, hi, lo", rows)
+    save("closed", "family, first, alpha, hi, lo", other)
 
 
 if __name__ == "__main__":

@@ -13,17 +13,13 @@ Examples
 4.377
 """
 
-from renyi._adjacency import Adjacency, DirectionName
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.pld import PLDAccountant
-from renyi.accountants.rdp import Conversion, RDPAccountant
+from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
 __all__ = [
     "Accountant",
-    "Adjacency",
-    "Conversion",
-    "DirectionName",
     "PLDAccountant",
     "RDPAccountant",
     "UnsupportedMechanismError",

@@ -11,19 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
-from renyi._pair import LossComposition
-
-__all__ = [
-    "Array",
-    "AttainedCurve",
-    "Curve",
-    "NearlyPoissonCurve",
-    "PureCurve",
-    "ReplacedCurve",
-    "SmallerCurve",
-    "opposite",
-    "rounded_up",
-]
+from renyi._engine import LossComposition
 
 Array = npt.NDArray[np.float64]
 
@@ -49,7 +37,7 @@ def opposite(direction: DirectionName) -> DirectionName:
 
 
 class SmallerCurve:
-    """What is lower of several curves above the truth, the first of which bounds it below."""
+    """The smallest of several upper curves; the first one also gives the lower ends."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self._curves = curves

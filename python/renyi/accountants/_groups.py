@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._pair import RenyiCurve
+from renyi._engine import RenyiCurve
 from renyi._search import smallest_argument
 from renyi._validation import uses_of
 from renyi.accountants._curves import Array, Curve
@@ -24,8 +24,6 @@ from renyi.accountants._tradeoff import (
     search_lines,
     upper_tail,
 )
-
-__all__ = ["LARGEST_GROUP", "Chain", "GroupCurve", "group_curve", "group_size_of"]
 
 LARGEST_GROUP = 1000
 LEAST_EPSILON = 1e-9  # that is looked for
@@ -179,7 +177,7 @@ class Chain:
         return total + 5e-324 if total else 0.0
 
     def _delta_at_infinity(self) -> float:
-        """Return what outcomes of infinite loss come to."""
+        """Return the mass of outcomes of infinite loss."""
         total = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
         for _ in range(self._size - 1 if total else 0):
             # A line at alpha = total: any is above g, rounded up as in `_certified`.

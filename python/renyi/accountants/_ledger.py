@@ -9,15 +9,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._adjacency import DIRECTIONS, LARGEST_COUNT, Adjacency, DirectionName
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._validation import LARGEST_COUNT, adjacency_of, uses_of
+from renyi._validation import adjacency_of, uses_of
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
 from renyi.mechanisms.json_form import decode_counted, encode_counted
 from renyi.mechanisms.steps import SampledStep
-
-__all__ = ["Ledger", "leaves_of"]
 
 Part = TypeVar("Part")
 
@@ -33,7 +31,7 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self.lock = reentrant_lock_freed_by_fork()  # whoever holds it records alone
+        self.lock = reentrant_lock_freed_by_fork()  # held while mechanisms are recorded
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
         self._has_steps = False  # Gaussian ones, whose losses have no bound
@@ -118,11 +116,11 @@ class Ledger(ABC, Generic[Part]):
         """Add ``count`` uses of a part; cannot fail."""
 
     def _kind(self, part: Part) -> Hashable:
-        """Return what equal parts have in common."""
+        """Return a key that is equal for equal parts."""
         return part
 
     def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
-        """Return how often each of these parts is used after ``number`` more uses of all."""
+        """Return the count of each of these parts after ``number`` more uses of all."""
         uses: dict[Hashable, int] = {}
         for part, times in parts:
             kind = self._kind(part)

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
-from renyi._validation import delta_of, epsilon_of, numbers_of, real_of, uses_of
+from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
 from renyi.accountants._groups import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Accountant", "rtol_of"]
-
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
+
+
+class Question(TypedDict, total=False):
+    """The arguments that all questions about the curve take."""
+
+    direction: DirectionName | None
+    rtol: float
+    group_size: int
 
 
 class Accountant(Risks[Part]):
@@ -42,23 +48,9 @@ class Accountant(Risks[Part]):
         """Raise `ValueError` where the accountant does not tell this direction from the other."""
 
     @overload
-    def get_epsilon(
-        self,
-        delta: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float: ...
+    def get_epsilon(self, delta: float, **question: Unpack[Question]) -> float: ...
     @overload
-    def get_epsilon(
-        self,
-        delta: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float | Array: ...
+    def get_epsilon(self, delta: npt.ArrayLike, **question: Unpack[Question]) -> float | Array: ...
     def get_epsilon(
         self,
         delta: npt.ArrayLike,
@@ -108,23 +100,9 @@ class Accountant(Risks[Part]):
         return self._epsilon_ends(delta, direction, rtol, group_size)[1]
 
     @overload
-    def get_delta(
-        self,
-        epsilon: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float: ...
+    def get_delta(self, epsilon: float, **question: Unpack[Question]) -> float: ...
     @overload
-    def get_delta(
-        self,
-        epsilon: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
-    ) -> float | Array: ...
+    def get_delta(self, epsilon: npt.ArrayLike, **question: Unpack[Question]) -> float | Array: ...
     def get_delta(
         self,
         epsilon: npt.ArrayLike,
@@ -162,21 +140,11 @@ class Accountant(Risks[Part]):
 
     @overload
     def get_epsilon_bounds(
-        self,
-        delta: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, delta: float, **question: Unpack[Question]
     ) -> tuple[float, float]: ...
     @overload
     def get_epsilon_bounds(
-        self,
-        delta: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, delta: npt.ArrayLike, **question: Unpack[Question]
     ) -> tuple[float, float] | tuple[Array, Array]: ...
     def get_epsilon_bounds(
         self,
@@ -229,26 +197,16 @@ class Accountant(Risks[Part]):
         return _ends(curve.epsilon_brackets(flat), shape)
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
-        """Return a curve whose lower ends hold where those of the accountant's need not."""
+        """Return a curve with valid lower ends if those of the accountant are not; else None."""
         return None
 
     @overload
     def get_delta_bounds(
-        self,
-        epsilon: float,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, epsilon: float, **question: Unpack[Question]
     ) -> tuple[float, float]: ...
     @overload
     def get_delta_bounds(
-        self,
-        epsilon: npt.ArrayLike,
-        *,
-        direction: DirectionName | None = None,
-        rtol: float = 1e-5,
-        group_size: int = 1,
+        self, epsilon: npt.ArrayLike, **question: Unpack[Question]
     ) -> tuple[float, float] | tuple[Array, Array]: ...
     def get_delta_bounds(
         self,
@@ -354,7 +312,7 @@ class Accountant(Risks[Part]):
 
         Check and record are one: threads that share an accountant never exceed a budget together.
         The mechanisms must have been fixed beforehand, and only when to stop follow from what is
-        left; whoever chooses them by what was released takes a `PrivacyFilter`.
+        left. For mechanisms that depend on earlier releases there is `PrivacyFilter`.
 
         Parameters
         ----------
@@ -488,10 +446,7 @@ def rtol_of(value: Any) -> float:
     """Return a relative width that lattices can reach."""
     if type(value) is float and 1e-8 <= value <= 0.1:
         return value
-    rtol = real_of(value, "rtol", "a number in [1e-8, 0.1]")
-    if not 1e-8 <= rtol <= 0.1:
-        raise ValueError(f"rtol must be a number in [1e-8, 0.1], got {value!r}")
-    return rtol
+    return number_in(value, "rtol", Range(1e-8, 0.1))
 
 
 def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:

@@ -16,8 +16,6 @@ from renyi.accountants._groups import group_size_of
 from renyi.accountants._ledger import Ledger, Part
 from renyi.accountants._tradeoff import beta_from_curves
 
-__all__ = ["Risks"]
-
 RTOL = 1e-5  # of what is asked here
 
 
@@ -29,7 +27,7 @@ class Risks(Ledger[Part]):
         """Return the curve of one direction, or the worse of both, for groups of a size."""
 
     def _beta_rtol(self) -> float:
-        """Return how far below the trade-off function beta may be where it is smooth."""
+        """Return the relative error of beta where the trade-off function is smooth."""
         return 1e-8
 
     @overload

@@ -25,16 +25,6 @@ import numpy.typing as npt
 
 from renyi import special
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "Exceeded",
-    "Lines",
-    "beta_from_curves",
-    "deviates",
-    "search_lines",
-    "upper_tail",
-]
-
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Truths = npt.NDArray[np.bool_]
@@ -166,7 +156,7 @@ def _halfway(lines: Lines, epsilon: Array, factor: float) -> Array:
 
 
 def _gap_above(lines: Lines, alpha: Array, value: Array, best: Indices) -> tuple[Array, Array]:
-    """Return how far f may be above the best lines, and where it may be so most."""
+    """Return the gap between f and the best lines, and the epsilon where it may be largest."""
     between, lost = lines.between()
     kept = np.isfinite(between)
     if not kept.any():
@@ -308,7 +298,7 @@ class Lines:
         return np.where(inside, epsilon, math.nan), lost
 
     def distance(self, epsilon: Array) -> Array:
-        """Return how far the nearest line is."""
+        """Return the distance of the nearest line."""
         right = np.clip(np.searchsorted(self.epsilon, epsilon), 1, self.epsilon.size - 1)
         left = np.maximum(right - 1, 0)
         return np.minimum(

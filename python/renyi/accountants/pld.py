@@ -1,9 +1,9 @@
 """The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
 
 A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
-Steps are inverted from their transforms (`renyi._curve`); where anything else takes part, samples
-where a record is replaced too, the pairs of all go through lattices (`renyi._pair`). Both certify
-brackets, and every answer is an end of one, of the worse direction.
+Steps are inverted from their transforms; where anything else takes part, samples where a record is
+replaced too, the pairs of all go through lattices. Both certify brackets, and every answer is an
+end of one, of the worse direction.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from typing import Literal, Protocol
 import numpy as np
 
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import AllocationQuestions, SampledGaussianCurve, wide_brackets
-from renyi._pair import LossComposition, Pair
+from renyi._engine import (
+    AllocationQuestions,
+    LossComposition,
+    Pair,
+    SampledGaussianCurve,
+    wide_brackets,
+)
 from renyi.accountants._curves import (
     Array,
     AttainedCurve,
@@ -33,8 +38,6 @@ from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
 from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
-
-__all__ = ["PLDAccountant"]
 
 Part = SampledStep | Mechanism
 Lattice = Callable[[], LossComposition]
@@ -145,7 +148,7 @@ class PLDAccountant(Accountant[Part]):
             return list(self._steps.items()), list(self._losses.items())
 
     def _leaves(self) -> list[tuple[Mechanism, int]]:
-        """Return what was composed, compositions taken apart and nothing else."""
+        """Return the composed mechanisms, with compositions expanded."""
         return [
             (leaf, times * count)
             for mechanism, count in self.mechanisms
@@ -167,7 +170,7 @@ class PLDAccountant(Accountant[Part]):
         return self._without_limits(curve, direction, rtol)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
-        """Return which directions to evaluate: one where both are known to have one curve."""
+        """Return the directions to evaluate: one, if both are known to have the same curve."""
         if direction is not None:
             return (direction,)
         adjacency = self._adjacency
@@ -363,7 +366,7 @@ class PLDAccountant(Accountant[Part]):
 
 
 class Side(Protocol):
-    """What a composition loses in one direction, asked many times. For one thread at a time.
+    """The privacy curve of a composition in one direction. For one thread at a time.
 
     Brackets go into the rows lower and upper of an array, those of epsilon perhaps negative. Where
     ``known`` is proved to be enough, it may be the upper end.
@@ -377,7 +380,7 @@ class Side(Protocol):
 
 
 class OnLattice:
-    """What the composition of pairs on a lattice loses, made when it is first asked."""
+    """The curve of the composition of pairs on a lattice, which is built on first use."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
@@ -402,7 +405,7 @@ class OnLattice:
 
 
 class Narrowed:
-    """What one side tells, intersected where brackets are wide with what a lattice tells."""
+    """The curve of one side, whose wide brackets are intersected with those of a lattice."""
 
     def __init__(self, side: Side, lattice: Lattice) -> None:
         self._side, self._other = side, OnLattice(lattice)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import CONVERSIONS, SampledSteps, all_floats
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import RenyiCurve
+from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
+from renyi._engine import RenyiCurve, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve
@@ -23,10 +22,6 @@ from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant, rtol_of
 from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.steps import SampledStep, within_domain
-
-__all__ = ["Conversion", "RDPAccountant"]
-
-Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 
 LARGEST_ORDER = 1e6
 
@@ -383,7 +378,7 @@ class Failures:
         self._log_safe = total
 
     def left_of(self, delta: float) -> float:
-        """Return what remains of delta if nothing fails, rounded down; negative: nothing."""
+        """Return the delta that failures leave, rounded down; negative if they use up more."""
         if self._log_safe == 0.0:
             return delta
         failed = -math.expm1(self._log_safe)

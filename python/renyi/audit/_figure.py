@@ -14,8 +14,6 @@ from renyi.plot import Accountant, plot_tradeoff
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_attack"]
-
 POINTS = 1001  # type I errors at which the band is drawn
 
 

@@ -21,18 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._binomial import largest_mean_upper, tail_bounds
+from renyi._engine import largest_mean_upper, tail_bounds
 from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
 from renyi.audit._rates import Scores, failing_of, scores_of
-from renyi.sgd import SecureGenerator
-
-__all__ = [
-    "dirac_gradients",
-    "draw_canaries",
-    "mislabelled",
-    "one_run_epsilon_lower_bound",
-    "one_run_p_value",
-]
+from renyi.noise import SecureGenerator
 
 
 def draw_canaries(
@@ -45,12 +37,12 @@ def draw_canaries(
     count : int
         Of canaries, at least 1.
     generator : numpy.random.Generator, optional
-        By default a new `renyi.sgd.SecureGenerator`.
+        By default a new `renyi.noise.SecureGenerator`.
 
     Returns
     -------
     array of bool, of shape (count,)
-        To be kept from whoever makes the scores.
+        It must be kept secret from the maker of the scores.
 
     Examples
     --------
@@ -84,7 +76,7 @@ def dirac_gradients(
     dtype : dtype
         Of floating-point numbers.
     generator : numpy.random.Generator, optional
-        By default a new `renyi.sgd.SecureGenerator`.
+        By default a new `renyi.noise.SecureGenerator`.
 
     Returns
     -------
@@ -111,8 +103,8 @@ def mislabelled(
 ) -> npt.NDArray[np.int64]:
     """Return another label for each record, each of the others as likely.
 
-    Who has learnt a record with its wrong label has seen it: the loss, with the sign changed, is
-    the score.
+    A model that has learnt the wrong label of a record was trained on it: the score is minus the
+    loss.
 
     Parameters
     ----------
@@ -121,7 +113,7 @@ def mislabelled(
     classes : int
         At least 2.
     generator : numpy.random.Generator, optional
-        By default a new `renyi.sgd.SecureGenerator`.
+        By default a new `renyi.noise.SecureGenerator`.
 
     Examples
     --------
@@ -239,7 +231,7 @@ def one_run_epsilon_lower_bound(
 
 
 def _correct(scores: Scores, included: npt.NDArray[np.bool_], guesses: int) -> int:
-    """Return how many guesses are right at least, whatever the order of equal scores."""
+    """Return the least number of right guesses over all orders of equal scores."""
     high, low = guesses - guesses // 2, guesses // 2
     first = np.lexsort((included, -scores))[:high]
     last = np.lexsort((~included, scores))[:low]
@@ -249,8 +241,8 @@ def _correct(scores: Scores, included: npt.NDArray[np.bool_], guesses: int) -> i
 def _least_epsilon(delta: float, m: int, r: int, v: int, failing: float) -> float:
     """Return an epsilon whose p-value is at most ``failing``, next to the largest; or 0.
 
-    Whoever is private with a smaller epsilon is private with this one, so it is refuted too: that
-    the p-value rises with epsilon is not needed. The search is over e^eps / (1 + e^eps), a double.
+    Privacy with a smaller epsilon implies privacy with this one, so smaller ones are refuted too:
+    the p-value need not rise with epsilon. The search is over e^eps / (1 + e^eps), a double.
     """
     low, high = 0.5, 1.0
     while low < (middle := 0.5 * (low + high)) < high and high - low > 2.0**-40 * (1.0 - middle):

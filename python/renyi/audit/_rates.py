@@ -24,19 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._binomial import tail_bounds
+from renyi._engine import tail_bounds
 from renyi._search import bisected
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of
-
-__all__ = [
-    "Scores",
-    "binomial_interval",
-    "epsilon_lower_bound",
-    "failing_of",
-    "interval",
-    "mu_lower_bound",
-    "scores_of",
-]
 
 Scores = npt.NDArray[np.float64]
 
@@ -260,7 +250,7 @@ def _chosen_test(first: Scores, second: Scores, value: Value) -> tuple[Scores, S
 
 
 def _best_threshold(positives: Scores, negatives: Scores, value: Value) -> tuple[float, float]:
-    """Return what is to be expected, two standard errors below, and the best threshold."""
+    """Return the expectation less two standard errors, and the best threshold."""
     thresholds = np.unique(np.concatenate([positives, negatives]))
     picked = np.linspace(0, thresholds.size - 1, min(thresholds.size, CANDIDATES))
     # The tails decide where delta is small: all of the highest and lowest are candidates too.

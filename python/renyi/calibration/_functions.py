@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from renyi._adjacency import Adjacency, DirectionName
+from renyi._adjacency import LARGEST_COUNT, Adjacency, Conversion, DirectionName
 from renyi._validation import (
     FINITE_POSITIVE,
-    LARGEST_COUNT,
     integer_of,
     number_in,
     probability_of,
     real_of,
     uses_of,
 )
-from renyi.accountants import Accountant, Conversion
+from renyi.accountants import Accountant
 from renyi.calibration._search import NoiseMultiplier, Number, SampleRate, Steps, search
 from renyi.calibration._targets import Target, noise_of, target_of, tolerance_of
 from renyi.calibration.runs import AccountantName, Accounting, accounting_of
 from renyi.mechanisms import Mechanism
-
-__all__ = ["calibrate", "calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]
 
 PROBES = (0.25, 0.5, 0.75)  # of a range in which all is to meet the target, or to miss it
 LARGEST_EXCESS = 20.0
@@ -336,7 +333,7 @@ def calibrate(
 
 
 class _Runs:
-    """What is known of the runs of a mechanism that depends on a number.
+    """Runs of a mechanism that depends on a number, with cached answers of the accountant.
 
     An accountant whose answer tells both how far a run is from the target and whether it meets it
     is asked once.

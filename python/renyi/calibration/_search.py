@@ -16,8 +16,6 @@ from typing import Protocol
 from renyi._progress import Line
 from renyi.calibration._targets import Target
 
-__all__ = ["NoiseMultiplier", "Number", "RenyiScale", "SampleRate", "Scale", "Steps", "search"]
-
 MOST_SECANTS = 40
 BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
 STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise

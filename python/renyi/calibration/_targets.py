@@ -14,24 +14,15 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 from renyi import special
-from renyi._validation import real_of
-from renyi.accountants import Accountant, DirectionName
-
-__all__ = [
-    "AdvantageTarget",
-    "EpsilonTarget",
-    "Target",
-    "TradeOffTarget",
-    "noise_of",
-    "target_of",
-    "tolerance_of",
-]
+from renyi._adjacency import DirectionName
+from renyi._validation import POSITIVE, Range, number_in, real_of
+from renyi.accountants import Accountant
 
 _NORMAL = NormalDist()
 
 
 class Target(ABC):
-    """What a run may reveal at most."""
+    """A bound on the privacy loss of a run."""
 
     name: ClassVar[str]
 
@@ -190,7 +181,7 @@ def target_of(
     *,
     pure: bool = False,
 ) -> Target:
-    """Return the one target that is given; ``pure``: what is calibrated may meet a delta of 0."""
+    """Return the target; with ``pure`` it may have a delta of 0."""
     kinds = (
         {"target_epsilon": epsilon, "target_delta": delta},
         {"target_alpha": alpha, "target_beta": beta},
@@ -253,14 +244,8 @@ def _log(value: float) -> float:
 
 
 def noise_of(value: Any) -> float:
-    noise = real_of(value, "noise_multiplier", "a number in (0, inf]")
-    if not noise > 0.0:
-        raise ValueError(f"noise_multiplier must be a number in (0, inf], got {value!r}")
-    return noise
+    return number_in(value, "noise_multiplier", POSITIVE)
 
 
 def tolerance_of(value: Any) -> float:
-    tolerance = real_of(value, "tolerance", "a number in [1e-12, 0.1]")
-    if not 1e-12 <= tolerance <= 0.1:
-        raise ValueError(f"tolerance must be a number in [1e-12, 0.1], got {value!r}")
-    return tolerance
+    return number_in(value, "tolerance", Range(1e-12, 0.1))

@@ -10,16 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from renyi._accounting import SampledSteps
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import SampledGaussianCurve, wide_brackets
-from renyi.accountants import Accountant, Conversion, PLDAccountant, RDPAccountant
+from renyi._adjacency import DIRECTIONS, Adjacency, Conversion, DirectionName
+from renyi._engine import SampledGaussianCurve, SampledSteps, wide_brackets
+from renyi.accountants import Accountant, PLDAccountant, RDPAccountant
 from renyi.calibration._search import NoiseMultiplier, RenyiScale, Unknown, search
 from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of
 from renyi.mechanisms import Gaussian, PoissonSampled
 from renyi.mechanisms.steps import SMALLEST_RATE
-
-__all__ = ["AccountantName", "Accounting", "Run", "accounting_of", "noise_for"]
 
 AccountantName = Literal["pld", "rdp"]
 Run = tuple[float, float, float]
@@ -32,7 +29,7 @@ NARROW = 1e-3  # relatively: brackets of the exact curve that guide a search as 
 
 @dataclass(frozen=True)
 class Accounting:
-    """How runs of sampled Gaussian steps are accounted.
+    """The method by which runs of sampled Gaussian steps are accounted.
 
     A value that is tried takes one compiled composition, without a mechanism and an accountant
     around it, which answers as an accountant would in every digit. Where that takes more an
@@ -86,7 +83,7 @@ class Accounting:
         return self.blank().compose(PoissonSampled(Gaussian(noise), rate), int(steps))
 
     def _reached(self, run: Run, target: Target) -> float:
-        """Return what a run reaches in the direction that tends to be worse."""
+        """Return the value of a run in the direction that is usually worse."""
         if isinstance(target, EpsilonTarget) and target.by_epsilon:
             found = self._epsilon(run, target.delta, ("remove",), NARROW)
             if not math.isnan(found):
@@ -105,7 +102,7 @@ class Accounting:
     def _epsilon(
         self, run: Run, delta: float, sides: tuple[DirectionName, ...], rtol: float
     ) -> float:
-        """Return what `get_epsilon` of an accountant would; NaN where it takes more than this.
+        """Return the epsilon of an accountant by a short cut; NaN if there is none.
 
         The exact one is that of the worse of some directions, and of a bracket within ``rtol``.
         """

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
+from renyi._rounding import round_double, round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import (
     data_facts,
@@ -30,7 +32,6 @@ from renyi.cli.runs import (
     batches_of_epoch,
     bracket_in_words,
     check_method,
-    lengths,
     method_in_words,
     most_steps,
     plan_settings,
@@ -38,6 +39,7 @@ from renyi.cli.runs import (
     remarks,
     renyi_options,
     require,
+    runs,
     samplings,
     scheme_of,
     statement,
@@ -65,25 +67,17 @@ def noise(options: argparse.Namespace) -> int:
     from renyi import calibrate_noise_multiplier
 
     require(options, "target_epsilon", "delta")
-    cells = [
-        {**target, **sampling.fields(), **length.fields()}
-        for target in _targets(options)
-        for sampling in samplings(options)
-        for length in lengths(options, sampling)
-    ]
 
     def solve(cell: Inputs, method: Inputs) -> float:
         if scheme_of(options) != POISSON:
             return _noise_of_plan(options, cell, method["accountant"])
+        run = {name: cell[name] for name in ("sample_rate", "steps")}
         return calibrate_noise_multiplier(
-            **_target_arguments(cell),
-            sample_rate=cell["sample_rate"],
-            steps=cell["steps"],
-            tolerance=_tolerance(options),
-            **method,
+            **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    return _calibrate(options, cells, "noise_multiplier", solve, output.round_up)
+    cells = runs(options, **_targets(options))
+    return _calibrate(options, cells, "noise_multiplier", solve, round_up)
 
 
 def steps(options: argparse.Namespace) -> int:
@@ -91,25 +85,15 @@ def steps(options: argparse.Namespace) -> int:
     from renyi import calibrate_steps
 
     require(options, "target_epsilon", "delta", "noise_multiplier")
-    cells = [
-        {**target, "noise_multiplier": float(sigma), **sampling.fields()}
-        for target in _targets(options)
-        for sigma in options.noise_multiplier
-        for sampling in samplings(options)
-    ]
 
     def solve(cell: Inputs, method: Inputs) -> int:
         if scheme_of(options) != POISSON:
             return most_steps(options, cell, method["accountant"])
-        return int(
-            calibrate_steps(
-                **_target_arguments(cell),
-                noise_multiplier=cell["noise_multiplier"],
-                sample_rate=cell["sample_rate"],
-                **method,
-            )
-        )
+        run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
+        return int(calibrate_steps(**_target(cell), **run, **method))
 
+    every = _combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
+    cells = [{**cell, **sampling} for cell in every for _, sampling in samplings(options)]
     return _calibrate(options, cells, "steps", solve)
 
 
@@ -118,30 +102,24 @@ def rate(options: argparse.Namespace) -> int:
     from renyi import calibrate_sample_rate
 
     require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
-    sizes = [None] if options.dataset_size is None else [int(size) for size in options.dataset_size]
-    cells = [
-        {
-            **target,
-            "noise_multiplier": float(sigma),
-            "steps": int(count),
-            **({} if size is None else {"dataset_size": size}),
-        }
-        for target in _targets(options)
-        for sigma in options.noise_multiplier
-        for count in options.steps
-        for size in sizes
-    ]
+    given = {**_targets(options), "noise_multiplier": options.noise_multiplier}
+    given["steps"] = [int(count) for count in options.steps]
+    if options.dataset_size is not None:
+        given["dataset_size"] = [int(size) for size in options.dataset_size]
 
     def solve(cell: Inputs, method: Inputs) -> float:
+        run = {name: cell[name] for name in ("noise_multiplier", "steps")}
         return calibrate_sample_rate(
-            **_target_arguments(cell),
-            noise_multiplier=cell["noise_multiplier"],
-            steps=cell["steps"],
-            tolerance=_tolerance(options),
-            **method,
+            **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    return _calibrate(options, cells, "sample_rate", solve, output.round_down)
+    return _calibrate(options, _combinations(given), "sample_rate", solve, round_down)
+
+
+def _combinations(given: Mapping[str, Sequence[Any]]) -> list[Inputs]:
+    """Return all combinations of the values of some options; decimals become doubles."""
+    values = [[v if isinstance(v, int) else float(v) for v in each] for each in given.values()]
+    return [dict(zip(given, each, strict=True)) for each in product(*values)]
 
 
 def _calibrate(
@@ -193,7 +171,7 @@ def _solved(
     run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else exactly)
     text = plain(run[wanted])
     if rounded is not None:
-        text = output.round_double(run[wanted], options.digits, rounded)
+        text = round_double(run[wanted], options.digits, rounded)
         run[wanted] = float(text)
     if wanted == "steps" and run["steps"] == 0:
         raise UsageError(
@@ -222,7 +200,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     elif wanted == "steps":
         print(f"steps = {grouped(record['steps'])}, the most with {target}")
         if "epochs" in record:
-            epochs = output.round_down(record["epochs"], options.digits)
+            epochs = round_down(record["epochs"], options.digits)
             print(f"      = {epochs} epochs (rounded down)")
     else:
         print(f"sampling rate = {text}, the largest with {target} (rounded down)")
@@ -240,11 +218,9 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
         if wanted != "sample_rate" or key != "dataset_size"
     }
     output.print_paragraph(statement(options, run, spent, plain(record["delta"])))
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, run))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_in_words(options, run))
     certified = {"certified": bracket_in_words(options, record, "epsilon")}
-    output.print_facts({**method_in_words(options, record), **certified})
+    output.print_facts("Computed", {**method_in_words(options, record), **certified})
     print_notes([*_limits(options, wanted, record), *remarks(options, record)])
 
 
@@ -261,8 +237,8 @@ def _beside(options: argparse.Namespace, record: Inputs, wanted: str) -> str:
         return "-"
     if wanted == "steps":
         return grouped(value)
-    rounded = output.round_up if wanted == "noise_multiplier" else output.round_down
-    return output.round_double(value, options.digits, rounded)
+    rounded = round_up if wanted == "noise_multiplier" else round_down
+    return round_double(value, options.digits, rounded)
 
 
 def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[str]:
@@ -295,7 +271,7 @@ def _tolerance(options: argparse.Namespace) -> float:
 
 def _spent(record: Inputs, digits: int) -> str:
     """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
-    text = output.round_up(record["epsilon"], digits)
+    text = round_up(record["epsilon"], digits)
     return (
         text
         if Decimal(text) <= Decimal(record["target_epsilon"])
@@ -318,13 +294,12 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
     return {}
 
 
-def _targets(options: argparse.Namespace) -> list[Inputs]:
-    return [
-        {"epsilon": float(epsilon), "delta": float(delta)}
-        for epsilon in options.target_epsilon
-        for delta in options.delta
-    ]
+def _targets(options: argparse.Namespace) -> dict[str, list[float]]:
+    return {
+        "epsilon": list(map(float, options.target_epsilon)),
+        "delta": list(map(float, options.delta)),
+    }
 
 
-def _target_arguments(cell: Inputs) -> dict[str, Any]:
+def _target(cell: Inputs) -> dict[str, Any]:
     return {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}

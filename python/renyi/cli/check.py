@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from renyi.verify import Verification
 
 
-# ``renyi verify``: is this copy right.
-
-
 Point = tuple[float, float, float]
-
 
 POINT_OPTIONS = {
     "sample_rate": "--sample-rate",
@@ -239,16 +235,12 @@ POINT_COLUMNS = (
     Column("verdict", "contains reference", str),
 )
 
-
 SUMMARY_COLUMNS = (
     Column("points", "points", str),
     Column("worst", "worst digits", str),
     Column("median", "median digits", str),
     Column("violations", "violations", str),
 )
-
-
-# ``renyi check``: does a certificate prove what it claims.
 
 
 def certificates(options: argparse.Namespace) -> int:
@@ -260,9 +252,6 @@ def certificates(options: argparse.Namespace) -> int:
     return check.main(options.files)
 
 
-# ``renyi info``: how was it built.
-
-
 def info(options: argparse.Namespace) -> int:
     """Version, compiler, flags and instruction set."""
     from renyi import build_info
@@ -271,7 +260,7 @@ def info(options: argparse.Namespace) -> int:
     if options.json:
         output.print_json(facts)
     else:
-        output.print_facts({key: _info_text(value) for key, value in facts.items()})
+        output.print_facts("", {key: _info_text(value) for key, value in facts.items()})
     return 0
 
 

@@ -4,72 +4,46 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from renyi._adjacency import ADJACENCIES
 from renyi.cli.options import (
-    COUNT,
-    COUNT_FROM_ZERO,
     MAX_VALUES,
-    POSITIVE,
-    PROBABILITY,
-    PROBABILITY_OR_NONE,
-    USES,
-    Domain,
     HelpFormatter,
     Parser,
     UsageError,
-    add,
-    add_accounting,
-    add_adjacency,
-    add_digits,
-    add_figure,
-    add_formats,
-    add_limit,
-    add_methods,
-    add_numbers,
-    add_report,
-    add_sampling,
-    add_strategies,
-    add_strategy,
+    add_options,
     join_negative_values,
-    number,
-    number_in,
-    numbers_in,
-    one,
     refuse_repeated,
     usage,
 )
 
-# The commands that take numbers: what each takes, and examples that can be run as they stand.
-
-
 RUN = "--noise-multiplier 1.1 --sample-rate 0.004 --steps 15000"
-
-
 RATE = "(--sample-rate Q | --batch-size B --dataset-size N)"
-
-
 LENGTH = "(--steps T | --epochs E)"
-
-
 TARGET = "--epsilon EPS --delta DELTA"
-
-
 SIGMA = "--noise-multiplier SIGMA"
-
-
+REST = "[option ...]"
 SWEEP_NOTE = (
     "Every number may be a list (0.8,1,1.2) or a range start:stop:step (1000:5000:1000, stop\n"
     "included); all combinations are printed as a table."
 )
+SAMPLING = ("sample_rate", "batch_size", "dataset_size")
+LENGTHS = ("steps", "epochs")
+ACCOUNTING = ("accountant", "orders", "conversion")
+DRAWS = ("sampling", "batch_limit")
+PRINTED = ("digits", "formats")
+METHOD = "method and output"
+CORRELATED = "correlated noise, with --batch-size and --dataset-size"
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command that takes numbers."""
+    """A command: its function, its texts, and its options by the headings of its help.
+
+    ``sweep``: numbers may be lists, and all combinations are computed.
+    """
 
     name: str
     run: str
@@ -77,16 +51,9 @@ class Command:
     description: str
     usage: tuple[str, ...]
     examples: str
-    numbers: tuple[str, ...]
-    accounting: bool = True
-    adjacency: bool = False
-    figure: bool = False
-    methods: bool = False
-    limit: bool = False
-    sampling: bool = False
-
-
-SAMPLING = ("sample_rate", "batch_size", "dataset_size")
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    sweep: bool = False
 
 
 COMMANDS = (
@@ -95,25 +62,28 @@ COMMANDS = (
         "guarantee.epsilon",
         "the guarantee of a training run, ready to publish",
         "Epsilon of a run at a given delta, with a sentence to publish and what it assumes.",
-        (f"{SIGMA} --delta DELTA", RATE, LENGTH),
+        (f"{SIGMA} --delta DELTA", RATE, LENGTH, REST),
         f"  renyi epsilon {RUN} --delta 1e-5\n"
         "  renyi epsilon --noise-multiplier 0.8,1,1.2 --batch-size 256 --dataset-size 60000 \\\n"
         "                --epochs 10:50:10 --delta 1e-5",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "delta"),
-        adjacency=True,
-        sampling=True,
-        limit=True,
+        {
+            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta"),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "max_epsilon", "certificate", *PRINTED),
+        },
+        sweep=True,
     ),
     Command(
         "delta",
         "guarantee.delta",
         "delta of a training run at a given epsilon",
         "Delta of a run at a given epsilon, with a sentence to publish and what it assumes.",
-        (f"{SIGMA} --epsilon EPS", RATE, LENGTH),
+        (f"{SIGMA} --epsilon EPS", RATE, LENGTH, REST),
         f"  renyi delta {RUN} --epsilon 2",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon"),
-        adjacency=True,
-        sampling=True,
+        {
+            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon"),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+        },
+        sweep=True,
     ),
     Command(
         "curve",
@@ -123,16 +93,17 @@ COMMANDS = (
         "II error (beta, missed records) of any test for one record's presence against its type\n"
         "I error (alpha, false alarms). As a table; as a figure with --plot or --show, which\n"
         "need matplotlib (python -m pip install matplotlib).",
-        (SIGMA, RATE, LENGTH),
+        (SIGMA, RATE, LENGTH, REST),
         f"  renyi curve {RUN}\n"
         f"  renyi curve {RUN} \\\n"
         "              --compare rdp,gdp --plot curve.png\n"
         f"  renyi curve {RUN} --tradeoff",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "alpha"),
-        accounting=False,
-        adjacency=True,
-        sampling=True,
-        figure=True,
+        {
+            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon", "alpha"),
+            METHOD: ("adjacency", *DRAWS, *PRINTED),
+            "curve": ("tradeoff", "points", "compare", "plot", "show"),
+        },
+        sweep=True,
     ),
     Command(
         "compare",
@@ -144,16 +115,25 @@ COMMANDS = (
         "constant, the moments accountant, Renyi-DP, the exact curve. As a table; with --plot or\n"
         "--show as a figure over the steps, which needs matplotlib. The noise multiplier is\n"
         "relative to the sensitivity of each method's own adjacency.",
-        (f"({SIGMA} (--delta DELTA | --epsilon EPS) | --target EPS --delta DELTA)", RATE, LENGTH),
+        (
+            f"({SIGMA} (--delta DELTA | --epsilon EPS) | --target EPS --delta DELTA)",
+            RATE,
+            LENGTH,
+            REST,
+        ),
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 1000 --delta 1e-5\n"
         "  renyi compare --noise-multiplier 4 --sample-rate 0.01 --steps 10000 --delta 1e-5 \\\n"
         "                --plot comparison.png\n"
         "  renyi compare --target 1 --delta 1e-5 --sample-rate 0.01 --steps 1000\n"
         "  renyi compare --samplings --noise-multiplier 1 --delta 1e-5 --epochs 10 \\\n"
         "                --batch-size 600 --dataset-size 60000",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "epsilon", "delta", "target"),
-        accounting=False,
-        methods=True,
+        {
+            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon", "delta", "target"),
+            METHOD: PRINTED,
+            "comparison": ("methods", "samplings", "plot", "show"),
+            CORRELATED: ("strategies",),
+        },
+        sweep=True,
     ),
     Command(
         "noise",
@@ -161,24 +141,29 @@ COMMANDS = (
         "smallest noise multiplier for a target guarantee",
         "Smallest noise multiplier with which a run meets (epsilon, delta). It is printed rounded\n"
         "up, and the guarantee of the printed number is computed afresh.",
-        (TARGET, RATE, LENGTH),
+        (TARGET, RATE, LENGTH, REST),
         "  renyi noise --epsilon 2 --delta 1e-5 --sample-rate 0.004 --steps 15000\n"
         "  renyi noise --epsilon 1,2,4,8 --delta 1e-5 \\\n"
         "              --batch-size 256 --dataset-size 60000 --epochs 20",
-        ("target_epsilon", "delta", *SAMPLING, "steps", "epochs"),
-        adjacency=True,
-        sampling=True,
+        {
+            "numbers": ("target_epsilon", "delta", *SAMPLING, *LENGTHS),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+            CORRELATED: ("strategy", "bands", "buffers", "fixed_order"),
+        },
+        sweep=True,
     ),
     Command(
         "steps",
         "calibrate.steps",
         "largest number of steps for a target guarantee",
         "Largest number of steps that stays within (epsilon, delta).",
-        (f"{TARGET} {SIGMA}", RATE),
+        (f"{TARGET} {SIGMA}", RATE, REST),
         "  renyi steps --epsilon 2 --delta 1e-5 --noise-multiplier 1.1 --sample-rate 0.004",
-        ("target_epsilon", "delta", "noise_multiplier", *SAMPLING),
-        adjacency=True,
-        sampling=True,
+        {
+            "numbers": ("target_epsilon", "delta", "noise_multiplier", *SAMPLING),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+        },
+        sweep=True,
     ),
     Command(
         "rate",
@@ -187,132 +172,26 @@ COMMANDS = (
         "Largest Poisson sampling rate with which a run meets (epsilon, delta). It is printed\n"
         "rounded down, and the guarantee of the printed number is computed afresh. With\n"
         "--dataset-size the expected batch size is printed too.",
-        (f"{TARGET} {SIGMA}", "--steps T [--dataset-size N]"),
+        (f"{TARGET} {SIGMA}", "--steps T [--dataset-size N]", REST),
         "  renyi rate --epsilon 2 --delta 1e-5 --noise-multiplier 1.1 --steps 15000 \\\n"
         "             --dataset-size 60000",
-        ("target_epsilon", "delta", "noise_multiplier", "steps", "dataset_size"),
+        {
+            "numbers": ("target_epsilon", "delta", "noise_multiplier", "steps", "dataset_size"),
+            METHOD: (*ACCOUNTING, *PRINTED),
+        },
+        sweep=True,
     ),
     Command(
         "rdp",
         "guarantee.rdp",
         "Renyi-DP of a training run at given orders",
         "Renyi-DP of a run at given orders: a certified upper bound, printed rounded up.",
-        (f"{SIGMA} --orders A", RATE, LENGTH),
+        (f"{SIGMA} --orders A", RATE, LENGTH, REST),
         f"  renyi rdp {RUN} --orders 2,4,8,16",
-        ("noise_multiplier", *SAMPLING, "steps", "epochs", "rdp_orders"),
-        accounting=False,
+        {"numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "rdp_orders"), METHOD: PRINTED},
+        sweep=True,
     ),
-)
-
-
-# The options of ``renyi ledger``.
-
-
-SHARE = Domain("from 0 to 1", lambda x: 0 <= x <= 1)
-
-
-LEDGER_ACTIONS = {
-    "create": "add a data set with a budget; makes the file if there is none",
-    "charge": "record uses of a mechanism before they are run, or refuse them",
-    "reserve": "set uses aside for a long run; they count as spent until settled",
-    "settle": "say how many uses of a reservation there were",
-    "status": "what is left of each budget",
-    "history": "all that was recorded of a data set",
-    "verify": "check hashes and balances; exit code 1 if anything is wrong",
-    "rebuild": "compute anew what was spent, from a history that is whole",
-    "backup": "write all that is recorded to a new file, while others charge",
-    "export": "print all histories as lines of JSON",
-    "import": "add the data sets of such lines",
-    "check": "exit code 3 if uses would not fit, or too little is left",
-}
-
-
-LEDGER_EXAMPLE = """\
-  renyi ledger create privacy.db census --epsilon 1 --delta 1e-6
-  python -c 'import renyi; print(renyi.Gaussian(20.0).to_json())' > ages.json
-  renyi ledger charge privacy.db census ages.json --count 3 --note ages
-  renyi ledger status privacy.db"""
-
-
-def add_ledger(command: Parser, formatter: type[argparse.HelpFormatter]) -> None:
-    """Add an option parser for each thing that is done with a ledger."""
-    actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions")
-    actions.required = True
-    parsers = {}
-    for name, words in LEDGER_ACTIONS.items():
-        parsers[name] = parser = actions.add_parser(
-            name, help=words, description=words, formatter_class=formatter, allow_abbrev=False
-        )
-        parser.prog = f"renyi ledger {name}"
-        parser.add_argument("path", metavar="LEDGER", help="the file")
-        parser.set_defaults(parser=parser, dataset=None)
-        if name in ("status", "history", "verify", "export", "check"):
-            parser.add_argument(
-                "--read-only", action="store_true", help="for whoever may not write the file"
-            )
-        if name not in ("export", "backup"):
-            parser.add_argument("--json", action="store_true", help="print as JSON")
-    for name in "create", "charge", "reserve", "settle", "history", "rebuild", "check":
-        parsers[name].add_argument("dataset", metavar="DATASET", help="name of the data set")
-    parsers["status"].add_argument("dataset", metavar="DATASET", nargs="?", help="default: all")
-    _add_budget(parsers["create"])
-    for name in "charge", "reserve", "check":
-        many: dict[str, Any] = {"nargs": "?"} if name == "check" else {}
-        parsers[name].add_argument(
-            "mechanism", metavar="MECHANISM", help="file of JSON, or - for stdin", **many
-        )
-        parsers[name].add_argument(
-            "--count", type=one(USES), default=1, metavar="N", help="uses (default 1)"
-        )
-    parsers["settle"].add_argument("reservation", type=one(COUNT), metavar="NUMBER")
-    parsers["settle"].add_argument("used", type=one(COUNT_FROM_ZERO), metavar="USED")
-    for name in "create", "charge", "reserve", "settle":
-        parsers[name].add_argument("--note", default="", metavar="TEXT", help="for the history")
-    parsers["verify"].add_argument(
-        "--head", action="append", metavar="HASH", help="of an earlier status: must be found"
-    )
-    parsers["backup"].add_argument("target", metavar="FILE", help="a new file")
-    parsers["import"].add_argument("file", metavar="FILE", help="lines of JSON, or - for stdin")
-    parsers["check"].add_argument(
-        "--min-remaining",
-        type=number_in(SHARE),
-        default=0,
-        metavar="SHARE",
-        help="least share of the budget that must be left (default 0)",
-    )
-
-
-def _add_budget(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("budget, --epsilon with --delta or --rho")
-    group.add_argument("--epsilon", type=number_in(POSITIVE), metavar="EPS")
-    group.add_argument("--delta", type=number_in(PROBABILITY_OR_NONE), metavar="DELTA")
-    group.add_argument("--rho", type=number_in(POSITIVE), metavar="RHO")
-    group.add_argument(
-        "--accountant",
-        choices=("renyi", "gdp", "zcdp"),
-        metavar="NAME",
-        help="the filter: renyi (default), gdp (Gaussian noise without loss), zcdp (with --rho)",
-    )
-    add_adjacency(group)
-
-
-# The commands that take more than numbers.
-
-
-def _add_delta_from_zero(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--delta",
-        type=numbers_in(PROBABILITY_OR_NONE),
-        metavar="DELTA",
-        help="the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
-        "have a bound",
-    )
-
-
-def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi account``."""
-    command = add(
-        commands,
+    Command(
         "account",
         "files.account",
         "epsilon or delta of any mechanisms, described in a JSON file",
@@ -320,62 +199,43 @@ def add_account_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "sentence to publish and what it assumes: by the exact curve and by\n"
         "Renyi-DP, as far as either can bound it. FILE holds what Mechanism.to_json() writes;\n"
         "- is the standard input. The exit code is 1 if neither can.",
+        ("FILE (--delta DELTA | --epsilon EPS)", REST),
         "  python -c 'import renyi; print((renyi.Laplace(2.0) * 3).to_json())' > run.json\n"
         "  renyi account run.json --delta 1e-5",
-        usage("account", "FILE (--delta DELTA | --epsilon EPS)", "[option ...]"),
-    )
-    command.add_argument("file", metavar="FILE", help="JSON of a mechanism, or - for stdin")
-    numbers = command.add_argument_group("numbers")
-    add_numbers(numbers, ("epsilon",))
-    _add_delta_from_zero(numbers)
-    method = command.add_argument_group("method and output")
-    add_adjacency(method)
-    add_digits(method)
-    add_formats(method)
-
-
-def add_ledger_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi ledger``."""
-    command = add(
-        commands,
+        {"numbers": ("epsilon", "delta_from_zero"), METHOD: ("adjacency", *PRINTED)},
+        arguments=("mechanism_file",),
+    ),
+    Command(
         "ledger",
         "ledger.run",
         "budgets of data sets in one file, charged before anything is released",
         "A ledger keeps what was spent on which data set, and refuses what would exceed a budget\n"
         "however the mechanisms are chosen along the way. The exit code is 3 for a refusal.",
-        LEDGER_EXAMPLE,
-        usage("ledger", "ACTION LEDGER ..."),
-    )
-    add_ledger(command, HelpFormatter)
-
-
-def add_report_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi report``."""
-    command = add(
-        commands,
+        ("ACTION LEDGER ...",),
+        "  renyi ledger create privacy.db census --epsilon 1 --delta 1e-6\n"
+        "  python -c 'import renyi; print(renyi.Gaussian(20.0).to_json())' > ages.json\n"
+        "  renyi ledger charge privacy.db census ages.json --count 3 --note ages\n"
+        "  renyi ledger status privacy.db",
+    ),
+    Command(
         "report",
         "files.report",
         "a privacy statement for people, as Markdown or one HTML page",
         "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
         "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
+        ("(RUN | --mechanism FILE) --delta DELTA", REST),
         f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
         "  renyi report --ledger privacy.db --dataset census",
-        usage("report", "(RUN | --mechanism FILE) --delta DELTA", "[option ...]"),
-    )
-    numbers = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
-    group = command.add_argument_group("numbers")
-    add_numbers(group, numbers)
-    _add_delta_from_zero(group)
-    add_report(command.add_argument_group("report"))
-    method = command.add_argument_group("method")
-    add_adjacency(method)
-    add_sampling(method)
-
-
-def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi audit``."""
-    command = add(
-        commands,
+        {
+            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta_from_zero"),
+            "report": (
+                *("mechanism", "count", "ledger", "dataset", "query"),
+                *("author", "date", "title", "html", "markdown"),
+            ),
+            "method": ("adjacency", *DRAWS),
+        },
+    ),
+    Command(
         "audit",
         "files.audit",
         "a lower bound of epsilon from an attack's scores",
@@ -385,123 +245,137 @@ def add_audit_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "a fair coin. Lines are in the order of the runs: the first half chooses a threshold.\n"
         "A first line of names (score,present) may be there or not.\n"
         "Also an array of two columns in a .npy file; - is the standard input.",
+        ("FILE --delta DELTA", "[--one-run] [option ...]"),
         "  renyi audit scores.csv --delta 1e-2",
-        usage("audit", "FILE --delta DELTA", "[--one-run] [option ...]"),
-    )
-    command.add_argument("file", metavar="FILE", help="CSV or NPY, or - for stdin")
-    add_numbers(command.add_argument_group("numbers"), ("delta",))
-    method = command.add_argument_group("method and output")
-    method.add_argument("--one-run", action="store_true", help="scores of the canaries of one run")
-    method.add_argument(
-        "--confidence",
-        type=lambda text: number(text, PROBABILITY),
-        default=0.95,
-        metavar="C",
-        help="of the bound, 0 < C < 1 (default 0.95)",
-    )
-    add_digits(method)
-    add_formats(method)
-
-
-def add_check_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi check``."""
-    command = add(
-        commands,
+        {"numbers": ("delta",), METHOD: ("one_run", "confidence", *PRINTED)},
+        arguments=("scores",),
+    ),
+    Command(
         "check",
         "check.certificates",
         "check certificates of guarantees, without the engine",
         "Evaluates what renyi epsilon --certificate wrote anew, in balls (python-flint), and\n"
         "prints what is proved, by which theorems and under which assumptions. renyi/check.py\n"
         "does the same copied out alone. The exit code is 1 if a certificate is rejected.",
+        ("FILE ...",),
         f"  renyi epsilon {RUN} --delta 1e-5 --certificate run.json\n  renyi check run.json",
-        usage("check", "FILE ..."),
-    )
-    command.add_argument("files", metavar="FILE", nargs="+", help="certificates")
-
-
-def add_verify_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi verify``."""
-    command = add(
-        commands,
+        arguments=("certificates",),
+    ),
+    Command(
         "verify",
         "check.verify",
         "check the engine against multi-precision arithmetic",
         "Compares the routes of the engine (binomial, series, quadrature, and the one it picks)\n"
         "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
         "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
-        f"kind of mechanism. The exit code is 1 if any bracket does not.\n\n{SWEEP_NOTE}",
+        "kind of mechanism. The exit code is 1 if any bracket does not.",
+        (
+            "(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])",
+            REST,
+        ),
         "  renyi verify --sample-rate 0.01 --noise-multiplier 1 --order 8.5\n"
         "  renyi verify --random 200 --seed 1",
-        usage(
-            "verify",
-            "(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])",
-            "[option ...]",
-        ),
-    )
-    points = command.add_argument_group("points")
-    add_numbers(points, ("sample_rate", "noise_multiplier", "order"))
-    points.add_argument(
-        "--random",
-        type=one(Domain("from 1 to 1000000", lambda x: 1 <= x <= 1_000_000, whole=True)),
-        metavar="N",
-        help="N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
-    )
-    points.add_argument(
-        "--seed",
-        type=one(COUNT_FROM_ZERO),
-        metavar="S",
-        help="seed of --random (default 0)",
-    )
-    output = command.add_argument_group("method and output")
-    output.add_argument(
-        "--reference-digits",
-        type=one(Domain("from 30 to 1000", lambda x: 30 <= x <= 1000, whole=True)),
-        default=50,
-        metavar="D",
-        help="digits of the reference, 30 to 1000 (default 50)",
-    )
-    add_formats(output)
-
-
-def add_info_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi info``."""
-    command = add(
-        commands,
+        {
+            "points": ("sample_rate", "noise_multiplier", "order", "random", "seed"),
+            METHOD: ("reference_digits", "formats"),
+        },
+        sweep=True,
+    ),
+    Command(
         "info",
         "check.info",
         "how this copy was built",
         "Version, compiler, flags and instruction set of this copy; please add it to bug reports.",
+        ("[--json]",),
         "  renyi info",
-        usage("info", "[--json]"),
-    )
-    command.add_argument("--json", action="store_true", help="print as JSON")
-
-
-def add_completion_command(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``renyi completion``."""
-    command = add(
-        commands,
+        arguments=("json",),
+    ),
+    Command(
         "completion",
         "commands.completion",
         "commands and options for the completion of a shell",
         "Prints what makes a shell complete the commands and options of renyi.",
+        ("(bash | zsh | fish)",),
         '  eval "$(renyi completion bash)"\n'
         "  renyi completion fish > ~/.config/fish/completions/renyi.fish",
-        usage("completion", "(bash | zsh | fish)"),
-    )
-    command.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL")
-
-
-OTHERS = (
-    add_account_command,
-    add_ledger_command,
-    add_report_command,
-    add_audit_command,
-    add_check_command,
-    add_verify_command,
-    add_info_command,
-    add_completion_command,
+        arguments=("shell",),
+    ),
 )
+
+LEDGER_ACTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create": (
+        "add a data set with a budget; makes the file if there is none",
+        ("json", "data_set"),
+    ),
+    "charge": (
+        "record uses of a mechanism before they are run, or refuse them",
+        ("json", "data_set", "charged", "uses", "note"),
+    ),
+    "reserve": (
+        "set uses aside for a long run; they count as spent until settled",
+        ("json", "data_set", "charged", "uses", "note"),
+    ),
+    "settle": (
+        "say how many uses of a reservation there were",
+        ("json", "data_set", "reservation", "used", "note"),
+    ),
+    "status": ("what is left of each budget", ("read_only", "json", "any_data_set")),
+    "history": ("all that was recorded of a data set", ("read_only", "json", "data_set")),
+    "verify": (
+        "check hashes and balances; exit code 1 if anything is wrong",
+        ("read_only", "json", "head"),
+    ),
+    "rebuild": ("compute anew what was spent, from a history that is whole", ("json", "data_set")),
+    "backup": ("write all that is recorded to a new file, while others charge", ("backup",)),
+    "export": ("print all histories as lines of JSON", ("read_only",)),
+    "import": ("add the data sets of such lines", ("json", "lines")),
+    "check": (
+        "exit code 3 if uses would not fit, or too little is left",
+        ("read_only", "json", "data_set", "asked", "uses", "min_remaining"),
+    ),
+}
+"""What is done with a ledger: in words, and its options after the file."""
+BUDGET = ("budget_epsilon", "budget_delta", "rho", "filter", "adjacency")
+
+
+def add_command(commands: argparse._SubParsersAction[Parser], spec: Command) -> None:
+    """Add a command to the parser; its function is loaded when it runs."""
+    note = f"\n\n{SWEEP_NOTE}" if spec.sweep else ""
+    command = commands.add_parser(
+        spec.name,
+        help=spec.short,
+        description=spec.description + note,
+        epilog=f"example:\n{spec.examples}",
+        usage=usage(spec.name, *spec.usage),
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    command.prog = f"renyi {spec.name}"
+    command.set_defaults(run=spec.run, parser=command)
+    if spec.sweep:
+        command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
+    add_options(command, *spec.arguments)
+    for heading, names in spec.groups.items():
+        add_options(command.add_argument_group(heading), *names)
+    if spec.name == "ledger":
+        add_ledger_actions(command)
+
+
+def add_ledger_actions(command: Parser) -> None:
+    """Add a parser for each thing that is done with a ledger."""
+    actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions")
+    actions.required = True
+    for name, (words, options) in LEDGER_ACTIONS.items():
+        parser = actions.add_parser(
+            name, help=words, description=words, formatter_class=HelpFormatter, allow_abbrev=False
+        )
+        parser.prog = f"renyi ledger {name}"
+        parser.set_defaults(parser=parser, dataset=None)
+        add_options(parser, "path", *options)
+        if name == "create":
+            group = parser.add_argument_group("budget, --epsilon with --delta or --rho")
+            add_options(group, *BUDGET)
+            add_options(parser, "note")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -532,38 +406,7 @@ def build_parser() -> Parser:
     parser.set_defaults(run=None, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for spec in COMMANDS:
-        command = add(
-            commands,
-            spec.name,
-            spec.run,
-            spec.short,
-            f"{spec.description}\n\n{SWEEP_NOTE}",
-            spec.examples,
-            usage(spec.name, *spec.usage, "[option ...]"),
-        )
-        add_numbers(command.add_argument_group("numbers"), spec.numbers)
-        method = command.add_argument_group("method and output")
-        command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
-        if spec.accounting:
-            add_accounting(method)
-        if spec.adjacency:
-            add_adjacency(method)
-        if spec.sampling:
-            add_sampling(method)
-        if spec.limit:
-            add_limit(method)
-        if spec.figure:
-            add_figure(command.add_argument_group("curve"))
-        if spec.methods:
-            add_methods(command.add_argument_group("comparison"))
-        add_digits(method)
-        add_formats(method)
-        if spec.name == "noise":
-            add_strategy(command)
-        elif spec.name == "compare":
-            add_strategies(command)
-    for add_command in OTHERS:
-        add_command(commands)
+        add_command(commands, spec)
     return parser
 
 
@@ -578,9 +421,6 @@ class _Version(argparse.Action):
 
         print(f"renyi {__version__}")
         parser.exit()
-
-
-# Completion: what a shell needs to complete commands and options.
 
 
 _BASH = """\

@@ -7,16 +7,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from renyi._rounding import round_up
 from renyi.cli import output
 from renyi.cli.guarantee import emit_data
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import lengths, require, samplings
+from renyi.cli.runs import require, runs
 
 if TYPE_CHECKING:
-    from renyi.matrix import Participation, Priced, Strategy
-
-__all__ = ["compare", "noise"]
+    from renyi.matrix import Strategy
+    from renyi.mechanisms.participation import Participation
 
 Record = dict[str, Any]
 
@@ -43,8 +43,9 @@ def noise(options: argparse.Namespace) -> int:
     record = {"epsilon": epsilon, "delta": delta, **setting, **_record(row)}
     if emit_data(options, [record], FACTS):
         return 0
-    print(f"noise multiplier {output.round_up(row.noise_multiplier, options.digits)}")
+    print(f"noise multiplier {round_up(row.noise_multiplier, options.digits)}")
     output.print_facts(
+        "",
         {
             "strategy": name,
             "records": str(participation),
@@ -52,7 +53,7 @@ def noise(options: argparse.Namespace) -> int:
             "guarantee": f"({', '.join(map(output.plain, (epsilon, delta)))}) under zero-out "
             "adjacency",
             "error": f"{row.error:.{options.digits}g} clipping norms in prefix sums, on average",
-        }
+        },
     )
     return 0
 
@@ -61,15 +62,7 @@ def _strategy(
     options: argparse.Namespace, setting: Record, epsilon: float, delta: float
 ) -> tuple[str, Strategy, Participation]:
     """Return the name of a strategy, itself, and in which steps records take part."""
-    from renyi.matrix import (
-        BLT,
-        BandedToeplitz,
-        FixedEpochs,
-        SquareRoot,
-        Tree,
-        best_of,
-        choose_bands,
-    )
+    from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, SquareRoot, Tree, choose_bands
 
     steps = setting["steps"]
     whole = FixedEpochs(-(-setting["population"] // setting["batch_size"]))
@@ -85,7 +78,7 @@ def _strategy(
         return f"{count} bands", BandedToeplitz.optimal(steps, count), whole
     given = None if options.bands is None else [options.bands]
     with output.waiting("choosing bands"):
-        best = best_of(choose_bands(epsilon, delta, bands=given, **setting))
+        best = min(choose_bands(epsilon, delta, bands=given, **setting), key=lambda row: row.error)
     return best.name, best.strategy, best.participation
 
 
@@ -102,14 +95,10 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot or options.show:
         _draw(options, rows, f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
-    if emit_data(options, records, FACTS):
-        return 0
-    if options.plot:
-        print(f"figure written to {options.plot}")
-    if not (options.plot or options.show):
+    if not (emit_data(options, records, FACTS) or output.figure_written(options)):
         columns = [
             Column("name", "strategy", str, left=True),
-            Column("noise_multiplier", "noise of z", lambda x: output.round_up(x, options.digits)),
+            Column("noise_multiplier", "noise of z", lambda x: round_up(x, options.digits)),
             Column("error", "error", lambda x: f"{x:.{options.digits}g}"),
         ]
         output.print_table(columns, records)
@@ -117,7 +106,7 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> None:
+def _draw(options: argparse.Namespace, rows: Sequence[Any], title: str) -> None:
     """Draw the table: a bar for the error of each strategy."""
     with output.sheet(options) as axes:
         bars = axes.barh([row.name for row in rows], [row.error for row in rows], color="#0072B2")
@@ -128,7 +117,7 @@ def _draw(options: argparse.Namespace, rows: Sequence[Priced], title: str) -> No
         axes.set_title(title, fontsize="medium")
 
 
-def _record(row: Priced) -> Record:
+def _record(row: Any) -> Record:
     return {
         "name": row.name,
         "strategy": type(row.strategy).__name__,
@@ -139,20 +128,20 @@ def _record(row: Priced) -> Record:
 
 
 def _setting(options: argparse.Namespace, epsilon: str) -> Record:
-    """Return the one setting that was given: sizes, steps and the target."""
-    sampling = samplings(options)
-    length = lengths(options, sampling[0])
-    targets, deltas = getattr(options, epsilon), options.delta
-    if any(len(values) > 1 for values in (sampling, length, targets, deltas)):
+    """Return the single setting: sizes, steps and the target."""
+    targets = {"epsilon": getattr(options, epsilon), "delta": options.delta}
+    cells = runs(options, **{name: list(map(float, given)) for name, given in targets.items()})
+    if len(cells) > 1:
         raise UsageError("a strategy of correlated noise must have one setting, got several")
-    if sampling[0].batch_size is None or sampling[0].dataset_size is None:
+    setting = cells[0]
+    if "batch_size" not in setting:
         raise UsageError("--batch-size and --dataset-size are required with correlated noise")
-    population, size, steps = sampling[0].dataset_size, sampling[0].batch_size, length[0].steps
-    if length[0].epochs is not None:  # in fixed order an epoch has a last batch that may be short
-        steps = max(steps, math.ceil(length[0].epochs * -(-population // size)))
+    population, size, steps = (setting[key] for key in ("dataset_size", "batch_size", "steps"))
+    if options.epochs is not None:  # in fixed order an epoch has a last batch that may be short
+        steps = max(steps, math.ceil(options.epochs[0] * -(-population // size)))
     return {
-        "epsilon": float(targets[0]),
-        "delta": float(deltas[0]),
+        "epsilon": setting["epsilon"],
+        "delta": setting["delta"],
         "population": population,
         "batch_size": size,
         "steps": steps,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from renyi._adjacency import CONVERSIONS
+from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import (
     INPUT_KEYS,
@@ -16,12 +18,11 @@ from renyi.cli.guarantee import (
     input_column,
     print_notes,
     print_sweep,
-    runs,
     varying,
 )
-from renyi.cli.options import CONVERSIONS, MAX_VALUES, UsageError
+from renyi.cli.options import MAX_VALUES, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require
+from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require, runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,11 +80,7 @@ def curve(options: argparse.Namespace) -> int:
         draw_curves(options, rows)
     records = [record for part in rows for record in part]
     facts = {**data_facts(options), "curve": "tradeoff" if options.tradeoff else "privacy"}
-    if emit_data(options, records, facts):
-        return 0
-    if options.plot:
-        print(f"figure written to {options.plot}")
-    elif not options.show:
+    if not (emit_data(options, records, facts) or output.figure_written(options)):
         _print_table(options, every, records, x, y)
     return 0
 
@@ -129,7 +126,7 @@ def _epsilons(options: argparse.Namespace, every: Sequence[Run]) -> list[list[fl
         ]
     if points is None:
         points = POINTS if _is_fast(options, every) else POINTS // 5
-    tops = [float(output.round_up(end, 2)) for end in ends]
+    tops = [float(round_up(end, 2)) for end in ends]
     return [[float(f"{top * k / (points - 1):.12g}") for k in range(points)] for top in tops]
 
 
@@ -182,14 +179,14 @@ def _bounded(account: PLDAccountant, at: list[float]) -> list[float]:
 
 
 def limit_of(options: argparse.Namespace, run: Run) -> GaussianLimit:
-    """Return the Gaussian limit of a run; without sampling it is no limit but exact."""
+    """Return the Gaussian limit of a run, which is exact without sampling."""
     return curve_accountant(options, run).get_gdp_mu()
 
 
 def _print_table(
     options: argparse.Namespace, every: Sequence[Run], records: list[Run], x: str, y: str
 ) -> None:
-    show = output.round_down if options.tradeoff else output.round_up
+    show = round_down if options.tradeoff else round_up
     columns = [input_column(key) for key in varying(every, INPUT_KEYS)]
     columns.append(Column(x, x, output.plain))
     headings = {y: y, f"{y}_rdp": "by Renyi-DP", f"{y}_gdp": "by Gaussian DP"}
@@ -208,12 +205,12 @@ def _print_table(
     if "gdp" in options.compare:
         limits = [limit_of(options, run) for run in every]
         if any(limit.gamma for limit in limits):
-            mu = ", ".join(output.round_up(limit.mu, 4) for limit in limits[:5])
+            mu = ", ".join(round_up(limit.mu, 4) for limit in limits[:5])
             gamma = max(limit.gamma for limit in limits)
             notes.append(
                 f"Gaussian DP (mu = {mu}{', ...' if len(limits) > 5 else ''}) is a limit for many "
                 "steps and no bound: its trade-off function is off by up to "
-                f"{output.round_up(gamma, 2)}"
+                f"{round_up(gamma, 2)}"
             )
     print_notes(notes)
 
@@ -254,9 +251,7 @@ def _lines(
         label = NAMES[kind]
         if kind == "gaussian":
             limit = limit_of(options, every[i])
-            label += (
-                f", μ = {output.round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
-            )
+            label += f", μ = {round_up(limit.mu, 3)}{' (limit, no bound)' if limit.gamma else ''}"
         if name:
             label = f"{name}: {label}" if options.compare else name
         yield Line(at, np.array([row[key] for row in rows]), label, kind, i)

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from renyi._rounding import round_down, round_up
 from renyi.cli import output
-from renyi.cli.guarantee import emit_data, runs
+from renyi.cli.guarantee import emit_data
 from renyi.cli.options import ACCOUNTANTS, POISSON, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import composition_statement, require, scheme_of, uses_of
+from renyi.cli.runs import composition_statement, require, runs, scheme_of, uses_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from renyi.mechanisms import Mechanism
     from renyi.report import Report
-
-
-# ``renyi account``: the price of anything that was released, from a JSON description of it.
 
 
 def account(options: argparse.Namespace) -> int:
@@ -43,31 +41,29 @@ def account(options: argparse.Namespace) -> int:
         Column(
             wanted,
             wanted,
-            lambda value: "-" if value is None else output.round_up(value, options.digits),
+            lambda value: "-" if value is None else round_up(value, options.digits),
         ),
     ]
     output.print_table(columns, records)
     reasons = {_words(record["accountant"]): record["refused"] for record in records}
     refused = {name: reason for name, reason in reasons.items() if reason}
     if refused:
-        print("\nNot accounted")
-        output.print_facts(refused)
+        output.print_facts("Not accounted", refused)
     known = [record for record in records if record["refused"] is None]
     if not known:
         return 1
     if len(cells) == len(ACCOUNTANTS):
         _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
-    print("\nAssumes")
-    output.print_facts(assumptions_of(mechanism, options.adjacency))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_of(mechanism, options.adjacency))
     output.print_facts(
+        "Computed",
         {
             _words(
                 record["accountant"]
             ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
             f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
             for record in known[: len(ACCOUNTANTS)]
-        }
+        },
     )
     return 0
 
@@ -88,7 +84,7 @@ def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted
             output.print_paragraph("No epsilon holds at delta 0: a loss has no bound.")
         return
     texts = {name: output.plain(record[name]) for name in ("epsilon", "delta")}
-    texts[wanted] = output.round_up(record[wanted], options.digits)
+    texts[wanted] = round_up(record[wanted], options.digits)
     source = _words(record["accountant"])
     print()
     output.print_paragraph(
@@ -132,28 +128,20 @@ def _price(
     wanted = "epsilon" if given == "delta" else "delta"
     record: dict[str, Any] = {"accountant": name, given: value, wanted: None, "refused": None}
     record |= {f"{wanted}_lower": None, f"{wanted}_upper": None}
-    blank = (
-        PLDAccountant(adjacency=adjacency) if name == "pld" else RDPAccountant(adjacency=adjacency)
-    )
+    kind = PLDAccountant if name == "pld" else RDPAccountant
     try:
-        blank.compose(mechanism)
+        account = kind(adjacency=adjacency).compose(mechanism)
     except UnsupportedMechanismError as error:
         return {**record, "refused": error.reason}
     except ValueError as error:
         raise UsageError(f"FILE must hold what can be accounted for: {error}") from None
-    if given == "delta":
-        number, bounds = blank.get_epsilon(value), blank.get_epsilon_bounds(value)
-    else:
-        number, bounds = blank.get_delta(value), blank.get_delta_bounds(value)
-    lower, upper = map(float, bounds)
+    number = getattr(account, f"get_{wanted}")(value)
+    lower, upper = map(float, getattr(account, f"get_{wanted}_bounds")(value))
     return {**record, wanted: number, f"{wanted}_lower": lower, f"{wanted}_upper": upper}
 
 
 def _words(accountant: str) -> str:
     return "exact curve" if accountant == "pld" else "Renyi-DP"
-
-
-# ``renyi report``: a privacy statement for a run, for described mechanisms or for a ledger.
 
 
 RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", "batch_limit")
@@ -242,9 +230,6 @@ def _single(options: argparse.Namespace, name: str) -> float:
     return float(values[0])
 
 
-# ``renyi audit``: what scores of an attack prove about epsilon.
-
-
 def audit(options: argparse.Namespace) -> int:
     """Lower bounds of epsilon from the scores in a file."""
     require(options, "delta")
@@ -268,16 +253,17 @@ def audit(options: argparse.Namespace) -> int:
         Column(
             "epsilon_lower_bound",
             "epsilon >",
-            lambda value: output.round_down(value, options.digits) if value else "0",
+            lambda value: round_down(value, options.digits) if value else "0",
         ),
     ]
     output.print_table(columns, records)
     print()
     output.print_facts(
+        "",
         {
             "runs": f"{runs}: {int(present.sum())} scores with, {int((~present).sum())} without",
             "confidence": f"{confidence:g} of each bound, rounded down",
-        }
+        },
     )
     return 0
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from renyi._rounding import round_up
 from renyi.cli import output
 from renyi.cli.options import POISSON, UsageError
 from renyi.cli.output import Column, plain, within_limit
@@ -19,13 +20,12 @@ from renyi.cli.runs import (
     curve_accountant,
     curve_in_words,
     headline,
-    lengths,
     method_in_words,
     price,
     remarks,
     renyi_accountant,
     require,
-    samplings,
+    runs,
     saving,
     scheme_of,
     statement,
@@ -87,12 +87,11 @@ def rdp(options: argparse.Namespace) -> int:
     columns = [input_column(key) for key in varying(records, INPUT_KEYS)]
     columns += [
         Column("order", "order", plain),
-        Column("rdp", "rdp", lambda value: output.round_up(value, options.digits)),
+        Column("rdp", "rdp", lambda value: round_up(value, options.digits)),
     ]
     print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, *records))
+    output.print_facts("Assumes", assumptions_in_words(options, *records))
     return 0
 
 
@@ -112,7 +111,7 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[
         return records
     given_keys = (*INPUT_KEYS, given)
     columns = [input_column(key) for key in varying(records, given_keys)]
-    columns.append(Column(wanted, wanted, lambda value: output.round_up(value, options.digits)))
+    columns.append(Column(wanted, wanted, lambda value: round_up(value, options.digits)))
     if options.accountant == "rdp":
         columns.append(
             Column("order", "best order", lambda order: "-" if order is None else f"{order:.4g}")
@@ -121,9 +120,7 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[
         beside = f"{wanted}_rdp"
         for record in records:
             record["saved"] = saving(record[wanted], record[beside]) or "-"
-        columns.append(
-            Column(beside, "by Renyi-DP", lambda value: output.round_up(value, options.digits))
-        )
+        columns.append(Column(beside, "by Renyi-DP", lambda value: round_up(value, options.digits)))
         columns.append(Column("saved", "smaller by", str))
     print_sweep(options, records, columns, given_keys)
     return records
@@ -182,10 +179,8 @@ def print_sweep(
     """
     print_fixed(records, inputs)
     output.print_table(columns, records)
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, *records))
-    print("\nComputed")
-    output.print_facts(method_in_words(options, {}, beside))
+    output.print_facts("Assumes", assumptions_in_words(options, *records))
+    output.print_facts("Computed", method_in_words(options, {}, beside))
 
 
 def input_column(key: str) -> Column:
@@ -197,22 +192,21 @@ def _print_one(
     options: argparse.Namespace, record: dict[str, Any], given: str, wanted: str
 ) -> None:
     value = headline(record, wanted)
-    number = output.round_up(value, options.digits)
+    number = round_up(value, options.digits)
     texts = {wanted: number, given: plain(record[given])}
     print(f"{wanted} = {number} at {given} = {texts[given]}{_beside(options, record, wanted)}\n")
     if math.isfinite(value):
         output.print_paragraph(statement(options, record, texts["epsilon"], texts["delta"]))
     else:
         print("No finite guarantee.")
-    print("\nAssumes")
-    output.print_facts(assumptions_in_words(options, record))
-    print("\nComputed")
+    output.print_facts("Assumes", assumptions_in_words(options, record))
     output.print_facts(
+        "Computed",
         {
             **method_in_words(options, record),
             "certified": bracket_in_words(options, record, wanted),
             "rounding": f"{wanted} is printed rounded up",
-        }
+        },
     )
     print_notes(remarks(options, record))
 
@@ -225,7 +219,7 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
     kind = curve_in_words(options)
     if other is None:
         return f" ({kind})"
-    text = output.round_up(other, options.digits)
+    text = round_up(other, options.digits)
     less = saving(headline(record, wanted), other)
     return (
         f" ({kind}; Renyi-DP: {text})"
@@ -239,16 +233,6 @@ def print_notes(notes: Sequence[str]) -> None:
     for note in notes:
         print()
         output.print_paragraph(f"Note: {note}.")
-
-
-def runs(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """All combinations of noise, sampling and length."""
-    return [
-        {"noise_multiplier": float(noise), **sampling.fields(), **length.fields()}
-        for noise in options.noise_multiplier
-        for sampling in samplings(options)
-        for length in lengths(options, sampling)
-    ]
 
 
 def varying(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from renyi._rounding import round_down
 from renyi._validation import visible
 from renyi.cli import output
 from renyi.cli.files import read_mechanism, read_text
 from renyi.cli.options import OutputError, UsageError
-from renyi.cli.output import EXCEEDED, Column, plain, round_down
+from renyi.cli.output import EXCEEDED, Column, plain
 
 if TYPE_CHECKING:
     from renyi.ledger import Entry, Ledger, Status

@@ -13,9 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from renyi._adjacency import ADJACENCIES, LARGEST_COUNT
-
-__all__ = ["HelpFormatter", "add", "usage"]
+from renyi._adjacency import ADJACENCIES, CONVERSIONS, LARGEST_COUNT
 
 MAX_VALUES = 1_000_000
 
@@ -25,7 +23,7 @@ class UsageError(Exception):
 
 
 class OutputError(Exception):
-    """What was computed could not be written; the message is one line."""
+    """The output could not be written; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ COUNT = Domain("from 1 to 1e15", lambda x: 1 <= x <= 10**15, whole=True)
 COUNT_FROM_ZERO = Domain("from 0 to 1e15", lambda x: 0 <= x <= 10**15, whole=True)
 USES = Domain("from 1 to 1e9", lambda x: 1 <= x <= LARGEST_COUNT, whole=True)
 
-# The engine names arguments; the user typed options.
+# The arguments of the engine, by the options that a user typed.
 _OPTION_OF_ARGUMENT = {
     "target_epsilon": "--epsilon",
     "target_delta": "--delta",
@@ -162,6 +160,11 @@ def number_in(domain: Domain) -> Callable[[str], Fraction]:
     return lambda text: number(text, domain)
 
 
+def one(domain: Domain) -> Callable[[str], int]:
+    """Make an argparse type of a single whole number."""
+    return lambda text: int(number(text, domain))
+
+
 def permitted(domain: Domain) -> str:
     """Say what an option takes, as it follows "must be"."""
     return f"a {'whole ' if domain.whole else ''}number {domain.words}"
@@ -174,107 +177,347 @@ def _as_float(exact: Fraction, text: str, domain: Domain) -> float:
         raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}") from None
 
 
-# The options, each described once, and a parser whose errors are one helpful line.
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option that takes numbers."""
-
-    flag: str
-    domain: Domain
-    help: str
-    metavar: str
-
-
-OPTIONS = {
-    "noise_multiplier": Option(
-        "--noise-multiplier",
-        POSITIVE,
-        "standard deviation of the noise / clipping norm (> 0)",
-        "SIGMA",
-    ),
-    "sample_rate": Option(
-        "--sample-rate",
-        RATE,
-        "probability with which each record enters a step (0 < Q <= 1; 1 means no sampling)",
-        "Q",
-    ),
-    "batch_size": Option(
-        "--batch-size",
-        COUNT,
-        "expected batch size; with --dataset-size instead of --sample-rate",
-        "B",
-    ),
-    "dataset_size": Option(
-        "--dataset-size",
-        COUNT,
-        "number of records; sampling rate = batch size / data set size",
-        "N",
-    ),
-    "steps": Option("--steps", USES, "number of noisy steps (a whole number from 1 to 1e9)", "T"),
-    "epochs": Option(
-        "--epochs",
-        POSITIVE,
-        "instead of --steps: steps = ceil(epochs * data set size / batch size); where records are "
-        "dealt or shuffled, whole epochs of ceil(data set size / batch size)",
-        "E",
-    ),
-    "epsilon": Option("--epsilon", NOT_NEGATIVE, "the epsilon of (epsilon, delta), >= 0", "EPS"),
-    "target_epsilon": Option(
-        "--epsilon", POSITIVE, "the epsilon of (epsilon, delta) to meet, > 0", "EPS"
-    ),
-    "target": Option(
-        "--target",
-        POSITIVE,
-        "with --delta, instead of a noise multiplier: compare the noise that each method needs",
-        "EPS",
-    ),
-    "delta": Option(
-        "--delta",
-        PROBABILITY,
-        "the delta of (epsilon, delta), 0 < delta < 1; well below 1 / number of records",
-        "DELTA",
-    ),
-    "orders": Option(
-        "--orders",
-        ORDER,
-        "with --accountant rdp: Renyi orders (> 1, <= 1e6) to choose from; default: all real",
-        "A",
-    ),
-    "rdp_orders": Option(
-        "--orders",
-        ORDER_FROM_ONE,
-        "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)",
-        "A",
-    ),
-    "alpha": Option(
-        "--alpha",
-        PROBABILITY,
-        "with --tradeoff: type I errors (false positive rates), 0 < A < 1; default: a selection",
-        "A",
-    ),
-    "order": Option("--order", ORDER_FROM_ONE, "Renyi order (>= 1, <= 1e6)", "A"),
-}
-
-
 POISSON = "poisson"
 SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffled")
 EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
 IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
-
-
-CONVERSIONS = ("optimal", "balle", "asoodeh", "mironov")
-
-
 ACCOUNTANTS = ("pld", "rdp")
-
-
 COMPARISONS = ("rdp", "gdp")
-
-
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
+STRATEGIES = ("banded", "blt", "tree", "root")
+
+
+class _Correlated(argparse.Action):
+    """``--strategy``, which makes the command one of correlated noise."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.strategy, namespace.run = values, "correlated.noise"
+
+
+class Option:
+    """An option, or an argument without a flag, as argparse takes it.
+
+    With a ``domain`` it takes a list of numbers.
+    """
+
+    def __init__(
+        self,
+        flag: str,
+        help: str | None = None,
+        metavar: str | None = None,
+        domain: Domain | None = None,
+        **settings: Any,
+    ) -> None:
+        self.flag, self.domain = flag, domain
+        self.settings = {"help": help, **settings}
+        if metavar is not None:
+            self.settings["metavar"] = metavar
+        if domain is not None:
+            self.settings["type"] = numbers_in(domain)
+
+
+def whole_number(words: str, low: int, high: int) -> Callable[[str], int]:
+    """Return an argparse type of a single whole number between two ends."""
+    return one(Domain(words, lambda x: low <= x <= high, whole=True))
+
+
+def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    def parse_names(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        if not set(names) <= set(known):
+            raise argparse.ArgumentTypeError(
+                f"must be a list of {', '.join(known)}, separated by commas, got {text!r}"
+            )
+        if len(set(names)) < len(names):
+            raise argparse.ArgumentTypeError(f"must hold a name once, got {text!r}")
+        return names
+
+    return parse_names
+
+
+_FLAG: dict[str, Any] = {"action": "store_true"}
+OPTIONS = {
+    # A run.
+    "noise_multiplier": Option(
+        "--noise-multiplier",
+        "standard deviation of the noise / clipping norm (> 0)",
+        "SIGMA",
+        POSITIVE,
+    ),
+    "sample_rate": Option(
+        "--sample-rate",
+        "probability with which each record enters a step (0 < Q <= 1; 1 means no sampling)",
+        "Q",
+        RATE,
+    ),
+    "batch_size": Option(
+        "--batch-size",
+        "expected batch size; with --dataset-size instead of --sample-rate",
+        "B",
+        COUNT,
+    ),
+    "dataset_size": Option(
+        "--dataset-size",
+        "number of records; sampling rate = batch size / data set size",
+        "N",
+        COUNT,
+    ),
+    "steps": Option("--steps", "number of noisy steps (a whole number from 1 to 1e9)", "T", USES),
+    "epochs": Option(
+        "--epochs",
+        "instead of --steps: steps = ceil(epochs * data set size / batch size); where records are "
+        "dealt or shuffled, whole epochs of ceil(data set size / batch size)",
+        "E",
+        POSITIVE,
+    ),
+    "sampling": Option(
+        "--sampling",
+        f"{POISSON} (default), or with --batch-size and --dataset-size "
+        f"{', '.join(SCHEMES[1:-1])} (replaced records) or {SCHEMES[-1]} (no --adjacency "
+        "add_remove)",
+        "NAME",
+        choices=SCHEMES,
+        default=POISSON,
+    ),
+    "batch_limit": Option(
+        "--batch-limit",
+        "with --sampling truncated-poisson: the largest batch; default: the batch size and "
+        f"{DEVIATIONS} standard deviations",
+        "B",
+        type=one(COUNT),
+    ),
+    # A guarantee.
+    "epsilon": Option("--epsilon", "the epsilon of (epsilon, delta), >= 0", "EPS", NOT_NEGATIVE),
+    "target_epsilon": Option(
+        "--epsilon", "the epsilon of (epsilon, delta) to meet, > 0", "EPS", POSITIVE
+    ),
+    "target": Option(
+        "--target",
+        "with --delta, instead of a noise multiplier: compare the noise that each method needs",
+        "EPS",
+        POSITIVE,
+    ),
+    "delta": Option(
+        "--delta",
+        "the delta of (epsilon, delta), 0 < delta < 1; well below 1 / number of records",
+        "DELTA",
+        PROBABILITY,
+    ),
+    "delta_from_zero": Option(
+        "--delta",
+        "the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
+        "have a bound",
+        "DELTA",
+        PROBABILITY_OR_NONE,
+        dest="delta",
+    ),
+    "max_epsilon": Option(
+        "--max-epsilon",
+        "stop with exit code 3 if any epsilon is above",
+        "EPS",
+        type=number_in(NOT_NEGATIVE),
+    ),
+    "certificate": Option(
+        "--certificate", "write a proof of the one epsilon, for renyi check", "FILE"
+    ),
+    # The method.
+    "accountant": Option(
+        "--accountant",
+        "pld (default): the exact curve, Renyi-DP beside it; rdp: Renyi-DP alone",
+        "NAME",
+        choices=ACCOUNTANTS,
+        default=ACCOUNTANTS[0],
+    ),
+    "orders": Option(
+        "--orders",
+        "with --accountant rdp: Renyi orders (> 1, <= 1e6) to choose from; default: all real",
+        "A",
+        ORDER,
+    ),
+    "conversion": Option(
+        "--conversion",
+        "with --accountant rdp, from Renyi-DP to (epsilon, delta): optimal (default, the "
+        "tightest), balle, asoodeh or mironov",
+        "NAME",
+        choices=CONVERSIONS,
+    ),
+    "rdp_orders": Option(
+        "--orders", "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)", "A", ORDER_FROM_ONE
+    ),
+    "order": Option("--order", "Renyi order (>= 1, <= 1e6)", "A", ORDER_FROM_ONE),
+    "adjacency": Option(
+        "--adjacency",
+        "neighbouring data sets: add_remove one record (default), replace_one (with sampling "
+        "exact curve only, seconds a number), or zero_out, a record that then contributes nothing",
+        "NAME",
+        choices=ADJACENCIES,
+        default=ADJACENCIES[0],
+    ),
+    # Tables and figures.
+    "digits": Option(
+        "--digits",
+        "significant digits to print, 1 to 17 (default 4)",
+        "D",
+        type=whole_number("from 1 to 17", 1, 17),
+        default=4,
+    ),
+    "json": Option("--json", "print as JSON", **_FLAG),
+    "plot": Option("--plot", "write a figure: FILE.png, FILE.svg or FILE.pdf", "FILE"),
+    "show": Option("--show", "open the figure in a window", **_FLAG),
+    "tradeoff": Option("--tradeoff", "type II error against type I error", **_FLAG),
+    "alpha": Option(
+        "--alpha",
+        "with --tradeoff: type I errors (false positive rates), 0 < A < 1; default: a selection",
+        "A",
+        PROBABILITY,
+    ),
+    "points": Option(
+        "--points",
+        "number of points, evenly spaced; default: round numbers, 201 in a figure",
+        "N",
+        type=whole_number("from 2 to 100000", 2, 100_000),
+    ),
+    "compare": Option(
+        "--compare",
+        "rdp, gdp or both (rdp,gdp): Renyi-DP, and Gaussian DP by the central limit theorem",
+        "NAMES",
+        type=_names(COMPARISONS),
+        default=(),
+    ),
+    "methods": Option(
+        "--methods",
+        f"some of {','.join(METHODS)} (default: all)",
+        "NAMES",
+        type=_names(METHODS),
+        default=(),
+    ),
+    "samplings": Option(
+        "--samplings",
+        "instead of methods: every way to draw batches of --batch-size from --dataset-size",
+        action="store_const",
+        dest="run",
+        const="compare.compare_samplings",
+        default=argparse.SUPPRESS,
+    ),
+    # Correlated noise.
+    "strategies": Option(
+        "--strategies",
+        "with --target and --delta: error of prefix sums by strategy of correlated noise",
+        action="store_const",
+        dest="run",
+        const="correlated.compare",
+        default=argparse.SUPPRESS,
+    ),
+    "strategy": Option(
+        "--strategy", "the matrix of the noise", action=_Correlated, choices=STRATEGIES
+    ),
+    "bands": Option("--bands", "of banded; default: the best", "B", type=int),
+    "buffers": Option("--buffers", "of blt; default: 4", "M", type=int, default=4),
+    "fixed_order": Option(
+        "--fixed-order",
+        "of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
+        **_FLAG,
+    ),
+    # Files, reports and audits.
+    "mechanism_file": Option("file", "JSON of a mechanism, or - for stdin", "FILE"),
+    "certificates": Option("files", "certificates", "FILE", nargs="+"),
+    "scores": Option("file", "CSV or NPY, or - for stdin", "FILE"),
+    "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
+    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),
+    "ledger": Option("--ledger", "with --dataset: what was recorded of it", "FILE"),
+    "dataset": Option("--dataset", "the data set, in the ledger or to name", "NAME"),
+    "query": Option("--query", "what was asked; repeatable", "NAME", action="append"),
+    "author": Option("--author", "who answers for the statement", "NAME"),
+    "date": Option("--date", "of the statement (default: none)", "DATE"),
+    "title": Option("--title", "default: Privacy statement", "TEXT"),
+    "html": Option("--html", "write one page that needs no network", "FILE"),
+    "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
+    "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
+    "confidence": Option(
+        "--confidence",
+        "of the bound, 0 < C < 1 (default 0.95)",
+        "C",
+        type=number_in(PROBABILITY),
+        default=0.95,
+    ),
+    # The check of the engine.
+    "random": Option(
+        "--random",
+        "N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
+        "N",
+        type=whole_number("from 1 to 1000000", 1, 1_000_000),
+    ),
+    "seed": Option("--seed", "seed of --random (default 0)", "S", type=one(COUNT_FROM_ZERO)),
+    "reference_digits": Option(
+        "--reference-digits",
+        "digits of the reference, 30 to 1000 (default 50)",
+        "D",
+        type=whole_number("from 30 to 1000", 30, 1000),
+        default=50,
+    ),
+    "shell": Option("shell", None, "SHELL", choices=("bash", "zsh", "fish")),
+    # Ledgers.
+    "path": Option("path", "the file", "LEDGER"),
+    "read_only": Option("--read-only", "for whoever may not write the file", **_FLAG),
+    "data_set": Option("dataset", "name of the data set", "DATASET"),
+    "any_data_set": Option("dataset", "default: all", "DATASET", nargs="?"),
+    "charged": Option("mechanism", "file of JSON, or - for stdin", "MECHANISM"),
+    "asked": Option("mechanism", "file of JSON, or - for stdin", "MECHANISM", nargs="?"),
+    "uses": Option("--count", "uses (default 1)", "N", type=one(USES), default=1, dest="count"),
+    "reservation": Option("reservation", None, "NUMBER", type=one(COUNT)),
+    "used": Option("used", None, "USED", type=one(COUNT_FROM_ZERO)),
+    "note": Option("--note", "for the history", "TEXT", default=""),
+    "head": Option("--head", "of an earlier status: must be found", "HASH", action="append"),
+    "backup": Option("target", "a new file", "FILE"),
+    "lines": Option("file", "lines of JSON, or - for stdin", "FILE"),
+    "min_remaining": Option(
+        "--min-remaining",
+        "least share of the budget that must be left (default 0)",
+        "SHARE",
+        type=number_in(Domain("from 0 to 1", lambda x: 0 <= x <= 1)),
+        default=0,
+    ),
+    "budget_epsilon": Option("--epsilon", None, "EPS", type=number_in(POSITIVE), dest="epsilon"),
+    "budget_delta": Option(
+        "--delta", None, "DELTA", type=number_in(PROBABILITY_OR_NONE), dest="delta"
+    ),
+    "rho": Option("--rho", None, "RHO", type=number_in(POSITIVE)),
+    "filter": Option(
+        "--accountant",
+        "the filter: renyi (default), gdp (Gaussian noise without loss), zcdp (with --rho)",
+        "NAME",
+        choices=("renyi", "gdp", "zcdp"),
+        dest="accountant",
+    ),
+}
+"""Every option and argument of the commands, by the name under which a command lists it."""
+
+
+def add_options(group: argparse._ActionsContainer, *names: str) -> None:
+    """Add the options of these names; "formats" are the machine-readable forms, one at most."""
+    for name in names:
+        if name == "formats":
+            forms = group.add_mutually_exclusive_group()
+            for form in ("json", "csv"):
+                words = f"full doubles, bounds and assumptions as {form.upper()}"
+                forms.add_argument(f"--{form}", action="store_true", help=words)
+            continue
+        option = OPTIONS[name]
+        dest = {"dest": name} if option.flag.startswith("-") else {}
+        group.add_argument(option.flag, **{**dest, **option.settings})
+
+
+def permitted_values(name: str) -> str | None:
+    """Say what an option that takes numbers permits; None for any other."""
+    domain = OPTIONS[name].domain if name in OPTIONS else None
+    return None if domain is None else permitted(domain)
 
 
 # What the options are called elsewhere.
@@ -331,7 +574,7 @@ def refuse_repeated(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         if action is None or isinstance(action, argparse._AppendAction):
             continue
         if flag in given:
-            listed = "; a list is written 1,2" if action.dest in OPTIONS else ""
+            listed = "; a list is written 1,2" if permitted_values(action.dest) else ""
             parser.error(f"{flag} is given twice{listed}")
         given.add(flag)
 
@@ -342,8 +585,8 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     flag = message.partition(":")[0]
     if message.endswith("expected one argument"):
         dests = (action.dest for action in parser._actions if flag in action.option_strings)
-        permits = [permitted(OPTIONS[dest].domain) for dest in dests if dest in OPTIONS]
-        return " ".join([f"{flag} needs a value", *(f"({words})" for words in permits)])
+        permits = [f"({words})" for words in map(permitted_values, dests) if words]
+        return " ".join([f"{flag} needs a value", *permits])
     if message.startswith("unrecognized arguments: "):
         unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
         known = [flag for action in parser._actions for flag in action.option_strings]
@@ -362,195 +605,6 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     return message.replace("with argument", "with").replace(" invalid choice: ", " has no choice ")
 
 
-# Groups of options that several commands share.
-
-
-def add_accounting(group: argparse._ArgumentGroup) -> None:
-    """Add the choice of the accountant, and what only Renyi-DP takes."""
-    group.add_argument(
-        "--accountant",
-        choices=ACCOUNTANTS,
-        default=ACCOUNTANTS[0],
-        metavar="NAME",
-        help="pld (default): the exact curve, Renyi-DP beside it; rdp: Renyi-DP alone",
-    )
-    add_numbers(group, ("orders",))
-    group.add_argument(
-        "--conversion",
-        choices=CONVERSIONS,
-        metavar="NAME",
-        help="with --accountant rdp, from Renyi-DP to (epsilon, delta): optimal (default, the "
-        "tightest), balle, asoodeh or mironov",
-    )
-
-
-def add_adjacency(group: argparse._ArgumentGroup) -> None:
-    """Add the neighbouring relation."""
-    group.add_argument(
-        "--adjacency",
-        choices=ADJACENCIES,
-        default=ADJACENCIES[0],
-        metavar="NAME",
-        help="neighbouring data sets: add_remove one record (default), replace_one (with sampling "
-        "exact curve only, seconds a number), or zero_out, a record that then contributes nothing",
-    )
-
-
-def add_sampling(group: argparse._ArgumentGroup) -> None:
-    """Add how batches were drawn."""
-    group.add_argument(
-        "--sampling",
-        choices=SCHEMES,
-        default=POISSON,
-        metavar="NAME",
-        help=f"{POISSON} (default), or with --batch-size and --dataset-size "
-        f"{', '.join(SCHEMES[1:-1])} (replaced records) or {SCHEMES[-1]} (no --adjacency "
-        "add_remove)",
-    )
-    group.add_argument(
-        "--batch-limit",
-        type=lambda text: int(number(text, COUNT)),
-        metavar="B",
-        help="with --sampling truncated-poisson: the largest batch; default: the batch size and "
-        f"{DEVIATIONS} standard deviations",
-    )
-
-
-def add_limit(group: argparse._ArgumentGroup) -> None:
-    """Add what epsilon must not exceed."""
-    group.add_argument(
-        "--max-epsilon",
-        type=number_in(NOT_NEGATIVE),
-        metavar="EPS",
-        help="stop with exit code 3 if any epsilon is above",
-    )
-    group.add_argument(
-        "--certificate", metavar="FILE", help="write a proof of the one epsilon, for renyi check"
-    )
-
-
-def add_report(group: argparse._ArgumentGroup) -> None:
-    """Add what a report is about, and where it goes to."""
-    group.add_argument("--mechanism", metavar="FILE", help="JSON of a mechanism, instead of a run")
-    group.add_argument(
-        "--count", type=one(USES), default=1, metavar="N", help="uses of it (default 1)"
-    )
-    group.add_argument("--ledger", metavar="FILE", help="with --dataset: what was recorded of it")
-    group.add_argument("--dataset", metavar="NAME", help="the data set, in the ledger or to name")
-    group.add_argument(
-        "--query", action="append", metavar="NAME", help="what was asked; repeatable"
-    )
-    group.add_argument("--author", metavar="NAME", help="who answers for the statement")
-    group.add_argument("--date", metavar="DATE", help="of the statement (default: none)")
-    group.add_argument("--title", metavar="TEXT", help="default: Privacy statement")
-    group.add_argument("--html", metavar="FILE", help="write one page that needs no network")
-    group.add_argument("--markdown", metavar="FILE", help="write Markdown (default: print it)")
-
-
-def add_figure(group: argparse._ArgumentGroup) -> None:
-    """Add what ``renyi curve`` draws, and where to."""
-    group.add_argument("--tradeoff", action="store_true", help="type II error against type I error")
-    group.add_argument(
-        "--points",
-        type=one(Domain("from 2 to 100000", lambda x: 2 <= x <= 100_000, whole=True)),
-        metavar="N",
-        help="number of points, evenly spaced; default: round numbers, 201 in a figure",
-    )
-    group.add_argument(
-        "--compare",
-        type=_names(COMPARISONS),
-        default=(),
-        metavar="NAMES",
-        help="rdp, gdp or both (rdp,gdp): Renyi-DP, and Gaussian DP by the central limit theorem",
-    )
-    add_plot(group)
-
-
-def add_plot(group: argparse._ArgumentGroup) -> None:
-    """Add where a figure goes to."""
-    group.add_argument(
-        "--plot", metavar="FILE", help="write a figure: FILE.png, FILE.svg or FILE.pdf"
-    )
-    group.add_argument("--show", action="store_true", help="open the figure in a window")
-
-
-def add_methods(group: argparse._ArgumentGroup) -> None:
-    """Add which methods ``renyi compare`` takes, and its figure."""
-    group.add_argument(
-        "--methods",
-        type=_names(METHODS),
-        default=(),
-        metavar="NAMES",
-        help=f"some of {','.join(METHODS)} (default: all)",
-    )
-    group.add_argument(
-        "--samplings",
-        action="store_const",
-        dest="run",
-        const="compare.compare_samplings",
-        default=argparse.SUPPRESS,
-        help="instead of methods: every way to draw batches of --batch-size from --dataset-size",
-    )
-    add_plot(group)
-
-
-def add_numbers(group: argparse._ArgumentGroup, names: Sequence[str]) -> None:
-    """Add the options of these names, which take lists of numbers."""
-    for name in names:
-        option = OPTIONS[name]
-        group.add_argument(
-            option.flag,
-            type=numbers_in(option.domain),
-            metavar=option.metavar,
-            help=option.help,
-            dest=name,
-        )
-
-
-def add_digits(group: argparse._ArgumentGroup) -> None:
-    """Add how many digits are printed."""
-    group.add_argument(
-        "--digits",
-        type=one(Domain("from 1 to 17", lambda x: 1 <= x <= 17, whole=True)),
-        default=4,
-        metavar="D",
-        help="significant digits to print, 1 to 17 (default 4)",
-    )
-
-
-def add_formats(group: argparse._ActionsContainer) -> None:
-    """Add the machine-readable forms, of which one may be chosen."""
-    forms = group.add_mutually_exclusive_group()
-    forms.add_argument(
-        "--json", action="store_true", help="full doubles, bounds and assumptions as JSON"
-    )
-    forms.add_argument(
-        "--csv", action="store_true", help="full doubles, bounds and assumptions as CSV"
-    )
-
-
-def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    def parse_names(text: str) -> tuple[str, ...]:
-        names = tuple(text.split(","))
-        if not set(names) <= set(known):
-            raise argparse.ArgumentTypeError(
-                f"must be a list of {', '.join(known)}, separated by commas, got {text!r}"
-            )
-        if len(set(names)) < len(names):
-            raise argparse.ArgumentTypeError(f"must hold a name once, got {text!r}")
-        return names
-
-    return parse_names
-
-
-def one(domain: Domain) -> Callable[[str], int]:
-    """Make an argparse type of a single whole number."""
-    return lambda text: int(number(text, domain))
-
-
-# How a command is added to the parser.
-
-
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Help of up to 100 columns with the texts close to the options."""
 
@@ -563,71 +617,3 @@ def usage(name: str, *lines: str) -> str:
     """Return the line of usage of a command."""
     first = f"renyi {name} "
     return first + ("\n" + " " * len("usage: " + first)).join(lines)
-
-
-def add(
-    commands: argparse._SubParsersAction[Parser],
-    name: str,
-    run: str,
-    short: str,
-    description: str,
-    examples: str,
-    usage_line: str,
-) -> Parser:
-    """Add a command and return its parser; ``run`` names its function, loaded when it runs."""
-    command = commands.add_parser(
-        name,
-        help=short,
-        description=description,
-        epilog=f"example:\n{examples}",
-        usage=usage_line,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
-    )
-    command.prog = f"renyi {name}"
-    command.set_defaults(run=run, parser=command)
-    return command
-
-
-STRATEGIES = ("banded", "blt", "tree", "root")
-_CORRELATED = "correlated noise, with --batch-size and --dataset-size"
-
-
-def add_strategies(parser: argparse.ArgumentParser) -> None:
-    """Add the choice to compare strategies of correlated noise."""
-    parser.add_argument_group(_CORRELATED).add_argument(
-        "--strategies",
-        action="store_const",
-        dest="run",
-        const="correlated.compare",
-        default=argparse.SUPPRESS,
-        help="with --target and --delta: error of prefix sums by strategy of correlated noise",
-    )
-
-
-def add_strategy(parser: argparse.ArgumentParser) -> None:
-    """Add the options of correlated noise."""
-    group = parser.add_argument_group(_CORRELATED)
-    group.add_argument(
-        "--strategy", action=_Correlated, choices=STRATEGIES, help="the matrix of the noise"
-    )
-    group.add_argument("--bands", type=int, metavar="B", help="of banded; default: the best")
-    group.add_argument("--buffers", type=int, metavar="M", default=4, help="of blt; default: 4")
-    group.add_argument(
-        "--fixed-order",
-        action="store_true",
-        help="of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
-    )
-
-
-class _Correlated(argparse.Action):
-    """``--strategy``, which makes the command one of correlated noise."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        namespace.strategy, namespace.run = values, "correlated.noise"

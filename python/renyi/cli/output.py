@@ -19,23 +19,13 @@ from typing import Any, TypeVar
 from renyi import _progress
 from renyi._figure import FORMATS
 from renyi._progress import Line
-from renyi._rounding import round_double, round_down, round_up
+from renyi._rounding import round_up
 from renyi._validation import decimal_of, visible
 from renyi.cli.options import OutputError, UsageError
 
-__all__ = ["EXCEEDED", "round_double", "round_down", "round_up", "within_limit"]
-
-
-# Numbers and tables on the screen: directed decimal rounding, aligned tables, CSV and JSON.
-
-
 MEASURE = 88  # columns of text
 PATIENCE = 0.5  # seconds without a progress bar
-
-
 Record = Mapping[str, Any]
-
-
 T = TypeVar("T")
 
 
@@ -117,7 +107,7 @@ def print_json(document: Record) -> None:
 
 
 def _width() -> int:
-    """Return how wide text may be: the terminal, or COLUMNS, up to what reads well."""
+    """Return the width of text: that of the terminal, within limits."""
     return min(MEASURE, max(40, shutil.get_terminal_size((MEASURE, 24)).columns))
 
 
@@ -126,8 +116,10 @@ def print_paragraph(text: str) -> None:
     print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
-def print_facts(facts: Mapping[str, str | tuple[str, ...]]) -> None:
-    """``name  text`` lines, the text wrapped under itself; several texts one below the other."""
+def print_facts(heading: str, facts: Mapping[str, str | tuple[str, ...]]) -> None:
+    """Print ``name  text`` lines under a heading, with several texts one below the other."""
+    if heading:
+        print(f"\n{heading}")
     width = max(map(len, facts)) + 4
     for name, texts in facts.items():
         for number, text in enumerate((texts,) if isinstance(texts, str) else texts):
@@ -157,12 +149,7 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-# Limits and budgets: the exit code of their own.
-
-
 EXCEEDED = 3
-
-
 """Where a budget or a limit is exceeded."""
 
 
@@ -174,9 +161,6 @@ def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
     limit, number = plain(float(options.max_epsilon)), round_up(largest, options.digits)
     print(f"renyi epsilon: {number} is above --max-epsilon {limit}", file=sys.stderr)
     return EXCEEDED
-
-
-# Figures, and where those of any command may go.
 
 
 FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
@@ -227,3 +211,10 @@ def sheet(options: argparse.Namespace) -> Iterator[Any]:
             raise OutputError(f"--plot {options.plot}: {error.strerror or error}") from None
     if options.show:
         plt.show()
+
+
+def figure_written(options: argparse.Namespace) -> bool:
+    """Say where a figure was written; True if one was asked for, in place of a table."""
+    if options.plot:
+        print(f"figure written to {options.plot}")
+    return bool(options.plot or options.show)

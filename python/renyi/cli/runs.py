@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from renyi._validation import LARGEST_COUNT
+from renyi._adjacency import CONVERSIONS, LARGEST_COUNT
+from renyi._rounding import round_down
 from renyi.cli.options import (
-    CONVERSIONS,
     DEVIATIONS,
     EXACT,
     IN_EPOCHS,
     OPTIONS,
     POISSON,
     UsageError,
-    permitted,
+    permitted_values,
 )
-from renyi.cli.output import grouped, plain, round_down
+from renyi.cli.output import grouped, plain
 
 if TYPE_CHECKING:
     from renyi import PLDAccountant, RDPAccountant
     from renyi.mechanisms import Mechanism
     from renyi.sgd import TrainingPlan
 
-__all__ = ["headline", "price", "saving"]
-
 
 def scheme_of(options: argparse.Namespace) -> str:
-    """Return how batches were drawn; commands without the option know Poisson samples only."""
+    """Return the sampling scheme; commands without the option have Poisson samples only."""
     return getattr(options, "sampling", POISSON)
 
 
@@ -59,7 +57,7 @@ def is_exact(options: argparse.Namespace) -> bool:
 
 
 def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a plan of the run takes but for its noise and its length."""
+    """Return the arguments of the plan of a run, except its noise and its length."""
     scheme, size = scheme_of(options), run["batch_size"]
     settings = {
         "population": run["dataset_size"],
@@ -103,58 +101,18 @@ def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant:
         most = min(8 * most, LARGEST_COUNT // one.steps_per_release)
 
 
-# From options to training settings: sampling rate, steps, and the accountants that price them.
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """A sampling rate, and the sizes it came from if they were given."""
-
-    exact: Fraction
-    batch_size: int | None = None
-    dataset_size: int | None = None
-
-    @property
-    def rate(self) -> float:
-        """The nearest double."""
-        return float(self.exact)
-
-    def fields(self) -> dict[str, Any]:
-        """Return the part of an output record that describes the sampling."""
-        if self.batch_size is None:
-            size = {} if self.dataset_size is None else {"dataset_size": self.dataset_size}
-            return {**size, "sample_rate": self.rate}
-        return {
-            "batch_size": self.batch_size,
-            "dataset_size": self.dataset_size,
-            "sample_rate": self.rate,
-        }
-
-
-@dataclass(frozen=True)
-class Length:
-    """A number of steps, and the epochs it came from if they were given."""
-
-    steps: int
-    epochs: Fraction | None = None
-
-    def fields(self) -> dict[str, Any]:
-        """Return the part of an output record that describes the length."""
-        if self.epochs is None:
-            return {"steps": self.steps}
-        return {"epochs": float(self.epochs), "steps": self.steps}
+Fields = dict[str, Any]
 
 
 def require(options: argparse.Namespace, *names: str) -> None:
     """Stop with a message naming the first option that is missing and what it permits."""
     for name in names:
         if getattr(options, name) is None:
-            option = OPTIONS[name]
-            raise UsageError(f"{option.flag} is required ({permitted(option.domain)})")
+            raise UsageError(f"{OPTIONS[name].flag} is required ({permitted_values(name)})")
 
 
-def samplings(options: argparse.Namespace) -> list[Sampling]:
-    """Return the sampling rates: ``--sample-rate``, or ``--batch-size`` / ``--dataset-size``."""
+def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
+    """Return each sampling rate, exactly, and the fields of an output record that describe it."""
     check_sampling(options)
     batches, datasets = options.batch_size, options.dataset_size
     if options.sample_rate is not None:
@@ -162,57 +120,79 @@ def samplings(options: argparse.Namespace) -> list[Sampling]:
             raise UsageError(
                 "--sample-rate excludes --batch-size: the rate is batch size / data set size"
             )
-        sizes = [None] if datasets is None else [int(size) for size in datasets]
-        return [Sampling(rate, None, size) for size in sizes for rate in options.sample_rate]
+        sizes = [{}] if datasets is None else [{"dataset_size": int(size)} for size in datasets]
+        return [
+            (rate, {**size, "sample_rate": float(rate)})
+            for size in sizes
+            for rate in options.sample_rate
+        ]
     if batches is None and datasets is None:
         raise UsageError(
-            f"--sample-rate is required ({permitted(OPTIONS['sample_rate'].domain)}; "
+            f"--sample-rate is required ({permitted_values('sample_rate')}; "
             "1 means no sampling), or --batch-size with --dataset-size"
         )
     if batches is None or datasets is None:
         given, missing = ("--dataset-size", "--batch-size")
         if datasets is None:
             given, missing = missing, given
-        raise UsageError(f"{given} needs {missing} ({permitted(OPTIONS['batch_size'].domain)})")
+        raise UsageError(f"{given} needs {missing} ({permitted_values('batch_size')})")
     pairs = [(int(batch), int(dataset)) for dataset in datasets for batch in batches]
     for batch, dataset in pairs:
         if batch > dataset:
             raise UsageError(
                 f"--batch-size must be at most --dataset-size ({dataset}), got {batch}"
             )
-    return [Sampling(Fraction(batch, dataset), batch, dataset) for batch, dataset in pairs]
+    return [
+        (
+            Fraction(batch, dataset),
+            {"batch_size": batch, "dataset_size": dataset, "sample_rate": batch / dataset},
+        )
+        for batch, dataset in pairs
+    ]
 
 
-def lengths(options: argparse.Namespace, sampling: Sampling) -> list[Length]:
-    """Return the numbers of steps: ``--steps``, or ``--epochs`` by ``steps_of_epochs``.
+def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> list[Fields]:
+    """Return the numbers of steps as fields of a record, with the epochs they follow from.
 
-    Where every record is in one batch of an epoch, epochs that are begun count whole.
+    Where every record is in one batch of an epoch, epochs that are begun count whole. Otherwise
+    steps = ceil(epochs * data set size / batch size), in exact arithmetic: never fewer than were
+    run.
     """
     if options.steps is not None and options.epochs is not None:
         raise UsageError("--steps excludes --epochs: steps = ceil(epochs / sampling rate)")
-    batches = batches_of_epoch(options, sampling.fields())
+    batches = batches_of_epoch(options, sampling)
     if options.steps is not None:
-        return [Length(-(-int(steps) // batches) * batches) for steps in options.steps]
+        return [{"steps": -(-int(steps) // batches) * batches} for steps in options.steps]
     if options.epochs is None:
-        raise UsageError(f"--steps is required ({permitted(OPTIONS['steps'].domain)}), or --epochs")
+        raise UsageError(f"--steps is required ({permitted_values('steps')}), or --epochs")
     scheme = scheme_of(options)
     for epochs in options.epochs if scheme in IN_EPOCHS else ():
         if epochs.denominator != 1:
             raise UsageError(f"--epochs must be whole numbers with --sampling {scheme}")
-    return [Length(steps_of_epochs(epochs, sampling, batches), epochs) for epochs in options.epochs]
+    return [
+        {
+            "epochs": float(epochs),
+            "steps": int(epochs) * batches if batches > 1 else math.ceil(epochs / rate),
+        }
+        for epochs in options.epochs
+    ]
 
 
-def steps_of_epochs(epochs: Fraction, sampling: Sampling, batches: int) -> int:
-    """Return the steps of some epochs of so many batches, or of 1 where there are no epochs.
-
-    Then ceil(epochs * data set size / batch size), in exact arithmetic. Rounding up never counts
-    fewer steps than were run.
-    """
-    return int(epochs) * batches if batches > 1 else math.ceil(epochs / sampling.exact)
+def runs(options: argparse.Namespace, **targets: Sequence[float]) -> list[Fields]:
+    """Return all combinations of targets, noise if that is given, sampling and length."""
+    given = dict(targets)
+    if getattr(options, "noise_multiplier", None) is not None:
+        given["noise_multiplier"] = list(map(float, options.noise_multiplier))
+    return [
+        {**dict(zip(given, values, strict=True)), **sampling, **length}
+        for values in product(*given.values())
+        for rate, sampling in samplings(options)
+        for length in lengths(options, rate, sampling)
+    ]
 
 
 def check_method(options: argparse.Namespace) -> None:
-    """Refuse options of one accountant beside the other, and settle the conversion."""
+    """Refuse options of one accountant beside the other, and set the default conversion."""
     if options.accountant == "pld":
         for flag, value in (("--orders", options.orders), ("--conversion", options.conversion)):
             if value is not None:
@@ -224,14 +204,14 @@ def check_method(options: argparse.Namespace) -> None:
 
 
 def curve_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> PLDAccountant:
-    """Return an exact accountant that has seen the whole run."""
+    """Return an exact accountant of the whole run."""
     from renyi import PLDAccountant
 
     return PLDAccountant(adjacency=options.adjacency).compose(*uses_of(options, run))
 
 
 def renyi_accountant(options: argparse.Namespace, run: Mapping[str, Any]) -> RDPAccountant:
-    """Return a Renyi-DP accountant that has seen the whole run."""
+    """Return a Renyi-DP accountant of the whole run."""
     from renyi import RDPAccountant
 
     accountant = RDPAccountant(adjacency=options.adjacency, **renyi_options(options))
@@ -245,7 +225,7 @@ def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechanism, int]:
-    """Return what a run consists of, and how often."""
+    """Return the mechanism of a run, and the number of its uses."""
     if scheme_of(options) == POISSON:
         return step_of(run), run["steps"]
     plan = plan_of(options, run)
@@ -261,34 +241,29 @@ def step_of(run: Mapping[str, Any]) -> Mechanism:
     return gaussian if rate == 1.0 else PoissonSampled(gaussian, rate)
 
 
-# What a run costs: epsilon or delta by the accountant asked for, and by Renyi-DP beside it.
+def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float) -> Fields:
+    """Return epsilon or delta of a run by the chosen accountant, and by Renyi-DP beside it.
 
-
-def price(
-    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
-) -> dict[str, Any]:
-    """Price one run: the number, the bracket of its exact value, and where it comes from."""
-    if options.accountant == "rdp":
-        return _by_renyi(options, run, given, value)
+    The fields are the number, the bracket of its exact value, and the direction or order of it.
+    """
     wanted = "epsilon" if given == "delta" else "delta"
-    record = _by_curve(options, run, given, value)
-    number, order = None, None
-    if options.adjacency != "replace_one":
-        account = renyi_accountant(options, run)
-        ask = account.get_epsilon_and_order if given == "delta" else account.get_delta_and_order
-        number, order = _number_and_order(*ask(value))
-    return {**record, f"{wanted}_rdp": number, "order": order}
+    if options.accountant == "pld":
+        record = _by_curve(options, run, wanted, value)
+        number, order = None, None
+        if options.adjacency != "replace_one":
+            number, order = _by_order(renyi_accountant(options, run), wanted, value)
+        return {**record, f"{wanted}_rdp": number, "order": order}
+    account = renyi_accountant(options, run)
+    number, order = _by_order(account, wanted, value)
+    lower, upper = getattr(account, f"get_{wanted}_bounds")(value)
+    ends = {f"{wanted}_lower": float(lower), f"{wanted}_upper": float(upper)}
+    return {wanted: number, **ends, "order": order}
 
 
 def _by_curve(
-    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
-) -> dict[str, Any]:
-    account = curve_accountant(options, run)
-    bounds: Callable[..., tuple[float, float]]
-    if given == "delta":
-        wanted, bounds = "epsilon", account.get_epsilon_bounds
-    else:
-        wanted, bounds = "delta", account.get_delta_bounds
+    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
+) -> Fields:
+    bounds = getattr(curve_accountant(options, run), f"get_{wanted}_bounds")
     direction = None
     if options.adjacency == "replace_one":
         lower, upper = bounds(value)
@@ -297,36 +272,13 @@ def _by_curve(
         lower, upper = max(remove[0], add[0]), max(remove[1], add[1])
         worse = "remove" if remove[1] > add[1] else "add"
         direction = "both" if remove[1] == add[1] else worse
-    return {
-        wanted: upper,
-        f"{wanted}_lower": lower,
-        f"{wanted}_upper": upper,
-        "direction": direction,
-    }
+    ends = {f"{wanted}_lower": lower, f"{wanted}_upper": upper}
+    return {wanted: upper, **ends, "direction": direction}
 
 
-def _by_renyi(
-    options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float
-) -> dict[str, Any]:
-    account = renyi_accountant(options, run)
-    if given == "delta":
-        wanted = "epsilon"
-        number, order = account.get_epsilon_and_order(value)
-        lower, upper = account.get_epsilon_bounds(value)
-    else:
-        wanted = "delta"
-        number, order = account.get_delta_and_order(value)
-        lower, upper = account.get_delta_bounds(value)
-    return {
-        wanted: float(number),
-        f"{wanted}_lower": float(lower),
-        f"{wanted}_upper": float(upper),
-        "order": _number_and_order(number, order)[1],
-    }
-
-
-def _number_and_order(number: Any, order: Any) -> tuple[float, float | None]:
-    """Return both as Python has them; no order where none is finite."""
+def _by_order(account: RDPAccountant, wanted: str, value: float) -> tuple[float, float | None]:
+    """Return a number of Renyi-DP and its order; no order where none is finite."""
+    number, order = getattr(account, f"get_{wanted}_and_order")(value)
     return float(number), float(order) if math.isfinite(order) else None
 
 
@@ -447,7 +399,7 @@ def assumptions_in_words(options: Any, *records: Mapping[str, Any]) -> dict[str,
 
 
 def method_in_words(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:
-    """How the number was computed; an empty record stands for a table of many."""
+    """Describe the computation of a number, or with an empty record of a table."""
     if options.accountant == "rdp":
         accounting = f"Renyi-DP, {_renyi(options, record)}"
         return {"accounting": accounting, "conversion": _conversion(options)}

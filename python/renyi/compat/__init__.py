@@ -1,8 +1,8 @@
-"""For those who come from other libraries: their functions and accountants, answered by ours.
+"""Functions and accountants of other libraries, computed by this one.
 
-Here are the functions of scripts. `renyi.compat.dp_accounting` (for TensorFlow Privacy and
-JAX-Privacy too) and `renyi.compat.opacus` are accountants for these libraries, which have to be
-installed.
+This module has the functions that scripts call. `renyi.compat.dp_accounting` (for TensorFlow
+Privacy and JAX-Privacy too) and `renyi.compat.opacus` are accountants for these libraries, which
+have to be installed.
 
 Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
 

@@ -69,7 +69,7 @@ def get_privacy_spent(
     *,
     delta: float | None = None,
 ) -> tuple[float, ...]:
-    """Return what Rényi divergences guarantee, by the optimal conversion, rounded up.
+    """Return the guarantee of Rényi divergences, by the optimal conversion, rounded up.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ def _log_expm1(x: float) -> float:
 
 
 def _sampled_by_pld(noise: float, rate: float, steps: int, size: int, delta: float) -> float:
-    """Return epsilon of a user, who moves the sum by as many as were drawn: a binomial number."""
+    """Return epsilon of a user, whose number of drawn records is binomial."""
     if size == 1:
         return _epsilon("PLD", PoissonSampled(Gaussian(noise), rate), steps, delta)
     p = Fraction(rate)

@@ -41,7 +41,7 @@ History = list[tuple[float, float, int]]
 
 
 def from_history(history: Iterable[tuple[float, float, int]]) -> Mechanism:
-    """Return what a history of Opacus describes: (noise multiplier, sample rate, steps) each.
+    """Return the mechanism of a history of Opacus: (noise multiplier, sample rate, steps) each.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def to_history(mechanism: Mechanism) -> History:
 
 
 class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
-    """What both accountants do: Opacus' history, answered by ours."""
+    """Base of both accountants: the history of Opacus, with answers of this library."""
 
     charge: Callable[[Mechanism, int], object] | None = None
     """Called with the mechanism of a step and 1 before the step is recorded and taken.

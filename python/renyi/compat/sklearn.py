@@ -1,8 +1,8 @@
 """Estimators for scikit-learn that train by DP-SGD; needs scikit-learn.
 
 They fit in pipelines, searches and `cross_val_score`. Each call of ``fit`` is a training of its own
-on the data that it is given, and spends ``epsilon`` of it: whoever fits several times, as a search
-or a cross-validation does, spends each time, and ``charge`` records it in a ledger.
+on its data and spends ``epsilon``. Several fits, as in a search or a cross-validation, spend it
+several times, and ``charge`` records each in a ledger.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     classes : array_like, optional
         The labels there may be; by default those of ``y``.
     random_state : int, optional
-        Makes a run reproducible, for tests: whoever knows it can take the noise off. By default
+        Makes a run reproducible, for tests only: with it the noise can be subtracted. By default
         the noise is cryptographic.
 
     Attributes

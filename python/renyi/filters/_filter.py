@@ -14,35 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
 from renyi._strict_json import check_names, read_number, written
 from renyi._validation import integer_of, probability_of, real_of, uses_of
-from renyi.accountants import Adjacency, RDPAccountant, UnsupportedMechanismError
+from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
-
-__all__ = [
-    "ROUNDED_UP",
-    "BudgetExceededError",
-    "Cost",
-    "Filter",
-    "Held",
-    "Reservation",
-    "Saved",
-    "Total",
-    "checked",
-    "divergences",
-    "held_from",
-    "held_to",
-    "inside",
-    "numbers_in",
-    "orders_of",
-    "times",
-]
 
 
 class Saved(ABC):
-    """Has settings, fixed at the start, and a state; both are written and compared."""
+    """Base of objects with fixed settings and a state, both of which are saved and compared."""
 
     _ARGUMENTS: ClassVar[tuple[str, ...]]
     _STATE: ClassVar[tuple[str, ...]]
@@ -59,17 +41,17 @@ class Saved(ABC):
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
-        """Return what `_restore` needs, by the names in `_STATE`, as JSON can hold it."""
+        """Return the state for `_restore`, by the names in `_STATE`, in the form of JSON."""
 
     @abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
-        """Take over a state, or raise `TypeError` or `ValueError`."""
+        """Restore a state, or raise `TypeError` or `ValueError`."""
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._ARGUMENTS}
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return all there is to know as strict JSON, for `from_json`.
+        """Return the settings and the state as strict JSON, for `from_json`.
 
         Raises
         ------
@@ -82,7 +64,7 @@ class Saved(ABC):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return what `to_json` wrote, equal in every digit.
+        """Return the object that `to_json` wrote, equal in every digit.
 
         Raises
         ------
@@ -131,10 +113,10 @@ WRITTEN = re.compile(r"0x[0-9a-f]{1,1100}p-?[0-9]{1,4}")
 
 
 class Cost(NamedTuple):
-    """What uses of a mechanism take off a budget, at each of its orders.
+    """The cost of uses of a mechanism, at each order of a budget.
 
-    ``additive``: whoever stops earlier is charged for less. Not so where the cost comes from the
-    exact curve of all uses: how many there were may depend on what they released.
+    ``additive``: fewer uses cost less. This is not so if the cost comes from the exact curve of all
+    uses, as their number may depend on what they released.
     """
 
     amounts: npt.NDArray[np.float64]
@@ -176,7 +158,7 @@ class Total(NamedTuple):
 
     @classmethod
     def read(cls, values: Any, orders: int) -> Self:
-        """Return what was `written`.
+        """Return the sums that `written` returned.
 
         Raises
         ------
@@ -297,7 +279,7 @@ def held_to(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
 
 
 def held_from(data: Any, size: int) -> dict[int, Held]:
-    """Return what `held_to` was given."""
+    """Return the reservations that `held_to` wrote."""
     if not isinstance(data, list):
         raise TypeError(f"reserved must be a list, got {data!r}")
     found = {}
@@ -342,7 +324,7 @@ class BudgetExceededError(RuntimeError):
 
 
 class Filter(Saved):
-    """A budget at each of some orders, which costs add up to: goes on while one of them is kept."""
+    """A budget at each of some orders: a mechanism is accepted while one of them is kept."""
 
     _STATE: ClassVar[tuple[str, ...]] = ("budgets", "spent", "reserved", "last")
 
@@ -350,13 +332,13 @@ class Filter(Saved):
         super().__init__(adjacency)
         self._budgets = np.asarray(budgets, dtype=np.float64)
         self._failure_delta = failing
-        self._total = Total.zero(self._budgets.size)  # what is set aside included
+        self._total = Total.zero(self._budgets.size)  # including reservations
         self._reserved: dict[int, Held] = {}
         self._last = 0
 
     @abstractmethod
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
-        """Return what uses of a mechanism cost, rounded up, or refuse the mechanism."""
+        """Return the cost of uses of a mechanism, rounded up, or refuse the mechanism."""
 
     @property
     @abstractmethod
@@ -365,14 +347,14 @@ class Filter(Saved):
 
     @abstractmethod
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
-        """Return upper bounds on what a total takes, by the names of the limits.
+        """Return upper bounds on the part of each limit that a total uses, by its name.
 
         ``uses`` are those in it that are not recorded, perhaps none.
         """
 
     @property
     def failure_delta(self) -> float:
-        """What mechanisms that may fail can spend together."""
+        """The part of delta for mechanisms that may fail."""
         return self._failure_delta
 
     @property
@@ -383,7 +365,7 @@ class Filter(Saved):
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
-        """What is set aside and not settled."""
+        """Reservations that are not settled."""
         with self._lock:
             held = self._reserved.items()
             return tuple(Reservation(number, uses.mechanism, uses.count) for number, uses in held)
@@ -435,8 +417,8 @@ class Filter(Saved):
     def settle(self, reservation: int | Reservation, used: int) -> None:
         """Give back what a run that has ended did not use, as far as that is sound.
 
-        Divergences add up along the way, whoever stops: what was not run is not charged. What was
-        admitted by an exact curve of all uses stays as it is.
+        Divergences add up use by use, so uses that were not run are not charged. A charge by the
+        exact curve of all uses stays as it is.
 
         Raises
         ------
@@ -458,7 +440,7 @@ class Filter(Saved):
             self._total = self._total.plus(held.cost, -1).plus(cost)
 
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
-        """Return how many uses would be taken at once, at most so many.
+        """Return the number of uses, up to a limit, that `spend` would take at once.
 
         Raises
         ------
@@ -470,7 +452,7 @@ class Filter(Saved):
             return self._most(mechanism, fails)
 
     def _price(self, mechanism: Mechanism, count: int) -> Cost:
-        """Return what uses of a mechanism would cost now, perhaps by an exact curve."""
+        """Return the cost of uses of a mechanism now, possibly by an exact curve."""
         return self._cost(mechanism, count)
 
     def _admitted(self, mechanism: Mechanism, count: int) -> Cost:
@@ -542,7 +524,7 @@ class Filter(Saved):
         return made
 
     def _bound_by(self, fresh: Self) -> None:
-        """Have no budget that is larger than a new one with the same settings."""
+        """Refuse budgets larger than those of a new filter with the same settings."""
         own, new = self._budgets, fresh._budgets
         larger = own.shape != new.shape or bool((own > new * NEAR).any())
         if larger or self._failure_delta > fresh._failure_delta:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import round_up
 from renyi._search import bisected
-from renyi.accountants import Adjacency, UnsupportedMechanismError
+from renyi.accountants import UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,
     Saved,
@@ -23,8 +24,6 @@ from renyi.filters._filter import (
     written_all,
 )
 from renyi.mechanisms import Mechanism
-
-__all__ = ["PrivacyOdometer"]
 
 ORDERS = tuple(min(1.0 + 2.0 ** (0.25 * i), 1e6) for i in range(-8, 81))
 SPREAD = 1.5  # of log(order - 1) around log(1/delta): Gaussian noise, epsilon about 2
@@ -121,7 +120,7 @@ class PrivacyOdometer(Saved):
             self._total = (self._total + cost) * ROUNDED_UP
 
     def get_epsilon(self) -> float:
-        """Return what the privacy loss has not exceeded so far, rounded up; 0 at the start."""
+        """Return a bound of the privacy loss so far, rounded up; 0 at the start."""
         total = self._total
         if not total.any():
             return 0.0

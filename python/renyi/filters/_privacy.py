@@ -9,15 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
-from renyi._validation import probability_of, real_of
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi._validation import FINITE_POSITIVE, number_in, probability_of
+from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
 from renyi.mechanisms.json_form import decode_counted, encode_counted
-
-__all__ = ["BasicFilter", "PrivacyFilter"]
 
 Uses = tuple[Mechanism, int]
 
@@ -25,10 +24,10 @@ MOST = 16  # spendings; later ones would have next to no delta
 
 
 class BasicFilter:
-    """Goes on while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
+    """Accepts while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
 
-    Sharp where little is spent and its losses are seldom large: there Rényi divergences of every
-    order are loose. Basic composition holds for parameters that are chosen along the way (Rogers,
+    It is tight for few spendings with rare large losses, where Rényi divergences of every order are
+    loose. Basic composition holds for parameters that are chosen along the way (Rogers,
     Roth, Ullman, Vadhan 2016, arXiv 1605.08294).
     """
 
@@ -45,7 +44,7 @@ class BasicFilter:
         return self.epsilon_with((mechanism, count), self._epsilon) <= self._epsilon
 
     def epsilon_with(self, uses: Uses, most: float = math.inf) -> float:
-        """Return what is spent, perhaps with one more spending; inf above ``most``."""
+        """Return the epsilon spent, with ``uses`` as one more spending; inf above ``most``."""
         total, every = 0.0, self._with(uses)
         if len(every) > MOST:
             return math.inf
@@ -76,8 +75,8 @@ class BasicFilter:
         return (*self._spent, uses) if uses[1] else self._spent
 
     def record(self, mechanism: Mechanism, count: int) -> None:
-        """Take note of a spending."""
-        if count and len(self._spent) <= MOST:  # one more than can be held tells that
+        """Record a spending."""
+        if count and len(self._spent) <= MOST:  # one too many makes `epsilon_with` infinite
             self._spent = (*self._spent, (mechanism, count))
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,11 +86,11 @@ class BasicFilter:
 
     @classmethod
     def from_dict(cls, data: Any, adjacency: Adjacency) -> BasicFilter:
-        """Return what `to_dict` described."""
+        """Return the filter that `to_dict` wrote."""
         if not isinstance(data, Mapping):
             raise TypeError(f"basic must be a mapping, got {data!r}")
         check_names("basic", data, ("epsilon", "delta", "spent"))
-        epsilon = real_of(data["epsilon"], "epsilon", "a number in (0, inf)")
+        epsilon = number_in(data["epsilon"], "epsilon", FINITE_POSITIVE)
         made = cls(epsilon, probability_of(data["delta"], "delta"), adjacency)
         made._spent = tuple(decode_counted(data["spent"]))
         return made
@@ -173,9 +172,7 @@ class PrivacyFilter(Filter):
         adjacency: Adjacency = "add_remove",
         failure_delta: float = 0.0,
     ) -> None:
-        epsilon_allowed = real_of(epsilon, "epsilon", "a number in (0, inf)")
-        if not 0.0 < epsilon_allowed < math.inf:
-            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        epsilon_allowed = number_in(epsilon, "epsilon", FINITE_POSITIVE)
         whole, failing = _below_one(delta), probability_of(failure_delta, "failure_delta")
         if failing >= whole and failing > 0.0:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
@@ -266,7 +263,7 @@ class PrivacyFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
+        self._epsilon = number_in(state["epsilon"], "epsilon", FINITE_POSITIVE)
         self._delta = _below_one(state["delta"])
         self._order = state["order"]
         self._orders = orders_of(state["orders"]) if self._delta > 0.0 else ()
@@ -308,12 +305,12 @@ def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
 
 
 def _with_divergence(divergence: float, order: float) -> RDPAccountant:
-    """Return what has a divergence at an order, of which nothing else is known."""
+    """Return an accountant of a given divergence at a single order."""
     return RDPAccountant(orders=(order,)).compose(Gaussian(math.sqrt(0.5 * order / divergence)))
 
 
 def _read(epsilon: float, divergence: float, order: float, delta: float) -> tuple[float, float]:
-    """Return what a divergence takes at most: epsilon at delta, and delta at epsilon over delta."""
+    """Return epsilon at delta of a divergence, and delta at epsilon over delta, rounded up."""
     if divergence == 0.0 or math.isinf(divergence):
         return divergence, divergence
     spent = _with_divergence(divergence * (1.0 + 2.0**-45), order)  # the noise is rounded

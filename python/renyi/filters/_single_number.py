@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._search import bisected
 from renyi._strict_json import read_number
-from renyi._validation import decimal_of, float_above, probability_of, real_of
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi._validation import FINITE_POSITIVE, decimal_of, float_above, number_in, probability_of
+from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,
     Cost,
@@ -26,8 +27,6 @@ from renyi.filters._filter import (
     times,
 )
 from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaussian, Mechanism
-
-__all__ = ["GDPFilter", "RenyiFilter", "ZCDPFilter", "mu_squared"]
 
 HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
 
@@ -78,9 +77,7 @@ class GDPFilter(Filter):
     _STATE = (*Filter._STATE, "begun")
 
     def __init__(self, epsilon: float, delta: float, adjacency: Adjacency = "add_remove") -> None:
-        self._epsilon = real_of(epsilon, "epsilon", "a number in (0, inf)")
-        if not 0.0 < self._epsilon < math.inf:
-            raise ValueError(f"epsilon must be a number in (0, inf), got {epsilon!r}")
+        self._epsilon = number_in(epsilon, "epsilon", FINITE_POSITIVE)
         self._delta = inside(delta)
         self._begun = False
         mu = float(special.gaussian_mu_lower(self._epsilon, self._delta))
@@ -152,7 +149,7 @@ class GDPFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon = real_of(state["epsilon"], "epsilon", "a number in (0, inf)")
+        self._epsilon = number_in(state["epsilon"], "epsilon", FINITE_POSITIVE)
         self._delta, self._begun = inside(state["delta"]), state["begun"] is not False
 
     def __repr__(self) -> str:
@@ -271,9 +268,7 @@ class ZCDPFilter(Filter):
     _ARGUMENTS = ("rho", "adjacency")
 
     def __init__(self, rho: float, adjacency: Adjacency = "add_remove") -> None:
-        self._rho = real_of(rho, "rho", "a number in (0, inf)")
-        if not 0.0 < self._rho < math.inf:
-            raise ValueError(f"rho must be a number in (0, inf), got {rho!r}")
+        self._rho = number_in(rho, "rho", FINITE_POSITIVE)
         super().__init__((self._rho,), adjacency, 0.0)
 
     @property
@@ -293,7 +288,7 @@ class ZCDPFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._rho = real_of(state["rho"], "rho", "a number in (0, inf)")
+        self._rho = number_in(state["rho"], "rho", FINITE_POSITIVE)
 
     def __repr__(self) -> str:
         return f"<ZCDPFilter: rho {self._rho!r}, {round_down(self.remaining, 3)} remaining>"
@@ -387,9 +382,7 @@ class RenyiFilter(Filter):
         adjacency: Adjacency = "add_remove",
         failure_delta: float = 0.0,
     ) -> None:
-        self._budget = real_of(budget, "budget", "a number in (0, inf)")
-        if not 0.0 < self._budget < math.inf:
-            raise ValueError(f"budget must be a number in (0, inf), got {budget!r}")
+        self._budget = number_in(budget, "budget", FINITE_POSITIVE)
         self._orders = orders_of((order,))
         failing = probability_of(failure_delta, "failure_delta")
         super().__init__((self._budget,), adjacency, failing)

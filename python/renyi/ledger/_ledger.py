@@ -47,8 +47,6 @@ from renyi.ledger._rows import (
 from renyi.ledger._store import Store
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Ledger", "Readable"]
-
 
 class Readable:
     """A ledger that is only looked at."""
@@ -64,7 +62,7 @@ class Readable:
         self._store = Store(path, timeout, wal, read_only)
 
     def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
-        """Return how many uses `charge` would take now, at most so many."""
+        """Return the number of uses, up to a limit, that `charge` would take now."""
         budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
         return budget.count_that_fits(mechanism, most)
 
@@ -74,7 +72,7 @@ class Readable:
         return tuple(self._store.reading(names))
 
     def status(self, dataset: str) -> Status:
-        """Return where a data set stands.
+        """Return the status of a data set.
 
         Raises
         ------
@@ -117,7 +115,7 @@ class Readable:
         return self._store.reading(read)
 
     def verify(self, heads: Iterable[str] = ()) -> list[str]:
-        """Return what is wrong: damage, broken hashes, states that do not follow from the history.
+        """Return the problems: damage, broken hashes, states that do not follow from the history.
 
         Parameters
         ----------
@@ -134,7 +132,7 @@ class Readable:
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write all that is recorded now to a new file, while others may charge.
 
-        It is for safekeeping: whoever charges both files has two budgets.
+        It is for safekeeping only: charging both files would spend two budgets.
 
         Raises
         ------
@@ -185,9 +183,9 @@ class Ledger(Readable):
         Seconds to wait for others that are writing.
     wal : bool
         Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
-        the file is complete with its log only, or after all who use it have closed it.
+        the file is complete only with its log, or after all processes have closed it.
     read_only : bool
-        For whoever may look and not write: nothing is changed, and what would do so raises.
+        For readers without permission to write: changes raise an error.
 
     Notes
     -----
@@ -285,9 +283,9 @@ class Ledger(Readable):
             What will be released, and how often.
         run, step : str, int, optional
             The name of a run, and how many uses were charged to the data set in its name before.
-            Any other step is refused, so that nobody goes on twice from one saved state of the run.
-            A charge of no uses counts as one: it says that somebody goes on within what was charged
-            before, an epoch say.
+            Any other step is refused, so that a run cannot continue twice from one saved state. A
+            charge of no uses counts as one: the run continues within earlier charges, such as one
+            for an epoch.
 
         Raises
         ------
@@ -458,7 +456,7 @@ def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collect
 
 
 def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:
-    """Return what an entry says of uses of a mechanism; functions cannot be written: TypeError."""
+    """Return the fields of an entry for uses of a mechanism; functions raise TypeError."""
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
     words = {"note": text_of(note, "note")}

@@ -13,35 +13,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency
 from renyi._strict_json import check_names
 from renyi._validation import one_of
-from renyi.accountants import Adjacency
 from renyi.filters import GDPFilter, PrivacyFilter, Reservation, ZCDPFilter
 from renyi.mechanisms import Mechanism
-
-__all__ = [
-    "NOTHING",
-    "Budget",
-    "Entry",
-    "Row",
-    "Status",
-    "accountant_of",
-    "body_of",
-    "budget_from",
-    "created_from",
-    "entry_of",
-    "follows",
-    "limits_of",
-    "link",
-    "name_of",
-    "new_budget",
-    "repeated",
-    "seal_of",
-    "sealed",
-    "settings_of",
-    "steps_after",
-    "text_of",
-]
 
 Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 
@@ -86,7 +62,7 @@ def new_budget(
 
 
 def settings_of(budget: Budget) -> dict[str, Any]:
-    """Return what the first entry of a history says of a budget."""
+    """Return the budget as the first entry of a history states it."""
     words = {"accountant": accountant_of(budget), "adjacency": budget.adjacency}
     return {"epsilon": None, "delta": None, "rho": None, **words, **limits_of(budget)}
 
@@ -142,7 +118,7 @@ def _text(*settings: Any) -> str:
 
 
 def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a filter stays as it is."""
+    """Return the settings of a filter."""
     fixed = {key: value for key, value in data.items() if key not in SPENT}
     if fixed.get("basic") is not None:
         fixed["basic"] = {key: value for key, value in fixed["basic"].items() if key != "spent"}
@@ -176,8 +152,6 @@ NOTHING = "0" * 64
 """What the first entry of a data set follows."""
 
 AGAIN = "again"
-
-
 MOST_REPEATS = 10**7
 """Of one line: its hash is that of as many lines, which take a second for a million."""
 
@@ -210,7 +184,7 @@ class Entry:
     repeats : int
         How many equal charges came one after the other; of a run, of the steps that follow.
     note, time : str
-        What whoever did it wrote, and when the first was, in UTC.
+        The note of the caller, and the time of the first, in UTC.
     hash : str
         SHA-256 over this and everything before.
     """
@@ -288,7 +262,7 @@ def repeated(before: str, times: int = 1) -> str:
 
 
 def seal_of(head: Row, state: str) -> str:
-    """Return what binds the state of a filter to the last entry of the history that led there."""
+    """Return the hash that binds the state of a filter to the last entry of its history."""
     return sealed(*map(str, head), state)
 
 
@@ -312,9 +286,9 @@ def follows(old: str, repeats: int, new: str) -> bool:
 
 
 def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
-    """Return which step of a run comes after an entry of it and its repeats.
+    """Return the step of a run that follows an entry and its repeats.
 
-    No uses are a step, too: of two who go on from one state without a new use, one is refused.
+    A charge of no uses counts as a step, so that of two branches of one state one is refused.
     """
     return int(fields["step"]) + max(int(fields["count"]), 1) * repeats
 

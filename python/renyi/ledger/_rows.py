@@ -34,32 +34,6 @@ from renyi.ledger._records import (
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
-__all__ = [
-    "BrokenHistoryError",
-    "Row",
-    "add_dataset",
-    "append",
-    "budget_after",
-    "damage_told",
-    "exported",
-    "first_of",
-    "head_of",
-    "held_of",
-    "identity_of",
-    "insert",
-    "kept",
-    "names",
-    "open_reservations",
-    "problems_of",
-    "replace_all",
-    "replace_budget",
-    "replayed",
-    "reserving_hash",
-    "rows_of",
-    "steps_of",
-    "stored",
-]
-
 
 def names(connection: sqlite3.Connection) -> dict[str, int]:
     """Return the data sets with their identities, in the order of their creation."""
@@ -97,8 +71,8 @@ def replace_budget(
 ) -> None:
     """Store the state of a filter after the last entry of its history.
 
-    Its reservations have rows of their own, so that a charge reads and writes none of them: what
-    they hold is spent until they are settled. ``loaded`` are those which it had at first.
+    Its reservations have rows of their own, so that a charge neither reads nor writes them.
+    ``loaded`` are the reservations that the filter was loaded with.
     """
     data = _strict_json.loads(budget.to_json())
     reserved = {item["number"]: canonical(item) for item in data["reserved"]}
@@ -150,7 +124,7 @@ def reserving_hash(connection: sqlite3.Connection, identity: int, number: int) -
 
 
 def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[str, Any]:
-    """Return what a reservation holds, for the state of a filter.
+    """Return the contents of a reservation, for the state of a filter.
 
     Raises
     ------
@@ -195,7 +169,7 @@ def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:
 
 
 def steps_of(connection: sqlite3.Connection, identity: int, run: str) -> int:
-    """Return how many steps of a run were charged; the last entry of it tells."""
+    """Return the number of charged steps of a run, from its last entry."""
     row = connection.execute(
         "SELECT body, repeats FROM entries INDEXED BY entries_of_runs WHERE dataset = ? "
         "AND json_extract(body, '$.run') = ? AND json_extract(body, '$.run') IS NOT NULL "
@@ -393,7 +367,7 @@ def _check_step(fields: Mapping[str, Any], row: Row, steps: dict[str, int]) -> N
 
 
 def _checked_hashes(rows: Sequence[Row], wanted: Collection[str]) -> set[str]:
-    """Return which of the wanted hashes the history leads through, or raise if it is broken."""
+    """Return the wanted hashes that occur in the history, or raise if it is broken."""
     if not rows:
         raise BrokenHistoryError("it has no history")
     passed, before = set(), NOTHING

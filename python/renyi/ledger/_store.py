@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from renyi._locks import reentrant_lock_freed_by_fork
 
-__all__ = ["LedgerError", "Store"]
-
 Found = TypeVar("Found")
 
 APPLICATION = 0x52E6E79  # tells a ledger from other SQLite files
@@ -199,7 +197,7 @@ class Store:
         return connection
 
     def _identity(self) -> tuple[int, int]:
-        """Return which file the path leads to, of which there must be one name."""
+        """Return the file that the path leads to, which must have one name."""
         try:
             found = os.stat(self.path)
         except OSError as error:
@@ -304,7 +302,7 @@ def _close(connections: list[sqlite3.Connection]) -> None:
 
 
 def _forget(lock: Any, connections: list[sqlite3.Connection]) -> None:
-    """Close what nobody has any more; a thread that forks has it closed already."""
+    """Close unused connections; a thread that forks has closed its own already."""
     if lock.acquire(blocking=False):
         try:
             _close(connections)

@@ -21,34 +21,14 @@ Examples
 from __future__ import annotations
 
 from renyi.matrix._blt import BLT
-from renyi.matrix._choice import (
-    Priced,
-    best_of,
-    choose_bands,
-    compare_strategies,
-    plot_bands,
-    priced,
-)
+from renyi.matrix._choice import choose_bands, compare_strategies, plot_bands, priced
 from renyi.matrix._dense import Dense
-from renyi.matrix._pure import NoiseFunctions, NoiseState, noise_functions
-from renyi.matrix._strategy import (
-    LearningRates,
-    Momentum,
-    PrefixSums,
-    Sensitivity,
-    Strategy,
-    Workload,
-)
+from renyi.matrix._pure import noise_functions
+from renyi.matrix._strategy import LearningRates, Momentum, PrefixSums, Strategy
 from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
-from renyi.mechanisms.participation import (
-    CyclicPoisson,
-    FixedEpochs,
-    MinSeparation,
-    Participation,
-    SinglePass,
-)
+from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, MinSeparation, SinglePass
 
 __all__ = [
     "BLT",
@@ -59,19 +39,12 @@ __all__ = [
     "LearningRates",
     "MinSeparation",
     "Momentum",
-    "NoiseFunctions",
-    "NoiseState",
     "NoiseStream",
-    "Participation",
     "PrefixSums",
-    "Priced",
-    "Sensitivity",
     "SinglePass",
     "SquareRoot",
     "Strategy",
     "Tree",
-    "Workload",
-    "best_of",
     "choose_bands",
     "compare_strategies",
     "noise_functions",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
+from renyi._training import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import (
@@ -31,8 +31,6 @@ from renyi.mechanisms.participation import (
     participation_of,
     separation_of,
 )
-
-__all__ = ["BLT", "fit_blt"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -94,7 +92,7 @@ class BLT(ToeplitzStrategy):
         participation: Participation = ONCE,
         workload: Workload = PREFIX_SUMS,
     ) -> BLT:
-        """Return the one of least loss.
+        """Return the matrix of least loss.
 
         Parameters
         ----------

@@ -17,8 +17,6 @@ from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, Participa
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Priced", "best_of", "choose_bands", "compare_strategies", "plot_bands", "priced"]
-
 _MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the size of the model
 
 
@@ -107,7 +105,8 @@ def choose_bands(
     With b bands records are in b groups, and each takes part with probability b batch_size /
     population when its group has its turn: the more bands, the less noise for the same sensitivity,
     and the less is hidden by sampling. One band is DP-SGD; as many as there are batches to an epoch
-    is no sampling. `best_of` has the one of least error, `plot_bands` draws them.
+    is no sampling. The best row is ``min(rows, key=lambda row: row.error)``; `plot_bands` draws
+    them.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def choose_bands(
     Examples
     --------
     >>> rows = choose_bands(1.0, 1e-6, population=128, batch_size=1, steps=2048, bands=[1, 4, 16])
-    >>> [round(row.error, 2) for row in rows], best_of(rows).strategy.bands
+    >>> [round(row.error, 2) for row in rows], min(rows, key=lambda row: row.error).strategy.bands
     ([54.01, 51.1, 53.17], 4)
     """
     records, size = integer_of(population, "population", 1), integer_of(batch_size, "batch_size", 1)
@@ -152,11 +151,6 @@ def choose_bands(
     return tuple(rows)
 
 
-def best_of(rows: Iterable[Priced]) -> Priced:
-    """Return the row of least error."""
-    return min(rows, key=lambda row: row.error)
-
-
 def compare_strategies(
     target_epsilon: float,
     target_delta: float,
@@ -167,7 +161,7 @@ def compare_strategies(
     buffers: int = 4,
     loss: Loss = "mean",
 ) -> tuple[Priced, ...]:
-    """Return what each way to add noise does to prefix sums at one guarantee.
+    """Return the error of prefix sums under each kind of noise at one guarantee.
 
     With sampling: independent noise, and the best number of bands. In fixed order, where the steps
     of a record are population / batch_size apart: independent noise, bands as many as that (at
@@ -205,7 +199,7 @@ def compare_strategies(
         ),
         ("tree, fixed order", Tree(steps)),
     ]
-    best = best_of(sampled[1:] or sampled)
+    best = min(sampled[1:] or sampled, key=lambda row: row.error)
     return (
         sampled[0]._replace(name="independent, sampled"),
         best._replace(name=f"{best.name}, sampled"),
@@ -230,7 +224,7 @@ def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
 
     found = tuple(rows)
     axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot() if ax is None else ax
-    best = best_of(found)
+    best = min(found, key=lambda row: row.error)
     axes.plot([row.strategy.bands for row in found], [row.error for row in found], marker="o")
     axes.plot([best.strategy.bands], [best.error], marker="*", markersize=14, color="#D55E00")
     axes.set(

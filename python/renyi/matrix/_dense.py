@@ -31,8 +31,6 @@ from renyi.mechanisms.participation import (
     separation_of,
 )
 
-__all__ = ["Dense", "fit_dense"]
-
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import add_banded_noise, add_buffered_noise, add_tree_noise
+from renyi._training import add_banded_noise, add_buffered_noise, add_tree_noise
 from renyi.matrix._blt import BLT
 from renyi.matrix._dense import Dense
 from renyi.matrix._strategy import Strategy
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
 from renyi.matrix._tree import Tree
-
-__all__ = ["Held", "Kernel", "check_finite", "kernel_of_strategy"]
 
 Buffer = npt.NDArray[Any]
 
@@ -26,7 +24,7 @@ _LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one 
 
 
 class Held(NamedTuple):
-    """What is kept of a stream: one step changes all of it within one call, or nothing.
+    """The state of a stream: a step changes all of it in one call, or nothing.
 
     Attributes
     ----------
@@ -74,7 +72,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def error(self, sums: float, kept: float) -> float:
-        """Return how far a step's sum may be off, times the diagonal of C.
+        """Return a bound of the error of a step's sum, times the diagonal of C.
 
         ``sums`` and ``kept`` bound the norms of what is given and of the noise realised.
         """
@@ -132,7 +130,7 @@ class Bands(Kernel):
             taps[(step - 1 - np.arange(len(by_lag))) % slots] = by_lag
         own = math.nextafter(scale * inverse, math.inf) if inverse != 1.0 else scale
         newest = step % slots if slots else -1
-        add_banded_noise(core.handle, own, taps, newest, kept, numbers, threads, taken)
+        add_banded_noise(core, own, taps, newest, kept, numbers, threads, taken)
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
@@ -160,7 +158,7 @@ class Buffers(Kernel):
     def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
         """Add the noise of a step."""
         add_buffered_noise(
-            core.handle,
+            core,
             scale,
             self._weights,
             self._decays,
@@ -205,7 +203,7 @@ class Nodes(Kernel):
         if last and self._tree.period & done:  # not a power of 2: nodes are open
             closing, beside, _ = self._tree.completion()
         add_tree_noise(
-            core.handle,
+            core,
             scale,
             np.array(own),
             siblings,

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from renyi._progress import progress
 
-__all__ = ["minimise"]
-
 Array = npt.NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
 
@@ -29,7 +27,7 @@ def minimise(
     memory: int = 20,
     tolerance: float = 1e-14,
 ) -> tuple[Array, float]:
-    """Return where a function is least, and its value there.
+    """Return the minimiser of a function, and its minimum.
 
     L-BFGS (Nocedal 1980) with steps that are halved until the function falls by a part of what its
     slope promises. The function gives value and gradient; infinity where it is not defined, which

@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
 from renyi._validation import one_of
 from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 from renyi.matrix._strategy import Strategy
-
-__all__ = ["NoiseFunctions", "NoiseState", "noise_functions"]
 
 Library = Literal["numpy", "jax", "torch"]
 
@@ -46,7 +44,7 @@ def _mark_of(step: int, buffers: Any) -> int:
 
 
 class NoiseFunctions(NamedTuple):
-    """What `noise_functions` returns."""
+    """The two functions that `noise_functions` returns."""
 
     init: Callable[[Any], NoiseState]
     next: Callable[[NoiseState, Any], tuple[Any, NoiseState]]
@@ -62,10 +60,10 @@ def noise_functions(
 ) -> NoiseFunctions:
     """Return ``init(sums) -> state`` and ``next(state, sums) -> (released, state)``.
 
-    They change nothing they are given: a state may be kept, saved, and gone on from. Noise comes
-    from the generator, not from the state: who goes on twice from one state makes two releases of
-    the strategy, and pays for both. A state with another step or other buffers than it was returned
-    with is refused. Otherwise as `NoiseStream`.
+    The functions change none of their arguments: a state may be kept, saved and continued. Noise
+    comes from the generator, not from the state: two continuations of one state are two releases of
+    the strategy, and each has its cost. A state with another step or other buffers than it was
+    returned with is refused. Otherwise as `NoiseStream`.
 
     Parameters
     ----------
@@ -127,7 +125,7 @@ def noise_functions(
             raise ValueError("state must be one that was returned, got buffers of another step")
         workers = []
         for array, buffers in zip(arrays, state.buffers, strict=True):
-            worker = copy(kernel(array))  # with buffers of its own, whoever else is at work
+            worker = copy(kernel(array))  # with its own buffers, as threads may share the kernel
             if {name: (a.shape, a.dtype) for name, a in buffers.items()} != worker.shapes():
                 raise ValueError("sums must have the shapes and dtypes that init was given")
             check_finite(array, "sums")

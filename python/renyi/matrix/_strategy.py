@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import best_selection
-from renyi._validation import one_of, real_of
+from renyi._training import best_selection
+from renyi._validation import BELOW_ONE, number_in, one_of, real_of
 from renyi.mechanisms.json_form import decode_value, encode_value
 from renyi.mechanisms.participation import (
     ONCE,
@@ -36,24 +36,6 @@ from renyi.mechanisms.participation import (
 
 if TYPE_CHECKING:
     from renyi.matrix._stream import NoiseStream
-
-__all__ = [
-    "MOST_DENSE",
-    "PREFIX_SUMS",
-    "LearningRates",
-    "Loss",
-    "Momentum",
-    "PrefixSums",
-    "Sensitivity",
-    "Strategy",
-    "Workload",
-    "kernel_of",
-    "loss_of",
-    "of_matrix",
-    "of_toeplitz",
-    "of_tree",
-    "workload_of",
-]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -149,10 +131,7 @@ def kernel_of(workload: Any, steps: int, strategy: str) -> Vector:
 
 
 def _beta_of(value: Any, name: str) -> float:
-    beta = real_of(value, name, "a number in [0, 1)")
-    if not 0.0 <= beta < 1.0:
-        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
-    return beta
+    return number_in(value, name, BELOW_ONE)
 
 
 def _toeplitz(column: Vector) -> Matrix:
@@ -213,7 +192,7 @@ def _scaled(c: Matrix) -> tuple[Matrix, float]:
 def of_toeplitz(
     c: Vector, steps: int, participation: Participation, relative: float = 0.0
 ) -> Sensitivity:
-    """Return that of a Toeplitz matrix with this first column, each entry within ``relative``."""
+    """Return the sensitivity of a Toeplitz matrix, entries of its column within ``relative``."""
     if isinstance(participation, SinglePass) or len(c) <= separation_of(participation, steps):
         return _apart(c, steps, participation, relative)
     c, scale = _scaled(c)
@@ -230,7 +209,7 @@ def of_toeplitz(
 
 
 def _apart(c: Vector, steps: int, participation: Participation, relative: float) -> Sensitivity:
-    """Return that of columns that share no row: the longest ones, as early as may be."""
+    """Return the sensitivity for columns that share no row, of which the longest count."""
     c, scale = _scaled(c)
     separation, square = separation_of(participation, steps), np.cumsum(c * c)
     lengths = steps - separation * np.arange(most_participations(participation, steps))
@@ -254,7 +233,7 @@ def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector
 
 
 def _of_columns(square: Vector, participation: Participation, scale: float) -> Sensitivity:
-    """Return that of columns of these squared norms, which share no row if of one record."""
+    """Return the sensitivity by squared norms of columns; those of one record share no row."""
     steps = len(square)
     separation = separation_of(participation, steps)
     if isinstance(participation, FixedEpochs):
@@ -269,7 +248,7 @@ def _of_columns(square: Vector, participation: Participation, scale: float) -> S
 
 
 def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
-    """Return that of any matrix, a column for each step."""
+    """Return the sensitivity of any matrix with a column for each step."""
     steps = c.shape[1]
     separation = separation_of(participation, steps)
     apart = isinstance(participation, SinglePass) or _reach(c) <= separation
@@ -307,11 +286,11 @@ def _reach(c: Matrix) -> int:
 
 
 def of_tree(heights: int, steps: int, participation: Participation) -> Sensitivity:
-    """Return that of a binary tree with nodes of so many heights.
+    """Return the sensitivity of a binary tree with nodes of ``heights`` heights.
 
     A record is in one node of each height for each time it takes part. A node of height h has 2^h
-    steps, hence room for m = min(k, ceil(2^h / separation)) of its k times, and the squares of
-    numbers of sum k that are at most m sum to k m at most.
+    steps, so at most m = min(k, ceil(2^h / separation)) of the k times fall into one node. Numbers
+    of sum k that are at most m have squares of sum at most k m.
     """
     most = most_participations(participation, steps)
     separation = separation_of(participation, steps)
@@ -325,7 +304,7 @@ MOST_DENSE = 8192  # steps of a matrix that is written out
 
 
 def loss_of(value: Any) -> Loss:
-    """Return which loss is meant."""
+    """Return a known loss."""
     return one_of(value, "loss", get_args(Loss))
 
 
@@ -351,7 +330,7 @@ class Strategy(StrategyMatrix):
         """Return C, with a column for each step."""
 
     def sensitivity(self, participation: Participation = ONCE) -> Sensitivity:
-        """Return how far a record moves C g in units of its clipped contribution, rounded up.
+        """Return the sensitivity of C g in units of a record's clipped contribution, rounded up.
 
         Under "zero_out" adjacency; replacing a record moves it twice as far. The result is a float
         that says whether it is ``exact`` or a bound. For `CyclicPoisson` it is that of one of the
@@ -410,7 +389,7 @@ class Strategy(StrategyMatrix):
         return NoiseStream(self, shape, generator, scale=scale, dtype=dtype, threads=threads)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what strict JSON can hold."""
+        """Return the strategy in the form of strict JSON."""
         encoded: dict[str, Any] = encode_value(self)
         return encoded
 

@@ -16,8 +16,6 @@ from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 if TYPE_CHECKING:
     from renyi.matrix._strategy import Strategy
 
-__all__ = ["NoiseStream"]
-
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
@@ -25,7 +23,7 @@ class NoiseStream:
     """The noise C^-1 z of a strategy, with z from the cryptographic generator.
 
     `add` turns the sum of a step into what may be released: the multiple of a spacing nearest to
-    sum plus noise, rounded as by `renyi.sgd.add_gaussian_noise`. Kept are the steps' noise as it
+    sum plus noise, rounded as by `renyi.noise.add_gaussian_noise`. Kept are the steps' noise as it
     was realised, rounding included, so that what is released is a function of the ideal C g + z
     and of what was released before. Two things this needs: arithmetic on what is kept must not
     move with the data, which it does by `rounding_error` at most, to be added to the sensitivity;
@@ -41,7 +39,7 @@ class NoiseStream:
     shape : int or tuple of int
         Of the sums.
     generator : SecureGenerator or numpy.random.Generator, optional
-        As for `renyi.sgd.gaussian_noise`.
+        As for `renyi.noise.gaussian_noise`.
     scale : float
         Standard deviation of z.
     dtype : dtype
@@ -152,7 +150,7 @@ class NoiseStream:
         return sums + self._kernel.row_norm * self._scale * (math.sqrt(entries) + 13.0)
 
     def rounding_error(self, sums: float) -> float:
-        """Return how much further than by the sensitivity arithmetic may move what is released.
+        """Return a bound of the rounding error that adds to the sensitivity of a release.
 
         A bound in the units of z for two runs with the same released arrays, none with a norm
         beyond `largest_norm`, whose sums have norms of at most ``sums``: the guarantee is that of
@@ -163,7 +161,7 @@ class NoiseStream:
         return 2.0 * math.sqrt(self.strategy.steps) * error
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on.
+        """Return the state, for `load_state_dict`.
 
         Parameters
         ----------
@@ -226,8 +224,8 @@ class NoiseStream:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called; a secure generator takes a new key.
 
-        Whoever saved the state does not go on then: what two streams release that go on from one
-        is covered by the guarantee of neither.
+        The stream that saved the state must not be used any more: two continuations of one state
+        are covered by neither guarantee.
 
         Raises
         ------

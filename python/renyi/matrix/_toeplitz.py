@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._matrix import solve_toeplitz, toeplitz_error
+from renyi._training import solve_toeplitz, toeplitz_error
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import (
@@ -28,15 +28,6 @@ from renyi.matrix._strategy import (
     rounded_up,
 )
 from renyi.mechanisms.participation import Participation, most_participations, separation_of
-
-__all__ = [
-    "BandedToeplitz",
-    "SquareRoot",
-    "ToeplitzStrategy",
-    "fit_toeplitz",
-    "query_weights",
-    "root_coefficients",
-]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -61,7 +52,7 @@ class ToeplitzStrategy(Strategy):
         raise NotImplementedError
 
     def _relative(self) -> float:
-        """Return how far a coefficient may be off, relative to itself."""
+        """Return the relative error of a coefficient."""
         return 0.0
 
     @property
@@ -202,7 +193,7 @@ class BandedToeplitz(ToeplitzStrategy):
         workload: Workload = PREFIX_SUMS,
         normalised: bool = False,
     ) -> BandedToeplitz:
-        """Return the one of least loss.
+        """Return the matrix of least loss.
 
         It is least for a single pass and for any participation with steps at least ``bands`` apart,
         but for the last columns, which are cut.
@@ -282,7 +273,7 @@ class BandedToeplitz(ToeplitzStrategy):
 
 
 def query_weights(steps: int, loss: Loss) -> Vector:
-    """Return how often b_t^2 is in the error: in every query from t on, or once in the last."""
+    """Return the weight of b_t^2 in the error: every query from t on, or the last one only."""
     return np.ones(steps) if loss == "max" else (steps - np.arange(steps)) / steps
 
 

@@ -11,8 +11,6 @@ from renyi._validation import integer_of, uses_of
 from renyi.matrix._strategy import PREFIX_SUMS, PrefixSums, Sensitivity, Strategy, Workload, of_tree
 from renyi.mechanisms.participation import Participation
 
-__all__ = ["Tree"]
-
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
@@ -70,7 +68,7 @@ class Tree(Strategy):
 
     @property
     def heights(self) -> int:
-        """How many heights of nodes there are, that of the leaves among them."""
+        """The number of heights of nodes, with that of the leaves."""
         if self.steps <= self.period:
             return self.steps.bit_length()
         return (self.period - 1).bit_length() + 1  # completed

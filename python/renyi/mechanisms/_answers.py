@@ -9,23 +9,18 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from renyi._accounting import SampledSteps
 from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
-from renyi._curve import (
+from renyi._engine import (
     AllocationQuestions,
+    LossComposition,
+    Pair,
+    RenyiCurve,
     SampledGaussianCurve,
     SampledGaussianQuestions,
+    SampledSteps,
     wide_brackets,
 )
-from renyi._pair import LossComposition, Pair, RenyiCurve
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    Range,
-    integer_of,
-    number_in,
-    shortest,
-)
+from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, integer_of, number_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     SMALLEST_LOSS,
@@ -40,8 +35,6 @@ from renyi.mechanisms.algebra import (
     set_numbers,
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
-
-__all__ = ["Exponential", "RandomizedResponse", "RepeatAndSelect"]
 
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
@@ -73,6 +66,7 @@ class RandomizedResponse(Mechanism):
     RandomizedResponse(p=0.75, choices=2)
     """
 
+    summary = "Randomized response, {choices} choices, the true one with {p}"
     assumption = (
         "randomized response: the answer of one record, true with the stated probability, each "
         "other answer alike"
@@ -87,9 +81,6 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         choices = integer_of(self.choices, "choices", 1)
         set_fields(self, p=number_in(self.p, "p", PROBABILITY), choices=choices)
-
-    def _headline(self) -> str:
-        return f"Randomized response, {self.choices} choices, the true one with {shortest(self.p)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return Pair.randomized_response(self.p, self.choices)
@@ -134,6 +125,7 @@ class Exponential(Mechanism):
     Exponential(epsilon=0.5)
     """
 
+    summary = "Exponential mechanism, loss in an interval of length {epsilon}"
     assumption = (
         "exponential mechanism: its privacy loss lies in an interval of the stated length for "
         "these neighbours"
@@ -144,9 +136,6 @@ class Exponential(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Exponential mechanism, loss in an interval of length {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
@@ -165,7 +154,7 @@ class Exponential(Mechanism):
         return Pair.bracketed(Pair.bounded_range(epsilon), below)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of the worst mechanism of each order, below that of the pair."""
+        """Return the curve of the worst mechanism at each order, below that of the pair."""
         if self.epsilon > LARGEST_LOSS:
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))
@@ -238,7 +227,7 @@ class RepeatAndSelect(Mechanism):
         if self.shape == math.inf:
             divergence = np.empty(1)
             run.rdp_into(np.ones(1), divergence)
-            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not show in the bound
+            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not change the bound
                 least = 1e-7 * min(float(divergence[0]), 1.0) / max(self.mean, 1.0)
                 points = _profile(self.mechanism, adjacency, least)
         return run.repeat_and_select(self.mean, self.shape, points)
@@ -246,7 +235,7 @@ class RepeatAndSelect(Mechanism):
 
 # Points of the privacy profile of a run, for the theorem that needs both views of it.
 
-ANCHORS = 16  # where epsilon is asked, which takes a search; between them delta is
+ANCHORS = 16  # points that are found by epsilon, which takes a search; others by delta
 FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
 LATTICE_RTOL, LATTICE_POINTS = 1e-5, 2**20
@@ -300,7 +289,7 @@ class _Upper:
         elif epoch is not None:
             self._curve = AllocationQuestions(*epoch, direction == "remove")
 
-        # Where the pairs are known by one above and one below, Rényi divergences may tell more.
+        # Rényi divergences may give a smaller upper end if the pairs are only bracketed.
         self._renyi = SampledSteps(None, "optimal")
         self._renyi.add_curve(None, curve_of(mechanism, adjacency), 1.0)
         loss = mechanism.largest_loss(adjacency, direction)

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from renyi._adjacency import Adjacency
 from renyi._validation import NON_NEGATIVE, integer_of, shortest
 from renyi.mechanisms._noise import L2, Gaussian
-from renyi.mechanisms.algebra import (
-    Composed,
-    Equivalent,
-    Mechanism,
-    set_fields,
-    set_numbers,
-)
+from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, set_fields, set_numbers
 from renyi.mechanisms.participation import (
     ONCE,
     CyclicPoisson,
@@ -23,8 +17,6 @@ from renyi.mechanisms.participation import (
     participation_of,
 )
 from renyi.mechanisms.sampling import PoissonSampled
-
-__all__ = ["MatrixMechanism", "TreeAggregation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +99,7 @@ class MatrixMechanism(Equivalent):
 
     @property
     def released(self) -> Mechanism:
-        """What the run is to an accountant: one Gaussian, or one on a Poisson sample a cycle."""
+        """The mechanism it is accounted as: one Gaussian, or a sampled one for each cycle."""
         noise, scheme = Gaussian(self.effective_noise_multiplier), self.participation
         if not isinstance(scheme, CyclicPoisson):
             return noise
@@ -122,7 +114,7 @@ class MatrixMechanism(Equivalent):
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """What is released."""
+        """The mechanism it is accounted as."""
         return ((self.released, 1),)
 
     def check_adjacency(self, adjacency: Adjacency) -> None:
@@ -171,6 +163,9 @@ class TreeAggregation(Equivalent):
     10
     """
 
+    summary = (
+        "Tree aggregation of {steps} steps, depth {depth}, noise multiplier {noise_multiplier}"
+    )
     adjacencies = ("replace_one", "zero_out")
     assumption = f"binary tree: normal at every node, standard deviation = noise multiplier x {L2}"
 
@@ -201,11 +196,5 @@ class TreeAggregation(Equivalent):
 
     @property
     def released(self) -> Gaussian:
-        """What the run is to an accountant."""
+        """The mechanism it is accounted as."""
         return Gaussian(self.effective_noise_multiplier)
-
-    def _headline(self) -> str:
-        noise = shortest(self.noise_multiplier)
-        return (
-            f"Tree aggregation of {self.steps} steps, depth {self.depth}, noise multiplier {noise}"
-        )

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -29,12 +29,10 @@ from renyi.mechanisms.algebra import (
 from renyi.mechanisms.sampling import Sampling, known_curve_of_pairs, of_random_size
 from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
 
-__all__ = ["FixedAllocation", "RandomAllocation", "ShuffledBatches"]
-
 Array = npt.NDArray[np.float64]
 
 MOST_PICKS = 10_000
-MOST_STEPS = 10**6  # of an allocation of what is not Gaussian
+MOST_STEPS = 10**6  # of an allocation of other than Gaussian noise
 SMALLEST_NOISE, LARGEST_NOISE = 0.05, 1e4  # of an allocation that has a curve of its own
 
 
@@ -150,27 +148,27 @@ class RandomAllocation(Sampling):
         return whole if known is None else known.smaller(whole)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return that of as many uses as picks: all choices of steps may lose the most at once."""
+        """Return the loss of as many uses as picks: every choice of steps may attain it."""
         loss = None if adjacency == REPLACE else self.mechanism.largest_loss(adjacency, direction)
         return None if loss is None else self.picks * loss
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of the mechanism at every step, where a record is in all."""
+        """Those of the mechanism at every step, if a record takes part in all."""
         if self.picks == self.steps:
             return (self.mechanism * self.steps).releases
         return ((self, 1),)
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """Those of the mechanism at every step, where a record is in all."""
+        """Those of the mechanism at every step, if a record takes part in all."""
         if self.picks == self.steps:
             return (self.mechanism * self.steps).gaussian_steps
         return None
 
     @property
     def allocated_epoch(self) -> AllocatedEpoch | None:
-        """The epoch, where it has one pick of several steps and Gaussian noise."""
+        """The epoch, if it has one pick of several steps and Gaussian noise."""
         if self.picks > 1 or self.steps == 1:
             return None
         noise = _noise_within_domain(self.mechanism)
@@ -213,6 +211,9 @@ class FixedAllocation(Sampling, Equivalent):
       Gaussian noise, multiplier 1
     """
 
+    summary = (
+        "{epochs} epochs of {steps} steps, every record at one random step of each, the same in all"
+    )
     size_matters: ClassVar[bool] = False
     assumption = (
         "fixed allocation (balls in bins, drawn once): each record is in one of {steps} groups, "
@@ -232,15 +233,9 @@ class FixedAllocation(Sampling, Equivalent):
             epochs=integer_of(self.epochs, "epochs", 1),
         )
 
-    def _headline(self) -> str:
-        return (
-            f"{self.epochs} epochs of {self.steps} steps, every record at one random step of each, "
-            "the same in all"
-        )
-
     @property
     def released(self) -> RandomAllocation:
-        """One epoch of the mechanism used in all: what is released of a group is one step."""
+        """Fixed allocation over E epochs is one epoch of the E-fold mechanism."""
         return RandomAllocation(self.mechanism * self.epochs, self.steps)
 
 
@@ -281,6 +276,7 @@ class ShuffledBatches(Sampling):
         Gaussian noise, multiplier 1
     """
 
+    summary = "Epoch of {batches} shuffled batches, each"
     adjacencies = ("replace_one", "zero_out")
     assumption = (
         "shuffled: in each epoch the records are in random order, cut into {batches} batches, each "
@@ -294,9 +290,6 @@ class ShuffledBatches(Sampling):
         mechanism_of(self.mechanism)
         set_fields(self, batches=integer_of(self.batches, "batches", 1))
 
-    def _headline(self) -> str:
-        return f"Epoch of {self.batches} shuffled batches, each"
-
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.mechanism, adjacency, direction)  # the order published
 
@@ -305,15 +298,12 @@ class ShuffledBatches(Sampling):
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of a batch: every record is in one."""
+        """Those of one batch, as every record is in one."""
         return self.mechanism.releases
 
     def attained_pair(self, adjacency: Adjacency, direction: DirectionName) -> tuple[Pair, float]:
-        """Return a pair of an attack on the order, or nothing where none is known."""
-        return _shuffled_below(self, adjacency, direction), CELL_ERROR
-
-
-# The pairs of random allocation.
+        """Return the pair of an attack on the order, or a pair without loss if none is known."""
+        return _attack_pair(self, adjacency, direction), CELL_ERROR
 
 
 def _noise_within_domain(mechanism: Mechanism) -> float | None:
@@ -330,7 +320,7 @@ def _noise_within_domain(mechanism: Mechanism) -> float | None:
 
 def _pair_of_one_pick(mechanism: RandomAllocation, adjacency: Adjacency) -> Pair:
     noise, steps = _noise_within_domain(mechanism.mechanism), mechanism.steps
-    # Where points of the curve leave next to nothing beyond them; else its law is narrower.
+    # With this much noise almost no mass lies beyond the points; with less the law is narrower.
     if noise is not None and noise >= (0.25 + 0.03 * math.log10(steps) if steps >= 100 else 0.45):
         return Pair.allocation(noise, steps)
     if steps > MOST_STEPS:
@@ -344,8 +334,8 @@ def _pair_of_one_pick(mechanism: RandomAllocation, adjacency: Adjacency) -> Pair
 def _blocks(mechanism: RandomAllocation) -> list[tuple[int, int]]:
     """Return lengths of blocks of steps and their numbers, with one pick in each.
 
-    Whoever knows a random split of the steps into as many blocks as there are picks sees a
-    composition of allocations.
+    Given a random split of the steps into as many blocks as picks, the run is a composition of
+    allocations.
     """
     length, longer = divmod(mechanism.steps, mechanism.picks)
     blocks = [(length, mechanism.picks - longer), (length + 1, longer)]
@@ -438,24 +428,24 @@ def _moment(
     return math.log1p(largest * (1.0 + SLACK)) * (1.0 + SLACK) if largest < math.inf else math.inf
 
 
-# What an epoch costs at least in which a record takes part in k of t steps, drawn at random.
+# A lower bound for an epoch in which a record takes part in k of t steps, drawn at random.
 #
-# An observer of one statistic of all steps sees less than all. Here it is the sum over the steps
-# of log(1 + k/t (r - 1)), r the likelihood ratio of a step with the record to one without, each
-# rounded at random to one of the two lattice points around it so that the mean is kept, and the
-# sum taken modulo the length of the lattice. It does not depend on the order of the steps: with the
-# record it is the sum of k steps with and t - k without, whichever they are. If the record took
-# part by coins of rate k/t it would be all that matters.
+# A statistic of all steps reveals no more than the steps (post-processing). The statistic is the
+# sum over the steps of log(1 + k/t (r - 1)), r the likelihood ratio of a step with the record to
+# one without. Each term is rounded at random to one of the two lattice points around it, keeping
+# its mean, and the sum is taken modulo the length of the lattice. The order of the steps does not
+# matter: with the record it is the sum of k steps with and t - k without. For a record that takes
+# part by coins of rate k/t the statistic would be sufficient.
 
 MOST_POINTS = 2**14
-FARTHEST = 40.0  # losses of a step of either sign that are told apart
+FARTHEST = 40.0  # larger losses of a step, of either sign, are merged
 CUTS = 4000  # cells of losses
 PER_DEVIATION = 200.0  # lattice points, of the sum
 LEAST_PER_STEP = 4.0  # and of a step
 REACH, LEAST_REACH = 32.0, 16.0  # deviations of the sum that the lattice spans
 UNIT = 2.0**-53
 NULL_ERROR = 2.0**-45
-LEAST = 1e-200  # masses that may have underflowed on the way are dropped
+LEAST = 1e-200  # smaller masses, which may have underflowed, are dropped
 
 
 def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
@@ -472,7 +462,7 @@ def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
     rows, (infinite, _), (null, most_null) = base.spans(cuts, lower=True)
     if not rows.size:
         return NOTHING, NOTHING
-    if most_null - null <= NULL_ERROR * null:  # else what holds such outcomes is dropped
+    if most_null - null <= NULL_ERROR * null:  # else such outcomes are dropped
         rows = np.vstack([rows, [*3 * [-FARTHEST], 0.0, null, NULL_ERROR, 0.0]])
     loss, present, absent, mass_error = rows[:, 1], rows[:, 3], rows[:, 4], rows[:, 5]
     rate = picks / steps
@@ -534,7 +524,7 @@ def _power(law: Array, count: int) -> Array:
     return found
 
 
-# What shuffled batches cost at least: pairs that actual neighbouring data sets have.
+# A lower bound for shuffled batches: pairs of actual neighbouring data sets.
 #
 # All other records contribute -1 to their batch, the one that differs 1. Up to the mean that both
 # share, the outputs are then the mean over the batches i of
@@ -551,7 +541,7 @@ MOST_BATCHES = 10**6
 
 
 @lru_cache(maxsize=64)
-def _shuffled_below(
+def _attack_pair(
     mechanism: ShuffledBatches, adjacency: Adjacency, direction: DirectionName
 ) -> Pair:
     base, batches = mechanism.mechanism, mechanism.batches

@@ -14,15 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    Range,
-    number_in,
-    numbers_in,
-    shortest,
-)
+from renyi._engine import Pair, RenyiCurve
+from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
 from renyi.mechanisms.algebra import (
     LARGEST_LOSS,
     Mechanism,
@@ -32,8 +25,6 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
-
-__all__ = ["ZCDP", "ApproxDP", "PrivacyLoss", "PureDP", "RDPCurve"]
 
 NO_LARGEST_PAIR = (
     "of the pairs with its Rényi divergences none is known to dominate the others; "
@@ -61,6 +52,7 @@ class PureDP(Mechanism):
     Composed((PureDP(epsilon=1.0), 10))
     """
 
+    summary = "Pure privacy, epsilon {epsilon}"
     assumption = "stated pure guarantee: proved elsewhere for these neighbours"
     states_sampling = True
     symmetric = True
@@ -69,9 +61,6 @@ class PureDP(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE)
-
-    def _headline(self) -> str:
-        return f"Pure privacy, epsilon {shortest(self.epsilon)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, 0.0)
@@ -103,6 +92,7 @@ class ApproxDP(Mechanism):
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
 
+    summary = "Approximate privacy, epsilon {epsilon}, delta {delta}"
     assumption = "stated approximate guarantee: proved elsewhere for these neighbours"
     states_sampling = True
 
@@ -112,16 +102,11 @@ class ApproxDP(Mechanism):
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=NON_NEGATIVE, delta=PROBABILITY)
 
-    def _headline(self) -> str:
-        return (
-            f"Approximate privacy, epsilon {shortest(self.epsilon)}, delta {shortest(self.delta)}"
-        )
-
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, self.delta)
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return it as ``epsilon`` and a coin of probability ``delta`` that reveals all.
+        """Return pure privacy of ``epsilon``, and ``delta`` as the probability of a failure.
 
         It is no more private (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776).
         """

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -48,19 +48,6 @@ from renyi.mechanisms.steps import (
     gaussian_curve,
     step_pair,
 )
-
-__all__ = [
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Gaussian",
-    "GaussianMixture",
-    "Gumbel",
-    "Laplace",
-    "MultivariateDiscreteGaussian",
-    "Skellam",
-    "Staircase",
-    "laplace_pair",
-]
 
 SUM_TOLERANCE = 1e-12  # of probabilities
 MOST_LOSSES = 2**20  # of noise on integers
@@ -98,7 +85,23 @@ def _quotient(shift: int, noise: float) -> Fraction | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Mechanism):
+class _ScaledNoise(Mechanism):
+    """Noise by its scale over what one record moves the query."""
+
+    dominates_removal = True
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        set_numbers(self, noise_multiplier=POSITIVE)
+
+    def for_group(self, size: int) -> Mechanism:
+        """Return the mechanism with less noise: a group moves the query ``size`` times as far."""
+        return type(self)(noise_of_group(self.noise_multiplier, size))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(_ScaledNoise):
     """Adds N(0, noise_multiplier^2) to a query of L2 sensitivity 1.
 
     Parameters
@@ -120,18 +123,13 @@ class Gaussian(Mechanism):
     True
     """
 
+    summary = "Gaussian noise, multiplier {noise_multiplier}"
     assumption = f"Gaussian: normal, standard deviation = noise multiplier x {L2}"
     symmetric = True
-    dominates_removal = True
-
-    noise_multiplier: float
 
     def __post_init__(self) -> None:
         noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
         object.__setattr__(self, "noise_multiplier", noise)
-
-    def _headline(self) -> str:
-        return f"Gaussian noise, multiplier {shortest(self.noise_multiplier)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return step_pair(SampledStep(1.0, self.noise_multiplier), adjacency, direction)
@@ -143,10 +141,6 @@ class Gaussian(Mechanism):
     def gaussian_steps(self) -> CountedSteps:
         """One step, on all of the data."""
         return ((SampledStep(1.0, self.noise_multiplier), 1),)
-
-    def for_group(self, size: int) -> Gaussian:
-        """Return it with so much less noise."""
-        return Gaussian(noise_of_group(self.noise_multiplier, size))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -234,7 +228,7 @@ class GaussianMixture(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(Mechanism):
+class Laplace(_ScaledNoise):
     """Adds Laplace noise to a query of L1 sensitivity 1.
 
     Parameters
@@ -254,17 +248,9 @@ class Laplace(Mechanism):
     Laplace(noise_multiplier=2.0)
     """
 
+    summary = "Laplace noise, multiplier {noise_multiplier}"
     assumption = f"Laplace: scale = noise multiplier x {L1}"
     symmetric = True
-    dominates_removal = True
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=POSITIVE)
-
-    def _headline(self) -> str:
-        return f"Laplace noise, multiplier {shortest(self.noise_multiplier)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return laplace_pair(self.noise_multiplier / distance(adjacency))
@@ -273,13 +259,9 @@ class Laplace(Mechanism):
         """Return the shift over the scale."""
         return _quotient(distance(adjacency), self.noise_multiplier)
 
-    def for_group(self, size: int) -> Laplace:
-        """Return it with so much less noise."""
-        return Laplace(noise_of_group(self.noise_multiplier, size))
-
 
 @dataclass(frozen=True, slots=True)
-class Gumbel(Mechanism):
+class Gumbel(_ScaledNoise):
     """Adds Gumbel noise to one number of sensitivity 1.
 
     The Rényi divergence is finite only for orders below ``1/(1 - e^(-1/noise_multiplier))``. For
@@ -311,19 +293,11 @@ class Gumbel(Mechanism):
     Gumbel(noise_multiplier=5.0)
     """
 
+    summary = "Gumbel noise, multiplier {noise_multiplier}"
     assumption = (
         "Gumbel: on one number, scale = noise multiplier x what one record moves it at most, "
         "which is enforced"
     )
-    dominates_removal = True
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=POSITIVE)
-
-    def _headline(self) -> str:
-        return f"Gumbel noise, multiplier {shortest(self.noise_multiplier)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of a query moved either way.
@@ -346,7 +320,7 @@ class Gumbel(Mechanism):
         return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return that of noise moved one way, the same for both ways."""
+        """Return the curve of noise moved one way, the same for both ways."""
         if math.isinf(self.noise_multiplier):
             return RenyiCurve.linear(0.0)
         scale = min(self.noise_multiplier / distance(adjacency), 1.0 / SMALLEST_LOSS)
@@ -355,12 +329,8 @@ class Gumbel(Mechanism):
         return curve
 
     def same_in_both_directions(self, adjacency: Adjacency) -> bool:
-        """Whether it loses alike: its pair is above both signs of the shift."""
+        """Whether both directions have one curve: the pair dominates both signs of the shift."""
         return True
-
-    def for_group(self, size: int) -> Gumbel:
-        """Return it with so much less noise."""
-        return Gumbel(noise_of_group(self.noise_multiplier, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +362,7 @@ class Staircase(Mechanism):
     Staircase(epsilon=1.0, gamma=0.3775)
     """
 
+    summary = "Staircase noise, epsilon {epsilon}, first step at {gamma}"
     assumption = (
         "staircase: on one number, relative to what one record moves it at most, which is enforced"
     )
@@ -401,10 +372,6 @@ class Staircase(Mechanism):
 
     def __post_init__(self) -> None:
         set_numbers(self, epsilon=Range(0.0, 500.0), gamma=PROBABILITY)
-
-    def _headline(self) -> str:
-        first = shortest(self.gamma)
-        return f"Staircase noise, epsilon {shortest(self.epsilon)}, first step at {first}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of a query moved by 1.
@@ -450,6 +417,7 @@ class DiscreteGaussian(Mechanism):
     DiscreteGaussian(sigma=3.0, sensitivity=1)
     """
 
+    summary = "Discrete Gaussian noise, sigma {sigma}, sensitivity {sensitivity}"
     assumption = f"discrete Gaussian: on an integer, the sensitivity is the stated {LARGEST}"
     symmetric = True
     dominates_removal = True
@@ -460,11 +428,6 @@ class DiscreteGaussian(Mechanism):
     def __post_init__(self) -> None:
         set_numbers(self, sigma=FINITE_POSITIVE)
         set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
-
-    def _headline(self) -> str:
-        return (
-            f"Discrete Gaussian noise, sigma {shortest(self.sigma)}, sensitivity {self.sensitivity}"
-        )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         shift = distance(adjacency) * self.sensitivity
@@ -481,12 +444,12 @@ class DiscreteGaussian(Mechanism):
         return gaussian_curve(self.sigma / self.sensitivity, adjacency)
 
     def for_group(self, size: int) -> DiscreteGaussian:
-        """Return it with a sensitivity so much larger."""
+        """Return it with ``size`` times the sensitivity."""
         return DiscreteGaussian(self.sigma, self.sensitivity * size)
 
 
 @dataclass(frozen=True, slots=True)
-class MultivariateDiscreteGaussian(Mechanism):
+class MultivariateDiscreteGaussian(_ScaledNoise):
     """Adds discrete Gaussian noise to every entry of a vector of integers, as sums on a grid are.
 
     It is known by the L2 sensitivity alone, of which many integer vectors are possible and none is
@@ -513,8 +476,8 @@ class MultivariateDiscreteGaussian(Mechanism):
     MultivariateDiscreteGaussian(noise_multiplier=1.1)
     """
 
+    summary = "Discrete Gaussian noise on a vector, multiplier {noise_multiplier}"
     assumption = f"multivariate discrete Gaussian: on integers, sigma = noise multiplier x {L2}"
-    dominates_removal = True
     has_swapped_pairs = True
     """There is a pair for every integer vector D that a record may add, and x -> D - x swaps it.
 
@@ -523,14 +486,6 @@ class MultivariateDiscreteGaussian(Mechanism):
     rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
     all.
     """
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=POSITIVE)
-
-    def _headline(self) -> str:
-        return f"Discrete Gaussian noise on a vector, multiplier {shortest(self.noise_multiplier)}"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         raise UnsupportedMechanismError(
@@ -542,10 +497,6 @@ class MultivariateDiscreteGaussian(Mechanism):
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         # Each entry by the Proposition 5 above; the squares of the shifts add up.
         return gaussian_curve(self.noise_multiplier, adjacency)
-
-    def for_group(self, size: int) -> MultivariateDiscreteGaussian:
-        """Return it with so much less noise."""
-        return MultivariateDiscreteGaussian(noise_of_group(self.noise_multiplier, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,6 +525,7 @@ class DiscreteLaplace(Mechanism):
     DiscreteLaplace(scale=2.0, sensitivity=3)
     """
 
+    summary = "Discrete Laplace noise, scale {scale}, sensitivity {sensitivity}"
     assumption = f"discrete Laplace: on an integer, the sensitivity is the stated {LARGEST}"
     symmetric = True
     dominates_removal = True
@@ -584,11 +536,6 @@ class DiscreteLaplace(Mechanism):
     def __post_init__(self) -> None:
         set_numbers(self, scale=FINITE_POSITIVE)
         set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
-
-    def _headline(self) -> str:
-        return (
-            f"Discrete Laplace noise, scale {shortest(self.scale)}, sensitivity {self.sensitivity}"
-        )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         shift = distance(adjacency) * self.sensitivity
@@ -611,7 +558,7 @@ class DiscreteLaplace(Mechanism):
         return _quotient(distance(adjacency) * self.sensitivity, self.scale)
 
     def for_group(self, size: int) -> DiscreteLaplace:
-        """Return it with a sensitivity so much larger."""
+        """Return it with ``size`` times the sensitivity."""
         return DiscreteLaplace(self.scale, self.sensitivity * size)
 
 
@@ -644,6 +591,7 @@ class Skellam(Mechanism):
     Skellam(variance=25.0, sensitivity=1)
     """
 
+    summary = "Skellam noise, variance {variance}, sensitivity {sensitivity}"
     assumption = f"Skellam: on an integer, the sensitivity is the stated {LARGEST}"
     symmetric = True
     dominates_removal = True
@@ -655,11 +603,8 @@ class Skellam(Mechanism):
         set_numbers(self, variance=FINITE_POSITIVE)
         set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
-    def _headline(self) -> str:
-        return f"Skellam noise, variance {shortest(self.variance)}, sensitivity {self.sensitivity}"
-
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        """Return that of the largest shift: the masses fall on both sides, so it dominates."""
+        """Return the pair of the largest shift, which dominates: masses fall on both sides."""
         shift, variance = distance(adjacency) * self.sensitivity, self.variance
         if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
             return Pair.bracketed(REVEALED, NOTHING)

@@ -14,11 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from string import Formatter
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
-from renyi._validation import Range, adjacency_of, count_of, float_above, number_in, one_of
+from renyi._engine import Pair, RenyiCurve
+from renyi._validation import (
+    Range,
+    adjacency_of,
+    count_of,
+    float_above,
+    number_in,
+    one_of,
+    shortest,
+)
 from renyi.mechanisms.steps import (
     REPLACE,
     CountedSteps,
@@ -29,30 +38,10 @@ from renyi.mechanisms.steps import (
     mu_of,
 )
 
-__all__ = [
-    "LARGEST_LOSS",
-    "SMALLEST_LOSS",
-    "AllocatedEpoch",
-    "Composed",
-    "Equivalent",
-    "Mechanism",
-    "UnsupportedMechanismError",
-    "curve_of",
-    "curve_of_pairs",
-    "exp_up",
-    "log_up",
-    "mechanism_of",
-    "pair_of",
-    "pure_curve",
-    "set_fields",
-    "set_numbers",
-    "sum_of_losses",
-]
-
 MOST_PRODUCTS = 10_000  # releases on one sample
-LARGEST_LOSS = 500.0  # of a pair that is followed loss by loss; above, only bounds are known
+LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 LARGEST = 1e300
-SMALLEST_LOSS = 1e-12  # a smaller one is accounted as this from above, as none from below
+SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
 
 AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
 
@@ -94,7 +83,7 @@ class AllocatedEpoch(NamedTuple):
         return pair if direction == "remove" else pair.reversed()
 
 
-class Mechanism(ABC):
+class Mechanism:
     """Base of all mechanisms: immutable values with ``m * k``, ``m + n`` and a JSON form."""
 
     __slots__ = ()
@@ -104,14 +93,20 @@ class Mechanism(ABC):
     """The neighbouring relations that it holds for, as far as its parts do."""
 
     assumption: ClassVar[str] = ""
-    """What must be true of the release: a topic, a colon and a sentence, with fields in braces."""
+    """The assumption about the release: a topic, a colon and a sentence, with fields in braces."""
 
     states_sampling: ClassVar[bool] = False
-    """Whether the guarantee or distribution that is stated contains all sampling."""
+    """Whether the stated guarantee or distribution already contains all sampling."""
 
-    @abstractmethod
+    summary: ClassVar[str] = ""
+    """A line for `describe`, with fields in braces; ends in "of" or "each" where `parts` follow."""
+
+    def __init__(self) -> None:
+        raise TypeError(f"{type(self).__name__} must be a class of its own, with its __init__")
+
     def _headline(self) -> str:
-        """Say in a line what is done; ends in "of" where `parts` follow."""
+        names = [name for _, name, _, _ in Formatter().parse(self.summary) if name]
+        return self.summary.format(**{name: shown(getattr(self, name)) for name in names})
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
@@ -155,7 +150,7 @@ class Mechanism(ABC):
             yield from (f"  {line}" for line in mechanism._lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what strict JSON can hold: the type's name, then the fields; "inf" for infinity.
+        """Return a mapping for strict JSON: the type's name, then the fields; "inf" for infinity.
 
         Raises
         ------
@@ -223,7 +218,7 @@ class Mechanism(ABC):
 
         return _of_class(cls, loads(text), "text")
 
-    # What is known of the privacy loss. A class overrides what it knows.
+    # Facts about the privacy loss, which classes override.
 
     def dominating_pair(
         self, adjacency: Adjacency = "add_remove", direction: DirectionName = "remove"
@@ -287,7 +282,7 @@ class Mechanism(ABC):
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         """Return the Rényi curve; kept.
 
-        By default that of the pairs, and where these reveal everything that of the largest loss.
+        By default the curve of the pairs, or of the largest loss if the pairs have an infinite one.
         """
         curve = curve_of_pairs(self, adjacency)
         if curve.is_unbounded:
@@ -300,7 +295,7 @@ class Mechanism(ABC):
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the largest privacy loss; None: infinite, or it has no closed form.
 
-        It may be above the exact one by 1e-45 of itself, where logarithms take part.
+        Where logarithms are involved it may exceed the exact loss by a relative 1e-45.
         """
         return None
 
@@ -341,7 +336,7 @@ class Mechanism(ABC):
 
     @property
     def may_lack_record(self) -> bool:
-        """Whether a record may be replaced by one that has the effect of none."""
+        """Whether a record may be replaced by one without any effect."""
         if self.parts:
             return all(part.may_lack_record for part, _ in self.parts)
         return self.dominates_removal
@@ -350,7 +345,7 @@ class Mechanism(ABC):
     def holds_in_both_orders(self) -> bool:
         """Whether a pair for replacing a record dominates both orders of the two neighbours.
 
-        It does but for losses of a user's own that differ between the directions.
+        True except for losses of a user's own that differ between the directions.
         """
         return all(part.holds_in_both_orders for part, _ in self.parts)
 
@@ -365,40 +360,40 @@ class Mechanism(ABC):
         return any(part.has_allocation for part, _ in self.parts)
 
     def same_in_both_directions(self, adjacency: Adjacency) -> bool:
-        """Whether one use is known to lose as much in the one direction as in the other."""
+        """Whether one use is known to have equal privacy curves in both directions."""
         if adjacency == REPLACE:
             return self.holds_in_both_orders
         if self.has_allocation:
-            return False  # perhaps, but telling takes long
+            return False  # not known: the pairs of an epoch take long to compute
         one, other = (pair_of(self, adjacency, side) for side in DIRECTIONS)
         return one is other or (one.symmetric and other.symmetric and not self.has_custom_add_pair)
 
     def attained_pair(
         self, adjacency: Adjacency, direction: DirectionName
     ) -> tuple[Pair, float] | None:
-        """Return a pair that actual neighbours have, and the relative error of its masses.
+        """Return the pair of some actual neighbours, and the relative error of its masses.
 
-        None: they attain what the dominating pair has on its lower side.
+        None: they attain the lower side of the dominating pair.
         """
         return None
 
     @property
     def without_limit(self) -> tuple[Mechanism, float] | None:
-        """A mechanism that this one hardly differs from, and by how much in total variation.
+        """A mechanism close to this one, and their total variation distance.
 
-        For either neighbour and whatever was released before. None: no such mechanism is known.
+        The distance holds for either neighbour and after any earlier releases. None: none is known.
         """
         return None
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return what it is unless it fails, and the probability that it does, rounded up.
+        """Return the mechanism without failures, and the probability of a failure, rounded up.
 
-        Where it fails everything is revealed.
+        A failure reveals everything.
         """
         return self, 0.0
 
     def for_group(self, size: int) -> Mechanism | None:
-        """Return what is released about ``size`` records taken as one; None: not known."""
+        """Return the mechanism for groups of ``size`` records; None: not known."""
         return None
 
     def check_groups(self, adjacency: Adjacency) -> None:
@@ -407,15 +402,15 @@ class Mechanism(ABC):
             part.check_groups(adjacency)
 
 
-class Equivalent(Mechanism):
-    """Base of the mechanisms that cost what another mechanism, `released`, costs."""
+class Equivalent(Mechanism, ABC):
+    """Base of the mechanisms that are accounted as another mechanism, `released`."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def released(self) -> Mechanism:
-        """What it is to an accountant."""
+        """The mechanism that it is accounted as."""
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.released, adjacency, direction)
@@ -424,7 +419,7 @@ class Equivalent(Mechanism):
         return curve_of(self.released, adjacency)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return that of `released`."""
+        """Return the largest loss of `released`."""
         return self.released.largest_loss(adjacency, direction)
 
     @property
@@ -533,7 +528,7 @@ class Composed(Mechanism):
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of the parts."""
+        """The releases of the parts."""
         return tuple(
             (release, times * count)
             for part, count in self._parts
@@ -542,7 +537,7 @@ class Composed(Mechanism):
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """Those of all parts."""
+        """The steps of all parts."""
         found: list[tuple[SampledStep, int]] = []
         for part, count in self._parts:
             steps = part.gaussian_steps
@@ -560,8 +555,8 @@ class Composed(Mechanism):
     def has_swapped_pairs(self) -> bool:
         """Whether every pair of neighbours has an involution that swaps its distributions.
 
-        Where that holds of the part for each pair of neighbours by itself, the next pair may depend
-        on what was released before: only of a single release.
+        Known for a single release only: the neighbours of a later one may depend on earlier
+        releases.
         """
         if [count for _, count in self._parts] == [1]:
             return self._parts[0][0].has_swapped_pairs
@@ -573,7 +568,7 @@ class Composed(Mechanism):
         return all(part.dominates_removal for part, _ in self._parts)
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return the composition of what the parts are otherwise, and any one's failure."""
+        """Return the composition of the parts without failures, and the probability of one."""
         log_safe, parts = 0.0, []
         for part, count in self._parts:
             pure, failing = part.without_failure()
@@ -588,7 +583,7 @@ class Composed(Mechanism):
         return Composed(*parts), failing
 
     def for_group(self, size: int) -> Mechanism | None:
-        """Return the composition of what is released about groups by the parts."""
+        """Return the composition of the mechanisms of the parts for groups."""
         parts = [(part.for_group(size), count) for part, count in self._parts]
         known = [(part, count) for part, count in parts if part is not None]
         return Composed(*known) if len(known) == len(parts) else None
@@ -614,18 +609,15 @@ class Composed(Mechanism):
         return Composed, self._parts
 
 
-# What the classes of mechanisms share.
-
-
 @lru_cache(maxsize=256)
 def pair_of(mechanism: Mechanism, adjacency: Adjacency, direction: DirectionName) -> Pair:
-    """Return the dominating pair, made once. That the adjacency is allowed is not checked."""
+    """Return the dominating pair, cached. The adjacency is not checked."""
     return mechanism._pair(adjacency, direction)
 
 
 @lru_cache(maxsize=256)
 def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
-    """Return the Rényi curve, made once. That the adjacency is allowed is not checked."""
+    """Return the Rényi curve, cached. The adjacency is not checked."""
     return mechanism._curve(adjacency)
 
 
@@ -719,6 +711,11 @@ def _part_of(part: Any) -> tuple[Mechanism, int]:
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"parts must be mechanisms or (mechanism, count) pairs, got {part!r}")
     return mechanism, count_of(count)
+
+
+def shown(value: object) -> str:
+    """Return a field as it is printed."""
+    return shortest(value) if isinstance(value, float) else str(value)
 
 
 def _of_class(cls: type[AnyMechanism], mechanism: Mechanism, name: str) -> AnyMechanism:

@@ -1,7 +1,7 @@
 """What must be true of the releases for a number to hold, read from the tree of mechanisms.
 
-Whoever states a guarantee takes the sentences from here: there is one for every kind of mechanism
-in the tree, with the part of the composition that it is about, and none for any other kind.
+There is one sentence for every kind of mechanism in the tree, with the part of the composition
+that it is about.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from renyi._adjacency import Adjacency
-from renyi._validation import shortest
 from renyi.mechanisms._answers import RepeatAndSelect
 from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
-from renyi.mechanisms.algebra import Composed, Mechanism
+from renyi.mechanisms.algebra import Composed, Mechanism, shown
 from renyi.mechanisms.participation import CyclicPoisson
 from renyi.mechanisms.sampling import FixedSizeSampled, Sampling
-
-__all__ = ["ADJACENT", "assumptions_of"]
 
 ADJACENT: dict[Adjacency, str] = {
     "add_remove": "add or remove one record (not: replace one)",
@@ -81,7 +78,7 @@ class _Fact:
 def assumptions_of(
     mechanism: Mechanism, adjacency: Adjacency, *, general: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Return what must be true for a guarantee of a mechanism, sentences by their topic.
+    """Return the assumptions of a guarantee for a mechanism, as sentences by their topic.
 
     Parameters
     ----------
@@ -183,12 +180,8 @@ def _filled(words: str, value: object, general: bool) -> str:
     if general:
         numbers = _GENERAL
     else:
-        names = (name for name in _GENERAL if f"{{{name}}}" in words)
-        numbers = {name: _word(name, getattr(value, name)) for name in names}
+        names = [name for name in _GENERAL if f"{{{name}}}" in words]
+        numbers = {name: shown(getattr(value, name)) for name in names}
+        if numbers.get("picks") == "1":
+            numbers["picks"] = "one"
     return " ".join(words.format(**numbers).split())
-
-
-def _word(name: str, value: object) -> str:
-    if isinstance(value, float):
-        return shortest(value)
-    return "one" if name == "picks" and value == 1 else str(value)

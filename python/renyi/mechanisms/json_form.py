@@ -9,31 +9,17 @@ from importlib import import_module
 from typing import Any
 
 from renyi import _strict_json, mechanisms, pairs
-from renyi._strict_json import VERSION, check_names, check_version, read_number, written
+from renyi._strict_json import check_names, check_version, read_number, written
 from renyi._validation import uses_of
 from renyi.mechanisms.algebra import Composed, Mechanism
 
-__all__ = [
-    "VERSION",
-    "decode",
-    "decode_counted",
-    "decode_value",
-    "dumps",
-    "encode",
-    "encode_counted",
-    "encode_value",
-    "loads",
-]
-
 TYPE = "type"
-
-
 MATRIX = "matrix."
 
 
 @cache
 def _types() -> dict[str, type]:
-    """Return what may be written but for densities, which hold functions, and strategies."""
+    """Return the types that can be written, without densities (functions) and strategies."""
     every = [getattr(module, name) for module in (mechanisms, pairs) for name in module.__all__]
     barred = (mechanisms.Mechanism, pairs.DensityPair)
     return {
@@ -49,7 +35,7 @@ def _types() -> dict[str, type]:
 def _matrix_types() -> dict[str, type]:
     """Return strategies and participations; `renyi.matrix` is loaded when one is written or read.
 
-    It uses mechanisms and not the other way round: who reads text knows it by its name alone.
+    `renyi.matrix` depends on mechanisms, so it cannot be imported at the top.
     """
     matrix = import_module("renyi.matrix")
     kinds = {f"{MATRIX}{name}": getattr(matrix, name) for name in matrix.__all__}
@@ -151,7 +137,7 @@ def _parts_of(parts: Any) -> list[tuple[Any, Any]]:
 
 
 def decode_value(value: Any) -> Any:
-    """Return what `encode_value` was given."""
+    """Return the value that `encode_value` wrote."""
     if isinstance(value, Mapping):
         return _decode_fields(value)
     if isinstance(value, list | tuple):
@@ -159,16 +145,13 @@ def decode_value(value: Any) -> Any:
     return read_number(value)
 
 
-# With their counts: in their order and not merged.
-
-
 def encode_counted(uses: Iterable[tuple[Mechanism, int]]) -> list[dict[str, Any]]:
-    """Return a list of dictionaries."""
+    """Return mechanisms with their counts as dictionaries, in order and not merged."""
     return [{"mechanism": encode(mechanism), "count": count} for mechanism, count in uses]
 
 
 def decode_counted(uses: Any) -> list[tuple[Mechanism, int]]:
-    """Return what `encode_counted` was given."""
+    """Return the uses that `encode_counted` wrote."""
     if not isinstance(uses, list):
         raise TypeError(f"mechanisms must be a list, got {uses!r}")
     found = []

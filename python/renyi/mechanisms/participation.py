@@ -11,19 +11,6 @@ from dataclasses import dataclass
 
 from renyi._validation import integer_of, probability_of, shortest
 
-__all__ = [
-    "ONCE",
-    "CyclicPoisson",
-    "FixedEpochs",
-    "MinSeparation",
-    "Participation",
-    "SinglePass",
-    "StrategyMatrix",
-    "most_participations",
-    "participation_of",
-    "separation_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SinglePass:
@@ -63,7 +50,7 @@ class MinSeparation:
     separation : int
         At least 1: any steps, at most ``count`` of them.
     count : int, optional
-        At least 1; by default as many as the steps have room for.
+        At least 1; by default as many as fit into the steps.
     """
 
     separation: int
@@ -84,7 +71,7 @@ class CyclicPoisson:
     """Every record belongs to one of ``cycle_length`` groups, which have their turn in a cycle.
 
     When it is the group's turn, the record takes part with probability ``sample_rate``, as in
-    `renyi.sgd.CyclicPoissonSampler`.
+    `renyi.samplers.CyclicPoissonSampler`.
 
     Parameters
     ----------
@@ -122,7 +109,7 @@ def participation_of(value: object) -> Participation:
 
 
 def separation_of(participation: Participation, steps: int) -> int:
-    """Return how far the steps of one record are apart, at most ``steps``."""
+    """Return the least distance of the steps of one record, at most ``steps``."""
     if isinstance(participation, SinglePass):
         return steps
     if isinstance(participation, FixedEpochs):
@@ -144,7 +131,7 @@ class StrategyMatrix(ABC):
 
     __slots__ = ()
     steps: int
-    _optimal_for: Participation | None = None  # what `optimal` was told, where that matters
+    _optimal_for: Participation | None = None  # the participation that `optimal` was given
 
     @property
     @abstractmethod
@@ -153,7 +140,7 @@ class StrategyMatrix(ABC):
 
     @abstractmethod
     def sensitivity(self, participation: Participation = ONCE) -> float:
-        """Return how far a record moves C g in units of its clipped contribution, rounded up."""
+        """Return the sensitivity of C g in units of a record's clipped contribution, rounded up."""
 
     def warn_of(self, participation: Participation) -> None:
         """Warn where this is the optimum for records that take part otherwise, and less often."""

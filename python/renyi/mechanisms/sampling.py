@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
-from renyi._validation import integer_of, probability_of, shortest
+from renyi._engine import Pair, RenyiCurve
+from renyi._validation import integer_of, probability_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
@@ -46,16 +46,6 @@ from renyi.mechanisms.steps import (
     within_domain,
 )
 
-__all__ = [
-    "FixedSizeSampled",
-    "PoissonSampled",
-    "Sampling",
-    "TruncatedPoissonSampled",
-    "fixed_size_curve",
-    "of_random_size",
-    "samplings",
-]
-
 LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
 SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
@@ -79,7 +69,7 @@ class Sampling(Mechanism):
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """What is done with the sample."""
+        """The mechanism that is run on the sample."""
         return ((self.mechanism, 1),)
 
 
@@ -149,6 +139,7 @@ class PoissonSampled(Sampling):
     PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.004)
     """
 
+    summary = "Poisson sample, rate {sample_rate}, of"
     assumption = (
         "Poisson: each record enters each sample independently with probability {sample_rate}, "
         f"{SECRET}; shuffled or fixed-size batches are not covered"
@@ -165,11 +156,8 @@ class PoissonSampled(Sampling):
         if type(self.mechanism) is not Gaussian:
             of_random_size(self.mechanism)
 
-    def _headline(self) -> str:
-        return f"Poisson sample, rate {shortest(self.sample_rate)}, of"
-
     def collapsed(self) -> tuple[Mechanism, float]:
-        """Return what is done with a sample of samples, and its rate, rounded up."""
+        """Return the mechanism inside nested samples, and their joint rate, rounded up."""
         base, rate = self.mechanism, self.sample_rate
         while isinstance(base, PoissonSampled):
             rate = product_of_rates(rate, base.sample_rate)
@@ -298,6 +286,7 @@ class TruncatedPoissonSampled(Sampling):
       Gaussian noise, multiplier 1
     """
 
+    summary = "Poisson sample of {population}, rate {sample_rate}, at most {batch_limit} kept, of"
     assumption = (
         "truncated Poisson: each of {population} records enters each sample independently with "
         f"probability {{sample_rate}}, {SECRET}; of a sample larger than {{batch_limit}} a uniform "
@@ -317,11 +306,6 @@ class TruncatedPoissonSampled(Sampling):
             batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
             population=integer_of(self.population, "population", 1),
         )
-
-    def _headline(self) -> str:
-        rate = shortest(self.sample_rate)
-        start = f"Poisson sample of {self.population}, rate {rate}"
-        return f"{start}, at most {self.batch_limit} kept, of"
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         base, rate = self.mechanism, self.sample_rate
@@ -357,7 +341,7 @@ class TruncatedPoissonSampled(Sampling):
         rest = (records - limit - 1) / records
         taken = share * math.log(share / rate)
         left = rest * math.log(rest / (1.0 - rate)) if rest > 0.0 else 0.0
-        # Both terms to a few u of what they are made of.
+        # Both terms have an error of a few u, relative to their parts.
         exponent = records * (taken + left) - records * 2.0**-48 * (abs(taken) + abs(left))
         return min(math.exp(-exponent), 1.0)
 
@@ -499,7 +483,7 @@ class FixedSizeSampled(Sampling):
         return Pair.spliced(pair, rate, below)
 
     def _pair_attained(self, pair: Pair, rate: float) -> Pair:
-        """Return what two fixed neighbours have on a sample of this rate.
+        """Return the pair of two fixed neighbours on a sample of this rate.
 
         All other records equal the one of the two: a sample without the replaced record tells as
         little as one with it. In Poisson samples of a sample that record is one of no effect.
@@ -517,8 +501,7 @@ class FixedSizeSampled(Sampling):
             mu = distance(adjacency) * mu_of(steps)
 
             def group(k: int) -> Pair:
-                # The rarest group has all draws in it: taken for revealed it would have no Rényi
-                # curve.
+                # The rarest group has all draws: with an infinite loss there were no Rényi curve.
                 far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
                 return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
         elif isinstance(base, Laplace):
@@ -546,9 +529,6 @@ class FixedSizeSampled(Sampling):
             known = known_curve_of_pairs(self, adjacency)
         rate = innermost.sample_size / self.population
         return known or fixed_size_curve(base, math.nextafter(rate, 1.0) if rate < 1.0 else 1.0)
-
-
-# Rényi curves of samples.
 
 
 def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:

@@ -12,26 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
-from renyi._pair import Pair, RenyiCurve
-
-__all__ = [
-    "LARGEST_MU",
-    "NOTHING",
-    "REPLACE",
-    "REVEALED",
-    "SMALLEST_RATE",
-    "CountedSteps",
-    "SampledStep",
-    "distance",
-    "gaussian_curve",
-    "gaussian_pair",
-    "linear_curve",
-    "mu_of",
-    "one_release",
-    "product_of_rates",
-    "step_pair",
-    "within_domain",
-]
+from renyi._engine import Pair, RenyiCurve
 
 REPLACE: Adjacency = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))
@@ -41,7 +22,7 @@ REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 # bracketed by pairs on either side: these numbers affect width, not validity.
 LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
-SMALLEST_RATE = 1e-100  # and the smallest noise on all of the data; less noise is none
+SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
 SMALLEST_SAMPLED_NOISE = 1e-4
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 
@@ -57,7 +38,7 @@ CountedSteps = tuple[tuple[SampledStep, int], ...]
 
 
 def distance(adjacency: Adjacency) -> int:
-    """Return how far neighbours move a query, in units of one record's presence."""
+    """Return the distance that neighbours move a query, in units of one record's presence."""
     return 2 if adjacency == REPLACE else 1
 
 
@@ -144,7 +125,7 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
         if noise == 0.0:
             return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
         return Pair.replaced_gaussian(rate, noise)
-    if noise == 0.0:  # the record shows itself whenever it is in the sample
+    if noise == 0.0:  # a sampled record is revealed
         pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
     else:
         pair = gaussian_pair(1.0 / noise).sampled(rate)

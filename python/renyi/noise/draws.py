@@ -8,22 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, threads_of, zeros
-from renyi._noise import noise_spacing
+from renyi._training import noise_spacing
 from renyi._validation import Range, number_in
 from renyi.noise.generator import generator_of
-
-__all__ = [
-    "add_discrete_gaussian_noise",
-    "add_discrete_laplace_noise",
-    "add_gaussian_noise",
-    "add_laplace_noise",
-    "discrete_gaussian_noise",
-    "discrete_laplace_noise",
-    "gaussian_noise",
-    "laplace_noise",
-    "noise_lattice",
-]
-
 
 # Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
 #
@@ -35,17 +22,15 @@ __all__ = [
 # term; floating point noise has none (Mironov 2012, CCS; Haney and others 2022, arXiv 2207.10635;
 # Jin and others 2022, arXiv 2112.05307). All bits come from ChaCha20, and no tail is cut off.
 #
-# Protected is what is released. The guarantee speaks of the array that noise is added to: how far a
-# record moves it, rounding included, is for whoever computes it (`clip_and_sum` sums exactly).
-# Noise drawn alone, by `gaussian_noise` and `laplace_noise`, is on the lattice; added to numbers
-# that are not, with rounding, it protects no better than other floating-point noise. Time is not
-# protected: one entry in some hundreds takes more bits, so that the time tells a little of how near
-# entries came to the middle between two multiples.
+# The guarantee is about the array that noise is added to. The caller has to bound how far a record
+# moves that array, rounding included (`clip_and_sum` sums exactly). Noise drawn alone, by
+# `gaussian_noise` and `laplace_noise`, is on the lattice. Added with rounding to numbers that are
+# not on it, such noise protects no better than other floating-point noise. Time is not protected:
+# one entry in some hundreds takes more bits, which reveals a little about its distance from the
+# middle between two multiples.
 
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
-
-
 Shape = int | tuple[int, ...]
 
 
@@ -204,9 +189,9 @@ def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: in
 
 # Noise on integers, the discrete Gaussian and the discrete Laplace, sampled exactly from ChaCha20.
 #
-# Nothing is rounded on the way: a scale is the rational number the float is. What is known of a
-# released number is what the mechanism says, down to its last bit. The time that drawing takes is
-# not protected: it grows a little with the magnitude of the noise (for one number of the discrete
+# Nothing is rounded: a scale is the rational number that the float represents, so the guarantee of
+# the mechanism holds for every bit of a released number. The time that drawing takes is not
+# protected: it grows a little with the magnitude of the noise (for one number of the discrete
 # Laplace law their correlation is about 0.10), as draws are rejected and large ones take more
 # steps.
 

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from renyi._locks import lock_freed_by_fork
-from renyi._noise import ChaCha20
 from renyi._states import entries_of, secrets_of
+from renyi._training import ChaCha20
 from renyi._validation import count_of
-
-__all__ = ["InsecureGeneratorWarning", "SecureGenerator", "generator_of"]
 
 
 class InsecureGeneratorWarning(UserWarning):
@@ -28,10 +26,10 @@ class SecureGenerator:
     """Random numbers from ChaCha20 (20 rounds, RFC 8439), keyed by the operating system.
 
     Threads may share a generator: every call has a key of its own, and what a call returns does not
-    depend on the number of threads. The generator's key is used once and then replaced by one that
-    does not tell it, so that nobody who reads the memory, a core dump say, learns what was drawn
-    before. A process that is forked takes a new key, so no child repeats the numbers of its parent;
-    for the same reason a generator is neither copied nor pickled.
+    depend on the number of threads. A key is used once and then replaced by one that does not
+    reveal it, so that the memory, for example in a core dump, does not reveal earlier draws. A
+    process that is forked takes a new key, so no child repeats the numbers of its parent; for the
+    same reason a generator is neither copied nor pickled.
 
     It is a bit generator for NumPy: ``np.random.Generator(SecureGenerator())``, or
     `numpy_generator`, draws every law NumPy knows from the same stream.
@@ -80,7 +78,7 @@ class SecureGenerator:
 
     @property
     def capsule(self) -> Any:
-        """What NumPy takes the functions of a bit generator from."""
+        """The capsule through which NumPy calls a bit generator."""
         return self.core.capsule
 
     def numpy_generator(self) -> np.random.Generator:
@@ -104,11 +102,11 @@ class SecureGenerator:
         return [_with_key(None if self.secure else self.core.derived_key()) for _ in range(count)]
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on.
+        """Return the state, for `load_state_dict`.
 
-        Of a secure generator that is nothing but the fact: its key is never written down. What a
-        reproducible one draws next is in the entry "secrets", if ``secrets`` is true: whoever knows
-        it can subtract the noise, so that it must not be published with a state.
+        The state of a secure generator only says that it is one: its key is never written. With
+        ``secrets`` the entry "secrets" holds the next draws of a reproducible one. They allow the
+        noise to be subtracted and must not be published with a state.
         """
         state = {"generator": "ChaCha20", "insecure_reproducible": not self.secure}
         if not secrets:
@@ -162,8 +160,6 @@ class SecureGenerator:
 
 
 _GROUP_BYTES = 1024
-
-
 _LIVING: weakref.WeakSet[SecureGenerator] = weakref.WeakSet()
 
 

@@ -11,7 +11,6 @@ from renyi.pairs._base import (
     poisson_sampled_pair,
 )
 from renyi.pairs._composition import (
-    MAX_POINTS,
     Composition,
     beta_lower,
     delta_bounds,
@@ -36,7 +35,6 @@ from renyi.pairs._noise import (
 )
 
 __all__ = [
-    "MAX_POINTS",
     "ApproxDPPair",
     "BoundedRangePair",
     "Composition",

@@ -15,20 +15,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
-from renyi._validation import probability_of, real_of
-
-__all__ = [
-    "Array",
-    "DensityPair",
-    "DominatingPair",
-    "MixedPair",
-    "Part",
-    "PoissonSampledPair",
-    "ReversedPair",
-    "poisson_sampled_pair",
-    "within",
-]
+from renyi._engine import Pair
+from renyi._validation import Range, number_in, probability_of, real_of
 
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
@@ -45,7 +33,7 @@ class DominatingPair(ABC):
 
     @property
     def compiled(self) -> Pair:
-        """What the engine computes with, made once."""
+        """The pair of the engine, cached."""
         return _compiled(self)
 
     @property
@@ -60,7 +48,7 @@ class DominatingPair(ABC):
 
     @property
     def support(self) -> tuple[float, float]:
-        """An interval that holds every finite loss but for what `infinite_mass` counts."""
+        """An interval of all finite losses, except those that `infinite_mass` counts."""
         return self.compiled.support
 
     @property
@@ -106,15 +94,6 @@ def require_pair(value: object, name: str) -> None:
     """Refuse what is not a pair."""
     if not isinstance(value, DominatingPair):
         raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
-
-
-def within(value: object, name: str, low: float, high: float, *, above: bool = False) -> float:
-    """Return a number in [low, high]; in (low, high] if it must be above."""
-    allowed = f"a number in {'(' if above else '['}{low:g}, {high:g}]"
-    number = real_of(value, name, allowed)
-    if not (low < number if above else low <= number) or number > high:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +258,7 @@ class DensityPair(DominatingPair):
         ends = [real_of(getattr(self, n), n, "a finite number") for n in ("start", "end")]
         if not (math.isfinite(ends[0]) and math.isfinite(ends[1]) and ends[0] < ends[1]):
             raise ValueError(f"end must be a finite number above start, got {ends[1]!r}")
-        tolerance = real_of(self.tolerance, "tolerance", "a number in [1e-15, 1e-3]")
-        if not 1e-15 <= tolerance <= 1e-3:
-            raise ValueError(f"tolerance must be a number in [1e-15, 1e-3], got {tolerance!r}")
+        number_in(self.tolerance, "tolerance", Range(1e-15, 1e-3))
         inner = sorted(real_of(b, "breaks", "numbers inside the interval") for b in self.breaks)
         if inner and not ends[0] < inner[0] <= inner[-1] < ends[1]:
             raise ValueError(f"breaks must be numbers inside the interval, got {self.breaks!r}")

@@ -8,18 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import LossComposition, common_step
-from renyi._validation import count_of, delta_of, real_of, uses_of
+from renyi._engine import LossComposition, common_step
+from renyi._validation import Range, count_of, delta_of, number_in, real_of, uses_of
 from renyi.pairs._base import Array, DominatingPair, Part
-
-__all__ = [
-    "MAX_POINTS",
-    "Composition",
-    "beta_lower",
-    "delta_bounds",
-    "discrete_tradeoff",
-    "epsilon_bounds",
-]
 
 MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window."""
@@ -60,9 +51,7 @@ class Composition:
     def __init__(
         self, parts: Iterable[Part], *, rtol: float = 1e-5, max_points: int = MAX_POINTS
     ) -> None:
-        self._rtol = real_of(rtol, "rtol", "a number in [1e-12, 1]")
-        if not 1e-12 <= self._rtol <= 1.0:
-            raise ValueError(f"rtol must be a number in [1e-12, 1], got {rtol!r}")
+        self._rtol = number_in(rtol, "rtol", Range(1e-12, 1.0))
         points = count_of(max_points, "max_points")
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import Pair
-from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
-from renyi.pairs._base import DominatingPair, poisson_sampled_pair, within
-
-__all__ = [
-    "ApproxDPPair",
-    "BoundedRangePair",
-    "DiscreteGaussianPair",
-    "DiscreteLaplacePair",
-    "DiscretePair",
-    "GaussianMixturePair",
-    "GaussianPair",
-    "GeneralisedGaussianPair",
-    "GumbelPair",
-    "LaplacePair",
-    "RandomizedResponsePair",
-    "StudentTPair",
-    "logistic_pair",
-    "sampled_gaussian_pair",
-]
+from renyi._engine import Pair
+from renyi._validation import Range, count_of, integer_of, number_in, probability_of, real_of
+from renyi.pairs._base import DominatingPair, poisson_sampled_pair
 
 LARGEST_SHIFT = 2**20
 LARGEST_SIGMA = 1e4
@@ -36,8 +20,23 @@ WIDEST = 1000.0  # shift over sigma
 _LARGEST = 5e3  # loss of generalised Gaussian noise
 
 
+class _Noise(DominatingPair):
+    """A pair of noise by its numbers, each of a range, in the order of the engine."""
+
+    __slots__ = ()
+    _ranges: ClassVar[tuple[tuple[str, Range], ...]]
+    _engine: ClassVar[Callable[..., Pair]]
+
+    def __post_init__(self) -> None:
+        for name, allowed in self._ranges:
+            object.__setattr__(self, name, number_in(getattr(self, name), name, allowed))
+
+    def _build(self) -> Pair:
+        return self._engine(*(getattr(self, name) for name, _ in self._ranges))
+
+
 @dataclass(frozen=True, slots=True)
-class GaussianPair(DominatingPair):
+class GaussianPair(_Noise):
     """(N(mu, 1), N(0, 1)): Gaussian noise of multiplier 1/mu, or a composition of such.
 
     Parameters
@@ -56,17 +55,14 @@ class GaussianPair(DominatingPair):
     GaussianPair(mu=0.5)
     """
 
+    _ranges = (("mu", Range(0.0, 1e6, "(]")),)
+    _engine = staticmethod(Pair.gaussian)
+
     mu: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", within(self.mu, "mu", 0.0, 1e6, above=True))
-
-    def _build(self) -> Pair:
-        return Pair.gaussian(self.mu)
 
 
 @dataclass(frozen=True, slots=True)
-class LaplacePair(DominatingPair):
+class LaplacePair(_Noise):
     """Laplace noise of a given scale over a query of L1 sensitivity 1.
 
     Parameters
@@ -85,21 +81,18 @@ class LaplacePair(DominatingPair):
     (-0.5, 0.5)
     """
 
+    _ranges = (("scale", Range(2e-3, 1e12)),)
+    _engine = staticmethod(Pair.laplace)
+
     scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", within(self.scale, "scale", 2e-3, 1e12))
-
-    def _build(self) -> Pair:
-        return Pair.laplace(self.scale)
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedRangePair(DominatingPair):
+class BoundedRangePair(_Noise):
     """The pair that dominates every mechanism whose loss lies in some interval of length epsilon.
 
     The exponential mechanism is one: its loss between two neighbours takes values in
-    [t - epsilon, t], t known to nobody.
+    [t - epsilon, t], for an unknown t.
 
     Parameters
     ----------
@@ -122,17 +115,14 @@ class BoundedRangePair(DominatingPair):
     (0.244918662, 0.244918662)
     """
 
+    _ranges = (("epsilon", Range(1e-12, 500.0)),)
+    _engine = staticmethod(Pair.bounded_range)
+
     epsilon: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", within(self.epsilon, "epsilon", 1e-12, 500.0))
-
-    def _build(self) -> Pair:
-        return Pair.bounded_range(self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
-class GumbelPair(DominatingPair):
+class GumbelPair(_Noise):
     """Gumbel noise of a given scale over a query moved by 1: P around 1, Q around 0.
 
     Parameters
@@ -150,17 +140,14 @@ class GumbelPair(DominatingPair):
     0.5
     """
 
+    _ranges = (("scale", Range(0.1, 1e9)),)
+    _engine = staticmethod(Pair.gumbel)
+
     scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", within(self.scale, "scale", 0.1, 1e9))
-
-    def _build(self) -> Pair:
-        return Pair.gumbel(self.scale)
 
 
 @dataclass(frozen=True, slots=True)
-class StudentTPair(DominatingPair):
+class StudentTPair(_Noise):
     """Noise of density proportional to (1 + (x/scale)^2/n)^(-(n+1)/2) over a query moved by 1.
 
     Parameters
@@ -188,19 +175,18 @@ class StudentTPair(DominatingPair):
     True
     """
 
+    _ranges = (
+        ("degrees", Range(1.5, 1e4)),
+        ("scale", Range(0.01, 1e6)),
+    )
+    _engine = staticmethod(Pair.student)
+
     degrees: float
     scale: float
 
-    def __post_init__(self) -> None:
-        for name, low, high in (("degrees", 1.5, 1e4), ("scale", 0.01, 1e6)):
-            object.__setattr__(self, name, within(getattr(self, name), name, low, high))
-
-    def _build(self) -> Pair:
-        return Pair.student(self.degrees, self.scale)
-
 
 @dataclass(frozen=True, slots=True)
-class GeneralisedGaussianPair(DominatingPair):
+class GeneralisedGaussianPair(_Noise):
     """Noise of density proportional to e^(-(|x|/scale)^shape) over a query moved by 1.
 
     Parameters
@@ -232,12 +218,17 @@ class GeneralisedGaussianPair(DominatingPair):
     True
     """
 
+    _ranges = (
+        ("shape", Range(1.01, 10.0)),
+        ("scale", Range(0.01, 1e6)),
+    )
+    _engine = staticmethod(Pair.generalised_gaussian)
+
     shape: float
     scale: float
 
     def __post_init__(self) -> None:
-        for name, low, high in (("shape", 1.01, 10.0), ("scale", 0.01, 1e6)):
-            object.__setattr__(self, name, within(getattr(self, name), name, low, high))
+        _Noise.__post_init__(self)
         # Where the density has fallen to e^-737; panels are as many as the losses are large.
         far = math.pow(737.0, 1.0 / self.shape)
         if not math.pow(far + 1.0 / self.scale, self.shape) - 737.0 <= _LARGEST:
@@ -245,9 +236,6 @@ class GeneralisedGaussianPair(DominatingPair):
                 f"scale must be larger for shape {self.shape:g}: the loss would exceed "
                 f"{_LARGEST:g} with a probability above 1e-320, got {self.scale!r}"
             )
-
-    def _build(self) -> Pair:
-        return Pair.generalised_gaussian(self.shape, self.scale)
 
 
 def logistic_pair(scale: float) -> BoundedRangePair:
@@ -276,14 +264,14 @@ def logistic_pair(scale: float) -> BoundedRangePair:
     >>> logistic_pair(2.0)
     BoundedRangePair(epsilon=0.5)
     """
-    return BoundedRangePair(1.0 / within(scale, "scale", 2e-3, 1e12))
+    return BoundedRangePair(1.0 / number_in(scale, "scale", Range(2e-3, 1e12)))
 
 
 def sampled_gaussian_pair(
     sample_rate: float, sigma: float, direction: str = "remove"
 ) -> DominatingPair:
     """Return the Poisson-sampled Gaussian in one direction, see ``poisson_sampled_pair``."""
-    mu = 1.0 / within(sigma, "sigma", 0.0, 1e6, above=True)
+    mu = 1.0 / number_in(sigma, "sigma", Range(0.0, 1e6, "(]"))
     return poisson_sampled_pair(GaussianPair(mu), sample_rate, direction)
 
 
@@ -317,7 +305,7 @@ class GaussianMixturePair(DominatingPair):
     def __post_init__(self) -> None:
         weights = tuple(_numbers(self.weights, "weights"))
         means = tuple(_numbers(self.means, "means"))
-        sigma = within(self.sigma, "sigma", 0.0, 1e300, above=True)
+        sigma = number_in(self.sigma, "sigma", Range(0.0, 1e300, "(]"))
         if len(weights) != len(means) or not weights:
             raise ValueError(
                 f"means must be as many as weights and at least one, got {len(means)} "
@@ -429,10 +417,7 @@ class ApproxDPPair(DominatingPair):
     delta: float
 
     def __post_init__(self) -> None:
-        epsilon = epsilon_of(self.epsilon)
-        if epsilon > 500.0:
-            raise ValueError(f"epsilon must be a number in [0, 500], got {self.epsilon!r}")
-        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "epsilon", number_in(self.epsilon, "epsilon", Range(0.0, 500.0)))
         object.__setattr__(self, "delta", probability_of(self.delta, "delta"))
 
     def _build(self) -> Pair:

@@ -237,7 +237,7 @@ def between(log_moment: Moment, order: Fraction, digits: int) -> Any:
 
 
 def _outside(log_moment: Moment, order: Fraction, digits: int) -> Any:
-    """Return what lies below every convex (alpha - 1) D with these values at the whole orders."""
+    """Return a lower bound of every convex (alpha - 1) D with these values at whole orders."""
     n = math.floor(order)
     share = order - n
     if order == 1:

@@ -215,9 +215,6 @@ def _pieces(
         start += step
 
 
-# The pairs of mechanisms.
-
-
 def laplace_pair(scale: Number) -> Pair:
     r"""Laplace noise of this scale on a query of L1 sensitivity 1.
 
@@ -460,9 +457,6 @@ def _finite(name: str, value: Number) -> Fraction:
     number = exact(name, value)
     require(name, 0 <= number < math.inf, ">= 0 and finite", value)
     return Fraction(number)
-
-
-# Mechanisms that are no single pair of this kind.
 
 
 def rdp_zcdp(rho: Number, alpha: Number, xi: Number = 0, digits: int = 50) -> Any:

@@ -244,7 +244,7 @@ class Loss:
         return found or [self._falls(low, high)]
 
     def _falls(self, left: Any, right: Any) -> Any:
-        """Where G' goes from positive (towards ``left``) to negative, to 1e-3."""
+        """Return where G' changes from positive (towards ``left``) to negative, to 1e-3."""
         while abs(right - left) > 1e-3:
             middle = (left + right) / 2
             if self.slope(middle) > 0:

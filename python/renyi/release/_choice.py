@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from renyi.noise import SecureGenerator
 
-__all__ = ["Exponents", "chosen", "of_ranks", "of_utilities"]
-
 FIRST_BITS = 64
 
 

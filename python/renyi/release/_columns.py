@@ -1,7 +1,7 @@
 """Columns of records: what is taken from each is an integer or a cell, whatever the others are.
 
 The sensitivity of a floating-point sum is not that of the exact one: it depends on the order, on
-how often is rounded, and on who overflows (Casacuberta and others 2022, arXiv 2207.10635). So the
+the number of roundings, and on overflow (Casacuberta and others 2022, arXiv 2207.10635). So the
 numbers of records are rounded to multiples of a power of two, one by one, then clipped to integer
 bounds, and the integers are added exactly. The power of two depends on the bounds alone.
 """
@@ -20,17 +20,6 @@ import numpy.typing as npt
 
 from renyi._arrays import outline, refuse_masked
 from renyi._validation import Range, check_on_host, number_in, real_of
-
-__all__ = [
-    "Grid",
-    "bounds_of",
-    "cells_of",
-    "column_of",
-    "counts_between",
-    "numbers_of_column",
-    "sides_of",
-    "utilities_of",
-]
 
 Array = npt.NDArray[Any]
 
@@ -105,7 +94,7 @@ def _doubles(piece: Array, name: str = "values", allowed: str = NUMBERS) -> Arra
     if piece.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in piece):
         raise TypeError(f"{name} must be {allowed}, got strings")
     try:
-        with np.errstate(all="ignore"):  # nor do warnings tell of records
+        with np.errstate(all="ignore"):  # warnings would reveal records
             try:
                 return piece.astype(np.float64)
             except OverflowError:
@@ -170,7 +159,7 @@ class Grid:
 
     @property
     def step(self) -> Fraction:
-        """What 1 stands for."""
+        """The number that one unit stands for."""
         return Fraction(2) ** self.exponent
 
     def total(self, pieces: Iterator[npt.NDArray[np.float64]]) -> tuple[int, int]:
@@ -188,7 +177,7 @@ class Grid:
 
 
 def cells_of(values: Any, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return how many records are equal to each category; others are not counted."""
+    """Return the number of records equal to each category; others are not counted."""
     column = column_of(values, "values", "a column of numbers, booleans or strings")
     if column.dtype.kind not in "biufUOT":
         raise TypeError(
@@ -223,7 +212,7 @@ def _counted(piece: Array) -> Iterator[tuple[Any, int]]:
 
 
 def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return how many records are in [e_k, e_(k+1)), the last closed; NaN is in none."""
+    """Return the number of records in [e_k, e_(k+1)), the last closed; NaN is in none."""
     column = column_of(values, "values", NUMBERS)
     if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
         raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
@@ -240,7 +229,7 @@ def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[n
 def sides_of(
     pieces: Iterator[npt.NDArray[np.float64]], points: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Return how many records are below each point, how many are at most it, and how many are."""
+    """Return the numbers of records below each point and at most it, and that of all records."""
     below = np.zeros(len(points) + 1, np.int64)
     upto = below.copy()
     count = 0

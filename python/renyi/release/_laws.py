@@ -27,16 +27,6 @@ from renyi.noise import (
     noise_lattice,
 )
 
-__all__ = [
-    "DISCRETE",
-    "GAUSSIAN",
-    "LAPLACE",
-    "REDUCED",
-    "Noise",
-    "noise_of",
-    "tail_point",
-]
-
 DISCRETE, LAPLACE, GAUSSIAN = "discrete_laplace", "laplace", "gaussian"
 
 MULTIPLIER = Range(2.0**-20, 2.0**24)

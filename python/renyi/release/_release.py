@@ -15,8 +15,6 @@ from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, 
 from renyi.mechanisms import Mechanism
 from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
-__all__ = ["Release"]
-
 CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
@@ -41,8 +39,8 @@ class Release:
     query : str
         "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
     value : int, float, str or tuple
-        What was released; of a histogram a number for each cell. Numbers may be below 0: whoever
-        rounds them up has a bias.
+        What was released; of a histogram a number for each cell. Numbers may be below 0:
+        rounding them up to 0 makes a bias.
     mechanism : Mechanism
         What was charged, from which the noise was drawn.
     adjacency : {"add_remove", "replace_one"}
@@ -162,7 +160,7 @@ class Release:
         return max(low, low + left * self._width), min(high, low + right * self._width)
 
     def _reach(self, p: float, outside: float) -> float:
-        """Return what |(1-p) X - p Y| exceeds so seldom, X and Y the noise of the two sums."""
+        """Return the quantile of |(1-p) X - p Y|, X and Y the noise of the two sums."""
         assert self.noise is not None
         assert self.scale is not None
         assert self.spacing is not None
@@ -188,7 +186,7 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Release:
-        """Return what `to_json` wrote.
+        """Return the release that `to_json` wrote.
 
         Raises
         ------
@@ -287,7 +285,7 @@ def _crossing(excess: Any) -> float:
 
 
 def _laplace_mixture(first: float, second: float, outside: float) -> float:
-    """Return what |a X + b Y| exceeds with probability ``outside``; X, Y Laplace of scale 1.
+    """Return x with P(|a X + b Y| > x) = ``outside``; X and Y are Laplace of scale 1.
 
     P(|a X + b Y| > t) = (a^2 e^(-t/a) - b^2 e^(-t/b)) / (a^2 - b^2), a > b > 0.
     """

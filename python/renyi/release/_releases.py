@@ -32,8 +32,6 @@ from renyi.release._columns import (
 from renyi.release._laws import REDUCED, Noise, noise_of
 from renyi.release._release import Release
 
-__all__ = ["Releases"]
-
 MOST_CANDIDATES = 1 << 24
 CHOICE_EPSILON = Range(2.0**-20, 2.0**10)
 SENSITIVITY = Range(2.0**-500, 2.0**500)
@@ -80,9 +78,12 @@ class Releases:
     whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
     and added as integers. So the stated sensitivity is that of what is computed, however the
     records are ordered and however many there are. The time a release takes is not protected, nor
-    are errors: whoever asks must be allowed to see the data. Nor can it be seen here where the type
-    of a column follows from single records, as of a file whose numbers are read as strings because
-    one of them is a word: name types where files are read.
+    are errors: the caller must be allowed to see the data. The type of a column must not depend on
+    single records, as it does if one word in a file turns all its numbers into strings: name types
+    where files are read.
+
+    Every release raises `BudgetExceededError` if its charge would exceed the budget, and what
+    `renyi.Ledger.charge` raises. Nothing is charged or drawn then.
 
     Threads may share one.
 
@@ -124,7 +125,7 @@ class Releases:
 
     @property
     def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
+        """The neighbouring relation."""
         return self._adjacency
 
     @property
@@ -161,15 +162,6 @@ class Releases:
         Release
             Of an int, which may be negative.
 
-        Raises
-        ------
-        BudgetExceededError
-            If the charge would exceed the budget; nothing is charged nor drawn then, nor after
-            the other errors.
-        LedgerError, UnsupportedMechanismError
-            As `renyi.Ledger.charge`.
-        TypeError, ValueError
-            If an argument is not as above.
         """
         column = column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
@@ -215,11 +207,6 @@ class Releases:
         -------
         Release
             Of a float.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         Notes
         -----
@@ -267,8 +254,6 @@ class Releases:
 
         Raises
         ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
         ValueError
             If there is no record under "replace_one".
         """
@@ -328,11 +313,6 @@ class Releases:
         -------
         Release
             Of a tuple of int, one for each cell; `Release.labels` names the cells.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
         """
         labels, exact = _cells(values, bins, categories)
         parts = 2 if self._replaced and len(labels) > 1 else 1
@@ -378,11 +358,6 @@ class Releases:
         Release
             Of a candidate.
 
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
-
         References
         ----------
         Smith 2011, STOC (doi 10.1145/1993636.1993743).
@@ -418,11 +393,6 @@ class Releases:
         -------
         Release
             Of a category.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         References
         ----------
@@ -468,11 +438,6 @@ class Releases:
         -------
         Release
             Of a candidate.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `count`.
 
         References
         ----------
@@ -586,6 +551,6 @@ def _points(candidates: Any) -> Any:
 
 
 def _range(epsilon: Any) -> Exponential:
-    """Return what a choice is charged."""
+    """Return the mechanism that a choice is charged as."""
     share = Fraction(number_in(epsilon, "epsilon", CHOICE_EPSILON)) * REDUCED
     return Exponential(float(share))

@@ -10,28 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import shortest
-from renyi.accountants import (
-    Accountant,
-    Adjacency,
-    PLDAccountant,
-    RDPAccountant,
-    UnsupportedMechanismError,
-)
+from renyi.accountants import Accountant, PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.sampling import Sampling
 from renyi.plot import Kind, Line
-
-__all__ = [
-    "Figure",
-    "accountants_of",
-    "curve_figure",
-    "over_steps",
-    "sensitivities",
-    "tradeoff_figure",
-    "warnings_of",
-]
 
 Array = npt.NDArray[np.float64]
 POINTS = 61
@@ -56,7 +41,7 @@ class Figure:
 def accountants_of(
     mechanism: Mechanism, count: int, adjacency: Adjacency
 ) -> dict[str, Accountant[Any]]:
-    """Return those that can bound the composition, by the name of their method."""
+    """Return the accountants that can bound the composition, by the name of their method."""
     found: dict[str, Accountant[Any]] = {}
     blank: tuple[tuple[str, Accountant[Any]], ...] = (
         ("exact curve", PLDAccountant(adjacency=adjacency)),

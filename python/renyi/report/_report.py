@@ -9,10 +9,10 @@ from datetime import date as Date
 from decimal import Decimal
 from typing import Any
 
-from renyi._adjacency import ADJACENCIES
+from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
-from renyi.accountants import Accountant, Adjacency
+from renyi.accountants import Accountant
 from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of
@@ -26,8 +26,6 @@ from renyi.report._numbers import (
     tradeoff_figure,
     warnings_of,
 )
-
-__all__ = ["Facts", "Report", "dataset_report", "privacy_report"]
 
 Facts = tuple[tuple[str, tuple[str, ...]], ...]
 """Names, each with its sentences."""
@@ -113,7 +111,7 @@ def privacy_report(
     date : datetime.date or str, optional
         Of the report; no date is put in unasked.
     author, dataset : str, optional
-        Who answers for it, and what it is about.
+        Who is responsible for the statement, and its data set.
     queries : sequence of str
         The names of what was asked.
 
@@ -316,7 +314,7 @@ def _uses(entry: Entry) -> str:
 
 
 def _spent(history: Sequence[Entry]) -> Composed:
-    """Return what was charged and what reservations were used for; those open count wholly."""
+    """Return the charges and the used parts of reservations; open ones count wholly."""
     uses: list[tuple[Mechanism, int]] = []
     reserved: dict[int | None, tuple[Mechanism, int]] = {}
     for entry in history:

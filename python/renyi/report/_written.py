@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from renyi.report._numbers import Figure
     from renyi.report._report import Facts, Report
 
-__all__ = ["to_html", "to_markdown"]
-
 ROWS = 7  # of a figure as a table
 MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
 Rows = tuple[tuple[str, ...], ...]

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from renyi.samplers.basic import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
-from renyi.samplers.schemes import (
-    CyclicPoissonSampler,
-    PaddedBatch,
-    TruncatedPoissonSampler,
-    pad_batch,
-)
-from renyi.samplers.users import UserBatch, UserRows
+from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler, pad_batch
+from renyi.samplers.users import UserRows
 
 __all__ = [
     "BallsInBinsSampler",
@@ -18,11 +13,9 @@ __all__ = [
     "CyclicPoissonSampler",
     "FixedOrderSampler",
     "FixedSizeSampler",
-    "PaddedBatch",
     "PoissonSampler",
     "ShuffledSampler",
     "TruncatedPoissonSampler",
-    "UserBatch",
     "UserRows",
     "pad_batch",
 ]

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._locks import reentrant_lock_freed_by_fork
-from renyi._noise import LARGEST_POPULATION
 from renyi._states import entries_of, with_secrets
+from renyi._training import LARGEST_POPULATION
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, ShuffledBatches
 from renyi.noise.generator import generator_of
-
-__all__ = [
-    "BatchSampler",
-    "FixedSizeSampler",
-    "Indices",
-    "Place",
-    "PoissonSampler",
-    "ShuffledSampler",
-    "times",
-]
-
-
-# What samplers have in common: batches one by one, a limit, and a state.
-
 
 Indices = npt.NDArray[np.int64]
 
 
 class Place(NamedTuple):
-    """How far a sampler is: of one assignment, so that an interruption finds all of it or none."""
+    """The position of a sampler, replaced in one assignment: no interruption splits it."""
 
     drawn: int = 0
     size: int = 0  # of the last batch
@@ -50,6 +36,9 @@ class BatchSampler(ABC):
     whole or not at all. A sampler is neither copied nor pickled, for both would draw the same
     batches: it is resumed by `state_dict`.
     """
+
+    _kind: ClassVar[str]
+    _parameters: ClassVar[tuple[str, ...]]
 
     _bound = False
 
@@ -107,7 +96,7 @@ class BatchSampler(ABC):
         number = place.drawn + 1
         batch, layout = self._draw(number, place.layout)
         following = Place(number, len(batch), layout)
-        if self._place is not place:  # the lock lets in who holds it: a handler of signals
+        if self._place is not place:  # the lock is reentrant: a signal handler may enter
             raise RuntimeError("a batch must be drawn after the one before, got a draw within one")
         self.__dict__["_place"] = following  # at once, where a handler would come before a call
         return batch
@@ -118,7 +107,7 @@ class BatchSampler(ABC):
         return self.steps
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on after the last batch.
+        """Return the state after the last batch, for `load_state_dict`.
 
         Parameters
         ----------
@@ -147,8 +136,8 @@ class BatchSampler(ABC):
         """Go on where `state_dict` was called.
 
         With a reproducible generator the batches are those that would have come; a secure one takes
-        a new key, so that no batch is drawn a second time. Whoever saved a state in the middle of
-        an epoch of `BallsInBinsSampler`, whose bins are used once, does not go on then.
+        a new key, so that no batch is drawn a second time. A sampler whose state was saved in the
+        middle of an epoch of `BallsInBinsSampler`, whose bins are used once, must not continue.
 
         Raises
         ------
@@ -188,14 +177,14 @@ class BatchSampler(ABC):
 
     @abstractmethod
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return what ``steps`` releases of ``base``, each on a new batch, are to an accountant."""
+        """Return the mechanism of ``steps`` releases of ``base``, each on a new batch."""
 
     def _progress(self, layout: Any) -> dict[str, Any]:
-        """Return what may be known of where records are."""
+        """Return the public part of the layout of records."""
         return {}
 
     def _secret_progress(self, place: Place) -> dict[str, Any]:
-        """Return what must not be."""
+        """Return the secret part of the layout of records."""
         return {}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Any:
@@ -210,11 +199,12 @@ class BatchSampler(ABC):
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         """Return the batch of this number, from 1 on, and the layout after it.
 
-        Nothing is changed: whoever calls it stores both.
+        The caller stores both; nothing is changed here.
         """
 
-    @abstractmethod
-    def _settings(self) -> dict[str, Any]: ...
+    def _settings(self) -> dict[str, Any]:
+        names = ("population", *self._parameters)
+        return {"kind": self._kind, **{name: getattr(self, name) for name in names}}
 
     def __repr__(self) -> str:
         words = ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "kind")
@@ -229,11 +219,11 @@ def times(mechanism: Mechanism, steps: int) -> Mechanism:
 
 # Samplers: which records take part in a step, and what accountants may assume about it.
 #
-# A sampler draws batches of indices and says, by ``mechanism``, which mechanism a release on such a
-# batch is. Nobody else needs to know the scheme, so none is mistaken for another.
+# A sampler draws batches of indices. Its ``mechanism`` states the mechanism of a release on such
+# a batch. No other code depends on the scheme, so no scheme is mistaken for another.
 #
-# The indices of Poisson and fixed-size samples are secret, like the noise: to whom they are known,
-# sampling has amplified nothing.
+# The indices of Poisson and fixed-size samples are secret, like the noise: sampling amplifies
+# nothing against an observer of the indices.
 
 
 class PoissonSampler(BatchSampler):
@@ -268,6 +258,8 @@ class PoissonSampler(BatchSampler):
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 3))
     """
 
+    _kind, _parameters = "Poisson", ("sample_rate",)
+
     def __init__(
         self,
         population: int,
@@ -285,9 +277,6 @@ class PoissonSampler(BatchSampler):
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         return self.generator.core.poisson_sample(self.population, self.sample_rate), None
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "Poisson", "population": self.population, "sample_rate": self.sample_rate}
 
 
 class FixedSizeSampler(BatchSampler):
@@ -319,6 +308,8 @@ class FixedSizeSampler(BatchSampler):
     256
     """
 
+    _kind, _parameters = "fixed size", ("batch_size", "replacement")
+
     def __init__(
         self,
         population: int,
@@ -349,20 +340,12 @@ class FixedSizeSampler(BatchSampler):
         draw = core.choose_repeated if self.replacement else core.choose
         return draw(self.population, self.batch_size), None
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "kind": "fixed size",
-            "population": self.population,
-            "batch_size": self.batch_size,
-            "replacement": self.replacement,
-        }
-
 
 class ShuffledSampler(BatchSampler):
     """Epochs of disjoint batches: the records in a new random order, cut into equal parts.
 
     The sizes of an epoch's batches differ by at most one, and every record is in one of them.
-    Shuffling hides nothing from whoever sees all batches, so an epoch costs one full release.
+    Shuffling hides nothing from an observer of all batches: an epoch costs one full release.
 
     Parameters
     ----------
@@ -389,6 +372,8 @@ class ShuffledSampler(BatchSampler):
     >>> sampler.mechanism(Gaussian(1.1), steps=4)  # the second epoch has begun
     Composed((ShuffledBatches(mechanism=Gaussian(noise_multiplier=1.1), batches=3), 2))
     """
+
+    _kind, _parameters = "shuffled", ("batches",)
 
     def __init__(
         self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
@@ -428,9 +413,6 @@ class ShuffledSampler(BatchSampler):
             layout = self.generator.core.permutation(self.population)
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
         return layout[first:last].copy(), layout
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "shuffled", "population": self.population, "batches": self.batches}
 
 
 def _is_permutation(order: npt.NDArray[Any], count: int) -> bool:

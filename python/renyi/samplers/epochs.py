@@ -14,11 +14,9 @@ from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, RandomAllocat
 from renyi.samplers.basic import BatchSampler, Indices, Place, times
 from renyi.samplers.schemes import Groups, checked_groups
 
-__all__ = ["BallsInBinsSampler", "FixedOrderSampler"]
-
 
 class _Bins(NamedTuple):
-    """The bins of one epoch, and who goes on with it."""
+    """The bins of one epoch, and the run that continues it."""
 
     epoch: int
     groups: Groups
@@ -61,6 +59,8 @@ class BallsInBinsSampler(BatchSampler):
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
     Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
     """
+
+    _kind, _parameters = "balls in bins", ("batches",)
 
     def __init__(
         self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
@@ -122,9 +122,6 @@ class BallsInBinsSampler(BatchSampler):
             bins.run.take_over(str(state["secrets"]["run"]), place.drawn, branch=False)
         super()._restore(place, state)
 
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "balls in bins", "population": self.population, "batches": self.batches}
-
 
 class FixedOrderSampler(BatchSampler):
     """The records as they come, cut into equal batches, and the same ones in every epoch.
@@ -152,6 +149,8 @@ class FixedOrderSampler(BatchSampler):
     [[0, 1], [2, 3, 4], [0, 1]]
     """
 
+    _kind, _parameters = "fixed order", ("batches",)
+
     def __init__(self, population: int, batches: int, *, steps: int | None = None) -> None:
         super().__init__(population, steps, None)
         self.batches = integer_of(batches, "batches", 1)
@@ -173,6 +172,3 @@ class FixedOrderSampler(BatchSampler):
         batch = (number - 1) % self.batches
         first, last = (k * self.population // self.batches for k in (batch, batch + 1))
         return np.arange(first, last), None
-
-    def _settings(self) -> dict[str, Any]:
-        return {"kind": "fixed order", "population": self.population, "batches": self.batches}

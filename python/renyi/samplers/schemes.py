@@ -13,21 +13,9 @@ from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
 from renyi.samplers.basic import BatchSampler, Indices, times
 
-__all__ = [
-    "CyclicPoissonSampler",
-    "Groups",
-    "PaddedBatch",
-    "TruncatedPoissonSampler",
-    "checked_groups",
-    "pad_batch",
-]
-
-
-# Poisson samples of one group of the records after the other.
-
 
 class Groups:
-    """Which records are in each of so many groups, from the group of each record."""
+    """The records of each group, from the group of each record."""
 
     def __init__(self, of_record: Indices, count: int) -> None:
         self.of_record = of_record
@@ -98,6 +86,8 @@ class CyclicPoissonSampler(BatchSampler):
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.5), 3))
     """
 
+    _kind, _parameters = "cyclic Poisson", ("sample_rate", "cycle_length")
+
     def __init__(
         self,
         population: int,
@@ -134,17 +124,6 @@ class CyclicPoissonSampler(BatchSampler):
             state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
         )
         return Groups(groups, self.cycle_length) if groups.size else None
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "kind": "cyclic Poisson",
-            "population": self.population,
-            "sample_rate": self.sample_rate,
-            "cycle_length": self.cycle_length,
-        }
-
-
-# Poisson samples of at most so many records, and batches of one shape for compiled code.
 
 
 class PaddedBatch(NamedTuple):
@@ -222,6 +201,8 @@ class TruncatedPoissonSampler(BatchSampler):
     640
     """
 
+    _kind, _parameters = "truncated Poisson", ("sample_rate", "batch_limit")
+
     def __init__(
         self,
         population: int,
@@ -247,11 +228,3 @@ class TruncatedPoissonSampler(BatchSampler):
             return batch, None
         kept: Indices = batch[core.choose(len(batch), self.batch_limit)]
         return kept, None
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "kind": "truncated Poisson",
-            "population": self.population,
-            "sample_rate": self.sample_rate,
-            "batch_limit": self.batch_limit,
-        }

@@ -11,8 +11,6 @@ from renyi._arrays import Array, Arrays, rows_of
 from renyi._validation import one_of
 from renyi.samplers.basic import Indices
 
-__all__ = ["UserBatch", "UserRows"]
-
 
 class UserBatch:
     """The rows of the users of a batch, one user after the other.
@@ -73,7 +71,7 @@ class UserBatch:
 
 
 class UserRows:
-    """Which rows are whose, for plans whose records are users.
+    """The rows of each user, for plans whose records are users.
 
     The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
     sampler draws users. What it guarantees, it guarantees for all rows of a user together.

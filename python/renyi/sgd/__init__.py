@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-from renyi.noise import (
-    InsecureGeneratorWarning,
-    SecureGenerator,
-    add_discrete_gaussian_noise,
-    add_discrete_laplace_noise,
-    add_gaussian_noise,
-    add_laplace_noise,
-    discrete_gaussian_noise,
-    discrete_laplace_noise,
-    gaussian_noise,
-    laplace_noise,
-    noise_lattice,
-)
-from renyi.samplers import (
-    BallsInBinsSampler,
-    BatchSampler,
-    CyclicPoissonSampler,
-    FixedOrderSampler,
-    FixedSizeSampler,
-    PaddedBatch,
-    PoissonSampler,
-    ShuffledSampler,
-    TruncatedPoissonSampler,
-    UserBatch,
-    UserRows,
-    pad_batch,
-)
-from renyi.sgd.accumulation import ClipAccumulator, ClippedGrad, clipped_grad
+from renyi.sgd.accumulation import ClipAccumulator, clipped_grad
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
-from renyi.sgd.clipping import (
-    ClippedAverage,
-    average_clipped_at_half,
-    clip_and_sum,
-    per_sample_norms,
-    weighted_sum,
-)
+from renyi.sgd.clipping import average_clipped_at_half, clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.ghost_clipping import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
-from renyi.sgd.layers import (
-    BiasLayer,
-    ConvLayer,
-    EmbeddingLayer,
-    LinearLayer,
-    LoRALayer,
-    NormLayer,
-)
+from renyi.sgd.layers import BiasLayer, ConvLayer, EmbeddingLayer, LinearLayer, LoRALayer, NormLayer
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
 from renyi.sgd.plan import TrainingPlan
-from renyi.sgd.projected import PNSGD, Ball, Box, Interval, LogisticLoss, PNSGDRun, RidgeLoss
+from renyi.sgd.projected import PNSGD, Ball, Box, LogisticLoss, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
@@ -63,58 +23,31 @@ __all__ = [
     "Adam",
     "AdamW",
     "Ball",
-    "BallsInBinsSampler",
-    "BatchSampler",
     "BiasLayer",
     "Box",
     "ClipAccumulator",
     "ClipGroups",
-    "ClippedAverage",
-    "ClippedGrad",
     "ClippedSum",
     "ConvLayer",
-    "CyclicPoissonSampler",
     "EmbeddingLayer",
-    "FixedOrderSampler",
-    "FixedSizeSampler",
     "Grid",
-    "InsecureGeneratorWarning",
-    "Interval",
     "LinearLayer",
     "LoRALayer",
     "LogisticLoss",
     "NormLayer",
-    "PNSGDRun",
-    "PaddedBatch",
-    "PoissonSampler",
     "PrivateDiagnostics",
     "QuantileClipNorm",
     "RidgeLoss",
     "Schedule",
-    "SecureGenerator",
-    "ShuffledSampler",
     "TrainingPlan",
-    "TruncatedPoissonSampler",
     "UpdateRule",
-    "UserBatch",
-    "UserRows",
-    "add_discrete_gaussian_noise",
-    "add_discrete_laplace_noise",
-    "add_gaussian_noise",
-    "add_laplace_noise",
     "average_clipped_at_half",
     "clip_and_sum",
     "clipped_grad",
-    "discrete_gaussian_noise",
-    "discrete_laplace_noise",
-    "gaussian_noise",
     "ghost_clip_and_sum",
     "ghost_norms",
     "joint_noise_multiplier",
-    "laplace_noise",
-    "noise_lattice",
     "noisy_clipped_sum",
-    "pad_batch",
     "per_sample_norms",
     "sum_noise_multiplier",
     "weighted_sum",

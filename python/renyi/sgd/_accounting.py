@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from renyi._refusal import refusal
 from renyi._states import Run, entries_of, with_secrets
-from renyi._validation import count_of, probability_of, real_of
+from renyi._validation import FINITE_POSITIVE, count_of, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Mechanism
 from renyi.noise.generator import SecureGenerator
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd.plan import SAMPLERS, TrainingPlan, accountant_named
-
-__all__ = ["Budget", "Charge", "Ledger"]
-
-
-# How many more releases fit in a budget, asked of the accountant itself.
-
 
 Ahead = Callable[[int], list[tuple[Mechanism, int]]]
 
@@ -36,9 +29,7 @@ class Budget:
     def __init__(self, budget: Any, accountant: PLDAccountant | RDPAccountant) -> None:
         if not isinstance(budget, tuple | list) or len(budget) != 2:
             raise TypeError(f"budget must be a pair (epsilon, delta), got {budget!r}")
-        self.epsilon = real_of(budget[0], "budget epsilon", "a number in (0, inf)")
-        if not 0.0 < self.epsilon < math.inf:
-            raise ValueError(f"budget epsilon must be a number in (0, inf), got {budget[0]!r}")
+        self.epsilon = number_in(budget[0], "budget epsilon", FINITE_POSITIVE)
         self.delta = probability_of(budget[1], "budget delta")
         self._accountant = accountant
         self._left = 0
@@ -51,24 +42,24 @@ class Budget:
         planned: int,
         position: int,
         after: int,
-        before: Callable[[], object] | None,
+        before: Callable[[], object],
     ) -> None:
         """Record releases, or raise `BudgetExceededError` if they do not fit.
 
-        Nobody else who has the accountant records anything between the check and the end.
+        The accountant is locked between the check and the end.
 
         Parameters
         ----------
         ahead : callable
-            What the next so many releases are, each with how often.
+            Returns the next releases up to a number, as mechanisms with their counts.
         count : int
-            How many are to be recorded.
+            Number of releases to record.
         planned : int
-            How many are expected: a single query settles all, if they fit.
+            Number of releases that are expected: one query answers for all, if they fit.
         position, after : int
-            Where the run is and will be, as far as what is ahead depends on it.
-        before : callable, optional
-            Called between check and record; an error of it leaves everything as it was.
+            The step of the run before and after, as far as the next releases depend on it.
+        before : callable
+            Called between check and record; after an error in it nothing has changed.
         """
         with self._accountant.lock:
             known = (self._accountant.mechanisms, position)
@@ -78,8 +69,7 @@ class Budget:
                 self._known = known
             if self._left < count:
                 raise self._exceeded(ahead, count)
-            if before is not None:
-                before()
+            before()
             self._known = None
             for mechanism, times in ahead(count):
                 self._accountant.compose(mechanism, times)
@@ -120,29 +110,25 @@ class Budget:
         return accountant
 
 
-# The accounting of one run: recorded beforehand, within a budget, never taken back.
-
-
 Charge = Callable[..., object]
 
 
 class Charges:
     """Charges the releases of a run elsewhere, each in the name of the run and with a number.
 
-    The number is what was charged in that name before, and any other one is refused there: of those
-    who go on from one state, whoever saved it among them, the first who charges is the only one.
-    Therefore each of them charges before its first step, no uses if none are due.
+    The number is that of the earlier charges in this name; any other number is refused. Of several
+    continuations of one state only the first can charge. Therefore each charges before its first
+    step, with no uses if none are due.
     """
 
     def __init__(self, charge: Any) -> None:
         if charge is not None and not callable(charge):
             raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
         self._charge = charge
-        self._numbers: tuple[int, ...] = (
-            0,
-        )  # several after an interruption: a charge may be recorded or not
-        self._shared = False  # others may have the state
-        self._anew = False  # what was charged for the release under way is not of this branch
+        # Several after an interruption, when the last charge may or may not be recorded.
+        self._numbers: tuple[int, ...] = (0,)
+        self._shared = False  # whether others may have the state
+        self._anew = False  # whether the release under way was charged to another branch
 
     def pay(self, mechanism: Mechanism, count: int, run: str) -> None:
         """Charge uses that are due, or raise what is raised where they are not recorded."""
@@ -160,7 +146,7 @@ class Charges:
                 raise
             except ValueError as error:
                 self._numbers, refused = before, refused or error
-                count = max(count, 1)  # what was interrupted may have been somebody else's
+                count = max(count, 1)  # the interrupted charge may have been another's
             else:
                 self._numbers = (after,)
                 self._shared = self._anew = False
@@ -169,15 +155,15 @@ class Charges:
         raise refused
 
     def share(self) -> None:
-        """Note that others may go on from the present state."""
+        """Note that others may continue from the present state."""
         self._shared = True
 
     def state(self) -> dict[str, Any]:
-        """Return what `checked` takes."""
+        """Return the state, for `checked`."""
         return {"numbers": list(self._numbers), "anew": self._anew}
 
     def checked(self, state: Any, *, branch: bool) -> tuple[tuple[int, ...], bool]:
-        """Return what a state holds; a branch begins a name of its own."""
+        """Return the contents of a state; a branch begins a name of its own."""
         numbers, anew = entries_of(state, "numbers", "anew")
         if not isinstance(numbers, list | tuple) or not numbers or not isinstance(anew, bool):
             raise ValueError("state must hold numbers of charges and whether they begin anew")
@@ -185,7 +171,7 @@ class Charges:
         return ((0,), True) if branch else (found, anew)
 
     def restore(self, checked: tuple[tuple[int, ...], bool]) -> None:
-        """Go on from a state that was checked."""
+        """Continue from a checked state."""
         self._shared = True
         self._numbers, self._anew = checked
 
@@ -196,10 +182,10 @@ class Ledger:
     Attributes
     ----------
     accountant : PLDAccountant or RDPAccountant
-        What it records with.
+        Where releases are recorded.
     interrupted : int
-        Steps that were recorded and are not finished. Whether they released something is not known,
-        and each may have left a batch behind: for each of them one release more is recorded.
+        Steps that were recorded and not finished. Each may have released something and may have
+        consumed a batch, so one more release is recorded for each.
     """
 
     def __init__(
@@ -244,11 +230,11 @@ class Ledger:
 
     @property
     def releases(self) -> int:
-        """How many have been recorded."""
+        """The number of recorded releases."""
         return sum(self._recorded)
 
     def _piece(self, steps: int) -> int:
-        """Return which mechanism another step after ``steps`` is."""
+        """Return the index of the mechanism of the step after ``steps``."""
         schedule = self._plan.noise_schedule
         return 0 if schedule is None else schedule.piece(steps + 1)
 
@@ -260,9 +246,9 @@ class Ledger:
         return (0, None) if self._sampler is None else self._sampler.last_batch
 
     def rows(self, *, begun: bool) -> int | None:
-        """Return the rows of the batch to be used, which is the last drawn: private.
+        """Return the rows of the batch drawn last, a private number; None without a sampler.
 
-        None without a sampler. Parts of a batch that is ``begun`` are of one draw.
+        With ``begun`` the batch must be that of the earlier parts.
         """
         self._run.check()
         number, rows = self._drawn()
@@ -292,20 +278,20 @@ class Ledger:
         return rows
 
     def noise_step(self, step: int) -> int:
-        """Return the step whose noise is due: of a strategy that of the batch, which is counted."""
+        """Return the step whose noise is due: with a strategy the number of the batch."""
         return step if self._plan.strategy is None else self._current
 
     def pass_over(self) -> None:
-        """Permit that the last batch drawn is not used, nor those before it, nor one cut short."""
+        """Permit that batches drawn so far are left unused."""
         self._passed = 0 if self._sampler is None else self._sampler.drawn
 
     def record(self, steps: int) -> None:
-        """Record what another step after ``steps`` releases, as far as it has not been yet.
+        """Record the releases of the step after ``steps`` that are not recorded yet.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit. Nothing is recorded then, nor if it may not be charged.
+            If it does not fit. Nothing is recorded then, nor if the charge is refused.
         """
         count, piece = self._due(steps), self._piece(steps)
         mechanism = self._mechanisms[piece]
@@ -336,7 +322,7 @@ class Ledger:
         self.interrupted -= 1
 
     def secrets(self, steps: int) -> dict[str, Any]:
-        """Return what must not be published, and of which state after so many steps it is."""
+        """Return the secrets, with the run and the step of the state that they belong to."""
         sampler = self._sampler
         return {
             "run": self._run.name,
@@ -364,11 +350,11 @@ class Ledger:
         *,
         branch: bool,
     ) -> None:
-        """Record what was released elsewhere and not here; the sampler and a generator go on.
+        """Record the releases of a state that are not recorded here; restore sampler and generator.
 
-        ``restore`` restores the rest. If there is an error, nothing has happened. Interrupted, the
-        state may be loaded again, and what is recorded twice then remains so: the count of what
-        was recorded is the last to change, or steps that it does not stand for would be free.
+        ``restore`` restores the rest. After an error nothing has changed. After an interruption the
+        state may be loaded again, and releases may then be recorded twice: the count of recorded
+        releases is the last to change, so that no step is free.
         """
         run, recorded, interrupted = self._checked(state)
         charged = self._charges.checked(state["charged"], branch=branch)
@@ -434,7 +420,7 @@ class Ledger:
         return str(state["run"]), recorded, interrupted
 
     def _checked_pieces(self, state: Mapping[str, Any], releases: int, steps: int) -> list[int]:
-        """Return how many releases there were with the noise of each piece of the schedule."""
+        """Return the number of releases with the noise of each piece of the schedule."""
         if self._plan.noise_schedule is None:
             return [releases]
         recorded = [count_of(n, "recorded") for n in entries_of(state, "recorded")[0]]
@@ -450,12 +436,12 @@ class Ledger:
         return recorded
 
     def _due(self, steps: int) -> int:
-        """Return how many releases are to be recorded before another step after ``steps``."""
+        """Return the number of releases to record before the step after ``steps``."""
         each = self._plan.steps_per_release
         begun = steps // each + 1
         if self._sampler is not None and each > 1:
             begun = max(begun, -(-self._sampler.drawn // each))
-        # Of a strategy a step that is interrupted is one of those that its release stands for.
+        # The release of a strategy covers an interrupted step.
         again = 0 if self._plan.strategy is not None else self.interrupted
         return max(begun + again - self.releases, 0)
 

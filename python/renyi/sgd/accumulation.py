@@ -36,8 +36,6 @@ from renyi.sgd.sums import (
     shapes_of,
 )
 
-__all__ = ["ClipAccumulator", "ClippedGrad", "clipped_grad"]
-
 
 class ClipAccumulator:
     """The clipped sum of a batch that comes in parts.
@@ -98,7 +96,7 @@ class ClipAccumulator:
         threads_of(threads)  # raises if it is none
         self._threads = threads
         self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
-        self._names_before: frozenset[int] = frozenset()  # of the sums in the batch before
+        self._names_before: frozenset[int] = frozenset()  # of the sums in the last batch
         self._start()
         self.max_grad_norm = max_grad_norm
 
@@ -129,7 +127,7 @@ class ClipAccumulator:
         return sum(part.batch_size for part in self._diagnostics)
 
     def _start(self) -> None:
-        self._torn = True  # while a part is added or taken away
+        self._torn = True  # while a part is added or taken
         self._sums: list[Array] = [np.zeros(shape, self._dtype) for shape in self._shapes]
         self._diagnostics: list[PrivateDiagnostics] = []
         self._rounding = 0.0
@@ -156,12 +154,12 @@ class ClipAccumulator:
         part = self.checked(grads)
         try:
             return self.add_checked(part)
-        except BaseException:  # also where all is done: who is told of an error tries again
+        except BaseException:  # also after the end: the caller of an error would add the part again
             self.spoil()
             raise
 
     def checked(self, grads: Any, name: str = "grads") -> Rows | ClippedSum:
-        """Return what `add_checked` takes, or raise what `add` would, with nothing added."""
+        """Return a checked part for `add_checked`; errors are those of `add`."""
         self.refuse_torn()
         if isinstance(grads, ClippedSum):
             self._check_sum(grads, name)
@@ -217,11 +215,11 @@ class ClipAccumulator:
         return self
 
     def discard(self) -> None:
-        """Forget what was added since the last sum was taken."""
+        """Drop what was added since the last sum was taken."""
         self._start()
 
     def spoil(self) -> None:
-        """Take nothing more until `discard`."""
+        """Refuse everything until `discard`."""
         self._torn = True
 
     def refuse_torn(self) -> None:
@@ -246,7 +244,7 @@ class ClipAccumulator:
             self._names_before = self._names
             self._start()
             return result
-        except BaseException:  # whoever tries again must not be given an empty sum
+        except BaseException:  # a second call must not return an empty sum
             self.spoil()
             raise
 
@@ -369,7 +367,7 @@ def clipped_grad(
 
 
 class ClippedGrad:
-    """What `clipped_grad` returns."""
+    """A function of parameters and a batch, returned by `clipped_grad`."""
 
     def __init__(
         self, per_example: PerExample, max_grad_norm: Any, chunk: int | None, settings: Any

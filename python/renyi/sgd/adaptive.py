@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND
+from renyi._training import LARGEST_BOUND, LEAST_BOUND
 from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of
 from renyi.sgd.sums import ClippedSum
-
-__all__ = ["QuantileClipNorm", "joint_noise_multiplier", "sum_noise_multiplier"]
 
 
 def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
@@ -159,7 +157,7 @@ class QuantileClipNorm:
 
     @property
     def mechanism(self) -> Gaussian:
-        """What one release of the noised count is by itself: its sensitivity is 1/2."""
+        """The mechanism of one release of the noised count, whose sensitivity is 1/2."""
         return Gaussian(2.0 * self.count_noise)
 
     def private_count(self, clipped: ClippedSum) -> float:
@@ -201,7 +199,7 @@ class QuantileClipNorm:
         return self._value
 
     def state_dict(self) -> dict[str, float]:
-        """Return what `load_state_dict` needs to go on from here, and the settings."""
+        """Return the state and the settings, for `load_state_dict`."""
         return {"value": self._value, **self._settings()}
 
     def _settings(self) -> dict[str, float]:

@@ -37,7 +37,7 @@ from renyi._arrays import (
     sums_for,
     threads_of,
 )
-from renyi._sgd import weigh_into
+from renyi._training import weigh_into
 from renyi._validation import adjacency_of
 from renyi.sgd.rules import (
     Clipping,
@@ -53,15 +53,6 @@ from renyi.sgd.rules import (
     sensitivity_of,
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
-
-__all__ = [
-    "ClippedAverage",
-    "Nonfinite",
-    "average_clipped_at_half",
-    "clip_and_sum",
-    "per_sample_norms",
-    "weighted_sum",
-]
 
 
 def per_sample_norms(
@@ -246,9 +237,6 @@ def weighted_sum(
     weigh_into(rows.arrays, targets, False, factors, 0.0, threads_of(threads, rows.nbytes))
     copy_back(targets, sums)
     return rows.like_given(sums)
-
-
-# The average of gradients, clipped as one vector: not the clipping of each record.
 
 
 @dataclass(frozen=True, eq=False)

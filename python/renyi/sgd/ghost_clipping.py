@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, float_dtype, threads_of
-from renyi._sgd import sum_spacing
+from renyi._training import sum_spacing
 from renyi._validation import adjacency_of, one_of
 from renyi.sgd.layer_norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers import Layer, Work, works_of
@@ -43,15 +43,7 @@ from renyi.sgd.rules import (
 )
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
-__all__ = ["Group", "ghost_clip_and_sum", "ghost_norms", "rounding_of"]
-
-
-# Factors that keep clipped gradients, and sums of them as computers add, within the bound.
-
-
 _UNIT = 2.0**-53
-
-
 _SPREAD = 1024.0
 
 
@@ -60,8 +52,8 @@ class Group:
 
     With w the factors and N, P what `RecordNorms` says of a record: gradients that are made, D
     entries, are multiplied and rounded to the lattice of spacing g as in clip_factor.hpp, which
-    adds g/2 sqrt(D) to their norm at most. Products are left a part `2 MOST_ROUNDING` of the bound
-    for what neither belongs to one record nor is the same in neighbouring batches, see
+    adds g/2 sqrt(D) to their norm at most. For products a part `2 MOST_ROUNDING` of the bound is
+    kept for rounding that is neither due to one record nor equal in neighbouring batches, see
     `rounding_of`; it is that small for w P <= _SPREAD C.
     """
 
@@ -111,8 +103,6 @@ def rounding_of(works: Sequence[Work], groups: Sequence[Group]) -> float:
 
 
 _BYTES = 1 << 22  # of gradients and copies at once, or of one record
-
-
 GhostClipping = Literal["flat", "per_layer"] | ClipGroups
 
 
@@ -272,7 +262,7 @@ def _pieces(works: list[Work]) -> Iterator[tuple[slice, list[Piece]]]:
 
 
 def _norms(pieces: list[Piece], groups: Sequence[int], threads: int) -> list[RecordNorms]:
-    """Return those of each group."""
+    """Return the norms of each group."""
     found = [piece.norms(threads) for piece in pieces]
     return [
         joint_norms([norms for norms, of in zip(found, groups, strict=True) if of == k])

@@ -9,19 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
-from renyi._noise import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
+from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
-from renyi.accountants import Adjacency
 from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
 from renyi.sgd.rules import NONFINITE, Nonfinite, Norms, Rule, run_rule, sensitivity_of
-
-__all__ = ["Grid", "add_noise_on_grid", "check_spacing", "sigma_of", "sum_rule_on_grid"]
-
-
-# A power-of-two grid, on which sums and noise are integers and nothing is rounded unaccounted.
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Grid:
 
     Examples
     --------
-    >>> from renyi.sgd import add_discrete_gaussian_noise
+    >>> from renyi.noise import add_discrete_gaussian_noise
     >>> grid = Grid(2.0**-20)
     >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
     >>> noisy = grid.values(add_discrete_gaussian_noise(total, grid.units(1.1)))
@@ -143,7 +138,7 @@ class Grid:
     def mechanism(
         self, scale: float, *, max_norm: float, dimension: int
     ) -> MultivariateDiscreteGaussian:
-        """Return what `sum` with discrete Gaussian noise of ``scale`` is to an accountant.
+        """Return the mechanism of `sum` with discrete Gaussian noise of ``scale``.
 
         ``scale`` is a length: sigma in spacings is ``units(scale)``. The noise multiplier is
         ``scale / sensitivity`` for adding or removing a record, rounded down.
@@ -163,9 +158,6 @@ def spacing_of(value: Any, name: str = "spacing") -> float:
 
 def _up(value: float) -> float:
     return math.nextafter(value, math.inf)
-
-
-# Clipped rows rounded to a grid and summed there, in integers: in any order, in any parts.
 
 
 _DOUBLE = np.finfo(np.float64)
@@ -203,9 +195,6 @@ def sum_rule_on_grid(
             nonfinite="raise",  # such rows have the factor 0
         )
     return factors
-
-
-# Discrete Gaussian noise on sums in spacings of a grid, which become numbers after it only.
 
 
 def sigma_of(grid: Grid, scale: float) -> float:

@@ -9,35 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import Aligned, Array
-from renyi._sgd import add_lookups, lookup_squares, weigh_into
+from renyi._training import add_lookups, lookup_squares, weigh_into
 from renyi.sgd.clipping import per_sample_norms
 
-__all__ = [
-    "LookupPiece",
-    "Piece",
-    "ProductPiece",
-    "RecordNorms",
-    "RowsPiece",
-    "joint_norm",
-    "joint_norms",
-    "product_norms",
-]
-
-
-# Norms of A^T G from inner products, and bounds of what rounding took from them.
-
-
 _UNIT = 2.0**-53
-
-
 _ELEMENTS = 1 << 20  # of temporary arrays, about
-
-
 Norms = npt.NDArray[np.float64]
 
 
 class RecordNorms(NamedTuple):
-    """Of each record's gradient, NaN where a number is not finite."""
+    """Norms and bounds of each record's gradient, NaN where a number is not finite."""
 
     nearest: Norms
     above: Norms  # at least the norm, exactly
@@ -68,8 +49,8 @@ def product_norms(left: Array, right: Array) -> RecordNorms:
     result = RecordNorms(*(np.zeros(len(left)) for _ in range(4)))
     left_out = np.arange(len(left))
     if left.shape[1] == 1:
-        sure = _put_norms_of_outer(left, right, result)
-        left_out = left_out[~sure]
+        accurate = _put_norms_of_outer(left, right, result)
+        left_out = left_out[~accurate]
     longest = left.shape[1] * max(left.shape[1:] + right.shape[2:])
     step = max(1, _ELEMENTS // max(1, longest))
     for first in range(0, len(left_out), step):
@@ -80,7 +61,7 @@ def product_norms(left: Array, right: Array) -> RecordNorms:
 
 
 def _put_norms_of_outer(left: Array, right: Array, result: RecordNorms) -> npt.NDArray[np.bool_]:
-    """Put norms of a g^T by those of a and g, and return where products of these do not suffer.
+    """Set norms of a g^T from those of a and g, and return where their product is accurate.
 
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
@@ -156,20 +137,13 @@ def _gram(a: Norms, g: Norms) -> Norms:
     return total
 
 
-# Gradients of some records by one array of parameters: their norms, and their weighted sum.
-
-
 _WORTH_A_THREAD = 1 << 20  # bytes
-
-
 _STRIP = 1 << 17  # numbers of a product at once, which are in a cache when they are added
-
-
 Weights = npt.NDArray[np.float64]
 
 
 class Piece(Protocol):
-    """What a layer knows of the gradients of some records."""
+    """The gradients of some records with respect to one array of parameters."""
 
     def norms(self, threads: int) -> RecordNorms:
         """Return the norms of the gradients that `add` adds."""

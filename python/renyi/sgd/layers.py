@@ -19,27 +19,6 @@ from renyi._arrays import Aligned, Array, outline, refuse_masked, rows_of
 from renyi._validation import integer_of, one_of, real_of
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
-__all__ = [
-    "BiasLayer",
-    "ConvLayer",
-    "ConvWork",
-    "EmbeddingLayer",
-    "EmbeddingWork",
-    "Layer",
-    "LinearLayer",
-    "LinearWork",
-    "LoRALayer",
-    "LoRAWork",
-    "NormKind",
-    "NormLayer",
-    "Patches",
-    "ScaleWork",
-    "Work",
-    "normalisation",
-    "works_of",
-]
-
-
 NormKind = Literal["layer", "rms", "group", "none"]
 
 
@@ -207,9 +186,6 @@ class LoRALayer(NamedTuple):
         return _shown(self)
 
 
-# What the gain of a normalisation multiplies, record by record.
-
-
 def normalisation(kind: NormKind, epsilon: float, groups: int) -> Callable[[Array], Array]:
     """Return the function of (m, T, features), or with "group" of (m, features, T)."""
     if kind == "none":
@@ -235,11 +211,8 @@ def _grouped(x: Array, epsilon: float, groups: int) -> Array:
     return _centred(x.reshape(len(x), groups, -1), epsilon).reshape(x.shape)
 
 
-# Convolutions as products: the patches of the input that each weight meets.
-
-
 class Patches(NamedTuple):
-    """Where the kernel of a convolution meets inputs, by dimension."""
+    """The patches of a convolution, by dimension."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -250,7 +223,7 @@ class Patches(NamedTuple):
 
     @classmethod
     def of(cls, layer: Any, inputs: tuple[int, ...], name: str) -> Patches:
-        """Return those of a `ConvLayer` for inputs of this size."""
+        """Return the patches of a `ConvLayer` for inputs of this size."""
         settings = []
         for setting, least in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1)):
             given = getattr(layer, setting)
@@ -268,7 +241,7 @@ class Patches(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Of the output."""
+        """The number of places of the output."""
         return math.prod(self.outputs)
 
     def gathered(self, images: Array, kind: Any, memory: Aligned) -> Array:
@@ -302,8 +275,6 @@ class Patches(NamedTuple):
 
 
 Shape = tuple[int, ...]
-
-
 Normalise = Callable[[Array], Array]
 
 
@@ -319,7 +290,7 @@ class Work:
     memory: Aligned = field(default_factory=Aligned)  # of the pieces: they live until the next ones
 
     def pieces(self, part: slice) -> list[Piece]:
-        """Return what is known of some records."""
+        """Return the gradients of some records, one piece for each array of parameters."""
         raise NotImplementedError
 
 
@@ -439,7 +410,7 @@ class LoRAWork(Work):
         super().__init__([a.shape, b.shape], count, times, [False, False], taken * item)
 
     def pieces(self, part: slice) -> list[Piece]:
-        """Return those of A, x^T (scale G B^T), and B, (scale x A)^T G."""
+        """Return the pieces of A, x^T (scale G B^T), and B, (scale x A)^T G."""
         memory = self.memory
         x = memory.copy("x", self._x[part], self._kind)
         g = memory.copy("g", self._g[part], self._kind)
@@ -482,9 +453,6 @@ class ScaleWork(Work):
         if self._bias:
             found.append(RowsPiece(g.sum(axis=3 - self._axis)))
         return found
-
-
-# From layers as they were given to what there is to do, or the error that says what is wrong.
 
 
 Layer = LinearLayer | ConvLayer | EmbeddingLayer | NormLayer | BiasLayer | LoRALayer

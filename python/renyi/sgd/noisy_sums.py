@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._arrays import Array, Arrays, Rows, noise_scale, rows_of, sum_dtype, sums_for, threads_of
 from renyi._states import with_secrets
-from renyi._validation import real_of
+from renyi._validation import FINITE_NON_NEGATIVE, number_in
 from renyi.matrix import NoiseStream
 from renyi.noise.draws import add_gaussian_noise
 from renyi.noise.generator import SecureGenerator, generator_of
@@ -22,9 +22,6 @@ from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of
 from renyi.sgd.plan import TrainingPlan, participation_in
 from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of
 from renyi.sgd.sums import ClippedSum
-from renyi.sgd.updates import Schedule
-
-__all__ = ["CorrelatedNoise", "NoisySum", "noisy_clipped_sum"]
 
 _MOST = 0.01  # of the sensitivity, that rounding may add
 
@@ -32,10 +29,10 @@ _MOST = 0.01  # of the sensitivity, that rounding may add
 class CorrelatedNoise:
     """A `NoiseStream` for each array of the sums of a plan.
 
-    Arithmetic on what streams keep moves what is released with the data, by
-    `NoiseStream.rounding_error` at most where no released norm is beyond
-    `NoiseStream.largest_norm`. So much more noise is added, and beyond that norm, which chance does
-    not reach, the run is stopped by what has been released.
+    Rounding in the buffers of a stream depends on the data. It moves a released sum by at most
+    `NoiseStream.rounding_error`, as long as no released norm exceeds `NoiseStream.largest_norm`.
+    The noise is increased by as much, and a run with a larger norm, which has a negligible
+    probability, is stopped.
     """
 
     def __init__(
@@ -97,11 +94,11 @@ class CorrelatedNoise:
         return arrays
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """Return the states of the streams, without what must not be published."""
+        """Return the states of the streams, without their secrets."""
         return [stream.state_dict() for stream in self._streams]
 
     def secrets(self) -> list[dict[str, Any]]:
-        """Return what must not be: the noise of steps before tells their sums."""
+        """Return what must not be published: earlier noise reveals the sums of earlier steps."""
         return [stream.state_dict(secrets=True)["secrets"] for stream in self._streams]
 
     def check(self, state: Any, secrets: Any) -> None:
@@ -123,9 +120,6 @@ class CorrelatedNoise:
             raise ValueError(f"state must hold secrets of the noise of {count} arrays, got others")
         for stream, own, kept in zip(self._streams, state, hidden, strict=True):
             yield stream, with_secrets(own, {"noise": kept}, "noise")
-
-
-# From the parts of a batch to its noisy mean: the clipping norm, the noise and the divisor.
 
 
 class NoisySum:
@@ -154,12 +148,22 @@ class NoisySum:
             threads=threads,
             **clipping,
         )
-        _check_dimension(plan, shapes)
+        entries = sum(map(math.prod, [shapes] if isinstance(shapes, tuple) else shapes))
+        if plan.dimension not in (None, entries):
+            raise ValueError(
+                f"parameters must have {plan.dimension} entries, the dimension of the plan, got "
+                f"{entries}"
+            )
         self._factors = _noise_factors(clipping["clipping"], plan.grid)
         self._threads = threads
-        for step in {1, *_starts(plan.noise_schedule), *_starts(plan.clip_schedule)}:
+        schedules = (plan.noise_schedule, plan.clip_schedule)
+        for step in {1, *(start for each in schedules if each for start in each.starts)}:
             for factor in set(self._factors or [1.0]):
-                _check_scale(_times_above(self._scale(step), factor), plan.grid)
+                scale = _times_above(self._scale(step), factor)
+                if plan.grid is None:  # both raise if there is no such noise
+                    noise_scale(scale, np.dtype(np.float64))
+                else:
+                    sigma_of(plan.grid, scale)
         self.generator = generator_of(generator)
         self._correlated = None
         if plan.strategy is not None:
@@ -181,7 +185,7 @@ class NoisySum:
         return self.parts.max_grad_norm
 
     def _set_bound(self, step: int) -> None:
-        """Between batches the clipping norm may be another."""
+        """Set the clipping norm of a step's batch, unless the batch has begun."""
         if self.parts.parts:
             return
         if self.clip_norm is not None:
@@ -192,15 +196,17 @@ class NoisySum:
     def checked(
         self, grads: Any, drawn: int | None, step: int, *, last: bool
     ) -> Rows | ClippedSum | None:
-        """Return what `parts` takes of a part of a step's batch, or raise; the last may be None.
+        """Return a checked part of the batch of a step; the last part may be None.
 
-        A batch has ``drawn`` rows if that is known: private, as the size of Poisson batches is.
+        ``drawn`` is the number of rows of the batch, if it is known. It is private.
         """
         self.parts.refuse_torn()
         self._set_bound(step)
         given = grads is not None or not last
         part = self.parts.checked(grads, "per_sample_grads") if given else None
-        rows = self.parts.batch_size + _row_count(part)
+        rows = self.parts.batch_size
+        if part is not None:
+            rows += part.count if isinstance(part, Rows) else part.private.batch_size
         self._check_public_size(rows, last)
         if drawn is not None and (rows > drawn or (last and rows < drawn)):
             raise ValueError(
@@ -218,7 +224,7 @@ class NoisySum:
             )
 
     def release(self, clipped: ClippedSum, step: int) -> list[Array]:
-        """Turn a step's sum into a noisy mean, using it up, and move the norm for the next."""
+        """Return the noisy mean, in the memory of the sum, and update the clipping norm."""
         if self._correlated is not None:
             noisy = self._correlated.add(clipped.arrays, step)
         else:
@@ -241,7 +247,7 @@ class NoisySum:
         return arrays
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what is carried from one batch to the next, without `secrets`."""
+        """Return the state between two batches, without `secrets`."""
         return {
             "clip_norm": None if self.clip_norm is None else self.clip_norm.state_dict(),
             "generator": self.generator.state_dict(),
@@ -249,7 +255,7 @@ class NoisySum:
         }
 
     def secrets(self) -> dict[str, Any]:
-        """Return what of it must not be published."""
+        """Return the part of the state that must not be published."""
         return {
             "generator": self.generator.state_dict(secrets=True)["secrets"],
             "correlated": None if self._correlated is None else self._correlated.secrets(),
@@ -296,39 +302,13 @@ def _times_above(scale: float, factor: float) -> float:
 
 
 def _noise_factors(clipping: Any, grid: Grid | None) -> list[float] | None:
-    """Return what the noise of each array is multiplied with, or None where it is all the same."""
+    """Return the factor of the noise of each array, or None where all are equal."""
     if not isinstance(clipping, ClipGroups) or clipping.noise is None:
         return None
     if grid is not None:
         raise ValueError(f"clipping must be of groups with the same noise on a grid: {clipping!r}")
     factors = clipping.noise_factors()
     return [factors[group] for group in clipping.of]
-
-
-def _starts(schedule: Schedule | None) -> tuple[int, ...]:
-    return () if schedule is None else schedule.starts
-
-
-def _check_scale(scale: float, grid: Grid | None) -> None:
-    """Refuse noise that there is not, before there is a sum."""
-    if grid is None:
-        noise_scale(scale, np.dtype(np.float64))
-    else:
-        sigma_of(grid, scale)
-
-
-def _check_dimension(plan: TrainingPlan, shapes: Any) -> None:
-    found = sum(map(math.prod, [shapes] if isinstance(shapes, tuple) else shapes))
-    if plan.dimension not in (None, found):
-        raise ValueError(
-            f"parameters must have {plan.dimension} entries, the dimension of the plan, got {found}"
-        )
-
-
-def _row_count(part: Rows | ClippedSum | None) -> int:
-    if part is None:
-        return 0
-    return part.count if isinstance(part, Rows) else part.private.batch_size
 
 
 def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClipNorm | None:
@@ -357,9 +337,6 @@ def _clip_norm_of(value: Any, plan: TrainingPlan, clipping: Any) -> QuantileClip
             f"{plan.expected_batch_size!r}, got {value.expected_batch_size!r}"
         )
     return value
-
-
-# The whole private step in one call: clip, sum, add noise.
 
 
 def noisy_clipped_sum(
@@ -416,9 +393,7 @@ def noisy_clipped_sum(
     True
     """
     rows = rows_of(grads, bfloat16=True)
-    multiplier = real_of(noise_multiplier, "noise_multiplier", "a number in [0, inf)")
-    if not 0.0 <= multiplier < math.inf:
-        raise ValueError(f"noise_multiplier must be a number in [0, inf), got {noise_multiplier!r}")
+    multiplier = number_in(noise_multiplier, "noise_multiplier", FINITE_NON_NEGATIVE)
     bound = rule_of(clipping, max_grad_norm, stability, len(rows.arrays)).total
     scale = math.nextafter(multiplier * bound, math.inf) if multiplier else 0.0
     kind = sum_dtype(dtype, out)

@@ -13,15 +13,12 @@ from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.samplers.basic import BatchSampler
 from renyi.sgd._accounting import Charge, Ledger
 from renyi.sgd.adaptive import QuantileClipNorm
-from renyi.sgd.clipping import Nonfinite
 from renyi.sgd.noisy_sums import NoisySum
 from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import Domain
-from renyi.sgd.rules import ClipGroups, Clipping, OneAtATime
+from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, OneAtATime
 from renyi.sgd.sums import PrivateDiagnostics
 from renyi.sgd.updates import Parameters, UpdateRule
-
-__all__ = ["DPSGD"]
 
 
 class DPSGD:
@@ -55,7 +52,7 @@ class DPSGD:
         noise multiplier of the plan is then that of the sum and its noised count together, see
         `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise. Not on a
         grid.
-    domain : Ball, Box or Interval, optional
+    domain : Ball or Box, optional
         A convex set: after every update all parameters, one array after the other as one vector,
         are moved to its nearest point (projected noisy SGD). Steps are accounted as without it;
         for one pass of which only the last iterate is seen, `PNSGD` knows better.
@@ -71,16 +68,15 @@ class DPSGD:
         the batch drawn last, with a row for each of its records, no batch is used twice and none
         left out but by `discard`: draw the next one after the step. Its state is saved with the
         rest, and epochs of shuffled batches are counted by what it has drawn.
-        Without it they are counted by steps: then no batch may be left out, and whoever resumes
-        has to restore the sampler too.
+        Without it they are counted by steps: then no batch may be left out, and a resumed run has
+        to restore the sampler too.
     charge : callable, optional
         Called as ``charge(mechanism, count, run=name, step=number)`` before each release; an error
         stops the step. For a `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``.
-        The name is of this run, the number what was charged in its name before, so that of all who
-        go on from one state, in whatever process, the ledger refuses all but the first. Where
-        nothing is due, within an epoch say, the first step after a state was saved or loaded is
-        charged as no uses. What a state that is loaded has released was charged where that
-        happened, and is not charged again.
+        The name is that of the run, the number that of earlier charges in its name. If several
+        processes continue one state, the ledger refuses all but the first. Within an epoch, where
+        nothing is due, the first step after a state was saved or loaded is charged as no uses.
+        Releases before a loaded state were charged when they happened, and are not charged again.
     generator : SecureGenerator or numpy.random.Generator, optional
         Of the noise; by default the process's own `SecureGenerator`.
 
@@ -149,12 +145,12 @@ class DPSGD:
 
     @property
     def plan(self) -> TrainingPlan:
-        """What was planned."""
+        """The plan."""
         return self._plan
 
     @property
     def rule(self) -> UpdateRule | Sequence[UpdateRule]:
-        """How parameters are updated; another one of its kind may be set, for a schedule."""
+        """The update rule; another one of the same kind may be set."""
         return self._trained.rule
 
     @rule.setter
@@ -163,7 +159,7 @@ class DPSGD:
 
     @property
     def accountant(self) -> PLDAccountant | RDPAccountant:
-        """Where steps are recorded."""
+        """The accountant that records the steps."""
         return self._ledger.accountant
 
     @property
@@ -215,8 +211,8 @@ class DPSGD:
         >>> optimizer.private.batch_size, optimizer.steps
         (3, 1)
         """
-        # Whoever goes on with the next batch after an interruption must not add it to this one, nor
-        # this part a second time who is told of an error when it has been added.
+        # After an interruption neither the next batch nor the same part again may be added to the
+        # sum, which may hold some or all of the part.
         begun: list[bool] = []
         try:
             self._attempt(partial(self._add, per_sample_grads, mask, begun), self._sum.parts.spoil)
@@ -233,10 +229,7 @@ class DPSGD:
             self._sum.parts.add_checked(part)
 
     def _attempt(self, work: Callable[[], Any], undo: Callable[[], None]) -> Any:
-        """Do it; if that is interrupted, ``undo`` what was clipped before anything else is done.
-
-        That is at once, or if it is interrupted too, when the optimiser is used next.
-        """
+        """Do the work; after an interruption ``undo`` it, at once or before the next use."""
         with self._alone:
             self._recover()
             begun, self._undo = self._ledger.interrupted, undo
@@ -303,7 +296,7 @@ class DPSGD:
         RuntimeError
             If the sampler has drawn no batch for this step, or several, or another one since its
             first part; a part was interrupted and not discarded; the process was forked, or the
-            run has gone on elsewhere; or another thread is at work.
+            run was continued elsewhere; or another thread uses the optimiser.
         """
         released: Arrays = self._attempt(partial(self._step, per_sample_grads, mask), self._discard)
         return released
@@ -322,18 +315,18 @@ class DPSGD:
         return released if isinstance(clipped.sum, list) else released[0]
 
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
-        """Return what `load_state_dict` needs to go on after the last step.
+        """Return the state after the last step, for `load_state_dict`.
 
         It holds no gradients. What must not be published with a checkpoint is in one entry.
 
         Parameters
         ----------
         secrets : bool
-            With them the state has an entry "secrets". It holds with a strategy the noise of steps
-            before, which with what was released tells their sums; in the middle of an epoch of
-            balls in bins the bin of every record; and what reproducible generators draw next.
-            Without them the state may be published, and cannot be loaded where there are any. The
-            entry may be stored apart, and put back before the state is loaded.
+            With them the state has an entry "secrets". It holds the earlier noise of a strategy,
+            which together with the releases reveals the sums; in the middle of an epoch of balls in
+            bins the bin of every record; and the next draws of reproducible generators. Without
+            them the state may be published, but cannot be loaded if there are any. The entry may be
+            stored separately and put back before the state is loaded.
 
         Raises
         ------
@@ -366,14 +359,14 @@ class DPSGD:
         state : mapping
             Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
             released something, then of its own run, and with at least as much released. Within a
-            process a state is loaded once, and only if its run has not gone on since: whoever
-            saved it does not go on then. Who was interrupted loading it may load it again. Of
-            other processes only the ledger knows that there is a ``charge`` to: it refuses the
-            first step from a state which somebody else has gone on from, with a ValueError.
+            process a state is loaded once, and only if its run has not continued since; the
+            optimiser that saved it cannot continue then. After an interruption it may be loaded
+            again. Other processes are known only to the ledger of a ``charge``: it refuses the
+            first step from a state that another process has continued, with a ValueError.
         branch : bool
-            Load it all the same, as a run of its own, into a new optimiser. Each branch reports
-            what it knows; together they spend what led there and the steps of both. A ``charge``
-            is called again for the release under way, of an epoch or a whole run say.
+            Load the state as a run of its own, into a new optimiser. Each branch reports its own
+            steps and those before the state; together they spend the steps of both. A ``charge``
+            is called again for a release under way, such as an epoch or a whole run.
 
         Raises
         ------

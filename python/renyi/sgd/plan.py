@@ -10,8 +10,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from renyi._validation import LARGEST_COUNT, adjacency_of, integer_of, one_of, real_of, uses_of
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    FINITE_POSITIVE,
+    adjacency_of,
+    integer_of,
+    number_in,
+    one_of,
+    uses_of,
+)
+from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration.runs import noise_for
 from renyi.matrix import (
     BLT,
@@ -19,7 +28,6 @@ from renyi.matrix import (
     CyclicPoisson,
     Dense,
     FixedEpochs,
-    Participation,
     SquareRoot,
     Strategy,
     Tree,
@@ -31,6 +39,7 @@ from renyi.mechanisms import (
     Mechanism,
     MultivariateDiscreteGaussian,
 )
+from renyi.mechanisms.participation import Participation
 from renyi.samplers.basic import (
     BatchSampler,
     FixedSizeSampler,
@@ -44,36 +53,6 @@ from renyi.sgd.grid import Grid, check_spacing, spacing_of
 from renyi.sgd.rules import bound_of
 from renyi.sgd.updates import Schedule, checked_schedule
 
-__all__ = [
-    "IN_EPOCHS",
-    "SAMPLERS",
-    "AccountantName",
-    "Sampling",
-    "StepSettings",
-    "TrainingPlan",
-    "accountant_named",
-    "adjacency_for",
-    "batch_limit_of",
-    "check_schedules",
-    "check_strategy",
-    "correlated_release",
-    "cycle_length_of",
-    "grid_of",
-    "noise_mechanism",
-    "noise_multiplier_of",
-    "participation_in",
-    "row_norm",
-    "sampler_for",
-    "sampling_of",
-    "scheduled",
-    "sizes_of",
-    "steps_of",
-    "strategy_of",
-]
-
-# Arguments of a plan: checks, and the number of steps that follows from them.
-
-
 Sampling = Literal[
     "poisson",
     "truncated_poisson",
@@ -84,31 +63,27 @@ Sampling = Literal[
     "fixed_order",
 ]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
-"""Of which every record is in one batch of each epoch."""
-
-
+"""Schemes in which every record is in one batch of each epoch."""
 AccountantName = Literal["pld", "rdp"]
-
-
-_HOLDS_FOR: dict[Sampling, tuple[Adjacency, ...]] = {
-    "poisson": ("add_remove", "replace_one", "zero_out"),
-    "truncated_poisson": ("add_remove", "replace_one", "zero_out"),
-    "cyclic_poisson": ("add_remove", "replace_one", "zero_out"),
-    "balls_in_bins": ("add_remove", "replace_one", "zero_out"),
-    "fixed_size": ("replace_one",),
-    "shuffled": ("replace_one", "zero_out"),
-    "fixed_order": ("replace_one", "zero_out"),
-}
-
-
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
     "pld": PLDAccountant,
     "rdp": RDPAccountant,
 }
+_REPLACED: tuple[Adjacency, ...] = ("replace_one", "zero_out")
+_SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
+    "poisson": (PoissonSampler, ADJACENCIES),
+    "truncated_poisson": (TruncatedPoissonSampler, ADJACENCIES),
+    "cyclic_poisson": (CyclicPoissonSampler, ADJACENCIES),
+    "balls_in_bins": (BallsInBinsSampler, ADJACENCIES),
+    "fixed_size": (FixedSizeSampler, ("replace_one",)),
+    "shuffled": (ShuffledSampler, _REPLACED),
+    "fixed_order": (FixedOrderSampler, _REPLACED),
+}
+"""The sampler of each scheme, and the neighbouring relations that it has a guarantee for."""
+SAMPLERS = tuple(sampler for sampler, _ in _SCHEMES.values())
 
 
-def sizes_of(population: Any, batch_size: Any) -> tuple[int, int]:
-    """Return the number of records and that of a batch."""
+def _sizes_of(population: Any, batch_size: Any) -> tuple[int, int]:
     size = integer_of(batch_size, "batch_size", 1)
     records = integer_of(population, "population", 1)
     if size > records:
@@ -118,64 +93,39 @@ def sizes_of(population: Any, batch_size: Any) -> tuple[int, int]:
     return records, size
 
 
-def sampling_of(value: Any) -> Sampling:
-    """Return a known sampling scheme."""
-    return one_of(value, "sampling", _HOLDS_FOR)
-
-
-def batch_limit_of(value: Any, sampling: Sampling, records: int) -> int | None:
-    """Return the largest batch of truncated samples, which others do not have."""
-    if (value is None) != (sampling != "truncated_poisson"):
+def _only_with(scheme: Sampling, value: Any, name: str, sampling: Sampling) -> int | None:
+    """Return an integer that one sampling scheme needs and the others do not have."""
+    if (value is None) == (sampling == scheme):
         raise ValueError(
-            f"batch_limit must be given with sampling 'truncated_poisson' only, got {value!r} with "
-            f"{sampling!r}"
+            f"{name} must be given with sampling {scheme!r} only, got {value!r} with {sampling!r}"
         )
-    return None if value is None else min(integer_of(value, "batch_limit", 1), records)
+    return None if value is None else integer_of(value, name, 1)
 
 
-def cycle_length_of(value: Any, sampling: Sampling, records: int, size: int) -> int | None:
-    """Return the number of groups of cyclic samples, which others do not have."""
-    if (value is None) != (sampling != "cyclic_poisson"):
-        raise ValueError(
-            f"cycle_length must be given with sampling 'cyclic_poisson' only, got {value!r} with "
-            f"{sampling!r}"
-        )
-    if value is None:
-        return None
-    length = integer_of(value, "cycle_length", 1)
-    if length * size > records:
-        raise ValueError(
-            f"cycle_length must be such that groups of the population, {records}, hold a batch, "
-            f"{size}, got {value!r}"
-        )
-    return length
-
-
-def adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
-    """Return a neighbouring relation that a sampling scheme holds for, with the noise of a grid."""
-    known = adjacency_of(value)
-    if known not in _HOLDS_FOR[sampling]:
-        allowed = " or ".join(map(repr, _HOLDS_FOR[sampling]))
+def _adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
+    """Return a neighbouring relation for which the scheme, with its noise, has a guarantee."""
+    adjacency = adjacency_of(value)
+    if adjacency not in _SCHEMES[sampling][1]:
+        allowed = " or ".join(map(repr, _SCHEMES[sampling][1]))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
     if discrete and sampling in ("truncated_poisson", "balls_in_bins", "fixed_order"):
         raise ValueError(f"grid_spacing must be None with sampling {sampling!r}, got a grid")
-    if discrete and sampling.endswith("poisson") and known == "replace_one":
+    if discrete and sampling.endswith("poisson") and adjacency == "replace_one":
         raise ValueError(
             f"adjacency must be 'add_remove' or 'zero_out' with sampling {sampling!r} on a grid, "
             "got 'replace_one': that goes with sampling 'fixed_size' or 'shuffled'"
         )
-    return known
+    return adjacency
 
 
 def accountant_named(name: Any, discrete: bool) -> type[PLDAccountant] | type[RDPAccountant]:
-    """Return a kind of accountant by its name, or without one the best that takes the noise."""
+    """Return an accountant class by its name; by default the tightest that takes the noise."""
     if name is None:
         return RDPAccountant if discrete else PLDAccountant
     return _ACCOUNTANTS[one_of(name, "accountant", _ACCOUNTANTS)]
 
 
-def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str) -> int:
-    """Return the number of steps, which is given or follows from the epochs."""
+def _steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str) -> int:
     if (steps is None) == (epochs is None):
         raise TypeError(
             f"exactly one of steps and epochs must be given, got steps={steps!r}, epochs={epochs!r}"
@@ -185,28 +135,14 @@ def steps_of(steps: Any, epochs: Any, population: int, size: int, sampling: str)
     if sampling in IN_EPOCHS:
         found = integer_of(epochs, "epochs", 1) * -(-population // size)
     else:
-        number = real_of(epochs, "epochs", "a number in (0, inf)")
-        if not 0.0 < number < math.inf:
-            raise ValueError(f"epochs must be a number in (0, inf), got {epochs!r}")
+        number = number_in(epochs, "epochs", FINITE_POSITIVE)
         found = math.ceil(Fraction(number) * population / size)
     if found > LARGEST_COUNT:
         raise ValueError(f"epochs must make at most 10^9 steps, got {epochs!r}")
     return found
 
 
-# The noise of a plan: what it is relative to, and what it is to an accountant.
-
-
-def noise_multiplier_of(value: Any, discrete: bool) -> float:
-    """Return a noise multiplier; on a grid there is always noise."""
-    allowed = f"a number in {'(' if discrete else '['}0, inf)"
-    number = real_of(value, "noise_multiplier", allowed)
-    if not 0.0 <= number < math.inf or (discrete and number == 0.0):
-        raise ValueError(f"noise_multiplier must be {allowed}, got {value!r}")
-    return number
-
-
-def grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, int | None]:
+def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, int | None]:
     """Return the spacing and the number of entries of a grid, or None for both."""
     if spacing is None and dimension is None:
         return None, None
@@ -234,63 +170,42 @@ def _refuse_coarse(spacing: float, dimension: int, bound: float) -> None:
         )
 
 
-def row_norm(bound: float, spacing: float | None, dimension: int | None) -> float:
-    """Return the norm that a clipped row has at most when it is added."""
-    if spacing is None or dimension is None:
-        return bound
-    return Grid(spacing).sensitivity(bound, dimension)
-
-
-def noise_mechanism(noise_multiplier: float, discrete: bool) -> Mechanism:
-    """Return what a sum with its noise is to an accountant."""
-    kind = MultivariateDiscreteGaussian if discrete else Gaussian
-    return kind(noise_multiplier)
-
-
-# Correlated noise: which sampling it goes with, and what the run then is.
-
-
 _STRATEGIES = (BandedToeplitz, SquareRoot, BLT, Tree, Dense)
 
 
-def strategy_of(value: Any) -> Strategy | None:
-    """Return a strategy or None."""
-    if value is not None and type(value) not in _STRATEGIES:
-        raise TypeError(
-            f"strategy must be one of renyi.matrix, of no class of its own, got {value!r}"
-        )
-    known: Strategy | None = value
-    return known
-
-
-def check_strategy(plan: TrainingPlan) -> None:
-    """Refuse a strategy where the steps of a record are not known to be apart."""
-    if plan.strategy is None:
+def _check_strategy(plan: TrainingPlan) -> None:
+    """Refuse a strategy of correlated noise unless the steps of a record are known to be apart."""
+    strategy = plan.strategy
+    if strategy is None:
         return
+    if type(strategy) not in _STRATEGIES:
+        raise TypeError(
+            f"strategy must be one of renyi.matrix, of no class of its own, got {strategy!r}"
+        )
     if plan.sampling not in ("fixed_order", "cyclic_poisson"):
         raise ValueError(
             "sampling must be 'fixed_order' or 'cyclic_poisson' with a strategy, for the steps of "
             f"a record have to be apart, got {plan.sampling!r}"
         )
-    if plan.strategy.steps != plan.steps:
+    if strategy.steps != plan.steps:
         raise ValueError(
-            f"strategy must be of {plan.steps} steps, those of the plan, got {plan.strategy!r}"
+            f"strategy must be of {plan.steps} steps, those of the plan, got {strategy!r}"
         )
     for name in ("noise_schedule", "clip_schedule", "grid"):
         if getattr(plan, name) is not None:
             raise ValueError(f"{name} must be None with a strategy, got {getattr(plan, name)!r}")
-    correlated_release(plan, 1.0)  # raises where no bound is known
+    _correlated_release(plan, 1.0)  # raises where no bound is known
 
 
 def participation_in(plan: TrainingPlan) -> Participation:
-    """Return in which steps of a plan a record can be."""
+    """Return the steps of a plan in which a record can take part."""
     if plan.cycle_length is not None:
         return CyclicPoisson(plan.sample_rate, plan.cycle_length)
     return FixedEpochs(plan.batches_per_epoch)
 
 
-def correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
-    """Return what an accountant is told: of the whole run, or of one cycle of samples."""
+def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
+    """Return the mechanism of the whole run, or of one cycle of samples."""
     assert plan.strategy is not None
     run = MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
     if plan.cycle_length is None:
@@ -298,24 +213,16 @@ def correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism
     return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
 
 
-# What of a plan may change in the course of its run.
-
-
 class StepSettings(NamedTuple):
-    """What holds at one step."""
+    """The clipping norm and the noise of one step."""
 
     max_grad_norm: float
     noise_multiplier: float
     noise_scale: float
 
 
-def scheduled(value: float, schedule: Schedule | None, step: int) -> float:
-    """Return a number times that of a schedule."""
-    return value if schedule is None else value * schedule.at(step)
-
-
-def check_schedules(plan: TrainingPlan) -> None:
-    """Refuse schedules where it is not known what they cost, and norms that are none."""
+def _check_schedules(plan: TrainingPlan) -> None:
+    """Refuse schedules whose cost is not known, and clipping norms out of range."""
     noise, clip = plan.noise_schedule, plan.clip_schedule
     if noise is not None and plan.sampling in (*IN_EPOCHS, "cyclic_poisson"):
         raise ValueError(
@@ -327,41 +234,6 @@ def check_schedules(plan: TrainingPlan) -> None:
     if clip is not None:
         for value in clip.values:
             bound_of(plan.max_grad_norm * value, "max_grad_norm times clip_schedule")
-
-
-# The sampler of a plan, by the name of its scheme.
-
-
-SAMPLERS = (
-    PoissonSampler,
-    TruncatedPoissonSampler,
-    CyclicPoissonSampler,
-    BallsInBinsSampler,
-    FixedOrderSampler,
-    FixedSizeSampler,
-    ShuffledSampler,
-)
-
-
-def sampler_for(plan: TrainingPlan, generator: Any) -> BatchSampler:
-    """Return a sampler of the batches of a plan."""
-    records, drawn = plan.population, {"generator": generator}
-    if plan.sampling == "shuffled":
-        return ShuffledSampler(records, plan.batches_per_epoch, **drawn)
-    if plan.sampling == "balls_in_bins":
-        return BallsInBinsSampler(records, plan.batches_per_epoch, **drawn)
-    if plan.sampling == "fixed_order":
-        return FixedOrderSampler(records, plan.batches_per_epoch)
-    if plan.sampling == "fixed_size":
-        return FixedSizeSampler(records, plan.batch_size, **drawn)
-    if plan.batch_limit is not None:
-        return TruncatedPoissonSampler(records, plan.sample_rate, plan.batch_limit, **drawn)
-    if plan.cycle_length is not None:
-        return CyclicPoissonSampler(records, plan.sample_rate, plan.cycle_length, **drawn)
-    return PoissonSampler(records, plan.sample_rate, **drawn)
-
-
-# One run of private training: what is chosen, and all that follows from it.
 
 
 @dataclass(frozen=True, init=False)
@@ -398,12 +270,12 @@ class TrainingPlan:
         With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
         ``population`` then is that of the larger of both neighbours.
     cycle_length : int, optional
-        With "cyclic_poisson", and only then: the number of groups that have their turn one after
-        the other, at most ``population / batch_size``.
+        With "cyclic_poisson", and only then: the number of groups, which are sampled in turn, at
+        most ``population / batch_size``.
     max_grad_norm : float
         The bound on the norm of a clipped row, in [2^-96, 2^96].
     accumulation : int
-        Parts a logical batch is computed in, at least 1. Noise is added once to a logical batch:
+        Number of parts of a logical batch, at least 1. Noise is added once to a logical batch, so
         neither the sampling rate nor the number of steps depends on it.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" and
@@ -415,16 +287,16 @@ class TrainingPlan:
     dimension : int, optional
         With a grid: the number of entries of all parameters, at least 1.
     noise_schedule : Schedule, optional
-        What ``noise_multiplier`` is multiplied with at each step, positive: `calibrated` finds the
-        number that the schedule is of. Each step is recorded with its own noise. Not on a grid, nor
-        with "shuffled", "fixed_order" or "cyclic_poisson".
+        Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the multiplier. Each
+        step is recorded with its own noise. Not on a grid, nor with "shuffled", "balls_in_bins",
+        "fixed_order" or "cyclic_poisson".
     clip_schedule : Schedule, optional
-        What ``max_grad_norm`` is multiplied with at each step, positive. The noise is relative to
-        the norm of its step, and costs the same. Not on a grid.
+        Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
+        step, so the cost does not change. Not on a grid.
     strategy : renyi.matrix.Strategy, optional
-        Of correlated noise, for as many steps as the run, with "fixed_order", or with
-        "cyclic_poisson" and at most ``cycle_length`` bands. `DPSGD` then needs the sampler of the
-        plan, and ends with its steps. Without schedules and grid.
+        The strategy of correlated noise, with as many steps as the run. It needs "fixed_order", or
+        "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules and a grid.
+        `DPSGD` then needs the sampler of the plan and ends with its steps.
 
     Raises
     ------
@@ -484,31 +356,39 @@ class TrainingPlan:
         clip_schedule: Schedule | None = None,
         strategy: Strategy | None = None,
     ) -> None:
-        records, size = sizes_of(population, batch_size)
-        scheme = sampling_of(sampling)
+        records, size = _sizes_of(population, batch_size)
+        scheme = one_of(sampling, "sampling", _SCHEMES)
         bound = bound_of(max_grad_norm)
-        spacing, entries = grid_of(grid_spacing, dimension, bound)
+        spacing, entries = _grid_of(grid_spacing, dimension, bound)
+        limit = _only_with("truncated_poisson", batch_limit, "batch_limit", scheme)
+        cycle = _only_with("cyclic_poisson", cycle_length, "cycle_length", scheme)
+        if cycle is not None and cycle * size > records:
+            raise ValueError(
+                f"cycle_length must be such that groups of the population, {records}, hold a "
+                f"batch, {size}, got {cycle_length!r}"
+            )
+        noise_range = FINITE_NON_NEGATIVE if spacing is None else FINITE_POSITIVE
         values = {
             "population": records,
             "batch_size": size,
-            "noise_multiplier": noise_multiplier_of(noise_multiplier, spacing is not None),
+            "noise_multiplier": number_in(noise_multiplier, "noise_multiplier", noise_range),
+            "steps": _steps_of(steps, epochs, records, size, scheme),
             "sampling": scheme,
-            "batch_limit": batch_limit_of(batch_limit, scheme, records),
-            "cycle_length": cycle_length_of(cycle_length, scheme, records, size),
+            "batch_limit": None if limit is None else min(limit, records),
+            "cycle_length": cycle,
             "max_grad_norm": bound,
             "accumulation": integer_of(accumulation, "accumulation", 1),
-            "adjacency": adjacency_for(adjacency, scheme, spacing is not None),
+            "adjacency": _adjacency_for(adjacency, scheme, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
             "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
             "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
-            "strategy": strategy_of(strategy),
+            "strategy": strategy,
         }
-        values["steps"] = steps_of(steps, epochs, records, size, scheme)
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        check_schedules(self)
-        check_strategy(self)
+        _check_schedules(self)
+        _check_strategy(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -559,14 +439,14 @@ class TrainingPlan:
 
     @property
     def grid(self) -> Grid | None:
-        """What clipped rows are rounded to."""
+        """The grid that clipped rows are rounded to."""
         return None if self.grid_spacing is None else Grid(self.grid_spacing)
 
     @property
     def sample_rate(self) -> float:
         """The probability that a record is in a batch.
 
-        With "cyclic_poisson" when it has its turn, with "truncated_poisson" before the cut.
+        With "cyclic_poisson" in the turn of its group, with "truncated_poisson" before the cut.
 
         Raises
         ------
@@ -583,7 +463,7 @@ class TrainingPlan:
 
     @property
     def _rate_and_uses(self) -> tuple[float, int]:
-        """Poisson samples that reveal about as much."""
+        """A sampling rate and a number of Poisson samples of about the same cost."""
         if self.sampling == "balls_in_bins":
             return 1.0 / self.batches_per_epoch, self.steps
         return 1.0 if self.in_epochs else self.sample_rate, self.releases
@@ -607,7 +487,7 @@ class TrainingPlan:
 
     @property
     def releases(self) -> int:
-        """How often the run uses `step_mechanism`: its steps, epochs or cycles begun, or once."""
+        """The number of uses of `step_mechanism`: steps, epochs or cycles begun, or one."""
         return -(-self.steps // self.steps_per_release)
 
     @property
@@ -637,35 +517,39 @@ class TrainingPlan:
         return self.at(1).noise_scale
 
     def at(self, step: int) -> StepSettings:
-        """Return what holds at a step, counted from 1."""
-        noise = scheduled(self.noise_multiplier, self.noise_schedule, step)
-        bound = scheduled(self.max_grad_norm, self.clip_schedule, step)
-        norm = row_norm(bound, self.grid_spacing, self.dimension)
+        """Return the settings of a step, counted from 1."""
+        noise, bound = self.noise_multiplier, self.max_grad_norm
+        if self.noise_schedule is not None:
+            noise *= self.noise_schedule.at(step)
+        if self.clip_schedule is not None:
+            bound *= self.clip_schedule.at(step)
+        grid, entries = self.grid, self.dimension
+        norm = bound if grid is None or entries is None else grid.sensitivity(bound, entries)
         scale = math.nextafter(noise * norm, math.inf) if noise else noise
         return StepSettings(bound, noise, scale)
 
     @property
     def step_mechanism(self) -> Mechanism:
-        """What an accountant is told of the first step, of an epoch or of a cycle."""
+        """The mechanism of the first step, epoch or cycle, for an accountant."""
         return self.release(1)
 
     @property
     def mechanism(self) -> Mechanism:
-        """What an accountant is told of the whole run."""
+        """The mechanism of the whole run, for an accountant."""
         parts = self.releases_after(0, self.releases)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0]
         return Composed(*parts)
 
     def release(self, step: int) -> Mechanism:
-        """Return what an accountant is told of a step, or of the epoch, cycle or run it is in."""
+        """Return the mechanism of a step, or of the epoch, cycle or run that it is part of."""
         noise = self.at(step).noise_multiplier
         if self.strategy is not None:
-            return correlated_release(self, noise)
+            return _correlated_release(self, noise)
         if self.sampling == "fixed_order":
             return self.sampler().mechanism(Gaussian(noise), self.steps)
-        base = noise_mechanism(noise, self.grid_spacing is not None)
-        return self.sampler().mechanism(base)
+        base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
+        return self.sampler().mechanism(base(noise))
 
     def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
@@ -690,7 +574,17 @@ class TrainingPlan:
 
     def sampler(self, *, generator: Any = None) -> BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
-        sampler = sampler_for(self, generator)
+        settings: list[Any]
+        if self.in_epochs:
+            settings = [self.batches_per_epoch]
+        elif self.sampling == "fixed_size":
+            settings = [self.batch_size]
+        else:
+            limits = (self.batch_limit, self.cycle_length)
+            settings = [self.sample_rate, *(limit for limit in limits if limit is not None)]
+        drawn = {} if self.sampling == "fixed_order" else {"generator": generator}
+        kind, _ = _SCHEMES[self.sampling]
+        sampler: BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps
         return sampler
 

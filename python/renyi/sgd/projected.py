@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import noise_scale, refuse_masked
-from renyi._validation import Range, integer_of, number_in, numbers_of, real_of
+from renyi._validation import Range, integer_of, number_in, numbers_of, one_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
@@ -22,29 +22,8 @@ from renyi.theory.iteration import (
 )
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
-__all__ = [
-    "PNSGD",
-    "Ball",
-    "Box",
-    "Domain",
-    "Interval",
-    "LogisticLoss",
-    "Loss",
-    "PNSGDRun",
-    "RidgeLoss",
-]
-
-# Convex sets that iterates are projected onto: ball, box, interval.
-#
-# Diameters and norms are rounded up by 1e-12, so that they hold for projections in floating point.
-
-
 Vector = npt.NDArray[np.float64]
-
-
-_UP = 1.0 + 1e-12
-
-
+_UP = 1.0 + 1e-12  # diameters, norms and constants hold in floating point
 _LARGEST = 1e70
 
 
@@ -92,26 +71,14 @@ class Ball:
     def __init__(self, radius: float, centre: npt.ArrayLike) -> None:
         self.radius = number_in(radius, "radius", Range(1e-70, 1e70))
         self.centre = _vector(centre, "centre")
+        self.dimension = len(self.centre)
+        self.diameter = 2.0 * self.radius * _UP
+        self.largest_norm = (math.hypot(*self.centre) + self.radius) * _UP
 
     @classmethod
     def around_zero(cls, radius: float, dimension: int) -> Ball:
         """Return the ball around the origin."""
         return cls(radius, np.zeros(integer_of(dimension, "dimension", 1)))
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return len(self.centre)
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance of two points."""
-        return 2.0 * self.radius * _UP
-
-    @property
-    def largest_norm(self) -> float:
-        """Largest L2 norm of a point."""
-        return (math.hypot(*self.centre) + self.radius) * _UP
 
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
@@ -134,13 +101,9 @@ class Box:
 
     Parameters
     ----------
-    lower, upper : array_like
-        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+    lower, upper : float or array_like
+        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``. A number is an interval, the
+        box of one dimension.
 
     Examples
     --------
@@ -150,59 +113,24 @@ class Box:
     """
 
     def __init__(self, lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        self.lower, self.upper = _vector(lower, "lower"), _vector(upper, "upper")
+        ends = (np.atleast_1d(end) if np.ndim(end) == 0 else end for end in (lower, upper))
+        self.lower, self.upper = map(_vector, ends, ("lower", "upper"))
         if self.lower.shape != self.upper.shape:
             raise ValueError(
                 f"upper must be of the length of lower, {len(self.lower)}, got {len(self.upper)}"
             )
         if not (self.lower < self.upper).all():
             raise ValueError(f"lower must be below upper, got {lower!r} and {upper!r}")
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return len(self.lower)
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance of two points."""
-        return math.hypot(*(self.upper - self.lower)) * _UP
-
-    @property
-    def largest_norm(self) -> float:
-        """Largest L2 norm of a point."""
-        return math.hypot(*np.maximum(abs(self.lower), abs(self.upper))) * _UP
+        self.dimension = len(self.lower)
+        self.diameter = math.hypot(*(self.upper - self.lower)) * _UP
+        self.largest_norm = math.hypot(*np.maximum(abs(self.lower), abs(self.upper))) * _UP
 
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
         return np.minimum(np.maximum(w, self.lower), self.upper)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.lower.tolist()} to {self.upper.tolist()}>"
-
-
-class Interval(Box):
-    """All numbers between two bounds: a `Box` of one dimension.
-
-    Parameters
-    ----------
-    lower, upper : float
-        In [-1e70, 1e70]; ``lower < upper``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> Interval(0.0, 1.0).project(np.array([1.5]))
-    array([1.])
-    """
-
-    def __init__(self, lower: float, upper: float) -> None:
-        allowed = "a number in [-1e70, 1e70]"
-        super().__init__([real_of(lower, "lower", allowed)], [real_of(upper, "upper", allowed)])
+        return f"<Box: {self.lower.tolist()} to {self.upper.tolist()}>"
 
 
 def _vector(values: Any, name: str) -> Vector:
@@ -225,14 +153,13 @@ def _vector(values: Any, name: str) -> Vector:
 #
 # So the curvature lies between rho and ``R^2 + rho`` or ``R^2/4 + rho``, and gradients of two
 # records at one point differ by at most twice the record's part: rho w is the same for both.
-# Constants are rounded up by 1e-12, for gradients in floating point.
 
 
-Array = npt.NDArray[np.float64]
+_BOUND = Range(1e-30, 1e30)
 
 
 class Loss(Protocol):
-    """What `PNSGD` needs to know about a loss."""
+    """A loss as `PNSGD` uses it."""
 
     @property
     def smoothness(self) -> float:
@@ -245,24 +172,20 @@ class Loss(Protocol):
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
 
 
 class _LinearModel:
     def __init__(self, feature_bound: float, regularisation: float) -> None:
-        self.feature_bound = _number(feature_bound, "feature_bound", 1e-30)
-        self.regularisation = _number(regularisation, "regularisation", 0.0)
+        self.feature_bound = number_in(feature_bound, "feature_bound", _BOUND)
+        self.regularisation = number_in(regularisation, "regularisation", Range(0.0, 1e30))
+        self.strong_convexity = self.regularisation
 
-    @property
-    def strong_convexity(self) -> float:
-        """rho: the smallest curvature."""
-        return self.regularisation
-
-    def _rows(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def _rows(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         refuse_masked(features, "features")
         refuse_masked(labels, "labels")
         x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
@@ -291,16 +214,11 @@ class RidgeLoss(_LinearModel):
     regularisation : float
         rho, in [0, 1e30].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
-    >>> from renyi.sgd.projected import Interval
+    >>> from renyi.sgd.projected import Box
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=2.0, regularisation=0.5)
-    >>> round(loss.smoothness, 9), round(loss.lipschitz(Interval(-1.0, 1.0)), 9)
+    >>> round(loss.smoothness, 9), round(loss.lipschitz(Box(-1.0, 1.0)), 9)
     (1.5, 3.0)
     >>> loss.gradient(np.array([1.0]), np.array([0.5]), 2.0)
     array([-0.25])
@@ -308,23 +226,19 @@ class RidgeLoss(_LinearModel):
 
     def __init__(self, feature_bound: float, label_bound: float, regularisation: float) -> None:
         super().__init__(feature_bound, regularisation)
-        self.label_bound = _number(label_bound, "label_bound", 1e-30)
-
-    @property
-    def smoothness(self) -> float:
-        """beta: the largest curvature."""
-        return (self.feature_bound**2 + self.regularisation) * _UP
+        self.label_bound = number_in(label_bound, "label_bound", _BOUND)
+        self.smoothness = (self.feature_bound**2 + self.regularisation) * _UP
 
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
         residual = self.feature_bound * domain.largest_norm + self.label_bound
         return residual * self.feature_bound * _UP
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
         return np.asarray(float(x @ w - y) * x + self.regularisation * w)
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
         x, y = self._rows(features, labels)
         if not (np.abs(y) <= self.label_bound).all():
@@ -362,37 +276,25 @@ class LogisticLoss(_LinearModel):
 
     def __init__(self, feature_bound: float, regularisation: float) -> None:
         super().__init__(feature_bound, regularisation)
-
-    @property
-    def smoothness(self) -> float:
-        """beta: the largest curvature."""
-        return (0.25 * self.feature_bound**2 + self.regularisation) * _UP
+        self.smoothness = (0.25 * self.feature_bound**2 + self.regularisation) * _UP
 
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
         steepest = 1.0 / (1.0 + math.exp(-min(self.feature_bound * domain.largest_norm, 700.0)))
         return steepest * self.feature_bound * _UP
 
-    def gradient(self, w: Array, x: Array, y: float) -> Array:
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
         margin = y * float(x @ w)
         slope = -y / (1.0 + math.exp(min(margin, 700.0)))
         return np.asarray(slope * x + self.regularisation * w)
 
-    def checked(self, features: Any, labels: Any) -> tuple[Array, Array]:
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
         x, y = self._rows(features, labels)
         if not (np.abs(y) == 1.0).all():
             raise ValueError("labels must be -1 or 1, got others")
         return x, y
-
-
-def _number(value: Any, name: str, least: float) -> float:
-    allowed = f"a number in [{least:g}, 1e30]"
-    number = real_of(value, name, allowed)
-    if not least <= number <= 1e30:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
 
 
 Order = Literal["shuffled", "online"]
@@ -489,7 +391,7 @@ class PNSGD:
 
     Parameters
     ----------
-    domain : Ball, Box or Interval
+    domain : Ball or Box
         What iterates are projected onto.
     loss : RidgeLoss or LogisticLoss
         With its bounds on the records.
@@ -520,9 +422,9 @@ class PNSGD:
 
     Examples
     --------
-    >>> from renyi.sgd import Interval, RidgeLoss
+    >>> from renyi.sgd import Box, RidgeLoss
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=1.0, regularisation=0.1)
-    >>> learner = PNSGD(Interval(-1.0, 1.0), loss, step_size=0.1, noise="laplace")
+    >>> learner = PNSGD(Box(-1.0, 1.0), loss, step_size=0.1, noise="laplace")
     >>> x = np.linspace(-1.0, 1.0, 1000)
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
@@ -585,14 +487,8 @@ class PNSGD:
         Returns
         -------
         PNSGDRun
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
         """
-        if order not in ("shuffled", "online"):
-            raise ValueError(f"order must be 'shuffled' or 'online', got {order!r}")
+        one_of(order, "order", get_args(Order))
         x, y = self.loss.checked(features, labels)
         size, dimension = self.descent.batch_size, self.domain.dimension
         if len(x) % size:
@@ -612,7 +508,7 @@ class PNSGD:
         return PNSGDRun(w, self.descent, order, scales, n)
 
     def _scales(self, noise: Any, order: Order, n: int) -> float | Vector:
-        """Return the scales, checked where the guarantee is computed: before anything is drawn."""
+        """Return the scales; computing the guarantee refuses bad ones before anything is drawn."""
         if order == "shuffled":
             if np.ndim(noise) != 0 or isinstance(noise, DecayingNoise):
                 raise TypeError(
@@ -628,7 +524,7 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        """Noise of iterates that nobody sees is fine; that of the last is on the lattice."""
+        """Take all steps; only the noise of the last, which is released, is on the lattice."""
         eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
         size = self.descent.batch_size
         steps = len(x) // size

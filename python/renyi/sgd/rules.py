@@ -15,37 +15,15 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
 from renyi._locks import lock_freed_by_fork
-from renyi._sgd import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
-from renyi._validation import integer_of, one_of, real_of
-
-__all__ = [
-    "MOST_ROUNDING",
-    "NONFINITE",
-    "ClipGroups",
-    "Clipping",
-    "Nonfinite",
-    "Norms",
-    "OneAtATime",
-    "Rule",
-    "bound_of",
-    "norms_for",
-    "refuse_nonfinite",
-    "refuse_rounding",
-    "refuse_too_many",
-    "rule_of",
-    "run_rule",
-    "sensitivity_of",
-]
-
-
-# Objects that take one thread at a time.
+from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
+from renyi._validation import Range, integer_of, number_in, one_of, real_of
 
 
 class OneAtATime:
     """A context that refuses a second thread instead of letting it wait.
 
-    A thread may be interrupted between any two lines, also of these: what it leaves behind is its
-    name, with which it enters again, and which means nothing once it has ended.
+    A thread may be interrupted between any two lines of this class. It leaves its own entry behind
+    then: the same thread may enter again, and the entry of a thread that has ended is removed.
     """
 
     def __init__(self, what: str) -> None:
@@ -55,21 +33,18 @@ class OneAtATime:
 
     def __enter__(self) -> None:
         thread = current_thread()
-        user = self._users.setdefault("at work", thread)  # at once, unlike a test and a setting
+        user = self._users.setdefault("user", thread)  # atomic, unlike a test followed by a write
         if user is thread:
             return
         if user.is_alive():
             raise RuntimeError(f"{self._what} must be used by one thread at a time, got a second")
-        with self._guard:  # or two threads would take the place of a third
-            if self._users.get("at work") is user:
-                self._users.pop("at work")
+        with self._guard:  # else two threads might both replace a third
+            if self._users.get("user") is user:
+                self._users.pop("user")
         self.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        self._users.pop("at work", None)
-
-
-# Parameters that are clipped together, group by group, with one guarantee for all.
+        self._users.pop("user", None)
 
 
 @dataclass(frozen=True)
@@ -138,7 +113,7 @@ class ClipGroups:
         return tuple(part * total * (1.0 - 2.0**-52) for part in self._relative())
 
     def noise_factors(self) -> list[float]:
-        """Return what the deviation of the noise is multiplied with in each group.
+        """Return the factor of the standard deviation of the noise of each group.
 
         With these factors f the sum of (C_g / (C f_g))^2 is at most 1: two quotients, hypot and a
         product lose less than 2^-50 relatively, by which they are larger.
@@ -160,24 +135,16 @@ def _proportions(values: Any, name: str, count: int) -> tuple[float, ...]:
     return numbers
 
 
-# Which rows share a norm, what bounds it, and what one record can then change in the sum.
-
-
+_BOUNDS = Range(LEAST_BOUND, LARGEST_BOUND)
 MOST_ROUNDING = 2.0**-11  # of the bound, in all matrix products of a sum
-
-
 _Name = Literal["flat", "per_layer", "automatic"]
-
-
 Clipping = _Name | ClipGroups
-
-
 _ALLOWED: tuple[_Name, ...] = get_args(_Name)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What the kernel is told, and the largest norm of a row that comes out of it."""
+    """Arguments of the clipping kernel, and the largest norm of a clipped row."""
 
     kernel: str
     bounds: tuple[float, ...]  # of each norm
@@ -189,36 +156,29 @@ class Rule:
 
 def bound_of(value: Any, name: str = "max_grad_norm") -> float:
     """Return a norm that rows can be clipped at: a number in [2^-96, 2^96]."""
-    allowed = "a number in [2^-96, 2^96]"
-    if getattr(value, "ndim", 0) > 0:  # records, perhaps: their numbers are not for messages
-        raise TypeError(f"{name} must be {allowed}, got {outline(value)}")
-    number = real_of(value, name, allowed)
-    if not LEAST_BOUND <= number <= LARGEST_BOUND:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
+    if getattr(value, "ndim", 0) > 0:  # perhaps records, whose numbers messages must not show
+        raise TypeError(f"{name} must be {_BOUNDS.allowed}, got {outline(value)}")
+    return number_in(value, name, _BOUNDS)
 
 
 def rule_of(clipping: Any, max_grad_norm: Any, stability: Any, arrays: int) -> Rule:
     """Return the rule of a clipping by its name, or of groups."""
     if not isinstance(clipping, ClipGroups):
         one_of(clipping, "clipping", _ALLOWED)
-    gamma = real_of(stability, "stability", "a number in [0, 2^96]")
-    if not 0.0 <= gamma <= LARGEST_BOUND:
-        raise ValueError(f"stability must be a number in [0, 2^96], got {stability!r}")
+    gamma = number_in(stability, "stability", Range(0.0, 2.0**96))
     if isinstance(clipping, ClipGroups):
-        return _in_groups(clipping, bound_of(max_grad_norm), gamma, arrays)
+        if len(clipping.of) != arrays:
+            raise ValueError(
+                f"clipping must have a group for each of {arrays} arrays, got {clipping!r}"
+            )
+        total = bound_of(max_grad_norm)
+        bounds = tuple(bound_of(part, "max_grad_norm per group") for part in clipping.bounds(total))
+        return Rule("flat", bounds, clipping.of, gamma, total, True)
     if clipping != "per_layer":
         bound = bound_of(max_grad_norm)
         kernel = "flat" if clipping == "flat" else "normalise"
         return Rule(kernel, (bound,), (0,) * arrays, gamma, bound)
     return _per_layer(max_grad_norm, gamma, arrays)
-
-
-def _in_groups(given: ClipGroups, total: float, gamma: float, arrays: int) -> Rule:
-    if len(given.of) != arrays:
-        raise ValueError(f"clipping must have a group for each of {arrays} arrays, got {given!r}")
-    bounds = tuple(bound_of(part, "max_grad_norm per group") for part in given.bounds(total))
-    return Rule("flat", bounds, given.of, gamma, total, True)
 
 
 def _per_layer(max_grad_norm: Any, gamma: float, arrays: int) -> Rule:
@@ -246,7 +206,7 @@ def _norm_above(bounds: Sequence[float]) -> float:
 
 
 def sensitivity_of(total: float, adjacency: Adjacency, dtype: Any = np.float64) -> float:
-    """Return how far one record moves the sum: replacing one moves it twice as far.
+    """Return the sensitivity of the sum: replacing a record moves it twice as far.
 
     Sums in double precision, or of integers, are exact (clip_factor.hpp). In single precision every
     addition rounds, by what depends on all rows: nothing that is independent of them bounds it.
@@ -263,7 +223,7 @@ def refuse_too_many(rows: int, name: str = "grads") -> None:
 
 
 def refuse_rounding(rounding: float, name: str) -> None:
-    """Refuse sums whose parts can have been rounded by more than clipping leaves for that."""
+    """Refuse sums whose rounding may exceed the part of the bound that is kept for it."""
     if not rounding <= MOST_ROUNDING:
         raise ValueError(
             f"{name} must have fewer samples, or come in smaller parts: what its matrix products "
@@ -271,15 +231,8 @@ def refuse_rounding(rounding: float, name: str) -> None:
         )
 
 
-# Calls of the clipping kernel, and what goes in and out of it.
-
-
 Norms = npt.NDArray[np.float64]
-
-
 Nonfinite = Literal["zero", "raise"]
-
-
 NONFINITE: tuple[Nonfinite, ...] = get_args(Nonfinite)
 
 
@@ -319,7 +272,7 @@ def run_rule(
 
 
 def refuse_nonfinite(rows: Rows, nonfinite: Nonfinite, threads: int, name: str = "grads") -> None:
-    """Raise where the caller wants to hear of rows that are not finite."""
+    """Raise for rows that are not finite, if the caller asked for an error."""
     if one_of(nonfinite, "nonfinite", NONFINITE) == "zero":
         return
     rule = Rule("flat", (1.0,), (0,) * len(rows.arrays), 0.0, 1.0)

@@ -12,18 +12,12 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Arrays, Rows
-from renyi._sgd import fingerprint
+from renyi._training import fingerprint
 from renyi._validation import integer_of
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 
 if TYPE_CHECKING:
     from renyi.sgd.grid import Grid
-
-__all__ = ["ClippedSum", "PrivateDiagnostics", "Shape", "check_shapes", "refuse_means", "shapes_of"]
-
-
-# What clipping returns: the sum, its sensitivity, and what must not leave the house.
-
 
 Norms = npt.NDArray[np.float64]
 
@@ -100,9 +94,9 @@ class ClippedSum:
 
     Sums over disjoint sets of records, clipped in the same way, may be added with ``+`` and `sum`:
     on one machine or on many, noise is added once to the total. The same sum, or a copy of it, is
-    refused where it would be added a second time. A sum whose arrays have been
-    changed since it was clipped is refused wherever it would be used, for then nothing bounds what
-    a record contributes: so is one whose ``out`` holds the next batch.
+    refused if it would be added a second time. A sum whose arrays were changed after the clipping
+    is refused everywhere, as the contribution of a record is no longer bounded. So is a sum whose
+    ``out`` holds the next batch.
 
     Attributes
     ----------
@@ -111,9 +105,9 @@ class ClippedSum:
         is added.
     sensitivity : float
         How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
-        and the unit of the sum: of the numbers in the computer, for sums in double precision and on
-        a grid are exact, or rounded by as much as is left for that (``rounding``). Infinite for one
-        in single precision, whose rounding depends on all rows.
+        and the unit of the sum. It holds for the floating-point numbers: sums in double precision
+        and on a grid are exact, or their rounding is within the margin (``rounding``). Infinite in
+        single precision, where the rounding depends on all rows.
     max_grad_norm : tuple of float
         The bound, or those of the arrays.
     clipping, adjacency : str
@@ -136,7 +130,9 @@ class ClippedSum:
     grid: Grid | None = None
     rounding: float = 0.0
     _mark: int | None = field(default=None, repr=False)
-    _parts: frozenset[int] | None = field(default=None, repr=False)  # names of what it is made of
+    _parts: frozenset[int] | None = field(
+        default=None, repr=False
+    )  # identifiers of the sums that it is made of
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, PrivateDiagnostics):
@@ -151,14 +147,14 @@ class ClippedSum:
             object.__setattr__(self, "_parts", frozenset((secrets.randbits(64),)))
 
     def _found_mark(self) -> int:
-        """Return a fingerprint of all that a release depends on."""
+        """Return a fingerprint of the arrays and factors."""
         mark = 0
         for array in [*self.arrays, self.private.factors]:
             mark = fingerprint(np.ascontiguousarray(array), mark)
         return mark
 
     def unchanged(self, name: str = "sum") -> ClippedSum:
-        """Return a copy that nobody else can write to, as it was clipped.
+        """Return a copy of the unchanged sum, with memory of its own.
 
         Raises
         ------
@@ -223,12 +219,12 @@ class ClippedSum:
                 )
 
     def parts_beside(self, others: Iterable[int], name: str = "sum") -> frozenset[int]:
-        """Return the names of what it is made of.
+        """Return the identifiers of the sums that it is made of.
 
         Raises
         ------
         ValueError
-            If others have one of them: its records would be in the total twice.
+            If one of them is among ``others``: its records would be in the total twice.
         """
         parts = self._parts or frozenset()
         if not parts.isdisjoint(others):
@@ -268,7 +264,7 @@ class ClippedSum:
 
 
 def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
-    """Diagnostics of several batches, one after the other."""
+    """Return the diagnostics of several batches as one."""
     if len(parts) == 1:
         return parts[0]
     return PrivateDiagnostics(
@@ -276,9 +272,6 @@ def joined(parts: list[PrivateDiagnostics]) -> PrivateDiagnostics:
         np.concatenate([part.factors for part in parts]),
         RowCounts(*map(sum, zip(*(part.stripped for part in parts), strict=True))),
     )
-
-
-# Shapes of rows and of their sums: what is taken, and what was meant where it is refused.
 
 
 Shape = tuple[int, ...]
@@ -340,5 +333,5 @@ def _with_rows(shapes: list[Shape]) -> list[Any]:
 
 
 def _shown(shapes: list[Any]) -> str:
-    """Shapes as one writes them, the number of rows as B."""
+    """Return shapes as text, with the number of rows as B."""
     return ", ".join(map(str, shapes)).replace("'", "")

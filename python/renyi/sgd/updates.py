@@ -14,30 +14,25 @@ import numpy as np
 
 from renyi._arrays import Array, check_writeable
 from renyi._states import entries_of
-from renyi._validation import count_of, integer_of, real_of
+from renyi._validation import (
+    BELOW_ONE,
+    FINITE_NON_NEGATIVE,
+    FINITE_POSITIVE,
+    Range,
+    count_of,
+    integer_of,
+    number_in,
+    real_of,
+)
 from renyi.sgd.projected import Domain
-
-__all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Parameters",
-    "Schedule",
-    "UpdateRule",
-    "checked_schedule",
-    "value_at",
-]
-
-# Numbers that change in the course of a run, by the step alone and by nothing in the data.
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A number for each step, constant in between some.
+    """A number for each step, piecewise constant.
 
-    Where it takes the place of a number, as for a learning rate, it is that number; as the
-    ``noise_schedule`` or ``clip_schedule`` of a `TrainingPlan` it is what the plan's is multiplied
-    with.
+    As a learning rate it is the rate of each step. As the ``noise_schedule`` or ``clip_schedule``
+    of a `TrainingPlan` it is a factor of the number of the plan.
 
     Parameters
     ----------
@@ -65,7 +60,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         starts = tuple(integer_of(step, "starts", 1) for step in self.starts)
-        values = tuple(_value_of(value) for value in self.values)
+        values = tuple(number_in(value, "values", FINITE_NON_NEGATIVE) for value in self.values)
         increasing = all(a < b for a, b in pairwise(starts))
         if not starts or starts[0] != 1 or not increasing:
             raise ValueError(f"starts must be increasing and begin with 1, got {self.starts!r}")
@@ -104,7 +99,7 @@ class Schedule:
 
     @classmethod
     def _shaped(cls, value: Callable[[float], float], steps: int, pieces: int) -> Schedule:
-        """Return a function on [0, 1] over so many steps, in pieces as equal as can be."""
+        """Return a function on [0, 1] as pieces of nearly equal length."""
         length = integer_of(steps, "steps", 1)
         count = min(integer_of(pieces, "pieces", 1), length)
         starts = tuple(1 + k * length // count for k in range(count))
@@ -115,7 +110,7 @@ class Schedule:
         return self.values[self.piece(step)]
 
     def piece(self, step: int) -> int:
-        """Return in which piece a step is, counted from 0."""
+        """Return the index of the piece of a step, counted from 0."""
         return bisect_right(self.starts, step) - 1
 
     def counts(self, done: int, steps: int) -> Iterator[tuple[int, int]]:
@@ -129,7 +124,7 @@ class Schedule:
 
 
 def checked_schedule(value: Any, name: str, *, positive: bool = False) -> Schedule | None:
-    """Return a schedule, also one that was written as a mapping, or None."""
+    """Return a schedule, possibly given as a mapping, or None."""
     if isinstance(value, Mapping):
         value = Schedule(**value)
     if value is not None and type(value) is not Schedule:
@@ -144,18 +139,8 @@ def value_at(value: float | Schedule, step: int) -> float:
     return value.at(step) if isinstance(value, Schedule) else value
 
 
-def _value_of(value: Any) -> float:
-    number = real_of(value, "values", "finite numbers that are not negative")
-    if not 0.0 <= number < math.inf:
-        raise ValueError(f"values must be finite and not negative, got {value!r}")
-    return number
-
-
-# How parameters follow noisy gradients: post-processing, which costs no privacy.
-
-
 class UpdateRule(ABC):
-    """Settings of an update; what it remembers between steps is kept by the optimiser.
+    """Settings of an update; its memory between steps is kept by the optimiser.
 
     A rule is a dataclass: its fields are saved, and make it again.
     """
@@ -165,7 +150,7 @@ class UpdateRule(ABC):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """Arrays of the shape of a parameter that it needs to remember."""
+        """Number of arrays of the shape of a parameter that it remembers."""
 
     @abstractmethod
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
@@ -206,9 +191,9 @@ class SGD(UpdateRule):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        _settle_rate(self)
-        _settle(self, "momentum", 1.0)
-        _settle(self, "weight_decay", math.inf)
+        _set_rate(self)
+        _set_number(self, "momentum", BELOW_ONE)
+        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
 
     @property
     def slots(self) -> int:
@@ -270,10 +255,10 @@ class Adam(UpdateRule):
     slots: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        _settle_rate(self)
-        _settle(self, "beta1", 1.0)
-        _settle(self, "beta2", 1.0)
-        _settle(self, "stability", math.inf, least=math.ulp(0.0))
+        _set_rate(self)
+        _set_number(self, "beta1", BELOW_ONE)
+        _set_number(self, "beta2", BELOW_ONE)
+        _set_number(self, "stability", FINITE_POSITIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -324,7 +309,7 @@ class AdamW(Adam):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _settle(self, "weight_decay", math.inf)
+        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -332,36 +317,25 @@ class AdamW(Adam):
         super().update(parameter, gradient, slots, step)
 
 
-def _settle_rate(rule: UpdateRule) -> None:
-    """Take a number, or a schedule, also as a saved state holds it."""
+def _set_rate(rule: UpdateRule) -> None:
+    """Check a learning rate: a number, or a schedule, possibly as a saved state holds it."""
     if isinstance(rule.learning_rate, Schedule | Mapping):
         schedule = checked_schedule(rule.learning_rate, "learning_rate")
         object.__setattr__(rule, "learning_rate", schedule)
     else:
-        _settle(rule, "learning_rate", math.inf)
+        _set_number(rule, "learning_rate", FINITE_NON_NEGATIVE)
 
 
-def _settle(rule: UpdateRule, name: str, bound: float, least: float = 0.0) -> None:
-    opening = "[" if least == 0.0 else "("
-    allowed = f"a number in {opening}0, {bound:g})"
-    value = getattr(rule, name)
-    number = real_of(value, name, allowed)
-    if not least <= number < bound:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    object.__setattr__(rule, name, number)
-
-
-# Parameters that are trained in place: one array or a list of them, and what updates remember.
+def _set_number(rule: UpdateRule, name: str, allowed: Range) -> None:
+    object.__setattr__(rule, name, number_in(getattr(rule, name), name, allowed))
 
 
 Rules = UpdateRule | tuple[UpdateRule, ...]
-
-
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class _Saved(NamedTuple):
-    """A state that was checked."""
+    """A checked state."""
 
     rule: Rules
     steps: int
@@ -370,10 +344,7 @@ class _Saved(NamedTuple):
 
 
 class Parameters:
-    """Arrays, the rules by which they follow gradients, and how many they have followed.
-
-    All elements, one array after the other, are projected onto the domain after every update.
-    """
+    """Trained arrays with update rules, a step count, and a domain they are projected onto."""
 
     def __init__(self, parameters: Any, rule: Any, domain: Domain | None = None) -> None:
         self._single = not isinstance(parameters, list | tuple)
@@ -398,7 +369,7 @@ class Parameters:
         return shapes[0] if self._single else shapes
 
     def update(self, gradients: list[Array]) -> None:
-        """Follow the gradients."""
+        """Take one step along the gradients, then project."""
         self.steps += 1
         for array, gradient, slots, rule in zip(
             self._arrays, gradients, self._slots, self._rules, strict=True
@@ -414,7 +385,7 @@ class Parameters:
             array[...] = part.reshape(array.shape)
 
     def rule_like(self, rule: Any) -> Rules:
-        """Return a rule, or rules, that can take the place of the present one."""
+        """Return rules that can replace the present ones."""
         new = tuple(rule) if isinstance(rule, list | tuple) else rule
         if _kinds(new) != _kinds(self.rule):
             raise ValueError(
@@ -433,7 +404,7 @@ class Parameters:
         }
 
     def checked(self, state: Mapping[str, Any]) -> _Saved:
-        """Return copies of what a state holds, if it fits here."""
+        """Return copies of the contents of a state that fits these parameters."""
         described, steps, parameters, slots = entries_of(
             state, "rule", "steps", "parameters", "slots"
         )
@@ -450,7 +421,7 @@ class Parameters:
         return _Saved(rule, count_of(steps, "steps"), arrays, copies)
 
     def restore(self, saved: _Saved) -> None:
-        """Take over a state that was checked."""
+        """Continue from a checked state."""
         self.rule, self.steps, self._slots = saved.rule, saved.steps, saved.slots
         for array, value in zip(self._arrays, saved.parameters, strict=True):
             array[...] = value
@@ -458,42 +429,42 @@ class Parameters:
 
 def _described(rule: Any) -> Any:
     if isinstance(rule, tuple):
-        return [_described(one) for one in rule]
+        return [_described(each) for each in rule]
     return {"kind": type(rule).__name__, **asdict(rule)}
 
 
-def _rule_saved(described: Any, own: Rules) -> Rules:
-    """Return the rule that was described, which is like one's own."""
-    if isinstance(own, tuple) and isinstance(described, list) and len(described) == len(own):
-        return tuple(_one_saved(*pair) for pair in zip(described, own, strict=True))
-    if isinstance(own, tuple):
-        raise ValueError(f"state must hold rules like {own!r}, got {described!r}")
-    return _one_saved(described, own)
+def _rule_saved(described: Any, current: Rules) -> Rules:
+    """Return the rules of a saved state, which must be like the current ones."""
+    if isinstance(current, tuple):
+        if not isinstance(described, list) or len(described) != len(current):
+            raise ValueError(f"state must hold rules like {current!r}, got {described!r}")
+        return tuple(_one_saved(*pair) for pair in zip(described, current, strict=True))
+    return _one_saved(described, current)
 
 
-def _one_saved(described: Any, own: UpdateRule) -> UpdateRule:
+def _one_saved(described: Any, current: UpdateRule) -> UpdateRule:
     settings = dict(described) if isinstance(described, Mapping) else {}
-    same = settings.keys() == _described(own).keys()
-    if not same or settings.pop("kind") != type(own).__name__:
-        raise ValueError(f"state must hold a rule like {own!r}, got {described!r}")
-    return type(own)(**settings)
+    same = settings.keys() == _described(current).keys()
+    if not same or settings.pop("kind") != type(current).__name__:
+        raise ValueError(f"state must hold a rule like {current!r}, got {described!r}")
+    return type(current)(**settings)
 
 
 def _kinds(rule: Any) -> Any:
-    """Return what rules have in common that may take each other's place."""
+    """Return the class and the number of slots of each rule: rules that agree are exchangeable."""
     if isinstance(rule, tuple):
-        return [_kinds(one) for one in rule]
+        return [_kinds(each) for each in rule]
     return type(rule), getattr(rule, "slots", None)
 
 
 def _rules_of(value: Any, count: int | None) -> Rules:
-    """Return a rule for all arrays, or one for each of so many."""
+    """Return one rule for all arrays, or a tuple with one for each."""
     if isinstance(value, list | tuple):
         if len(value) != count:
             raise ValueError(
                 f"rule must be one for each of {count or 1} parameters, got {len(value)}"
             )
-        return tuple(_rule_of(one) for one in value)
+        return tuple(map(_rule_of, value))
     return _rule_of(value)
 
 
@@ -528,7 +499,7 @@ def _domain_for(domain: Any, arrays: list[Array]) -> Domain | None:
     if domain is None:
         return None
     if not all(hasattr(domain, name) for name in ("dimension", "project")):
-        raise TypeError(f"domain must be a Ball, a Box or an Interval, got {domain!r}")
+        raise TypeError(f"domain must be a Ball or a Box, got {domain!r}")
     if domain.dimension != size:
         raise ValueError(
             f"domain must have as many dimensions as the parameters, {size}, got {domain!r}"

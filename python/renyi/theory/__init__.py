@@ -13,8 +13,9 @@
 * `iteration`, `online`, `last_iterate`: noisy passes of which only the last iterate is released.
 
 For the guarantee of a run use the accountants: these bounds are older and larger, and `comparison`
-says by how much. Every function says under which adjacency and sampling its number holds. What is
-here is documented and tested like the rest, but stands outside the promise of a stable interface: a
+says by how much. Every function says under which adjacency and sampling its number holds. A bad
+argument is a TypeError or a ValueError that names it; what else can fail is listed. What is here is
+documented and tested like the rest, but stands outside the promise of a stable interface: a
 theorem may be stated better. Modules are loaded on first use.
 """
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, Conversion
 from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
@@ -30,8 +31,7 @@ from renyi._validation import (
     real_of,
     uses_of,
 )
-from renyi.accountants import Adjacency, PLDAccountant, RDPAccountant
-from renyi.accountants.rdp import Conversion
+from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.mechanisms import (
     FixedAllocation,
     FixedSizeSampled,
@@ -121,7 +121,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its words, and epsilon of (run, delta) and delta of (run, epsilon)."""
+    """A method: what it is for, epsilon of (run, delta) and delta of (run, epsilon)."""
 
     label: str
     sampling: str
@@ -240,11 +240,6 @@ def compare(
         ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. What is computed is rounded up; 1 or
         infinity where a method gives nothing. The adjacencies differ, each row says its own.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of ``epsilon`` and ``delta`` is given.
-
     References
     ----------
     "Great but Manageable Expectations" asks for this comparison: of "advanced", "full_batch" and
@@ -323,11 +318,6 @@ def compare_noise(
         with the noise multiplier that stands in its row, and did not with one smaller by 1e-4 of
         itself, unless that is 0.05, the smallest that is looked at.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     "Great but Manageable Expectations" compares its routes by the noise they permit.
@@ -385,11 +375,6 @@ def compare_samplings(
         "fixed_size" where one record is replaced, which hides it behind half the noise; for
         "shuffled" where one contributes nothing instead; for the others where one is there or not.
         "truncated_poisson" has batches of up to 10 standard deviations more than ``batch_size``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------

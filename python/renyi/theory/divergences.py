@@ -63,6 +63,7 @@ Values = tuple[Any, ...]
 Check = Callable[[Any, str], Any]
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Distribution:
     """A member of one of the families of `FAMILIES`.
 
@@ -72,11 +73,6 @@ class Distribution:
         A key of `FAMILIES`.
     *values, **named
         The parameters, by position or by name.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the family is unknown, or a parameter is missing, unknown or out of range.
 
     Notes
     -----
@@ -113,7 +109,6 @@ class Distribution:
     Distribution('gaussian', mean=1.0, sigma=2.0)
     """
 
-    __slots__ = ("family", "parameters")
     family: str
     parameters: Values
 
@@ -134,25 +129,11 @@ class Distribution:
         object.__setattr__(self, "family", family)
         object.__setattr__(self, "parameters", checked)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} of a distribution cannot be changed")
-
     def __getattr__(self, name: str) -> Any:
         fields = tuple(FAMILIES[self.family].fields) if not name.startswith("_") else ()
         if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self.parameters[fields.index(name)]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Distribution):
-            return NotImplemented
-        return (self.family, self.parameters) == (other.family, other.parameters)
-
-    def __hash__(self) -> int:
-        return hash((self.family, self.parameters))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.family, *self.parameters)
 
     def __repr__(self) -> str:
         pairs = zip(FAMILIES[self.family].fields, self.parameters, strict=True)

@@ -1,8 +1,8 @@
 """f-divergences of distributions that are given: finite ones, densities, mixtures, kernels.
 
-What is finite is rounded up. Of densities they are integrals by quadrature with an estimate of the
-error: numbers to look at, no bounds. For hockey-stick divergences of either, with bounds, there is
-`renyi.theory.indistinguishability.hockey_stick`.
+Divergences of finite distributions are rounded up. Those of densities are integrals by quadrature
+with an estimate of the error, no bounds. `renyi.theory.indistinguishability.hockey_stick` bounds
+hockey-stick divergences of either.
 
 Examples
 --------
@@ -58,11 +58,6 @@ def finite_divergence(p: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> float
         Rounded up, of the numbers given, without dividing them by their sum, by about
         1e-14/|alpha - 1| next to 1; infinite where for alpha >= 1 an outcome of p has no
         probability in q, for alpha < 1 if they share none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------
@@ -136,11 +131,6 @@ def density_divergence(
     Integral
         D_alpha(p || q), and an estimate of its error.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> def laplace(mean):
@@ -193,22 +183,8 @@ def _logs(log_density: Density, x: Array) -> Array:
     return found
 
 
-# What is true of the Rényi divergence of mixtures.
-#
-# A tempting statement: if p_i and q_i are no farther apart than mu_i and nu_i, for each i, then the
-# mean of the p_i and that of the q_i are no farther apart than the means of the mu_i and the nu_i.
-# It is false. With mu_1 = nu_2 = (0.9, 0.1), mu_2 = nu_1 = (0.1, 0.9), every p_i = mu_1 and q_i =
-# nu_1, all divergences of order 2 are 2.0932; the means of mu and nu are equal, those of p and q
-# are not.
-#
-# What DP-SGD needs of it is true: for p_i = (1-r) N(x_i, s^2) + r N(x_i + d_i, s^2), |d_i| <= 1,
-# and q_i = N(x_i, s^2) the mixtures are no farther apart than (1-r) N(0, s^2) + r N(1, s^2) and
-# N(0, s^2), in either order, whatever the weights (Mironov, Talwar, Zhang 2019, arXiv 1908.10530,
-# Theorem 4), since one pair bounds all components and the divergence is quasi-convex. The order (p,
-# q) is the worse one where an involution exchanges the two distributions (their Theorem 5).
-#
-# What replaces it in general: forgetting the component cannot separate, so that mixtures are no
-# farther apart than the pairs with the component shown.
+# Mixtures. That divergences of components bound those of the means is false in general, and true of
+# sampled Gaussian noise: docs/expectations.md has both.
 
 
 def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: float) -> float:
@@ -229,11 +205,6 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
         log(sum_i w_i e^((alpha-1) D_i)) / (alpha-1), at 1 the mean of the D_i, rounded up: an upper
         bound of D_alpha(sum_i w_i p_i || sum_i w_i q_i), attained if the component can be told from
         the outcome. It is at most the largest D_i, which bounds the divergence as well.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------
@@ -302,11 +273,6 @@ def kernel_contraction(kernel: npt.ArrayLike, epsilon: float) -> float:
     float
         In [0, 1], rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     References
     ----------
     Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546, Theorem 2.
@@ -368,11 +334,6 @@ def f_divergence(
     float
         As accurate as f; infinite where the slope is and q lacks an outcome of p.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> round(f_divergence([0.9, 0.1], [0.5, 0.5], "total_variation"), 12)
@@ -411,11 +372,6 @@ def f_contraction(
         total variation, which no other f exceeds. They agree for the total variation; a binary
         symmetric channel has 1 - 2 r above and (1 - 2 r)^2 below for Kullback-Leibler, chi-squared
         and Hellinger divergences. Of the hockey-stick divergence `kernel_contraction` is the value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

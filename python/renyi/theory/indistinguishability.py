@@ -1,7 +1,7 @@
 """How well two distributions can be told apart: by sets, by tails of the loss, by common parts.
 
 The privacy loss of a pair (P, Q) is L = log dP/dQ(x) for x drawn from P. If P(L > epsilon) <= delta
-in both orders, the pair is (epsilon, delta)-indistinguishable; the converse holds only with a loss,
+in both orders, the pair is (epsilon, delta)-indistinguishable; the converse costs a factor, see
 `tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`:
 `renyi.pairs` has the usual noises, and `renyi.pairs.DensityPair` takes log densities and integrates
 them piece by piece between the turning points of the loss, with certified bounds.
@@ -100,11 +100,6 @@ def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
     lower, upper : float
         Enclose the supremum, which is E_P[(1 - exp(epsilon - L))_+].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the pair is none, or epsilon is not a number.
-
     Examples
     --------
     >>> lower, upper = hockey_stick(([0.4, 0.6], [0.6, 0.4]), 0.1)
@@ -129,11 +124,6 @@ def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
     lower, upper : float
         Enclose sup over all sets S with P(S) >= delta of log((P(S) - delta) / Q(S)), which is the
         least epsilon at which the hockey-stick divergence is at most delta; it may be negative.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the pair is none, or delta is not in [0, 1].
 
     References
     ----------
@@ -168,11 +158,6 @@ def indistinguishability(
     Guarantee
         The other one is the larger one of both orders, rounded up: delta, or an epsilon >= 0,
         infinity where no epsilon will do.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of epsilon and delta is given.
 
     Examples
     --------
@@ -211,11 +196,6 @@ def loss_tail(
         Enclose the probability; of finite distributions they are roundings apart, and an outcome
         whose loss is ``epsilon`` up to rounding counts in the upper one. Of others the upper end
         holds for P(L >= epsilon), too, and is no better next to an atom.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the pair is none, or epsilon is not a number.
 
     Notes
     -----
@@ -313,11 +293,6 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
         no events of greater probability do it. Divided by 1 - delta they are the laws given the
         events.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Notes
     -----
     min(p, e^epsilon q) and min(q, e^epsilon p) do, but for their sums, 1 less the hockey-stick
@@ -365,11 +340,6 @@ def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
     float
         delta / (1 - exp((1 - factor) epsilon)), at most 1, rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     "A Tail of Two Densities", Claim 3.
@@ -401,11 +371,6 @@ def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
     -------
     float
         At most 1, rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``t`` or ``form`` is not permitted.
 
     References
     ----------
@@ -443,11 +408,6 @@ def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -
     -------
     float
         At most 1, rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

@@ -44,7 +44,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._iteration import Pass, Schedule, step_divergence
+from renyi._engine import Pass, Schedule, step_divergence
 from renyi._search import smallest_argument
 from renyi._validation import (
     Range,
@@ -127,11 +127,6 @@ class NoisyDescent:
         Records of a batch, whose gradients are averaged; the same for every batch, none of them
         used in two. At least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
@@ -196,11 +191,6 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
     float
         In [0, 1], rounded up by less than two units in the last place.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     References
     ----------
     Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
@@ -254,11 +244,6 @@ def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float
         In [0, 1], rounded up: relatively by less than 1e-14 where it is a normal number, and the
         smallest normal number where it would be below that.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     References
     ----------
     Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv 2106.11767.
@@ -310,11 +295,6 @@ class DecayingNoise:
         a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
     factor : float
         In [1e-75, 1e75].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------
@@ -426,11 +406,6 @@ def shuffled_delta(descent: NoisyDescent, epsilon: float, scale: float, n: int) 
         In [0, 1], rounded up, relatively by less than 1e-13; no less than the smallest normal
         number unless 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
@@ -456,11 +431,6 @@ def shuffled_epsilon(descent: NoisyDescent, delta: float, scale: float, n: int) 
     float
         At least 0: `shuffled_delta` there is at most ``delta``, and above it at an epsilon that is
         smaller by 1e-12 relatively; inf for Gaussian noise and a delta below 2.3e-308.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------
@@ -543,11 +513,6 @@ def shuffled_limit(
     float
         The limit, in [0, 1], right to 1e-14 relatively; or C1, right to 1e-11 relatively and
         rounded so that the limit is at most ``delta``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or not exactly one of c1 and delta is given.
 
     Notes
     -----

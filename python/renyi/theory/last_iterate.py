@@ -16,7 +16,7 @@ T_k = sum of c^-2j this is a path below D from 0 to D_t, and mu^2 is the least s
 (change of A)^2 / (change of T): the greatest convex minorant of D over T. Where all of it is one
 segment the bound is theirs in closed form. It is exact for linear gradients, if nothing binds.
 
-Composition, all iterates seen, is a_k = d_k. Neighbours as those who give d_k say. Losses must be
+Composition, all iterates seen, is a_k = d_k. The adjacency is that of the d_k. Losses must be
 convex and smooth, so that c <= 1 holds: nothing of this is true of networks.
 """
 
@@ -83,11 +83,6 @@ def last_iterate_mu(
     -------
     float
         Rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------
@@ -199,11 +194,6 @@ def shuffled_epochs_delta(
     float
         In [0, 1], rounded up. The order of the last epoch must be secret and uniform.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> one = epochs_mu(0.2, 0.9, 0.1, epochs=5, batches=20).get_delta(1.0)
@@ -231,12 +221,7 @@ def shuffled_epochs_delta(
     return min(math.nextafter(math.fsum(found) / steps, 1.0), 1.0)
 
 
-# The least sum of squares of a budget that brings two runs together: a convex minorant.
-#
-# Minimise sum a_k^2 over a_k >= 0 with z_k = c z_{k-1} + d_k - a_k >= 0 and z_t = 0. Times c^(t-k)
-# and summed, the a_k are a path that must stay below that of the d_k and end where it ends; in the
-# time T_k = sum of c^(2(t-j)) its cost is that of a spring, so the least is the greatest convex
-# minorant. Its slopes only propose the a_k. What counts is the sum of squares of a budget that is
+# The slopes of the minorant only propose the a_k. What counts is the sum of squares of a budget
 # carried through the recursion, every z rounded up: valid whatever the proposal.
 
 _UP = 1.0 + 2.0**-50  # for the two roundings of a step of the recursion

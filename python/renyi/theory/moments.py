@@ -84,11 +84,6 @@ def dp_from_rdp(
         delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or
         epsilon = rdp + log(1/delta)/(order - 1); rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of epsilon and delta is given.
-
     References
     ----------
     "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv 1702.07476,
@@ -176,11 +171,6 @@ def dp_from_moments(
         delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of
         (count kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every
         t gives a guarantee.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of epsilon and delta is given.
 
     References
     ----------
@@ -425,11 +415,6 @@ def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
         such constant by less than 0.1 % for c1 up to 1, by 3 % up to 10. For c1 -> 0 and large
         depth it is near sqrt(2).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> round(moments_theorem_constant(1.0), 3), round(moments_theorem_constant(1e-3, depth=100), 3)
@@ -518,14 +503,6 @@ def _noise_beyond(c1: float, c2: float) -> float:
     return math.inf
 
 
-# Moments at sampling rates of another power of the noise: r = c1 s^-d in place of c1/s.
-#
-# The moment bound needs d = 1. For d < 1 the moment of order l = c2 s^2 has no bound in s: by
-# Jensen log G >= r^2 l (l-1)/(2 s^2), about (c1 c2)^2 s^(2-2d) / 2. What is left for d < 1: that
-# growth is all there is to first order, so the steps that log G permits, T <= c2 epsilon s^2 / (2
-# log G), still have T r^2 near epsilon/c2, as for d = 1; there is only no constant for all s.
-
-
 class RelaxedMoment(NamedTuple):
     """A moment at a relaxed rate, its bound from below, the rate and the order."""
 
@@ -554,11 +531,6 @@ def relaxed_log_moment(
     RelaxedMoment
         ``log_moment``, log G, rounded up; ``least``, its bound r^2 l (l-1)/(2 s^2) from below,
         rounded down; ``rate``, r = min(1, c1 s^-d); ``order``, l = floor(c2 s^2).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

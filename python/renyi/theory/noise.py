@@ -103,12 +103,6 @@ def gaussian_calibration(
     float
         The one that is not given; sigma in the unit of ``sensitivity``. Rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If not exactly two are given, or one is not permitted or outside the range of the
-        calibration.
-
     References
     ----------
     "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth 2014, "The
@@ -240,11 +234,6 @@ def laplace_calibration(
     float
         The one that is not given, from epsilon = max(0, S/b + 2 log(1 - delta)), rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If not exactly two are given, or an argument is not permitted.
-
     References
     ----------
     "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
@@ -277,28 +266,11 @@ def laplace_calibration(
     return max(largest + spared + MARGIN * (largest - spared), 0.0)
 
 
-# The noise multiplier of a step that adds noise to a mean, for batches of random size.
-#
-# The accountants count noise in units of what a record can change. For a sum of clipped rows that
-# is the clipping norm C, or 2C if the record is replaced. For means it depends on what is clipped:
-#
-# * the mean itself, to norm C/2, as in "A Tail of Two Densities": any two batches, of any sizes,
-#   give results at most C apart, whatever records are added, removed or replaced;
-# * each row, to norm C, then divided by the true size of the batch: a record more changes the mean
-#   of n rows by |x - mean| / (n + 1) <= 2C / (n + 1), and 2C/(n + 1) <= C from one row on; of none,
-#   taken as 0, by C.
-#
-# So batches of random size count as C, as if the division were not there, unless the size has a
-# lower bound that holds with certainty; Poisson samples have none. A replaced row moves the mean of
-# n rows by 2C / n.
-#
-# Where a record is replaced only samples of fixed size are accounted. A record that Poisson
-# sampling may or may not take leaves three means pairwise C apart, with the old record, the new one
-# and none, while the known pair for replaced records has the third halfway between the others.
-#
-# A mean over the *expected* size is a sum divided by a constant, and so is its noise: `Gaussian`
-# with the multiplier of the sum. Multiplying the update by a learning rate but not the noise
-# multiplies what a record can change by the learning rate.
+# Accountants count noise in units of what a record can change. Two means clipped to norm C/2 are at
+# most C apart, whatever the batches. With rows clipped to C a record more moves the mean of n rows
+# by |x - mean| / (n + 1) <= 2C / (n + 1), that of none, taken as 0, by C; a replaced one by 2C / n.
+# Where a record is replaced and may be left out, the old one, the new one and none give three means
+# pairwise C apart, while the known pair has the third halfway between the others.
 
 
 def mean_noise_multiplier(

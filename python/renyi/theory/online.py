@@ -3,10 +3,9 @@
     delta_i = A_i B_{i+1} ... B_n
 
 for the record of step i (Sordello, Bu, Dong 2021, arXiv 2106.11767), with A and B of
-`renyi.theory.iteration` at the scales of the steps. Nothing is hidden by
-the order: the record of the last step has no more protection than its own noise.
-
-``noise`` is always a number (all scales the same), an array of ``n`` numbers or a `DecayingNoise`.
+`renyi.theory.iteration` at the scales of the steps. The record of the last step has no more
+protection than its own noise. ``noise`` is one scale for all steps, an array of ``n`` scales or a
+`DecayingNoise`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._iteration import Schedule
+from renyi._engine import Schedule
 from renyi._search import smallest_argument
 from renyi._validation import delta_of, epsilon_of
 from renyi.theory.iteration import (
@@ -79,11 +78,6 @@ def online_delta(
         than 1e-13 and 5e-14 for each factor e below 1, beyond that by more in proportion to
         ``epsilon``; no less than the smallest normal number unless 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
@@ -132,11 +126,6 @@ def online_deltas(
     ndarray
         ``delta_1, ..., delta_n``, each as of `online_delta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> from renyi.theory.iteration import NoisyDescent
@@ -172,11 +161,6 @@ def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: i
         times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
         worst: it takes microseconds then, whatever ``n``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
     Examples
     --------
     >>> from renyi.theory.iteration import NoisyDescent
@@ -208,11 +192,6 @@ def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, in
         in the step: above the limit by less than 1e-6 relatively for powers up to 2, c1 up to 1e5
         and an epsilon up to 2. Before that, which for a c2 or an epsilon so large is beyond the
         first two million steps, blocks have the coefficient of their last step: 1e-4.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------
@@ -250,11 +229,6 @@ def online_epsilon(
     float
         At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
         `online_delta` or `online_worst`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
 
     Examples
     --------

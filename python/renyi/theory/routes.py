@@ -104,11 +104,6 @@ def full_batch_route(
         ``delta`` = exp(-k (s epsilon/k - 1/(2 s))^2 / 2), 1 for epsilon <= k/(2 s^2), or
         ``epsilon`` = k/(2 s^2) + sqrt(2 k log(1/delta))/s; rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of epsilon and delta is given.
-
     Examples
     --------
     >>> f"{full_batch_route(4.0, 1, epsilon=1.0).delta:.2e}"
@@ -165,11 +160,6 @@ def advanced_route(
     -------
     Route
         Rounded up; delta 1 or epsilon infinity where the route gives nothing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly one of epsilon and delta is given.
 
     Examples
     --------
@@ -300,12 +290,6 @@ def moment_bound(
         it is reached; ``noise_multiplier``. One that was looked for proves the target, and one
         smaller by 1e-9 of itself does not; infinity if none up to 10^5 will do. Orders are whole,
         so that delta falls in steps as the noise grows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or not exactly two of noise_multiplier, epsilon and delta
-        are given.
 
     References
     ----------

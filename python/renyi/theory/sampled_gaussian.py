@@ -22,8 +22,8 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from renyi import special
+from renyi._engine import largest_order_of_bound, rdp_sampled_gaussian_bound
 from renyi._rounding import above
-from renyi._special import largest_order_of_bound, rdp_sampled_gaussian_bound
 from renyi._validation import FINITE_POSITIVE, Range, number_in
 from renyi.mechanisms import Gaussian
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
@@ -291,11 +291,6 @@ def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBou
     -------
     tuple of PublishedBound
         The exact value last, rounded up as the others.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------

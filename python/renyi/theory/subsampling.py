@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._pair import RenyiCurve
+from renyi._engine import RenyiCurve
 from renyi._rounding import MARGIN, above
 from renyi._validation import (
     NON_NEGATIVE,
@@ -77,11 +77,6 @@ def subsampled(
         (log(1 + r (exp(epsilon) - 1)), r delta), rounded up; at most (r (exp(epsilon) - 1), r
         delta), the linear form. The inverse is (log(1 + (exp(epsilon) - 1)/r), min(1, delta/r)),
         rounded down: `subsampled` takes it back to no more than what was asked for.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------
@@ -151,11 +146,6 @@ def subsampled_rdp(order: float, rdp: float, sample_rate: float) -> float:
     float
         log(1 + r (exp((order - 1) rdp) - 1)) / (order - 1), rounded up. It falls with r where the
         best bounds, `poisson_rdp` and `fixed_size_rdp`, fall with r^2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

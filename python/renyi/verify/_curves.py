@@ -14,8 +14,6 @@ import numpy as np
 from renyi.verify._kinds import KINDS, Kind
 from renyi.verify._routes import agreeing_digits, check_point, proven_digits
 
-__all__ = ["CurveCheck", "verify_curves"]
-
 
 @dataclass(frozen=True)
 class CurveCheck:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from renyi import reference
-from renyi._pair import Pair, RenyiCurve
+from renyi._engine import Pair, RenyiCurve
 
 LARGEST_LOSS = 500.0
 LARGEST_SUM = 50.0  # order
@@ -22,7 +22,7 @@ LARGEST_SUM = 50.0  # order
 
 @dataclass(frozen=True)
 class Kind:
-    """How a curve and its divergence are made from (q, sigma).
+    """A kind of mechanism: its curve and its reference divergence, made from (q, sigma).
 
     Upper bounds may be cut or sought: their lower ends say nothing. A sum over the order stops at
     ``largest_order``.

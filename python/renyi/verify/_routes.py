@@ -18,8 +18,6 @@ from renyi import reference, special
 if TYPE_CHECKING:
     from renyi.verify._curves import CurveCheck
 
-__all__ = ["RouteCheck", "Verification", "random_points", "verify_point"]
-
 # Route and the ufunc behind it; every ufunc has _lower and _upper beside it.
 ROUTES = {
     "engine": "log_a",

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renyi/curve/curve_root.hpp"
-#include "renyi/special/expm1_dd.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 
 namespace renyi {

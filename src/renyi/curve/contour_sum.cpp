@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "renyi/fp/lanes.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 

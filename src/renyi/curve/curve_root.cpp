@@ -11,8 +11,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/saddle.hpp"
-#include "renyi/special/erfcx.hpp"
-#include "renyi/special/expm1_dd.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 
 namespace renyi {

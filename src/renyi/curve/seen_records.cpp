@@ -16,7 +16,7 @@
 #include <cmath>
 
 #include "renyi/curve/closed_curve.hpp"
-#include "renyi/special/binomial_tail.hpp"
+#include "renyi/special/binomial.hpp"
 #include "renyi/special/false_position.hpp"
 
 namespace renyi {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/special/lambert_w.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 

@@ -9,7 +9,6 @@
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/iteration/step_terms.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/lambert_w.hpp"
 
 namespace renyi {
 

@@ -10,7 +10,6 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/multiversion.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/special/lane_erfcx.hpp"
 #include "renyi/special/normal.hpp"
 
 namespace renyi {

@@ -6,7 +6,6 @@
 
 #include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
-#include "renyi/special/scaled_expm1.hpp"
 
 namespace renyi {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 // See the header. Fixed summation order.
 namespace renyi {

@@ -15,10 +15,10 @@ namespace renyi {
 //     E_{a+b} = E_a + E_b + E_a E_b,   F_{a+b} = F_a + F_b + E_a E_b,
 // so that ordinates in groups of kPowers cost an exponential a node and group, and a product an ordinate.
 //
-// Rounding, a node, in units of u = 2^-53, with x = |y z| and m(x) = min(x^2/2, 2 + 2 x): circular.hpp and the product
-// y z leave F_a right to 40 m(x_a) and E_a to 36 x_a, and what is three products deep to 54 x_a. As |E_a| <= min(x_a,
-// 2), a product E_a E_b adds 93 x_a x_b, or 108 x where that is less. Since x_a^2/2 + x_b^2/2 + x_a x_b = (x_a +
-// x_b)^2/2, every F is right to kPowerRounding m(x), however small x is: nothing is left over from a difference of
+// Rounding, a node, in units of u = 2^-53, with x = |y z| and m(x) = min(x^2/2, 2 + 2 x): circular_excess and the
+// product y z leave F_a right to 40 m(x_a) and E_a to 36 x_a, and what is three products deep to 54 x_a. As |E_a| <=
+// min(x_a, 2), a product E_a E_b adds 93 x_a x_b, or 108 x where that is less. Since x_a^2/2 + x_b^2/2 + x_a x_b =
+// (x_a + x_b)^2/2, every F is right to kPowerRounding m(x), however small x is: nothing is left over from a difference of
 // large numbers.
 
 constexpr int kPowers = 8;                // ordinates that share an exponential

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/excess.hpp"
+#include "renyi/special/elementary_dd.hpp"
 
 namespace renyi {
 

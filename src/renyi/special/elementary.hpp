@@ -1,4 +1,5 @@
-// exp, log and their cancellation-free relatives, as branch-free inline functions that vectorise.
+// exp, log, cos, sin and their cancellation-free relatives, and Lambert's W, as branch-free inline functions that
+// vectorise.
 //
 // Hot loops and kernels take these, which give the same bits everywhere; scalars beside them take the system's functions
 // under the assumption of fp/certified.hpp. Every function is a polynomial with rational (Taylor) coefficients after an
@@ -14,6 +15,11 @@
 //                 s = f/(2+f) and the odd series (truncation s^23 2/23 < 2^-60)
 //   log          2u   relative for k != 0, and for k = 0 of log1p(x) when the caller passes x = y - 1 exactly
 //   log1pmx      16u  relative: log1p(x) - x (same factor as phi)
+//   cos t - 1    6u   relative for |t| < pi/4, else 4u + 2^-52 absolute, |t| <= 2^20: t = k pi/2 + r with
+//                 |r| <= pi/4 (1 + 2^-30), pi/2 in three parts (33 + 33 + 53 bits: k times the first two is exact)
+//   sin t - t    6u   relative for |t| < pi/4, else 4u |t| absolute, |t| <= 2^20
+//   argument     8u   relative, of a complex number in the right half-plane
+//   W            8u (1 + |log y|)/(1 + W) relative: the principal Lambert W, W e^W = y > 0
 #pragma once
 
 #include <bit>
@@ -122,6 +128,89 @@ RENYI_INLINE double lane_log1p(double x) noexcept { return log_of(reduce_log(1.0
 RENYI_INLINE double lane_expm1(double t) noexcept {
     const double clamped = t > -708.0 ? t : -708.0;
     return expm1_of(reduce_exp(clamped));
+}
+
+struct CircularExcess {
+    double cosine;  // cos t - 1
+    double sine;    // sin t - t
+};
+
+RENYI_INLINE CircularExcess circular_excess(double t) noexcept {
+    const double shifted = t * 0x1.45f306dc9c883p-1 + kRoundShift;
+    const double k = shifted - kRoundShift;
+    const double r = ((t - k * 0x1.921fb544p0) - k * 0x1.0b4611a6p-34) - k * 0x1.3198a2e037073p-69;
+    const double z = r * r;
+    const double z2 = z * z;
+    const double z4 = z2 * z2;
+    // sin r - r = r z s,  cos r - 1 = -z/2 + z^2 c
+    const double s = ((-1.0 / 6 + z * (1.0 / 120)) + z2 * (-1.0 / 5040 + z * (1.0 / 362880))) +
+                     z4 * ((-1.0 / 39916800 + z * (1.0 / 6227020800.0)) +
+                           z2 * (-1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)));
+    const double c = ((1.0 / 24 + z * (-1.0 / 720)) + z2 * (1.0 / 40320 + z * (-1.0 / 3628800))) +
+                     z4 * ((1.0 / 479001600 + z * (-1.0 / 87178291200.0)) +
+                           z2 * (1.0 / 20922789888000.0 + z * (-1.0 / 6402373705728000.0)));
+    const double sine_tail = r * z * s;
+    const double cosine_tail = z2 * c - 0.5 * z;
+    const auto quadrant = std::bit_cast<std::uint64_t>(shifted);
+    const bool odd = (quadrant & 1u) != 0, negative_sine = (quadrant & 2u) != 0;
+    const bool negative_cosine = ((quadrant + 1u) & 2u) != 0;
+    const double sine_r = r + sine_tail, cosine_r = 1.0 + cosine_tail;
+    const double sine = select(odd, cosine_r, sine_r), cosine = select(odd, sine_r, cosine_r);
+    const bool small = k == 0.0;
+    return {select(small, cosine_tail, select(negative_cosine, -cosine, cosine) - 1.0),
+            select(small, sine_tail, select(negative_sine, -sine, sine) - t)};
+}
+
+// Argument of x + i y for x >= 0, by three halvings of the angle.
+RENYI_INLINE double lane_argument(double y, double x) noexcept {
+    const double modulus = __builtin_sqrt(x * x + y * y);
+    const double t1 = y / (x + modulus);
+    const double t2 = t1 / (1.0 + __builtin_sqrt(1.0 + t1 * t1));
+    const double t = t2 / (1.0 + __builtin_sqrt(1.0 + t2 * t2));
+    const double z = t * t;
+    double sum = -1.0 / 23;
+    sum = sum * z + 1.0 / 21;
+    sum = sum * z - 1.0 / 19;
+    sum = sum * z + 1.0 / 17;
+    sum = sum * z - 1.0 / 15;
+    sum = sum * z + 1.0 / 13;
+    sum = sum * z - 1.0 / 11;
+    sum = sum * z + 1.0 / 9;
+    sum = sum * z - 1.0 / 7;
+    sum = sum * z + 1.0 / 5;
+    sum = sum * z - 1.0 / 3;
+    return 8.0 * (t + t * z * sum);
+}
+
+struct ComplexLane {
+    double re, im;
+};
+
+// e^z - 1 - z, each part relative to |z|^2.
+RENYI_INLINE ComplexLane lane_phi(double re, double im) noexcept {
+    const double clamped = re > -700.0 ? (re < 700.0 ? re : 700.0) : -700.0;
+    const ExpReduction e = reduce_exp(clamped);
+    const CircularExcess c = circular_excess(im);
+    const double grown = expm1_of(e);
+    return {phi_of(e) + (clamped - re) + exp_of(e) * c.cosine, grown * im + exp_of(e) * c.sine};
+}
+
+// The principal Lambert W of y = e^log_y, for |log_y| <= 1e15; y is used where log_y <= 1 only.
+//
+// Two steps of Fritsch, Shafer, Crowley 1973 on z = log y - log w - w, each of fourth order. The starts are right to
+// 27 %: y/(1 + y) for y <= e, and log y - log log y + log log y/log y beyond. W(y) is y^(1/(1+W)) to first order, and z
+// carries the rounding of log y.
+RENYI_INLINE double lane_lambert_w(double log_y, double y) noexcept {
+    const double above = log_y > 1.0 ? log_y : 1.0;
+    const double log_above = lane_log(above);
+    const double small = y / (1.0 + y);
+    double w = select(log_y > 1.0, (above - log_above) + log_above / above, small);
+    for (int step = 0; step < 2; ++step) {
+        const double z = (log_y - lane_log(w)) - w;
+        const double q = 2.0 * (1.0 + w) * (1.0 + w + (2.0 / 3.0) * z);
+        w += w * (z / (1.0 + w)) * ((q - z) / (q - 2.0 * z));
+    }
+    return w;
 }
 
 }  // namespace renyi

@@ -1,5 +1,5 @@
 // The Mills ratio by the midpoint rule with step h = 1/2 and the residue of its pole (Goodwin 1949; Chiarella, Reichel
-// 1968), as in erfcx.hpp but in double-double:
+// 1968), as for erfcx but in double-double:
 //     R(x) = sqrt(2/pi) x integral_0^inf e^{-s^2/2}/(s^2 + x^2) ds
 //          = sqrt(2/pi) x h sum_{n>=0} e^{-s_n^2/2}/(s_n^2 + x^2) + sqrt(2 pi) e^{x^2/2}/(1 + e^{2 pi x/h})
 // with s_n = (n + 1/2) h,
@@ -11,7 +11,7 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/special/normal_table.hpp"
+#include "renyi/special/tables.hpp"
 
 namespace renyi {
 

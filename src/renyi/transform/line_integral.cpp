@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi::cells {
 

@@ -6,7 +6,7 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 
 namespace renyi {
 
@@ -76,8 +76,8 @@ void NodeSum::add(double re, double im, double error) {
     size_by_y_ += y * size;
 }
 
-// In units of u |c_j|: c_j itself 24; either turn 4 of its angle and 8 (circular.hpp), the rounding of the angle, with
-// that of d, 4 more of it; their products 8; the sums one a group and 8; 1/2 one of the value. Those of |c_j| are
+// In units of u |c_j|: c_j itself 24; either turn 4 of its angle and 8 (circular_excess), the rounding of the angle,
+// with that of d, 4 more of it; their products 8; the sums one a group and 8; 1/2 one of the value. Those of |c_j| are
 // covered by 1 + 2^-30.
 NodeSum::Sum NodeSum::at(double drift, double from) const noexcept {
     const std::size_t n = re_.size();

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "renyi/special/excess.hpp"
+#include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/log_factorial.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {

@@ -6,7 +6,6 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/special/circular.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {

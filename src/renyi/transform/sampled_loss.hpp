@@ -9,7 +9,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/loss/sampled_step.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/lane_erfcx.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "renyi/fp/scaled.hpp"
-#include "renyi/special/binomial_terms.hpp"
+#include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
-#include "renyi/special/excess.hpp"
-#include "renyi/special/expm1_dd.hpp"
-#include "renyi/special/log_factorial.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {

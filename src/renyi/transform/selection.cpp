@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "renyi/special/excess.hpp"
-#include "renyi/transform/renyi_curves.hpp"
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/golden_section.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/elementary_dd.hpp"
+#include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {
 

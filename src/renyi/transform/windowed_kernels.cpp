@@ -1,7 +1,7 @@
 #include "renyi/transform/windowed_kernels.hpp"
 
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/special/circular.hpp"
+#include "renyi/special/elementary.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi::windowed {

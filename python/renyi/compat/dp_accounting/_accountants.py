@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
-from renyi.accountants import Conversion
+from renyi._adjacency import Conversion
 from renyi.accountants import PLDAccountant as OwnPLDAccountant
 from renyi.accountants import RDPAccountant as OwnRDPAccountant
 from renyi.compat.dp_accounting._plug import ADJACENCY, Charge, Plug

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 from dp_accounting import NeighboringRelation, PrivacyAccountant
 
-from renyi.accountants import Accountant, Adjacency, UnsupportedMechanismError
+from renyi._adjacency import Adjacency
+from renyi.accountants import Accountant, UnsupportedMechanismError
 from renyi.compat.dp_accounting._from_events import Part, RefusedError, parts_of
 from renyi.mechanisms import Composed, Mechanism
 
@@ -24,7 +25,7 @@ ADJACENCY: dict[Any, Adjacency] = {
 
 
 class Plug(PrivacyAccountant):  # type: ignore[misc]  # dp_accounting has no types
-    """What both accountants do: events go in, dp_accounting keeps its ledger, ours answer."""
+    """Base of both accountants: dp_accounting keeps the events, this library answers."""
 
     # The relations under which dp_accounting's accountant of the same kind takes an event.
     _RELATIONS: ClassVar[dict[Any, tuple[Any, ...]]] = {}

@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "renyi/pair/operations/basic.hpp"
-#include "renyi/special/erfcx.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 

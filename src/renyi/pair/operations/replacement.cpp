@@ -8,7 +8,7 @@
 #include "renyi/fp/double_double.hpp"
 #include "renyi/pair/division.hpp"
 #include "renyi/pair/operations/basic.hpp"
-#include "renyi/special/binomial_tail.hpp"
+#include "renyi/special/binomial.hpp"
 
 namespace renyi {
 

@@ -244,13 +244,26 @@ double log_delta_at(const NodeLaws& laws, double t, double epsilon) {
     return std::min(height - 0.5 * std::log(2.0 * std::numbers::pi * std::max(curvature, 1e-300)), 0.0);
 }
 
+namespace {
+
+// How many losses beyond the bulk a composition has in the mean.
+double others_in(const NodeLaws& laws) {
+    double found = 0.0;
+    for (const NodeLaw& law : laws) found += law.count * law.above[law.bulk];
+    return found;
+}
+
+constexpr double kManyOthers = 100.0;  // so many and hardly one has none: leaving the bulk out gains nothing
+
+}  // namespace
+
 TiltChoice choose_tilt(const NodeLaws& laws, double epsilon, double rtol) {
     OwnedLaws blocks;
     for (const NodeLaw& law : laws) blocks.add(NodeLawArrays::in_blocks(law), law.count);
     if (epsilon > 0.0) {
         for (const double share : {0.9, 0.7, 0.5, 0.3, 0.15}) {
             set_bulk(blocks.laws, share * epsilon);
-            if (!bulk_splits_all(blocks.laws)) continue;
+            if (!bulk_splits_all(blocks.laws) || others_in(blocks.laws) > kManyOthers) continue;
             TiltChoice choice = choose_tail(blocks.laws, epsilon, rtol);
             const NodeLaws bulk = bulk_alone(blocks.laws);
             choice.limit = share * epsilon;

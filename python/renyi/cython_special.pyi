@@ -1,1 +1,0 @@
-# Nothing for Python code: see cython_special.pxd.
