@@ -187,13 +187,13 @@ def test_unsafe_claims_are_rejected(certificates):
     ("path", "value"),
     [
         (("bits",), 10**9),
-        (("proofs", 0, "nodes"), 10**6),
+        pytest.param(("proofs", 0, "nodes"), 10**6, marks=pytest.mark.slow),
         (("proofs", 0, "nodes"), 10**30),
         (("proofs", 0, "parts", 0, "last"), 10**7),
         (("proofs", 0, "parts", 0, "step"), "0x1.0p-30"),
-        (("proofs", 0, "tilt"), "0x1.0p+29"),
+        pytest.param(("proofs", 0, "tilt"), "0x1.0p+29", marks=pytest.mark.slow),
         (("composition", 0, "count"), 10**12),
-        (
+        pytest.param(
             ("composition",),
             [
                 {
@@ -202,6 +202,7 @@ def test_unsafe_claims_are_rejected(certificates):
                 }
             ]
             * 1000,
+            marks=pytest.mark.slow,
         ),
         (("composition", 0, "mechanism", "mechanism", "noise_multiplier"), 1e-3),
     ],
@@ -225,7 +226,14 @@ def test_what_is_no_certificate_is_rejected(text):
         check.check_text(text)
 
 
-@pytest.mark.parametrize("name", ["training", "training and Gaussian", "few steps"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "training",
+        pytest.param("training and Gaussian", marks=pytest.mark.slow),
+        pytest.param("few steps", marks=pytest.mark.slow),
+    ],
+)
 def test_a_second_checker_accepts_the_same_files(name):
     parts, delta = EXACT[name]
     text = json.dumps(account(parts).certificate(delta=delta))
