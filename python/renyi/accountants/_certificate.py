@@ -447,8 +447,16 @@ def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
     if finite is None:
         base = [-float(law.value), float(law.value)]
     else:
-        known = [float((p / q).log()) for p, q in finite if float(p) > 0.0 and float(q) > 0.0]
-        base = [min(known), max(known)]
+        known = sorted(
+            (float((p / q).log()), max(float(p), float(q)))
+            for p, q in finite
+            if float(p) > 0.0 and float(q) > 0.0
+        )
+        masses = np.array([mass for _, mass in known])
+        kept = np.flatnonzero(
+            np.minimum(masses.cumsum(), masses[::-1].cumsum()[::-1]) > math.exp(least)
+        )
+        base = [known[kept[0]][0], known[kept[-1]][0]]
     if law.rate is not None:
         rate = float(law.rate)
         base = [math.log1p(rate * math.expm1(loss)) for loss in base]
