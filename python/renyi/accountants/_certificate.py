@@ -29,6 +29,7 @@ __all__ = ["certificate"]
 
 SLACK = 1e-9  # by how much a claim may exceed what was reported
 DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
+MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
@@ -94,8 +95,8 @@ def _written(
         proof, most, least = _proved(parts, side, epsilon, delta, proofs)
         proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
         found.append(proof)
-        upper.append(most)
-        lower += [] if least is None else [least]
+        upper.append(most * (1.0 + MARGIN) if most > delta else delta)
+        lower += [] if least is None else [least * (1.0 - MARGIN)]
     used = {name for proof in found for name in check.USED[proof["reading"]]}
     return {
         "schema": check.SCHEMA,
