@@ -40,6 +40,7 @@ FLOORS = (
         "_progress",
         "_search",
         "_strict_json",
+        "check",
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
@@ -384,7 +385,7 @@ def test_the_scan_sees_a_breach_in_python(module, imported, breach):
     assert bool(list(python_breaches(module, imported))) is breach
 
 
-OPTIONAL = {"dp_accounting", "matplotlib", "mpmath", "opacus", "sklearn"}
+OPTIONAL = {"dp_accounting", "flint", "matplotlib", "mpmath", "opacus", "sklearn"}
 
 
 def test_numpy_alone_is_required():
