@@ -186,7 +186,77 @@ def law_of(data: Any, adjacency: str) -> Law:
         depth = whole(steps, "steps", 1, 10**12).bit_length()
         need(moved == 2 or adjacency == "zero_out", "a tree needs records that keep their place")
         return Law("gaussian", moved * arb(depth).sqrt() / number(noise, "noise", 1e-3, large))
+    if kind == "MatrixMechanism":  # Denisov and others 2022: one Gaussian mechanism
+        _, strategy, noise, scheme = fields(
+            data, kind, "type strategy noise_multiplier participation"
+        )
+        need(moved == 2 or adjacency == "zero_out", "a matrix needs records that keep their place")
+        noise = number(noise, "noise_multiplier", 1e-3, large)
+        return Law("gaussian", moved * sensitivity(strategy, scheme) / noise)
     raise Rejected(f"no pair is known here of a mechanism of type {str(kind)[:40]!r}")
+
+
+def sensitivity(strategy: Any, scheme: Any) -> Any:
+    """Bound how far a record of unit size moves C g: C a Toeplitz matrix, column c, or the tree.
+
+    In steps i of a record C g moves by at most |sum of |column i||. With |c| not increasing the
+    first steps and the least distance are the worst (Kalinin, Lampert 2024, Theorem 2); so they are
+    where columns share no row, and where the distance is fixed, since later columns are cut.
+    """
+    need(isinstance(strategy, dict) and isinstance(scheme, dict), "a matrix must have a strategy")
+    name, way = strategy.get("type"), scheme.get("type")
+    more = {"BandedToeplitz": " coefficients normalised", "BLT": " decays weights"}
+    more |= {"SquareRoot": "", "Tree": " honaker restart"}
+    short = name[7:] if isinstance(name, str) and name.startswith("matrix.") else ""
+    need(short in more, f"no sensitivity is known here of a strategy {str(name)[:40]!r}")
+    _, steps, *rest = fields(strategy, "a strategy", "type steps" + more[short])
+    steps = whole(steps, "steps", 1, 10**6)
+    spend(8 * steps)
+    apart, most = steps, steps
+    if way == "matrix.FixedEpochs":
+        apart = whole(fields(scheme, way, "type period")[1], "period", 1, 10**9)
+    elif way == "matrix.MinSeparation":
+        _, apart, count = fields(scheme, way, "type separation count")
+        apart = whole(apart, "separation", 1, 10**9)
+        most = steps if count is None else whole(count, "count", 1, 10**9)
+    else:
+        need(way == "matrix.SinglePass", "records of a matrix must take part without amplification")
+        fields(scheme, "a participation", "type")
+    times = min(most, -(-steps // apart))
+    if short == "Tree":  # a record is in one node of each height, few of its times in the same
+        need(rest[1] is None, "a tree must not restart")
+        shares = (min(times, -(-(2**h) // apart)) for h in range(steps.bit_length()))
+        return arb(times * sum(shares)).sqrt()
+    if short == "SquareRoot":
+        column = [arb(1)]
+        for j in range(1, steps):
+            column.append(column[-1] * (2 * j - 1) / (2 * j))
+    elif short == "BLT":
+        need(all(isinstance(x, list) and len(x) <= 100 for x in rest), "a BLT must have two lists")
+        decays = [number(x, "a decay", 0.0, 1.0) for x in rest[0]]
+        terms, column = [number(x, "a weight", -1e6, 1e6) for x in rest[1]], [arb(1)]
+        spend(4 * steps * len(decays))
+        while len(column) < steps:
+            column.append(sum(terms, arb(0)))
+            terms = [x * decay for x, decay in zip(terms, decays, strict=True)]
+    else:
+        need(
+            isinstance(rest[0], list) and 1 <= len(rest[0]) <= steps, "bands must be at most steps"
+        )
+        column = [number(x, "a coefficient", -1e6, 1e6) for x in rest[0]]
+        if rest[1] is not False:  # columns of norm 1
+            need(rest[1] is True and len(column) <= apart, "normalised columns must share no row")
+            return arb(times).sqrt()
+    column = [abs(x) for x in column]
+    if way == "matrix.MinSeparation" and times > 1 and len(column) > apart:
+        for j in reversed(range(len(column) - 1)):  # the least that does not increase
+            column[j] = column[j].max(column[j + 1])
+    column += [arb(0)] * (steps - len(column))
+    rows: list[Any] = []  # of the sum of columns 0, apart, 2 apart, .., (times - 1) apart
+    for j, x in enumerate(column):
+        past = rows[j - apart] if j >= apart else 0
+        rows.append(x + past - (column[j - times * apart] if j >= times * apart else 0))
+    return sum((x * x for x in rows), arb(0)).sqrt()
 
 
 def discrete_gaussian(sigma: Any, shift: int) -> list[tuple[Any, Any]]:
