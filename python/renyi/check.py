@@ -23,7 +23,7 @@ try:
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
-__all__ = ["Rejected", "Verdict", "check_text", "main"]
+__all__ = ["Rejected", "Verdict", "check_text", "digest", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
@@ -643,7 +643,7 @@ def check_text(text: str | bytes) -> Verdict:
     before, SPENT[0] = ctx.prec, 0.0
     try:
         data = json.loads(text, object_pairs_hook=distinct, parse_constant=constant)
-        return verdict(data, hashlib.sha256(text.encode() if isinstance(text, str) else text))
+        return verdict(data)
     except Rejected:
         raise
     except (
@@ -659,7 +659,13 @@ def check_text(text: str | bytes) -> Verdict:
         ctx.prec = before
 
 
-def verdict(data: Any, digest: Any) -> Verdict:
+def digest(data: Any) -> str:
+    """Return the SHA-256 of the canonical text of a certificate."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def verdict(data: Any) -> Verdict:
     """Check a certificate that was read."""
     names = "schema bits adjacency composition claim theorems proofs"
     schema, bits, adjacency, composed, claim, theorems, proofs = fields(
@@ -701,7 +707,7 @@ def verdict(data: Any, digest: Any) -> Verdict:
         lines.append(f"of {part['count']} x {json.dumps(part['mechanism'])[:300]}")
     lines += [f"by {name}: {THEOREMS[name]}" for name in sorted(used)]
     lines += [f"assumed: {line}" for line in ASSUMED]
-    lines.append(f"sha256 {digest.hexdigest()}")
+    lines.append(f"sha256 {digest(data)}")
     ends = (float(epsilon), float(delta), None if lower is None else float(lower))
     return Verdict(*ends, tuple(lines))
 

