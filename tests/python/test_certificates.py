@@ -115,6 +115,15 @@ def test_renyi_guarantees_are_proved(name):
     assert made["proofs"][0]["reading"] == "renyi"
 
 
+@pytest.mark.parametrize("mechanism", [PureDP(0.5), RandomizedResponse(0.75), ApproxDP(0.5, 1e-9)])
+@pytest.mark.parametrize("delta", [3.1e-8, 4e-8, 1e-6])
+def test_near_the_largest_loss(mechanism, delta):
+    made, verdict = proved(account([(mechanism, 30)]), delta)
+    made["claim"]["delta"] = (verdict.delta * (1.0 - 1e-6)).hex()
+    with pytest.raises(check.Rejected, match="not proved"):
+        check.check_text(json.dumps(made))
+
+
 def test_a_question_of_delta():
     made = account([(STEP, 1000)]).certificate(epsilon=2.0)
     reported = account([(STEP, 1000)]).get_delta(2.0)
