@@ -233,7 +233,7 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
             column.append(column[-1] * (2 * j - 1) / (2 * j))
     elif short == "BLT":
         need(all(isinstance(x, list) and len(x) <= 100 for x in rest), "a BLT must have two lists")
-        decays = [number(x, "a decay", 0.0, 1.0) for x in rest[0]]
+        decays = [number(x, "a decay", 0.0, 1 - 2.0**-53) for x in rest[0]]
         terms, column = [number(x, "a weight", -1e6, 1e6) for x in rest[1]], [arb(1)]
         spend(4 * steps * len(decays))
         while len(column) < steps:
@@ -244,6 +244,7 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
             isinstance(rest[0], list) and 1 <= len(rest[0]) <= steps, "bands must be at most steps"
         )
         column = [number(x, "a coefficient", -1e6, 1e6) for x in rest[0]]
+        need(column[0] == 1, "the first coefficient must be 1")
         if rest[1] is not False:  # columns of norm 1
             need(rest[1] is True and len(column) <= apart, "normalised columns must share no row")
             return arb(times).sqrt()

@@ -212,6 +212,15 @@ def test_sensitivities_of_strategies(name):
             assert bound >= mechanism.sensitivity * (1.0 - 1e-12), scheme
 
 
+def test_no_other_matrix_is_taken():
+    banded = BandedToeplitz(12, [1.0, 0.5]).to_dict()
+    scheme = {"type": "matrix.SinglePass"}
+    for change in ({"coefficients": [0.5]}, {"steps": 0}, {"normalised": 0}, {"type": "Tree"}):
+        check.SPENT[0] = 0.0
+        with pytest.raises(check.Rejected):
+            check.sensitivity({**banded, **change}, scheme)
+
+
 @pytest.mark.parametrize("adjacency", ["zero_out", "replace_one"])
 def test_matrix_mechanisms(adjacency):
     run = MatrixMechanism(BandedToeplitz(2000, [1.0, 0.5]), 9.0, MinSeparation(500))
