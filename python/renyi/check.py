@@ -395,7 +395,10 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
     for exponent, weight in ((tilt, arb(1)), (tilt + 1, -(epsilon - start).exp())):
         ratio = (-exponent * step).exp()
         kept += weight * ratio**least / (1 - ratio**size) * turned(ratio)
-    return edge + 1 - safe + total * kept, None
+    upper, (law, count) = edge + 1 - safe + total * kept, parts[0]
+    if len(parts) > 1 or count > 1 or law.rho is not None:  # rho: what is cut off makes it larger
+        return upper, None
+    return upper, curve(law, direction, [epsilon])[0]  # of one use the curve itself, enclosed
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
@@ -693,7 +696,7 @@ def verdict(data: Any) -> Verdict:
             upper <= delta, f"delta({text_of(epsilon)}) <= {text_of(delta)} is not proved: {upper}"
         )
         covered += sides
-        used.update(USED[reading] + (("T7",) if least is not None else ()))
+        used.update(USED[reading] + (("T7",) if reading == "line" and least is not None else ()))
         below.append(least)
         lines.append(f"{' and '.join(sides)}: by {reading}, delta <= {upper.str(17, radius=False)}")
     need(sorted(covered) == ["add", "remove"], "both directions must be proved, each once")

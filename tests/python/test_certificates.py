@@ -104,7 +104,8 @@ def proved(accountant, delta):
 def test_what_is_reported_is_proved(name):
     parts, delta = EXACT[name]
     made, verdict = proved(account(parts), delta)
-    if made["proofs"][0]["reading"] == "line":
+    once = len(parts) == 1 and parts[0][1] == 1
+    if once or made["proofs"][0]["reading"] == "line":
         assert delta * (1.0 - 1e-9) <= verdict.lower <= delta
 
 
@@ -406,4 +407,4 @@ def test_the_checker_stands_alone(tmp_path, capsys):
     file.write_text(file.read_text().replace('"count": 1000', '"count": 1001'))
     assert subprocess.run([*alone, str(file)], capture_output=True, check=False).returncode == 1
     assert main(["check", str(file)]) == 1
-    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 745
+    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 750

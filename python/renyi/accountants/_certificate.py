@@ -111,7 +111,7 @@ def _written(
             "delta": max(delta, *upper).hex(),
             "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
         },
-        "theorems": sorted(used | ({"T7"} if lower else set())),
+        "theorems": sorted(used | ({"T7"} if lower and "T3" in used else set())),
         "proofs": found,
     }
 
