@@ -139,12 +139,9 @@ def law_of(data: Any, adjacency: str) -> Law:
     """Return the pair of a mechanism."""
     need(isinstance(data, dict), "a mechanism must be an object")
     kind, moved, large = data.get("type"), MOVES[adjacency], 1e9
-    if kind == "Gaussian":
-        (_, noise) = fields(data, kind, "type noise_multiplier")
-        return Law("gaussian", moved / number(noise, "noise_multiplier", 1e-3, large))
-    if kind == "Laplace":
-        (_, noise) = fields(data, kind, "type noise_multiplier")
-        return Law("laplace", moved / number(noise, "noise_multiplier", 2e-3, large))
+    if kind in ("Gaussian", "Laplace"):
+        _, noise = fields(data, kind, "type noise_multiplier")
+        return Law(kind.lower(), moved / number(noise, "noise_multiplier", 1e-3, large))
     if kind == "RandomizedResponse":
         _, p, choices = fields(data, kind, "type p choices")
         true, others = number(p, "p", 0.0, 1.0), whole(choices, "choices", 2, 10**9) - 1
@@ -163,9 +160,8 @@ def law_of(data: Any, adjacency: str) -> Law:
         last, unit = decay**shift / (1 + decay), (1 - decay) / (1 + decay)
         atoms = [(1 / (1 + decay), last), (last, 1 / (1 + decay))]
         between = range(1, shift)
-        return Law(
-            "atoms", atoms + [(unit * decay**j, unit * decay ** (shift - j)) for j in between]
-        )
+        atoms += [(unit * decay**j, unit * decay ** (shift - j)) for j in between]
+        return Law("atoms", atoms)
     if kind == "DiscreteGaussian":
         _, sigma, shift = fields(data, kind, "type sigma sensitivity")
         width = number(sigma, "sigma", 0.01, 1e3)
@@ -181,16 +177,16 @@ def law_of(data: Any, adjacency: str) -> Law:
         need(law.kind != "zcdp", "a sample of a zCDP mechanism has no pair")
         share = share if law.rate is None else share * law.rate
         return law if share == 1 else law._replace(rate=share)
+    if kind in ("TreeAggregation", "MatrixMechanism"):
+        need(moved == 2 or adjacency == "zero_out", f"{kind} needs records that keep their place")
     if kind == "TreeAggregation":  # every record enters as many nodes as the number has bits
         _, noise, steps = fields(data, kind, "type noise_multiplier steps")
         depth = whole(steps, "steps", 1, 10**12).bit_length()
-        need(moved == 2 or adjacency == "zero_out", "a tree needs records that keep their place")
         return Law("gaussian", moved * arb(depth).sqrt() / number(noise, "noise", 1e-3, large))
     if kind == "MatrixMechanism":  # Denisov and others 2022: one Gaussian mechanism
         _, strategy, noise, scheme = fields(
             data, kind, "type strategy noise_multiplier participation"
         )
-        need(moved == 2 or adjacency == "zero_out", "a matrix needs records that keep their place")
         noise = number(noise, "noise_multiplier", 1e-3, large)
         return Law("gaussian", moved * sensitivity(strategy, scheme) / noise)
     raise Rejected(f"no pair is known here of a mechanism of type {str(kind)[:40]!r}")
@@ -625,6 +621,7 @@ def touching(alpha: Any, total: Any, low: Any, high: Any, epsilon: Any) -> tuple
     return scale * (total.exp() - slope + floor) + short.max(arb(0)), far.log()
 
 
+UNREADABLE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 READINGS = {"curve": curve_reading, "line": line_reading, "renyi": renyi_reading}
 
 
@@ -650,14 +647,7 @@ def check_text(text: str | bytes) -> Verdict:
         return verdict(data)
     except Rejected:
         raise
-    except (
-        ArithmeticError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except UNREADABLE as error:
         raise Rejected(f"it cannot be evaluated: {type(error).__name__}: {error}"[:300]) from error
     finally:
         ctx.prec = before
