@@ -253,6 +253,8 @@ def test_what_is_not_covered_is_refused():
         account([(STEP, 3)], adjacency="replace_one").certificate(delta=1e-5)
     with pytest.raises(ValueError, match="finite epsilon and a positive delta"):
         account([(Gaussian(1.0), 1)]).certificate(delta=0.0)
+    with pytest.raises(ValueError, match="epsilon at most 1e5"):
+        account([(Gaussian(0.0015), 1)]).certificate(delta=1e-5)
     with pytest.raises(TypeError, match="epsilon or delta"):
         account([(Gaussian(1.0), 1)]).certificate()
 
