@@ -23,7 +23,7 @@ try:
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
-__all__ = ["Rejected", "Verdict", "check_text", "main"]
+__all__ = ["Rejected", "Verdict", "check_text", "digest", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
@@ -139,12 +139,9 @@ def law_of(data: Any, adjacency: str) -> Law:
     """Return the pair of a mechanism."""
     need(isinstance(data, dict), "a mechanism must be an object")
     kind, moved, large = data.get("type"), MOVES[adjacency], 1e9
-    if kind == "Gaussian":
-        (_, noise) = fields(data, kind, "type noise_multiplier")
-        return Law("gaussian", moved / number(noise, "noise_multiplier", 1e-3, large))
-    if kind == "Laplace":
-        (_, noise) = fields(data, kind, "type noise_multiplier")
-        return Law("laplace", moved / number(noise, "noise_multiplier", 2e-3, large))
+    if kind in ("Gaussian", "Laplace"):
+        _, noise = fields(data, kind, "type noise_multiplier")
+        return Law(kind.lower(), moved / number(noise, "noise_multiplier", 1e-3, large))
     if kind == "RandomizedResponse":
         _, p, choices = fields(data, kind, "type p choices")
         true, others = number(p, "p", 0.0, 1.0), whole(choices, "choices", 2, 10**9) - 1
@@ -163,9 +160,8 @@ def law_of(data: Any, adjacency: str) -> Law:
         last, unit = decay**shift / (1 + decay), (1 - decay) / (1 + decay)
         atoms = [(1 / (1 + decay), last), (last, 1 / (1 + decay))]
         between = range(1, shift)
-        return Law(
-            "atoms", atoms + [(unit * decay**j, unit * decay ** (shift - j)) for j in between]
-        )
+        atoms += [(unit * decay**j, unit * decay ** (shift - j)) for j in between]
+        return Law("atoms", atoms)
     if kind == "DiscreteGaussian":
         _, sigma, shift = fields(data, kind, "type sigma sensitivity")
         width = number(sigma, "sigma", 0.01, 1e3)
@@ -181,12 +177,83 @@ def law_of(data: Any, adjacency: str) -> Law:
         need(law.kind != "zcdp", "a sample of a zCDP mechanism has no pair")
         share = share if law.rate is None else share * law.rate
         return law if share == 1 else law._replace(rate=share)
+    if kind in ("TreeAggregation", "MatrixMechanism"):
+        need(moved == 2 or adjacency == "zero_out", f"{kind} needs records that keep their place")
     if kind == "TreeAggregation":  # every record enters as many nodes as the number has bits
         _, noise, steps = fields(data, kind, "type noise_multiplier steps")
         depth = whole(steps, "steps", 1, 10**12).bit_length()
-        need(moved == 2 or adjacency == "zero_out", "a tree needs records that keep their place")
         return Law("gaussian", moved * arb(depth).sqrt() / number(noise, "noise", 1e-3, large))
+    if kind == "MatrixMechanism":  # Denisov and others 2022: one Gaussian mechanism
+        _, strategy, noise, scheme = fields(
+            data, kind, "type strategy noise_multiplier participation"
+        )
+        noise = number(noise, "noise_multiplier", 1e-3, large)
+        return Law("gaussian", moved * sensitivity(strategy, scheme) / noise)
     raise Rejected(f"no pair is known here of a mechanism of type {str(kind)[:40]!r}")
+
+
+def sensitivity(strategy: Any, scheme: Any) -> Any:
+    """Bound how far a record of unit size moves C g: C a Toeplitz matrix, column c, or the tree.
+
+    In steps i of a record C g moves by at most |sum of |column i||. With |c| not increasing the
+    first steps and the least distance are the worst (Kalinin, Lampert 2024, Theorem 2); so they are
+    where columns share no row, and where the distance is fixed, since later columns are cut.
+    """
+    need(isinstance(strategy, dict) and isinstance(scheme, dict), "a matrix must have a strategy")
+    name, way = strategy.get("type"), scheme.get("type")
+    more = {"BandedToeplitz": " coefficients normalised", "BLT": " decays weights"}
+    more |= {"SquareRoot": "", "Tree": " honaker restart"}
+    short = name[7:] if isinstance(name, str) and name.startswith("matrix.") else ""
+    need(short in more, f"no sensitivity is known here of a strategy {str(name)[:40]!r}")
+    _, steps, *rest = fields(strategy, "a strategy", "type steps" + more[short])
+    steps = whole(steps, "steps", 1, 10**6)
+    spend(8 * steps)
+    apart, most = steps, steps
+    if way == "matrix.FixedEpochs":
+        apart = whole(fields(scheme, way, "type period")[1], "period", 1, 10**9)
+    elif way == "matrix.MinSeparation":
+        _, apart, count = fields(scheme, way, "type separation count")
+        apart = whole(apart, "separation", 1, 10**9)
+        most = steps if count is None else whole(count, "count", 1, 10**9)
+    else:
+        need(way == "matrix.SinglePass", "records of a matrix must take part without amplification")
+        fields(scheme, "a participation", "type")
+    times = min(most, -(-steps // apart))
+    if short == "Tree":  # a record is in one node of each height, few of its times in the same
+        need(rest[1] is None, "a tree must not restart")
+        shares = (min(times, -(-(2**h) // apart)) for h in range(steps.bit_length()))
+        return arb(times * sum(shares)).sqrt()
+    if short == "SquareRoot":
+        column = [arb(1)]
+        for j in range(1, steps):
+            column.append(column[-1] * (2 * j - 1) / (2 * j))
+    elif short == "BLT":
+        need(all(isinstance(x, list) and len(x) <= 100 for x in rest), "a BLT must have two lists")
+        decays = [number(x, "a decay", 0.0, 1 - 2.0**-53) for x in rest[0]]
+        terms, column = [number(x, "a weight", -1e6, 1e6) for x in rest[1]], [arb(1)]
+        spend(4 * steps * len(decays))
+        while len(column) < steps:
+            column.append(sum(terms, arb(0)))
+            terms = [x * decay for x, decay in zip(terms, decays, strict=True)]
+    else:
+        need(
+            isinstance(rest[0], list) and 1 <= len(rest[0]) <= steps, "bands must be at most steps"
+        )
+        column = [number(x, "a coefficient", -1e6, 1e6) for x in rest[0]]
+        need(column[0] == 1, "the first coefficient must be 1")
+        if rest[1] is not False:  # columns of norm 1
+            need(rest[1] is True and len(column) <= apart, "normalised columns must share no row")
+            return arb(times).sqrt()
+    column = [abs(x) for x in column]
+    if way == "matrix.MinSeparation" and times > 1 and len(column) > apart:
+        for j in reversed(range(len(column) - 1)):  # the least that does not increase
+            column[j] = column[j].max(column[j + 1])
+    column += [arb(0)] * (steps - len(column))
+    rows: list[Any] = []  # of the sum of columns 0, apart, 2 apart, .., (times - 1) apart
+    for j, x in enumerate(column):
+        past = rows[j - apart] if j >= apart else 0
+        rows.append(x + past - (column[j - times * apart] if j >= times * apart else 0))
+    return sum((x * x for x in rows), arb(0)).sqrt()
 
 
 def discrete_gaussian(sigma: Any, shift: int) -> list[tuple[Any, Any]]:
@@ -324,7 +391,10 @@ def curve_reading(data: Any, parts: list[tuple[Law, int]], direction: str, epsil
     for exponent, weight in ((tilt, arb(1)), (tilt + 1, -(epsilon - start).exp())):
         ratio = (-exponent * step).exp()
         kept += weight * ratio**least / (1 - ratio**size) * turned(ratio)
-    return edge + 1 - safe + total * kept, None
+    upper, (law, count) = edge + 1 - safe + total * kept, parts[0]
+    if len(parts) > 1 or count > 1 or law.rho is not None:  # rho: what is cut off makes it larger
+        return upper, None
+    return upper, curve(law, direction, [epsilon])[0]  # of one use the curve itself, enclosed
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
@@ -551,6 +621,7 @@ def touching(alpha: Any, total: Any, low: Any, high: Any, epsilon: Any) -> tuple
     return scale * (total.exp() - slope + floor) + short.max(arb(0)), far.log()
 
 
+UNREADABLE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 READINGS = {"curve": curve_reading, "line": line_reading, "renyi": renyi_reading}
 
 
@@ -573,23 +644,22 @@ def check_text(text: str | bytes) -> Verdict:
     before, SPENT[0] = ctx.prec, 0.0
     try:
         data = json.loads(text, object_pairs_hook=distinct, parse_constant=constant)
-        return verdict(data, hashlib.sha256(text.encode() if isinstance(text, str) else text))
+        return verdict(data)
     except Rejected:
         raise
-    except (
-        ArithmeticError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except UNREADABLE as error:
         raise Rejected(f"it cannot be evaluated: {type(error).__name__}: {error}"[:300]) from error
     finally:
         ctx.prec = before
 
 
-def verdict(data: Any, digest: Any) -> Verdict:
+def digest(data: Any) -> str:
+    """Return the SHA-256 of the canonical text of a certificate."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def verdict(data: Any) -> Verdict:
     """Check a certificate that was read."""
     names = "schema bits adjacency composition claim theorems proofs"
     schema, bits, adjacency, composed, claim, theorems, proofs = fields(
@@ -616,7 +686,7 @@ def verdict(data: Any, digest: Any) -> Verdict:
             upper <= delta, f"delta({text_of(epsilon)}) <= {text_of(delta)} is not proved: {upper}"
         )
         covered += sides
-        used.update(USED[reading] + (("T7",) if least is not None else ()))
+        used.update(USED[reading] + (("T7",) if reading == "line" and least is not None else ()))
         below.append(least)
         lines.append(f"{' and '.join(sides)}: by {reading}, delta <= {upper.str(17, radius=False)}")
     need(sorted(covered) == ["add", "remove"], "both directions must be proved, each once")
@@ -631,7 +701,7 @@ def verdict(data: Any, digest: Any) -> Verdict:
         lines.append(f"of {part['count']} x {json.dumps(part['mechanism'])[:300]}")
     lines += [f"by {name}: {THEOREMS[name]}" for name in sorted(used)]
     lines += [f"assumed: {line}" for line in ASSUMED]
-    lines.append(f"sha256 {digest.hexdigest()}")
+    lines.append(f"sha256 {digest(data)}")
     ends = (float(epsilon), float(delta), None if lower is None else float(lower))
     return Verdict(*ends, tuple(lines))
 

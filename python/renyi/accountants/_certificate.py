@@ -57,10 +57,10 @@ def certificate(
 
     By the Rényi divergence of an order, or by the whole loss.
     """
-    if not (math.isfinite(epsilon) and delta > 0.0):
+    if not (epsilon <= 1e5 and delta > 0.0):
         raise ValueError(
-            "a certificate must be of a finite epsilon and a positive delta, got "
-            f"epsilon {epsilon} and delta {delta}"
+            "a certificate must be of a finite epsilon and a positive delta, epsilon at most 1e5, "
+            f"got epsilon {epsilon} and delta {delta}"
         )
     before = ctx.prec
     try:
@@ -88,11 +88,14 @@ def _written(
                 mechanism, f"it has no certificate yet, since {error}"
             ) from None
     check.SPENT[0] = 0.0
-    parts = check.composition(composed, adjacency)
-    sides = DIRECTIONS if any(law.rate is not None for law, _ in parts) else DIRECTIONS[:1]
+
+    def laws() -> Laws:
+        return check.composition(composed, adjacency)
+
+    sides = DIRECTIONS if any(law.rate is not None for law, _ in laws()) else DIRECTIONS[:1]
     found, upper, lower = [], [], []
     for side in sides:
-        proof, most, least = _proved(parts, side, epsilon, delta, proofs)
+        proof, most, least = _proved(laws, side, epsilon, delta, proofs)
         proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
         found.append(proof)
         upper.append(most * (1.0 + MARGIN) if most > delta else delta)
@@ -108,17 +111,17 @@ def _written(
             "delta": max(delta, *upper).hex(),
             "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
         },
-        "theorems": sorted(used | ({"T7"} if lower else set())),
+        "theorems": sorted(used | ({"T7"} if lower and "T3" in used else set())),
         "proofs": found,
     }
 
 
 def _proved(
-    parts: Laws, side: str, epsilon: float, delta: float, proofs: Proofs
+    laws: Callable[[], Laws], side: str, epsilon: float, delta: float, proofs: Proofs
 ) -> tuple[Proof, float, float | None]:
     """Return the first proof that is good enough, with what it proves."""
     reason = "no reading takes this composition"
-    search = proofs(parts, side, epsilon, delta)
+    search = proofs(laws(), side, epsilon, delta)
     while True:
         check.SPENT[0] = 0.0
         try:
@@ -131,9 +134,8 @@ def _proved(
         check.SPENT[0] = 0.0
         try:
             ctx.prec = proof["bits"]
-            again = [(law, count) for law, count in parts]
             reading = check.READINGS[proof["reading"]]
-            most, least = reading({"directions": [side], **given}, again, side, arb(epsilon))
+            most, least = reading({"directions": [side], **given}, laws(), side, arb(epsilon))
         except check.Rejected as error:
             reason = str(error)
             continue
@@ -233,7 +235,7 @@ def period_of(
 def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
     if len(parts) == 1 and parts[0][1] == 1:
-        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)])
+        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)], 192)
         return
     if all(law.kind == "gaussian" for law, _ in parts):
         yield from _proofs_of_line(parts, side, epsilon, delta)
@@ -381,7 +383,9 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
         size = max(int(period / step) + 2, max(points for _, points in places) // 64 + 1)
         if size > MOST_SIZE:
             break
-        yield _lattice_proof(step, place.tilt, size, places)
+        # The tilt magnifies the error of the masses beyond the largest loss, which are 0.
+        bits = min(192 + int(3.0 * place.tilt * step), 1024)
+        yield _lattice_proof(step, place.tilt, size, places, bits)
 
 
 def _aligned(lengths: Array, points: int) -> float:
@@ -409,11 +413,11 @@ class _Lattice:
         return total
 
 
-def _lattice_proof(step: float, tilt: float, size: int, places: Places) -> Proof:
+def _lattice_proof(step: float, tilt: float, size: int, places: Places, bits: int) -> Proof:
     given = [{"first": float(first).hex(), "points": points} for first, points in places]
     return {
         "reading": "curve",
-        "bits": 192,
+        "bits": bits,
         "step": float(step).hex(),
         "tilt": float(tilt).hex(),
         "size": size,

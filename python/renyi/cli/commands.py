@@ -230,7 +230,7 @@ COMMANDS = (
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta_from_zero"),
             "report": (
                 *("mechanism", "count", "ledger", "dataset", "query"),
-                *("author", "date", "title", "html", "markdown"),
+                *("author", "date", "title", "html", "markdown", "certificate"),
             ),
             "method": ("adjacency", *DRAWS),
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from pathlib import Path
@@ -157,6 +158,8 @@ def report(options: argparse.Namespace) -> int:
         if name is not None:
             output.write_text(name, text())
             print(f"{made.headline}: {name}")
+    if made.certificate is not None:
+        output.write_text(options.certificate, json.dumps(made.certificate, indent=1) + "\n")
     return 0
 
 
@@ -164,7 +167,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     from renyi.ledger import Ledger, LedgerError
     from renyi.report import dataset_report
 
-    _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
+    _refuse(options, "--ledger", ("mechanism", "certificate", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else _single(options, "delta")
@@ -196,16 +199,20 @@ def _of_run(options: argparse.Namespace) -> Report:
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
         mechanism, count = uses_of(options, run[0])
-    return privacy_report(
-        mechanism,
-        count,
-        delta=_single(options, "delta"),
-        adjacency=options.adjacency,
-        records=_records(options),
-        title=options.title or "Privacy statement",
-        dataset=options.dataset,
-        **_facts(options),
-    )
+    try:
+        return privacy_report(
+            mechanism,
+            count,
+            delta=_single(options, "delta"),
+            adjacency=options.adjacency,
+            records=_records(options),
+            title=options.title or "Privacy statement",
+            dataset=options.dataset,
+            certified=options.certificate is not None,
+            **_facts(options),
+        )
+    except ImportError as error:
+        raise UsageError(f"--certificate: {error}") from None
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from datetime import date as Date
 from decimal import Decimal
 from typing import Any
 
+from renyi import check
 from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
@@ -59,12 +60,15 @@ class Report:
         What it rests on and what it means.
     facts : tuple
         Date, author, data set and queries, as far as they are given.
+    certificate : dict, optional
+        The proof of ε whose hash the report states.
     """
 
     title: str
     headline: str
     sections: tuple[Section, ...]
     facts: Facts = ()
+    certificate: dict[str, Any] | None = None
 
     def to_markdown(self) -> str:
         """Return the text with its tables; figures are those of the HTML page."""
@@ -90,6 +94,7 @@ def privacy_report(
     author: str | None = None,
     dataset: str | None = None,
     queries: Sequence[str] = (),
+    certified: bool = False,
 ) -> Report:
     """Return a privacy statement for uses of a mechanism.
 
@@ -114,13 +119,17 @@ def privacy_report(
         Who is responsible for the statement, and its data set.
     queries : sequence of str
         The names of what was asked.
+    certified : bool
+        Whether a certificate is made, as by the accountant's `certificate`, and its hash stated.
 
     Raises
     ------
     UnsupportedMechanismError
-        If no accountant can bound the mechanism.
+        If no accountant can bound the mechanism, or it has no certificate.
     TypeError, ValueError
-        If an argument is not as above.
+        If an argument is not as above, or no proof was found.
+    ImportError
+        If a certificate needs python-flint and it is missing.
 
     Examples
     --------
@@ -143,6 +152,8 @@ def privacy_report(
     name = min(found, key=lambda one: found[one])
     epsilon, best = found[name], accountants[name]
     headline, kind = _guarantee(name, best, delta)
+    certificate = best.certificate(delta=delta) if certified else None
+    said = (kind,) if certificate is None else (kind, _proof(certificate))
     rows = [("method", "ε, rounded up", "certified: at least", "at most")]
     for method, account in accountants.items():
         low, high = map(repr, account.get_epsilon_bounds(delta))
@@ -158,7 +169,7 @@ def privacy_report(
         Section("Warnings", tuple(warnings_of(epsilon, delta, records))),
         Section("What was released", code=(released if count != 1 else mechanism).describe()),
         Section("What is assumed", facts=assumed),
-        Section("ε at this δ", (kind,), table=tuple(rows)),
+        Section("ε at this δ", said, table=tuple(rows)),
         Section("δ at every ε", figures=(curve_figure(accountants, epsilon, delta),)),
         Section(
             "What an attacker can tell",
@@ -179,7 +190,15 @@ def privacy_report(
         ),
     )
     kept = tuple(s for s in sections if s.paragraphs or s.table or s.figures or s.code or s.facts)
-    return Report(title, headline, kept, facts)
+    return Report(title, headline, kept, facts, certificate)
+
+
+def _proof(certificate: dict[str, Any]) -> str:
+    epsilon, delta = (float.fromhex(certificate["claim"][name]) for name in ("epsilon", "delta"))
+    return (
+        f"That δ({epsilon!r}) is at most {delta!r} is proved by the certificate of SHA-256 "
+        f"{check.digest(certificate)}, which `renyi check` verifies without the engine."
+    )
 
 
 def _facts_of(
