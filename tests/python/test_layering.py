@@ -40,6 +40,7 @@ FLOORS = (
         "_progress",
         "_search",
         "_strict_json",
+        "check",
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
@@ -75,7 +76,7 @@ def include_breaches(folder, text):
 
 
 # House rules of the numerics kit (fp/certified.hpp, <numbers>), for the folders that keep them.
-KIT_FOLDERS = ("loss", "iteration", "matrix", "sgd", "capi")
+KIT_FOLDERS = ("loss", "pair", "transform", "curve", "iteration", "matrix", "sgd", "capi")
 CONSTANT = re.compile(
     r"\b(3\.14159|6\.28318|1\.57079|0\.69314|1\.38629|0x1\.921fb|0x1\.62e42)", re.I
 )
@@ -384,7 +385,7 @@ def test_the_scan_sees_a_breach_in_python(module, imported, breach):
     assert bool(list(python_breaches(module, imported))) is breach
 
 
-OPTIONAL = {"dp_accounting", "matplotlib", "mpmath", "opacus", "sklearn"}
+OPTIONAL = {"dp_accounting", "flint", "matplotlib", "mpmath", "opacus", "sklearn"}
 
 
 def test_numpy_alone_is_required():

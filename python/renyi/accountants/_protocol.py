@@ -16,7 +16,7 @@ from renyi._adjacency import DirectionName
 from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
 from renyi.accountants._groups import GroupCurve, group_size_of
-from renyi.accountants._ledger import Part
+from renyi.accountants._ledger import Part, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 
@@ -249,6 +249,61 @@ class Accountant(Risks[Part]):
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
         curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
         return _ends(curve.delta_brackets(flat), shape)
+
+    def certificate(
+        self, *, epsilon: float | None = None, delta: float | None = None
+    ) -> dict[str, Any]:
+        """Return a proof of what is reported, which `renyi.check` verifies without this library.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            One of them: what `get_delta` or `get_epsilon` is asked.
+
+        Returns
+        -------
+        dict
+            For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles. What is
+            proved exceeds delta, given or reported, by at most 1e-9 of itself.
+
+        Raises
+        ------
+        UnsupportedMechanismError
+            If the checker knows no pair of a mechanism.
+        TypeError, ValueError
+            If not one of ``epsilon`` and ``delta`` is given, in its range; or no proof was found.
+        ImportError
+            If python-flint is missing.
+
+        Examples
+        --------
+        >>> import json
+        >>> from renyi import Gaussian, PLDAccountant, check
+        >>> made = PLDAccountant().compose(Gaussian(1.0)).certificate(epsilon=1.0)
+        >>> check.check_text(json.dumps(made)).delta
+        0.12693673750664403
+        """
+        if (epsilon is None) == (delta is None):
+            raise TypeError(f"epsilon or delta must be given, got {epsilon!r} and {delta!r}")
+        if delta is not None:
+            delta = delta_of(delta)
+            epsilon = float(self.get_epsilon(delta))
+        else:
+            epsilon = epsilon_of(epsilon)
+            delta = float(self.get_delta(epsilon))
+        composed = [
+            (leaf, times * count)
+            for mechanism, count in self.mechanisms
+            for leaf, times in leaves_of(mechanism)
+        ]
+        from renyi.accountants._certificate import certificate  # loads python-flint
+
+        order = self._certified_order(epsilon)
+        return certificate(composed, self._adjacency, epsilon, delta, order)
+
+    def _certified_order(self, epsilon: float) -> float | None:
+        """Return the order of Rényi divergence that proves delta; None: the whole loss does."""
+        return None
 
     def spend_if_fits(
         self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float

@@ -254,6 +254,10 @@ class RDPAccountant(Accountant[Part]):
         value, _, order = self._delta(epsilon)
         return value, order
 
+    def _certified_order(self, epsilon: float) -> float | None:
+        order = self._delta(epsilon)[2]
+        return min(max(order, 1.0 + 2.0**-36), LARGEST_ORDER)  # next to Kullback and Leibler's
+
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the Rényi-DP of the composition at each order, rounded up.
 

@@ -1,9 +1,10 @@
-"""renyi verify and renyi info: is this copy right, how was it built."""
+"""renyi check, verify and info: is a certificate right, is this copy, how was it built."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -240,6 +241,15 @@ SUMMARY_COLUMNS = (
     Column("median", "median digits", str),
     Column("violations", "violations", str),
 )
+
+
+def certificates(options: argparse.Namespace) -> int:
+    """Check certificates; exit code 1 if one is rejected."""
+    from renyi import check
+
+    if importlib.util.find_spec("flint") is None:
+        raise UsageError("needs python-flint: python -m pip install python-flint")
+    return check.main(options.files)
 
 
 def info(options: argparse.Namespace) -> int:

@@ -68,7 +68,7 @@ COMMANDS = (
         "                --epochs 10:50:10 --delta 1e-5",
         {
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta"),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "max_epsilon", *PRINTED),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "max_epsilon", "certificate", *PRINTED),
         },
         sweep=True,
     ),
@@ -249,6 +249,17 @@ COMMANDS = (
         "  renyi audit scores.csv --delta 1e-2",
         {"numbers": ("delta",), METHOD: ("one_run", "confidence", *PRINTED)},
         arguments=("scores",),
+    ),
+    Command(
+        "check",
+        "check.certificates",
+        "check certificates of guarantees, without the engine",
+        "Evaluates what renyi epsilon --certificate wrote anew, in balls (python-flint), and\n"
+        "prints what is proved, by which theorems and under which assumptions. renyi/check.py\n"
+        "does the same copied out alone. The exit code is 1 if a certificate is rejected.",
+        ("FILE ...",),
+        f"  renyi epsilon {RUN} --delta 1e-5 --certificate run.json\n  renyi check run.json",
+        arguments=("certificates",),
     ),
     Command(
         "verify",

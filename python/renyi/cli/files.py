@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from renyi._rounding import round_down, round_up
 from renyi.cli import output
 from renyi.cli.guarantee import emit_data
-from renyi.cli.options import ACCOUNTANTS, POISSON, OutputError, UsageError
+from renyi.cli.options import ACCOUNTANTS, POISSON, UsageError
 from renyi.cli.output import Column
 from renyi.cli.runs import composition_statement, require, runs, scheme_of, uses_of
 
@@ -155,10 +155,7 @@ def report(options: argparse.Namespace) -> int:
         print(made.to_markdown(), end="")
     for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
         if name is not None:
-            try:
-                Path(name).write_text(text(), encoding="utf-8")
-            except OSError as error:
-                raise OutputError(f"{name}: {error.strerror or error}") from None
+            output.write_text(name, text())
             print(f"{made.headline}: {name}")
     return 0
 

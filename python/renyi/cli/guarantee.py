@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -10,17 +11,19 @@ from typing import Any
 
 from renyi._rounding import round_up
 from renyi.cli import output
-from renyi.cli.options import POISSON
+from renyi.cli.options import POISSON, UsageError
 from renyi.cli.output import Column, plain, within_limit
 from renyi.cli.runs import (
     assumptions_in_words,
     bracket_in_words,
     check_method,
+    curve_accountant,
     curve_in_words,
     headline,
     method_in_words,
     price,
     remarks,
+    renyi_accountant,
     require,
     runs,
     saving,
@@ -35,7 +38,20 @@ def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     require(options, "noise_multiplier", "delta")
     records = _guarantee(options, given="delta", wanted="epsilon")
+    if options.certificate is not None:
+        _write_certificate(options, records)
     return within_limit(options, [headline(record, "epsilon") for record in records])
+
+
+def _write_certificate(options: argparse.Namespace, records: Sequence[dict[str, Any]]) -> None:
+    if len(records) != 1:
+        raise UsageError(f"--certificate needs one run and one delta, got {len(records)} of them")
+    accountant_of = renyi_accountant if options.accountant == "rdp" else curve_accountant
+    try:
+        made = accountant_of(options, records[0]).certificate(delta=records[0]["delta"])
+    except ImportError as error:
+        raise UsageError(f"--certificate: {error}") from None
+    output.write_text(options.certificate, json.dumps(made, indent=1) + "\n")
 
 
 def delta(options: argparse.Namespace) -> int:

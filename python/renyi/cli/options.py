@@ -324,6 +324,9 @@ OPTIONS = {
         "EPS",
         type=number_in(NOT_NEGATIVE),
     ),
+    "certificate": Option(
+        "--certificate", "write a proof of the one epsilon, for renyi check", "FILE"
+    ),
     # The method.
     "accountant": Option(
         "--accountant",
@@ -424,6 +427,7 @@ OPTIONS = {
     ),
     # Files, reports and audits.
     "mechanism_file": Option("file", "JSON of a mechanism, or - for stdin", "FILE"),
+    "certificates": Option("files", "certificates", "FILE", nargs="+"),
     "scores": Option("file", "CSV or NPY, or - for stdin", "FILE"),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
     "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),

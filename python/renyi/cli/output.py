@@ -39,6 +39,14 @@ class Column:
     left: bool = False  # text reads better from the left
 
 
+def write_text(name: str, text: str) -> None:
+    """Write a file, or say why it cannot be written."""
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{name}: {error.strerror or error}") from None
+
+
 def plain(value: float | int | None) -> str:
     """Return the shortest text that reads back as the same number.
 

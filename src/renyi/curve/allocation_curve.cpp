@@ -222,7 +222,7 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
     // Below the curve of the Gaussian mechanism, at the same rate; of add by joint convexity, at the same epsilon.
     const double most = std::min(target / rate_ * (1.0 - kRounding), 1.0);
     const double whole = std::max(gaussian_epsilon(1.0 / sigma_, most).upper, 0.0);
-    const double sampled = reversed ? whole : std::log1p(rate_ * std::expm1(whole)) * (1.0 + 1e-12);
+    const double sampled = reversed ? whole : std::log1p(rate_ * std::expm1(whole)) * raised(kManyRoundings);
     proven.upper = std::min({proven.upper, sampled, whole});
     if (!(epsilon < kLargestEpsilon)) return proven;
     const Bracket here = delta(epsilon, direction);

@@ -218,11 +218,11 @@ CurvePoint add_above(const SingleStep& s, double t) noexcept {
     // Not even the sign of y is known: all that is claimed is delta <= e^eps y.
     const Scaled e = exp_dd({t, 0.0});
     if (std::isinf(level.v.hi)) {
-        const Scaled half = times(e, 0.5 * (level.y.hi + level.y_error) * (1.0 + 0x1p-50));
+        const Scaled half = times(e, 0.5 * (level.y.hi + level.y_error) * raised(6));
         return {{half, 1.0}, {kScaledOne, 2.0 * level.y_error}, kScaledZero};
     }
     const CurvePoint g = gaussian_point(arguments(s.sigma, {-level.v, level.error, level.y, 0.0}));
-    const double y_error = level.y_error / level.y.hi * (1.0 + 0x1p-50) + 0x1p-77;
+    const double y_error = level.y_error / level.y.hi * raised(6) + 0x1p-77;
     const Scaled w = e * level.y;
     const Scaled rest = e * two_sum(1.0, -s.q);  // e^eps (1 - q)
     const double delta_error = g.delta.error + y_error * (1.0 + g.delta.error);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/curve/contour_sum.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -12,7 +13,6 @@ namespace renyi {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
@@ -171,7 +171,7 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
     }
     for (Group& g : groups_) g.beyond = direction_ == Direction::remove ? mass_beyond(steps_of(g), limit_) : 0.0;
     const double period = std::max(left, right);
-    step_ = 2.0 * kPi / period;
+    step_ = 2.0 * std::numbers::pi / period;
     return period > 0.0 && period < kInfinity;
 }
 
@@ -217,7 +217,7 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
 }
 
 double Contour::log_aliasing(double epsilon) const noexcept {
-    const double period = 2.0 * kPi / step_;
+    const double period = 2.0 * std::numbers::pi / step_;
     const auto log_bound = [&](const Bound& bound) {
         const double s = bound.tilt, ratio = std::exp(-std::fabs(t_ - s) * period);
         return value_of(bound) - s * epsilon + log_kernel_peak(s) + std::log(ratio / (1.0 - ratio));
@@ -320,7 +320,7 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
         const double here =
             total([&](const Group& g) { return *std::max_element(g.log_modulus.end() - kLanes, g.log_modulus.end()); });
         if (std::isnan(here)) return false;
-        const double weight = level - std::log(kPi * y);
+        const double weight = level - std::log(std::numbers::pi * y);
         if (here + weight < 0.0) {
             bound_tails();
             if (total([](const Group& g) { return g.log_tail; }) + weight < 0.0) return true;

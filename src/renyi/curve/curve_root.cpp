@@ -23,7 +23,7 @@ constexpr Enclosed kUnder{kScaledZero, 1.0};
 constexpr Enclosed kAlmostOne{kScaledOne, 0x1p-100};
 
 double mills_double(double x) noexcept {
-    constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1, kRootHalfPi = 0x1.40d931ff62706p0;
+    constexpr double kRootHalfPi = 0x1.40d931ff62706p0;
     return x > 1e8 ? 1.0 / x : kRootHalfPi * erfcx(x * kRootHalf);
 }
 

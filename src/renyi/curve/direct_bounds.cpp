@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/saddle.hpp"
@@ -20,7 +21,6 @@ namespace renyi {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
 constexpr double kAliasing = 31.0;  // e^-31 < 4e-14
 constexpr double kTail = 12.0, kBeyond = 1e-31;
@@ -33,8 +33,8 @@ Complement::Complement(const SortedSteps& c, SampledPair pair) : gaussian_(c.gau
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
         const SampledLoss loss{s.q, s.sigma, pair};
-        const double y = std::min(0.99 * kPi * s.sigma, std::sqrt(2.0 * kAliasing));
-        Law law{s.count, 2.0 * kPi * y / (kAliasing + 0.7 + 0.5 * y * y), {}, {}, {}};
+        const double y = std::min(0.99 * std::numbers::pi * s.sigma, std::sqrt(2.0 * kAliasing));
+        Law law{s.count, 2.0 * std::numbers::pi * y / (kAliasing + 0.7 + 0.5 * y * y), {}, {}, {}};
         const double first = -kTail - (loss.two_sided() ? loss.c : 0.0), last = kTail + loss.c;
         const double blocks = std::ceil((last - first) / (law.spacing * kLanes)) + 1.0;
         if (!(blocks < kMostBlocks)) continue;  // E_P[e^{-s L}] <= 1 will do
@@ -55,7 +55,7 @@ Complement::Complement(const SortedSteps& c, SampledPair pair) : gaussian_(c.gau
 }
 
 double Complement::log_moment(double s) const noexcept {
-    double sum = -0.5 * gaussian_ * s * (1.0 - s) * (1.0 - 0x1p-45);
+    double sum = -0.5 * gaussian_ * s * (1.0 - s) * lowered(254);
     for (const Law& law : laws_) {
         double value = 0.0, error = 0.0;
         for (std::size_t j = 0; j < law.loss.size(); ++j) {
@@ -67,7 +67,7 @@ double Complement::log_moment(double s) const noexcept {
         const double above = law.spacing * kInverseSqrt2Pi * value * (1.0 + rounding + 1e-13) + kBeyond;
         sum += law.count * std::min(std::log(above) + 2.0 * kUnitRoundoff, 0.0);
     }
-    return sum * (1.0 - 0x1p-45);
+    return sum * lowered(254);
 }
 
 // 1 - delta(eps) >= 1 - delta(0) >= BC^2/2 with BC = E_P[e^{-S/2}] (Le Cam).
@@ -79,7 +79,7 @@ double Complement::at(double epsilon) const noexcept {
         const double moment = log_moment(s), gained = s * epsilon;
         return moment + gained + 8.0 * kUnitRoundoff * (std::fabs(moment) + std::fabs(gained));
     });
-    return std::min(std::exp(exponent.value) * (1.0 + 0x1p-50), 1.0);
+    return std::min(std::exp(exponent.value) * raised(6), 1.0);
 }
 
 double Complement::epsilon_below(double delta) const noexcept {
@@ -103,7 +103,7 @@ constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsil
 
 // Q(x) = P(N > x), right to kSystemTailError + 2 u x^2 < 1e-12 of itself, and its logarithm, from above, also where Q
 // leaves the range of doubles.
-double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1); }
+double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * kRootHalf); }
 double log_normal_tail_above(double x) noexcept {
     const double tail = normal_tail_at(x);
     return tail > 1e-290 ? std::log(tail) + 1e-12 : -0.5 * x * x;
@@ -125,22 +125,22 @@ double number_of_parts(const SortedSteps& c) noexcept {
 
 // Basic composition: every part at delta over their number, or at epsilon over it.
 double composed_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
-    const double share = std::max(delta / number_of_parts(c) * (1.0 - 0x1p-50), 0.0);
+    const double share = std::max(delta / number_of_parts(c) * lowered(6), 0.0);
     double sum = c.gaussian > 0.0
                      ? std::max(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0)
                      : 0.0;
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction}, share).upper, 0.0);
-    return sum * (1.0 + 0x1p-48);
+    return sum * raised(30);
 }
 
 double composed_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-    const double share = epsilon / number_of_parts(c) * (1.0 - 0x1p-50);
+    const double share = epsilon / number_of_parts(c) * lowered(6);
     double sum =
         c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
     for (const SampledStep& s : c.steps)
         if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction}, share).upper;
-    return sum * (1.0 + 0x1p-48);
+    return sum * raised(30);
 }
 
 // The ends of a positive bracket halved in the logarithm as long as that narrows it.
@@ -173,7 +173,7 @@ double chernoff_epsilon_of_likely(const SortedSteps& c, double delta) noexcept {
     const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
     const double rest = delta - mass_beyond(c.steps, limit);
     const Saddle saddle = saddle_at_delta({c.steps, Direction::remove, limit}, std::log(delta));
-    return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * (1.0 - 0x1p-50)) : kInfinity;
+    return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * lowered(6)) : kInfinity;
 }
 
 // add: a sum above eps loses less than X = (the largest loss) - eps of the largest one, so that no step loses X of its
@@ -183,9 +183,9 @@ double remaining_delta_above(const SortedSteps& c, double epsilon) noexcept {
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
         const double x = output_that_loses(s, rest);
-        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * (1.0 - 1e-12)) : log_normal_tail_above(-x));
+        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * lowered(kManyRoundings)) : log_normal_tail_above(-x));
     }
-    return -std::expm1(-rest) * std::exp(log_none) * (1.0 + 1e-12) + kLeast;
+    return -std::expm1(-rest) * std::exp(log_none) * raised(kManyRoundings) + kLeast;
 }
 
 // Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
@@ -197,7 +197,7 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
     double sum = 0.0;
     for (const SampledStep& s : c.steps) {
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
-        const double x = output_at(law, epsilon / number) * (1.0 - 1e-12);
+        const double x = output_at(law, epsilon / number) * lowered(kManyRoundings);
         sum += s.count *
                ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
     }
@@ -217,7 +217,7 @@ double some_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
         any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
         log_none += s.count * std::log1p(-((1.0 - s.q) * normal_tail_at(x) + s.q * normal_tail_at(x - 1.0 / s.sigma)));
     }
-    return -std::expm1(log_none) * (1.0 - 1e-12) - any_without * (1.0 + 1e-12);
+    return -std::expm1(log_none) * lowered(kManyRoundings) - any_without * raised(kManyRoundings);
 }
 
 // add: the same for E = "none", with Q(E)/P(E) = prod (1 - q (1 - N(x - c)/N(x)))^k.
@@ -232,7 +232,7 @@ double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
         size += s.count * s.q / (1.0 - s.q);  // of what its rounding is relative to
     }
     const double exponent = epsilon + log_ratio + 1e-13 * (std::fabs(epsilon) + size);
-    return -std::expm1(exponent) * std::exp(log_none * (1.0 + 1e-13)) * (1.0 - 1e-13);
+    return -std::expm1(exponent) * std::exp(log_none * raised(900)) * lowered(900);
 }
 
 // add: none loses more than a part of what all may lose.
@@ -276,14 +276,14 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     double log_rest = 0.0, divergence = 0.0;
     for (const SampledStep& s : c.steps) {
         const double apart = s.q * gaussian_delta_bounds((replaces && s.q < 1.0 ? 2.0 : 1.0) / s.sigma, 0.0).upper;
-        log_rest += s.count * std::log1p(-std::min(apart * (1.0 + 0x1p-48), 1.0));
+        log_rest += s.count * std::log1p(-std::min(apart * raised(30), 1.0));
         const Certified kl = rdp_sampled_gaussian(s.q, s.sigma, 1.0);
         divergence += s.count * kl.value * (1.0 + kl.relative_error + 0x1p-50);
     }
     const double information = std::sqrt(std::min(0.5 * divergence, -std::expm1(-divergence)));
-    const double all = -std::expm1(log_rest * (1.0 + 0x1p-48));
+    const double all = -std::expm1(log_rest * raised(30));
     const double bound = replaces && !c.only_gaussian ? std::fmin(2.0 * information, all) : std::fmin(information, all);
-    return bound * (1.0 + 0x1p-48) + kSmallestNormal;
+    return bound * raised(30) + kSmallestNormal;
 }
 
 namespace {
@@ -372,25 +372,25 @@ double number_of(const SortedSteps& c) noexcept {
 }
 
 double composed_delta(const SortedSteps& c, double epsilon) noexcept {
-    const double share = epsilon / number_of(c) * (1.0 - 0x1p-50);
+    const double share = epsilon / number_of(c) * lowered(6);
     double sum =
         c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
     for (const SampledStep& s : c.steps)
-        if (s.q < 1.0) sum += s.count * s.q * gaussian_delta_bounds(2.0 / s.sigma * (1.0 + 0x1p-50), share).upper;
-    return sum * (1.0 + 0x1p-48);
+        if (s.q < 1.0) sum += s.count * s.q * gaussian_delta_bounds(2.0 / s.sigma * raised(6), share).upper;
+    return sum * raised(30);
 }
 
 double composed_epsilon(const SortedSteps& c, double delta) noexcept {
-    const double share = delta / number_of(c) * (1.0 - 0x1p-50);
+    const double share = delta / number_of(c) * lowered(6);
     const auto positive = [](double epsilon) { return std::max(epsilon, 0.0); };
     double sum = c.gaussian > 0.0
                      ? positive(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper)
                      : 0.0;
     for (const SampledStep& s : c.steps) {
-        const double own = std::min(share / s.q * (1.0 - 0x1p-50), 1.0);
-        if (s.q < 1.0) sum += s.count * positive(gaussian_epsilon(2.0 / s.sigma * (1.0 + 0x1p-50), own).upper);
+        const double own = std::min(share / s.q * lowered(6), 1.0);
+        if (s.q < 1.0) sum += s.count * positive(gaussian_epsilon(2.0 / s.sigma * raised(6), own).upper);
     }
-    return sum * (1.0 + 0x1p-48);
+    return sum * raised(30);
 }
 
 }  // namespace
@@ -402,13 +402,13 @@ double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
         return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
     });
     // Below the normal numbers the exponential and what is left out are right to one of the smallest double each.
-    const double chernoff = std::exp(least.value) * (1.0 + 1e-12) + rest + 3.0 * kSmallest;
+    const double chernoff = std::exp(least.value) * raised(kManyRoundings) + rest + 3.0 * kSmallest;
     return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
 }
 
 double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
     const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
-    const double rest = (delta - mass_beyond(c.steps, limit)) * (1.0 - 0x1p-50);
+    const double rest = (delta - mass_beyond(c.steps, limit)) * lowered(6);
     const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
         const double t = std::exp(x);
         return rest > kSmallestNormal ? chernoff_epsilon({t, moment_above(c, limit, t)}, rest) : kInfinity;

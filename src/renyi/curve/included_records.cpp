@@ -56,7 +56,7 @@ double log_overlap(const SampledStep& s) noexcept {
 
 // Q(x), right to 1e-12 of itself.
 double tail_above(double x) noexcept {
-    return 0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1) * (1.0 + 1e-12) + kSmallestNormal;
+    return 0.5 * std::erfc(x * kRootHalf) * raised(kManyRoundings) + kSmallestNormal;
 }
 
 // (1-q)^k, right to (k + 64) 2^-99 of itself: squarings double the error of what they square.
@@ -192,8 +192,8 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
 InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) noexcept {
     const bool is_upper = end == End::upper, is_turned = is_upper && !is_clear_;
     const auto near = [&](double a) { return number_at(a, epsilon); };
-    const double first = is_turned ? 0.0 : std::clamp(std::floor(near(kCertain) * (1.0 - 1e-12)) - 1.0, 1.0, number);
-    const double beyond = std::ceil(near(-kCertain) * (1.0 + 1e-12)) + 1.0;
+    const double first = is_turned ? 0.0 : std::clamp(std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0, 1.0, number);
+    const double beyond = std::ceil(near(-kCertain) * raised(kManyRoundings)) + 1.0;
     const double last = std::min(std::max(beyond, number), s_.count);  // N = k + 1 is P_N = 0
     if ((terms_left_ -= last + 1.0 - first) < 0.0) return is_upper ? Sums{1.0, 0.0} : Sums{0.0, 1.0};
     const double g = std::min(kClear, epsilon - kClearBelow), apart = std::log1p(std::exp(-g));

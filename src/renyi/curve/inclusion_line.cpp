@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
@@ -14,7 +15,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kMostNoise = 0.6, kClear = 1.0;
 constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
 constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what inclusions add in all, and by one step
@@ -163,7 +163,7 @@ double InclusionLine::guess(double delta) const noexcept {
         const Moment at = rough_moment(t);
         epsilon = at.mean - 1.0 / t - 1.0 / (1.0 + t);
         const double found = at.value - t * epsilon - std::log(t) - std::log1p(t) -
-                             0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, t));
+                             0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, t));
         (found > goal ? low : high) = t;
     }
     return epsilon;
@@ -192,7 +192,7 @@ bool InclusionLine::place(double epsilon, bool roughly) {
     is_many_ = included > kMany && largest < kMostExponent;
     const Moment at = rough_moment(tilt_);
     double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
-                  0.5 * std::log(2.0 * kPi * curvature_with_kernel(at.curvature, tilt_));
+                  0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, tilt_));
     is_rough_ = true;
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!place_line(epsilon, goal)) return false;
@@ -225,7 +225,7 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
         nearest({0.0, 0.5 * tilt_, tilt_ - 0.5 * reach, tilt_ - reach, tilt_ - 1.5 * reach}, below_.tilt);
     const double right = nearest(
         {tilt_ + 0.25 * reach, tilt_ + 0.5 * reach, tilt_ + reach, tilt_ + 1.5 * reach, 2.0 * tilt_}, above_.tilt);
-    step_ = 2.0 * kPi / std::max(left, right);
+    step_ = 2.0 * std::numbers::pi / std::max(left, right);
     if (!(step_ > 0.0)) return false;
     double widest = 0.0, square = 0.0;
     for (const InclusionOverlap& s : steps_) {
@@ -251,7 +251,7 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
     centre_ = at_.mean;
     // The ordinate beyond which all that is left out is nothing.
     const double level = at_.value - tilt_ * epsilon - log_goal + depth;
-    const auto is_enough = [&](double y) { return log_tail(y) + level < std::log(kPi * y); };
+    const auto is_enough = [&](double y) { return log_tail(y) + level < std::log(std::numbers::pi * y); };
     double low = 0.0, end = kMostNodes * step_;
     if (!is_enough(end)) return false;
     while (end - low > 0.02 * end) {
@@ -279,7 +279,7 @@ void InclusionLine::bound_without(double epsilon) {
     several_ = {0.0, kInfinity};
     if (is_many_) return;
     const auto bound = [&](double tilt, auto overlap) {
-        double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * (1.0 + 1e-12) + 1e-9;
+        double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * raised(kManyRoundings) + 1e-9;
         for (const InclusionOverlap& s : steps_)
             sum += s.count * ((1.0 + tilt) * s.log_rest + std::log1p(overlap(s) + 2.0 * s.negative_part(tilt)) +
                               8.0 * kUnitRoundoff);
@@ -411,7 +411,7 @@ InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
         kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
     const double absolute =
         scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);
-    const double period = 2.0 * kPi / step_;
+    const double period = 2.0 * std::numbers::pi / step_;
     const auto alias = [&](const Bound& b) {
         return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "renyi/fp/bracket.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
@@ -11,7 +12,7 @@ namespace renyi {
 
 namespace {
 
-constexpr double kTwoPi = 0x1.921fb54442d18p2;
+constexpr double kTwoPi = 2.0 * std::numbers::pi;
 constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
@@ -178,7 +179,7 @@ double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {
     if (t * epsilon == kInfinity && saddle.at.value + saddle.at.error < 1e307) return kLeast;
     if (std::isnan(exponent + error)) return 1.0;
     const double bound = std::exp(exponent + error);  // below the normal numbers right to half of the smallest
-    return bound == 0.0 ? kLeast : std::min(bound * (1.0 + 0x1p-50) + (bound < kSmallestNormal ? kLeast : 0.0), 1.0);
+    return bound == 0.0 ? kLeast : std::min(bound * raised(6) + (bound < kSmallestNormal ? kLeast : 0.0), 1.0);
 }
 
 double chernoff_epsilon(const Saddle& saddle, double delta) noexcept {

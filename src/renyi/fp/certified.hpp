@@ -32,6 +32,7 @@ constexpr double kHalfLog2Pi = 0.5 * kLog2Pi;
 // the product itself are covered.
 constexpr double raised(int n) noexcept { return 1.0 + (n + 2) * kUnitRoundoff; }
 constexpr double lowered(int n) noexcept { return 1.0 - (n + 2) * kUnitRoundoff; }
+constexpr int kManyRoundings = 9006;  // 1e-12: a few calls of the system's functions, magnified up to a thousand times
 
 // What is assumed of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos, atan2, hypot, relatively: one ulp,
 // as the GNU C library states of each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library

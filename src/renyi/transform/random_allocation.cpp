@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
@@ -149,7 +150,6 @@ std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last)
 
 namespace {
 
-constexpr double kPi = 3.141592653589793;
 constexpr double kDigits = 45.0;  // nats below the value at which errors are left
 
 // Of x for the positive form: beyond, e^{-s} is far below phi^t, or below what is summed.
@@ -164,7 +164,7 @@ struct Estimate {
 Estimate excess_of_exponential(double x, double c) noexcept {
     const double variance = lane_expm1(std::min(c * c, 700.0));
     const double digits = kDigits + x + c * c + lane_log1p(3.0 / variance) + 2.0 * lane_log1p(x);
-    const double a = std::min(std::sqrt(2.0 * digits), 1.5 / c), h = 2.0 * kPi * a / (digits + 0.5 * a * a);
+    const double a = std::min(std::sqrt(2.0 * digits), 1.5 / c), h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a);
     const double reach = std::sqrt(2.0 * digits) + 1.0;
     double sum = 0.0, rounding = 0.0;
     for (double y = -reach - 0.5 * c; y <= reach + 1.5 * c; y += h) {
@@ -186,7 +186,7 @@ Estimate log_laplace(double x, double c) noexcept {
     const double q = std::max(log_x / c - 0.5 * c, 0.0), depth = 0.5 * q * q + lane_log1p(q) + 2.5;
     const double reach = std::sqrt(2.0 * (kDigits + depth)), digits = kDigits + 20.0;
     const double a = std::min(std::sqrt(2.0 * digits / (1.0 + c * reach)), 1.0 / c);
-    const double d = -lane_log(std::cos(c * a)) / c, h = 2.0 * kPi * a / (digits + 0.5 * a * a + d * (reach + d));
+    const double d = -lane_log(std::cos(c * a)) / c, h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a + d * (reach + d));
     const auto exponent = [&](double z) { return -0.5 * z * z - x * lane_exp(std::min(c * z - 0.5 * c * c, 700.0)); };
     double largest = -kInfinity, sum = 0.0, size = 0.0;
     for (double z = -reach - d; z <= reach; z += h) largest = std::max(largest, exponent(z));
@@ -239,7 +239,7 @@ double from_nodes(const Rule& rule, Request request) noexcept {
     }
     const double value = sum * rule.h * (1.0 + (rule.nodes.size() + 16.0) * kUnitRoundoff);
     const double aliases =
-        lane_exp(-b * lane_log(std::cos(rule.y)) - 2.0 * kPi * rule.y / rule.h) * (2.1 * value + 5.0);
+        lane_exp(-b * lane_log(std::cos(rule.y)) - 2.0 * std::numbers::pi * rule.y / rule.h) * (2.1 * value + 5.0);
     const double left = rule.variance * lane_exp((b + 2.0) * u - log_gamma);
     const double right = 4.0 * lane_exp(request.geometric - rule.left);
     return lane_log1p(value + aliases + left + right) * (1.0 + 16.0 * kUnitRoundoff);
@@ -264,7 +264,7 @@ std::vector<double> allocation_add(double c, std::int64_t steps, const std::vect
 
     // Errors are to be e^-left of the variance of r, the size of E[r^-b] - 1 for b = 1.
     const double small = lane_log1p(t / variance), left = kDigits + small + most;
-    const double y = 0.8, h = 2.0 * kPi * y / (left - largest_b * lane_log(std::cos(y)));
+    const double y = 0.8, h = 2.0 * std::numbers::pi * y / (left - largest_b * lane_log(std::cos(y)));
     const double tail = largest_b + std::sqrt(2.0 * largest_b * left) + left;
     const double last = lane_log(tail) + 0.5 * c * c + largest_b * c * c / t + c * std::sqrt(2.0 * left / t);
     const double first = -(kDigits + 3.0) / 3.0;

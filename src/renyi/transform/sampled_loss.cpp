@@ -124,7 +124,7 @@ static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexce
 
 // log Q(x), rounded up.
 double log_normal_tail_above(double x) noexcept {
-    return x > 5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(x * 0x1.6a09e667f3bcdp-1)) + 1e-9;
+    return x > 5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(x * kRootHalf)) + 1e-9;
 }
 
 }  // namespace

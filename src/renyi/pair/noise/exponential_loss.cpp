@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 #include <utility>
 
 #include "renyi/pair/division.hpp"
@@ -173,7 +174,7 @@ constexpr double kWidth = 1.5;
 constexpr double kSteepest = 8.0;  // beta * slope * width of the last panel
 constexpr double kLargestBeta = 1e6;
 constexpr double kTruncation = 0x1p-60;
-constexpr double kHalfPi = 0x1.921fb54442d18p0;
+constexpr double kHalfPi = 0.5 * std::numbers::pi;
 
 // Bernstein's parameter: not so large that the ellipse leaves |Im z| <= pi/2 or reaches beyond the panel by more than
 // its width, for halves are as far from the top as they are wide.

@@ -76,7 +76,7 @@ PairPointer discrete_gaussian(double sigma, std::int64_t shift) {
         found.spans.push_back({0.0, 0.0, 0.0, mass, mass, error, 0.0});
     }
     const double mu = static_cast<double>(shift) / sigma;
-    auto bound = std::make_shared<const LinearCurve>(0.5 * mu * mu * (1.0 + 0x1p-50));
+    auto bound = std::make_shared<const LinearCurve>(0.5 * mu * mu * raised(6));
     return std::make_shared<const AtomsPair>(std::move(found), true, false, std::move(bound));
 }
 

@@ -22,7 +22,6 @@ namespace {
 
 constexpr double kReach = 38.6;                  // the density is below 2^-1074 beyond
 constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
-constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kFarApart = 20.0, kNear = 2.0;
 
 // How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
@@ -44,12 +43,12 @@ double log_normal(double a, double b) noexcept {
         }
         return lane_log(kScale * length * sum) - 0.5 * a * a;
     }
-    const double beyond = 0.5 * erfcx(kSqrtHalf * b);
+    const double beyond = 0.5 * erfcx(kRootHalf * b);
     if (a < 0.0) {
-        const double below = 0.5 * lane_exp(-0.5 * a * a) * erfcx(-kSqrtHalf * a);
+        const double below = 0.5 * lane_exp(-0.5 * a * a) * erfcx(-kRootHalf * a);
         return lane_log1p(-below - lane_exp(-0.5 * b * b) * beyond);
     }
-    return lane_log(0.5 * erfcx(kSqrtHalf * a) - lane_exp(-0.5 * length * (a + b)) * beyond) - 0.5 * a * a;
+    return lane_log(0.5 * erfcx(kRootHalf * a) - lane_exp(-0.5 * length * (a + b)) * beyond) - 0.5 * a * a;
 }
 
 }  // namespace
@@ -288,7 +287,7 @@ NormalMixture sampled_mixture(const NormalMixture& p, const NormalMixture& q, do
 // Gaussian noise on a Poisson sample, where log A is proven; empty elsewhere.
 CurvePointer sampled_gaussian(double mu, double rate, Direction direction) {
     if (!(mu >= 1e-6 && mu <= 99.0 && rate >= 1e-12 && rate < 1.0)) return nullptr;
-    return std::make_shared<const SampledGaussianCurve>(rate, 1.0 / mu * (1.0 - 0x1p-50), direction);
+    return std::make_shared<const SampledGaussianCurve>(rate, 1.0 / mu * lowered(6), direction);
 }
 
 // Two mixtures of normals whose spans are read in another way: what reverses and Poisson samples of such mixtures are.
@@ -349,7 +348,7 @@ PairPointer NormalMixtures::sampled(double rate) const {
 }
 
 CurvePointer GaussianPair::moment(Direction) const {
-    return std::make_shared<const LinearCurve>(0.5 * mu_ * mu_ * (1.0 + 0x1p-50));
+    return std::make_shared<const LinearCurve>(0.5 * mu_ * mu_ * raised(6));
 }
 
 }  // namespace renyi

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -16,7 +17,6 @@ namespace renyi {
 
 namespace {
 
-constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kLogRoot = 0x1.d67f1c864beb5p-1;  // log sqrt(2 pi)
 constexpr double kNats = 45.0;                     // that errors are below the sum
 constexpr int kWidths = 48;
@@ -82,11 +82,11 @@ NormalMixtureMoment::Point NormalMixtureMoment::at(double x, double step) const 
 // The widest step whose aliasing is below e^-nats.
 NormalMixtureMoment::Rule NormalMixtureMoment::rule_for(double alpha, double nats) const noexcept {
     const double half_p = 0.5 * (highest_p_ - lowest_p_), half_q = 0.5 * (highest_q_ - lowest_q_), beta = alpha - 1.0;
-    const double widest = std::min(0.98 * 0.5 * kPi / std::max({half_p, half_q, 1e-3}), 2.0 * std::sqrt(nats));
+    const double widest = std::min(0.98 * 0.5 * std::numbers::pi / std::max({half_p, half_q, 1e-3}), 2.0 * std::sqrt(nats));
     Rule best{};
     for (int i = 1; i <= kWidths; ++i) {
         const double a = widest * i / kWidths, fall = -beta * std::log(std::cos(half_q * a));
-        const double exponent = nats + 0.5 * a * a + fall, step = 2.0 * kPi * a / exponent;
+        const double exponent = nats + 0.5 * a * a + fall, step = 2.0 * std::numbers::pi * a / exponent;
         if (!(step > best.step)) continue;
         best.step = step;
         best.log_aliasing = std::log(2.0) + 0.5 * a * a - exponent - std::log(-std::expm1(-exponent));
@@ -140,7 +140,7 @@ LogMoment NormalMixtureMoment::moment_far_apart(double alpha) const noexcept {
         second += term * rises[i] * rises[i];
     }
     const double log_sum = from == 0.0 ? lane_log1p(excess) : from + std::log(sum), mean = first / sum;
-    return {{alpha * log_sum * (1.0 + 0x1p-45), 0x1p-45},
+    return {{alpha * log_sum * raised(254), 0x1p-45},
             log_sum + alpha * mean,
             alpha * std::max(second / sum - mean * mean, 0.0)};
 }
@@ -148,7 +148,7 @@ LogMoment NormalMixtureMoment::moment_far_apart(double alpha) const noexcept {
 Certified NormalMixtureMoment::divergence_far_apart() const noexcept {
     double sum = 0.0, slope = 0.0;
     for (const NormalComponent& c : p_) sum += c.weight * nearest(c, 1.0, slope);
-    return {sum * (1.0 + 0x1p-45), 0x1p-45};
+    return {sum * raised(254), 0x1p-45};
 }
 
 // What an error e of the loss makes of T(l) = phi(beta l) + beta phi(-l): |T'| <= T (2/|l| + max(beta, 1)), relatively;

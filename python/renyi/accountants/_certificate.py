@@ -1,0 +1,521 @@
+"""Certificates: where `renyi.check` has to evaluate what an accountant reports.
+
+The numbers chosen here are found in doubles and need not be right: the bound that they lead to is
+evaluated by the checker's own functions, and what it does not prove is not written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+try:
+    from flint import arb, ctx
+except ImportError as error:
+    raise ImportError(
+        "certificates need python-flint: python -m pip install python-flint"
+    ) from error
+
+from renyi import check
+from renyi._adjacency import DIRECTIONS, Adjacency
+from renyi.mechanisms import Mechanism
+from renyi.mechanisms.algebra import UnsupportedMechanismError
+
+__all__ = ["certificate"]
+
+SLACK = 1e-9  # by how much a claim may exceed what was reported
+DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
+MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
+FAR = 5.0  # the same where a direction is far below the other one
+MOST_NODES = 30_000
+MOST_SIZE = 2**19
+LADDER = np.geomspace(1e-6, 1e6, 241)
+
+Array = npt.NDArray[np.float64]
+Proof = dict[str, Any]
+Laws = list[Any]  # of `check.Law` and int
+Places = Sequence[tuple[float, int]]
+Proofs = Callable[[Laws, str, float, float], Iterator[Proof]]
+
+
+class NotProved(ValueError):
+    """No proof was found; the message says why."""
+
+
+def certificate(
+    mechanisms: Sequence[tuple[Mechanism, int]],
+    adjacency: Adjacency,
+    epsilon: float,
+    delta: float,
+    order: float | None,
+) -> dict[str, Any]:
+    """Return a certificate of delta(epsilon) <= delta, or of a delta larger by 1e-9 of itself.
+
+    By the Rényi divergence of an order, or by the whole loss.
+    """
+    if not (math.isfinite(epsilon) and delta > 0.0):
+        raise ValueError(
+            "a certificate must be of a finite epsilon and a positive delta, got "
+            f"epsilon {epsilon} and delta {delta}"
+        )
+    before = ctx.prec
+    try:
+        ctx.prec = 192
+        proofs = _proofs_of_loss if order is None else _proofs_of_renyi(order)
+        return _written(mechanisms, adjacency, epsilon, delta, proofs)
+    finally:
+        ctx.prec = before
+
+
+def _written(
+    mechanisms: Sequence[tuple[Mechanism, int]],
+    adjacency: Adjacency,
+    epsilon: float,
+    delta: float,
+    proofs: Proofs,
+) -> dict[str, Any]:
+    composed = [{"mechanism": one.to_dict(), "count": count} for one, count in mechanisms]
+    for part, (mechanism, _) in zip(composed, mechanisms, strict=True):
+        check.SPENT[0] = 0.0
+        try:
+            check.composition([part], adjacency)
+        except check.Rejected as error:
+            raise UnsupportedMechanismError(
+                mechanism, f"it has no certificate yet, since {error}"
+            ) from None
+    check.SPENT[0] = 0.0
+    parts = check.composition(composed, adjacency)
+    sides = DIRECTIONS if any(law.rate is not None for law, _ in parts) else DIRECTIONS[:1]
+    found, upper, lower = [], [], []
+    for side in sides:
+        proof, most, least = _proved(parts, side, epsilon, delta, proofs)
+        proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
+        found.append(proof)
+        upper.append(most * (1.0 + MARGIN) if most > delta else delta)
+        lower += [] if least is None else [least * (1.0 - MARGIN)]
+    used = {name for proof in found for name in check.USED[proof["reading"]]}
+    return {
+        "schema": check.SCHEMA,
+        "bits": max(int(proof.pop("bits")) for proof in found),
+        "adjacency": adjacency,
+        "composition": composed,
+        "claim": {
+            "epsilon": epsilon.hex(),
+            "delta": max(delta, *upper).hex(),
+            "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
+        },
+        "theorems": sorted(used | ({"T7"} if lower else set())),
+        "proofs": found,
+    }
+
+
+def _proved(
+    parts: Laws, side: str, epsilon: float, delta: float, proofs: Proofs
+) -> tuple[Proof, float, float | None]:
+    """Return the first proof that is good enough, with what it proves."""
+    reason = "no reading takes this composition"
+    search = proofs(parts, side, epsilon, delta)
+    while True:
+        check.SPENT[0] = 0.0
+        try:
+            proof = next(search, None)
+        except check.Rejected as error:
+            reason, proof = str(error), None
+        if proof is None:
+            break
+        given = {name: value for name, value in proof.items() if name != "bits"}
+        check.SPENT[0] = 0.0
+        try:
+            ctx.prec = proof["bits"]
+            again = [(law, count) for law, count in parts]
+            reading = check.READINGS[proof["reading"]]
+            most, least = reading({"directions": [side], **given}, again, side, arb(epsilon))
+        except check.Rejected as error:
+            reason = str(error)
+            continue
+        top = _above(most)
+        if top <= delta * (1.0 + SLACK):
+            return proof, top, None if least is None else _below(least)
+        reason = f"the narrowest bound found is {top}"
+    raise NotProved(
+        f"no certificate was found that delta({epsilon}) is at most {delta} in direction "
+        f"{side}: {reason}"
+    )
+
+
+def _above(ball: Any) -> float:
+    """Return a double above a ball."""
+    value = float(ball.upper())
+    while not ball <= value:
+        if not value < math.inf:
+            return math.inf
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+def _below(ball: Any) -> float:
+    """Return a double below a ball, at least 0."""
+    value = float(ball.lower())
+    while not ball >= value and value > 0.0:
+        value = math.nextafter(value, 0.0)
+    return max(value, 0.0)
+
+
+# The line.
+
+
+class Tilted(NamedTuple):
+    """A sampled Gaussian part in doubles: nodes over outputs, log ratios, log densities."""
+
+    q: float
+    m: float
+    uses: int
+
+    def log_size(self, order: float, height: float = 0.0, frequency: float = 0.0) -> float:
+        """Return the log of `check.shifted_moment`, roughly."""
+        reach = math.sqrt(2.0 * (60.0 + max(-frequency, 0.0) * self.m * height))
+        last = max(order * self.m, 0.0) + reach
+        count = min(int(20 * (last + reach)) + 200, 200_001)
+        x = np.linspace(-reach, last, count)
+        up = self.m * x - 0.5 * self.m**2
+        big = np.maximum(up - 600.0, 0.0)
+        grown = self.q * np.exp(up - big) * np.exp(1j * self.m * height)
+        ratio = np.log((1.0 - self.q) * np.exp(-big) + grown)
+        e = 0.5 * (height**2 - x * x) + order * (ratio.real + big) - frequency * ratio.imag
+        top = float(e.max())
+        return top + math.log(float(np.exp(e - top).sum()) * (x[1] - x[0]) / math.sqrt(2 * math.pi))
+
+
+class Line(NamedTuple):
+    """A composition of Gaussian and sampled Gaussian steps in one direction, in doubles."""
+
+    square: float
+    sampled: list[Tilted]
+    remove: bool
+    epsilon: float
+
+    def order(self, tilt: float) -> float:
+        """Return the order of the moments at a tilt."""
+        return 1.0 + tilt if self.remove else -tilt
+
+    def log_chernoff(self, tilt: float) -> float:
+        """Return log E e^(tilt (L - epsilon))."""
+        total = 0.5 * self.square * tilt * (tilt + 1.0) - tilt * self.epsilon
+        return total + sum(p.uses * p.log_size(self.order(tilt)) for p in self.sampled)
+
+
+def least_of(f: Callable[[float], float], points: Array, rounds: int = 3) -> float:
+    """Return roughly where a unimodal function is least, a finer ladder around the best point."""
+    for _ in range(rounds):
+        values = [f(float(x)) for x in points]
+        i = int(np.argmin(values))
+        points = np.geomspace(points[max(i - 1, 0)], points[min(i + 1, len(points) - 1)], 9)
+    return float(points[int(np.argmin([f(float(x)) for x in points]))])
+
+
+def period_of(
+    log_chernoff: Callable[[float], float], tilt: float, log_delta: float, depth: float
+) -> tuple[float, float, float]:
+    """Return the distance of aliases at which both kinds are negligible, and their tilts."""
+
+    def distance(other: float) -> float:
+        return (log_chernoff(other) - log_delta + depth) / abs(tilt - other)
+
+    below = min((distance(a * tilt), a * tilt) for a in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95))
+    above = min((distance(a * tilt), a * tilt) for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0))
+    return max(below[0], above[0], 1.0 / tilt), below[1], above[1]
+
+
+def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
+    if len(parts) == 1 and parts[0][1] == 1:
+        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)])
+        return
+    if all(law.kind == "gaussian" for law, _ in parts):
+        yield from _proofs_of_line(parts, side, epsilon, delta)
+    yield from _proofs_of_curve(parts, side, epsilon, delta)
+
+
+class Place(NamedTuple):
+    """Where to evaluate: a tilt, an estimate of log delta, whether any tilt near it would do."""
+
+    tilt: float
+    log_value: float
+    far: bool
+
+
+def _placed(log_chernoff: Callable[[float], float], wanted: float) -> Place:
+    """Return the saddle point, or the first tilt at which log delta is far below what is wanted."""
+
+    def height(t: float) -> float:
+        return log_chernoff(t) - math.log(t) - math.log1p(t)
+
+    for t in LADDER[::8]:
+        if height(float(t)) < wanted - FAR - 1.0:
+            return Place(float(t), height(float(t)), True)
+    t = least_of(height, LADDER[LADDER < 1e5][::8])
+    a = 1e-2 * t
+    bend = (height(t + a) - 2.0 * height(t) + height(t - a)) / a**2
+    return Place(t, height(t) - 0.5 * math.log(2.0 * math.pi * max(bend, 1e-12)), False)
+
+
+def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Yield proofs by the trapezoidal sum of the inversion integral."""
+    sampled = [
+        Tilted(float(law.rate), float(law.value), count)
+        for law, count in parts
+        if law.rate is not None
+    ]
+    square = sum(float(law.value) ** 2 for law, _ in parts if law.rate is None)
+    line = Line(square, sampled, side == "remove", epsilon)
+    place = _placed(line.log_chernoff, math.log(delta))
+    tilt, aim = place.tilt, max(min(place.log_value, math.log(delta)), math.log(delta) - 3.0)
+    for depth in (FAR,) if place.far else (DEPTH, DEPTH + 8.0):
+        period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
+        spacing = 2.0 * math.pi / period
+        nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
+        if nodes is None:
+            return  # the transform decays too slowly
+        lost = max(line.log_chernoff(tilt) - aim, 0.0) + depth
+        places = [
+            _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.uses), shift)
+            for p, shift in zip(sampled, shifts, strict=True)
+        ]
+        yield {
+            "reading": "line",
+            "bits": 96
+            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.uses for p in sampled)))),
+            "tilt": tilt.hex(),
+            "step": spacing.hex(),
+            "nodes": nodes,
+            "parts": places,
+            "aliases": [below.hex(), above.hex()],
+        }
+
+
+def _nodes(
+    line: Line, tilt: float, step: float, log_least: float
+) -> tuple[int | None, list[float]]:
+    """Return how many nodes it takes until the rest is negligible, and shifts that show it."""
+
+    def rest(nodes: int) -> tuple[float, list[float]]:
+        y, order = step * nodes, line.order(tilt)
+        total = 0.5 * line.square * (tilt * tilt + tilt - y * y) - tilt * line.epsilon
+        shifts = []
+        for part in line.sampled:
+            ladder = np.geomspace(1e-6, 1.0, 25) * min(0.5 * math.pi / part.m, 8.0) * (1.0 - 1e-9)
+
+            def size(b: float, part: Tilted = part) -> float:
+                return part.log_size(order, b, y)
+
+            best = least_of(size, ladder)
+            shifts.append(best)
+            total += part.uses * min(size(best), part.log_size(order))
+        return total - math.log(math.pi * step * max(nodes - 1, 1)), shifts
+
+    high = 8
+    while rest(high)[0] > log_least:
+        high *= 2
+        if high > MOST_NODES:
+            return None, []
+    low = high // 2
+    while high - low > max(1, low // 32):
+        middle = (low + high) // 2
+        low, high = (low, middle) if rest(middle)[0] <= log_least else (middle, high)
+    return high, rest(high)[1]
+
+
+def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float) -> Proof:
+    """Return the nodes over outputs of a part."""
+    base = part.log_size(order)
+    best = (0.0, 0.0)
+    for strip in np.geomspace(0.01, 1.0, 30) * min(0.5 * math.pi / part.m, 12.0) * (1.0 - 1e-9):
+        grown = part.log_size(order, float(strip), -most) - base
+        best = max(
+            best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip))
+        )
+    spacing, strip = best
+    spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
+    first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
+    last = max(order * part.m, 0.0) - first  # where r^order density is e^-depth of the whole
+    x = np.linspace(0.0, last + abs(order) * part.m + 60.0, 2000)
+    sizes = order * np.logaddexp(math.log1p(-part.q), math.log(part.q) + part.m * (x - part.m / 2))
+    large = np.flatnonzero(sizes - 0.5 * x * x > base - depth - 5.0) if order > 0.0 else [0]
+    last = max(last if order < 0.0 else order * part.m + 1.0, float(x[large[-1]]) + 0.1)
+    return {
+        "step": spacing.hex(),
+        "first": math.floor(first / spacing) - 1,
+        "last": math.ceil(last / spacing) + 1,
+        "strip": strip.hex(),
+        "shift": shift.hex(),
+    }
+
+
+# Curves on lattices.
+
+
+def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Yield proofs by lattice laws, finer and finer."""
+    ends = [_ends(law, count, side, delta) for law, count in parts]
+    exact, uses = _common_step(parts), sum(count for _, count in parts)
+    # What is reported is tight where the engine inverts a transform, else off by 1e-5 or so.
+    tight = 1e-9 if all(law.kind == "gaussian" for law, _ in parts) else 1e-6
+    wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
+    for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
+        places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
+        if sum(points for _, points in places) > MOST_SIZE:
+            break
+        lattice = _Lattice(parts, places, side, step, epsilon)
+        place = _placed(lattice.log_chernoff, wanted)
+        # Rounding adds half its variance times t (t + 1) to the log moments.
+        error = uses * place.tilt * (place.tilt + 1.0) * step * step / 12.0
+        depth = FAR if place.far else DEPTH if exact else min(DEPTH, 8.0 - math.log(error))
+        free = math.expm1(min(max(wanted - place.log_value - 0.05, 0.0), 3.0))
+        if not exact and not place.far and error > max(tight, 0.5 * free):
+            continue
+        period = period_of(lattice.log_chernoff, place.tilt, wanted, depth)[0]
+        size = max(int(period / step) + 2, max(points for _, points in places) // 64 + 1)
+        if size > MOST_SIZE:
+            break
+        yield _lattice_proof(step, place.tilt, size, places)
+
+
+def _aligned(lengths: Array, points: int) -> float:
+    """Return a spacing of about so many points at which all largest losses are near to nodes."""
+    tried = float(lengths.max()) / np.arange(points, points + min(points // 4, 2000))
+    shares = lengths[:, None] / tried
+    return float(tried[np.argmin(np.abs(shares - np.rint(shares)).max(axis=0))])
+
+
+class _Lattice:
+    """A composition of lattice laws in doubles."""
+
+    def __init__(self, parts: Laws, places: Places, side: str, step: float, epsilon: float) -> None:
+        pairs = list(zip(parts, places, strict=True))
+        self._laws = [(n, *_masses(law, side, *place, step)) for (law, n), place in pairs]
+        self._lead = sum(n * first for (_, n), (first, _) in pairs) - epsilon
+        self._step = step
+
+    def log_chernoff(self, t: float) -> float:
+        """Return log E e^(t (L - epsilon))."""
+        total: float = t * self._lead
+        for count, places, logs in self._laws:
+            e = logs + t * self._step * places
+            total += count * (float(e.max()) + math.log(float(np.exp(e - e.max()).sum())))
+        return total
+
+
+def _lattice_proof(step: float, tilt: float, size: int, places: Places) -> Proof:
+    given = [{"first": float(first).hex(), "points": points} for first, points in places]
+    return {
+        "reading": "curve",
+        "bits": 192,
+        "step": float(step).hex(),
+        "tilt": float(tilt).hex(),
+        "size": size,
+        "parts": given,
+    }
+
+
+def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
+    """Return losses between which all of a part lies, but for what is negligible."""
+    least = math.log(delta) - DEPTH - math.log(count)
+
+    def log_curve(x: float, direction: str) -> float:
+        value = check.curve(law, direction, [arb(x)])[0].upper()
+        return float(value.log()) if value > 0 else -math.inf
+
+    def end(direction: str, bounded: float) -> float:
+        low, high = 0.0, 1.0
+        while log_curve(high, direction) > least - bounded * high:
+            high *= 2.0
+            if high > 1e4:
+                raise NotProved("its losses have no end that a lattice can reach")
+        while high - low > 1e-6 * high:
+            middle = 0.5 * (low + high)
+            inside = log_curve(middle, direction) <= least - bounded * middle
+            low, high = (low, middle) if inside else (middle, high)
+        return high
+
+    if law.kind == "gaussian":
+        other = "add" if side == "remove" else "remove"
+        return -end(other, -1.0), end(side, 0.0)
+    finite = law.value if law.kind == "atoms" else None
+    if finite is None:
+        base = [-float(law.value), float(law.value)]
+    else:
+        known = sorted(
+            (float((p / q).log()), max(float(p), float(q)))
+            for p, q in finite
+            if float(p) > 0.0 and float(q) > 0.0
+        )
+        masses = np.array([mass for _, mass in known])
+        kept = np.flatnonzero(
+            np.minimum(masses.cumsum(), masses[::-1].cumsum()[::-1]) > math.exp(least)
+        )
+        base = [known[kept[0]][0], known[kept[-1]][0]]
+    if law.rate is not None:
+        rate = float(law.rate)
+        base = [math.log1p(rate * math.expm1(loss)) for loss in base]
+    return (base[0], base[1]) if side == "remove" or law.rate is None else (-base[1], -base[0])
+
+
+def _common_step(parts: Laws) -> float | None:
+    """Return the spacing of losses that lie on one lattice."""
+    losses: list[float] = []
+    for law, _ in parts:
+        if law.kind != "atoms" or law.rate is not None:
+            return None
+        known = [float((p / q).log()) for p, q in law.value if float(p) > 0.0 and float(q) > 0.0]
+        losses += [loss - min(known) for loss in known]
+    gaps = np.diff(np.unique(np.round(losses, 12)))
+    gaps = gaps[gaps > 1e-9]
+    if not gaps.size:
+        return None
+    step = float(gaps.min())
+    whole = np.array(losses) / step
+    step *= float(whole.max()) / round(float(whole.max()))
+    whole = np.array(losses) / step
+    return step if np.abs(whole - np.rint(whole)).max() < 1e-9 else None
+
+
+def _masses(law: Any, side: str, first: float, points: int, step: float) -> tuple[Array, Array]:
+    """Return places and log masses of a lattice law, those that are seen in doubles."""
+    coarse = max(points // 2000, 1)
+    nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
+    masses, _ = check.lattice_law(check.curve(law, side, nodes), nodes)
+    logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
+    return coarse * np.arange(len(logs), dtype=np.float64), np.array(logs)
+
+
+# Rényi divergences.
+
+
+def _proofs_of_renyi(order: float) -> Proofs:
+    """Return what yields a proof by the divergence of an order."""
+
+    def proofs(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
+        bits = ctx.prec = min(256 + int(3.0 * epsilon), 1024)
+        alpha, threshold = arb(order), arb(epsilon)
+        total = sum((n * check.log_moment(law, side, alpha) for law, n in parts), arb(0))
+        start = threshold + (alpha / (alpha - 1)).log()
+
+        def bound(depth: float) -> float:
+            value = check.touching(alpha, total, arb(-depth), start, threshold)[0]
+            return float(value.log()) if value > 0 else math.inf
+
+        depth = least_of(bound, np.geomspace(1e-12, 100.0, 57), 9)
+        far = check.touching(alpha, total, arb(-depth), start, threshold)[1]
+        yield {
+            "reading": "renyi",
+            "bits": bits,
+            "order": order.hex(),
+            "low": (-depth).hex(),
+            "high": float(far.mid()).hex(),
+        }
+
+    return proofs
