@@ -263,7 +263,7 @@ cdef class Pair:
 
     @staticmethod
     def mixed(weights, pairs):
-        """One of several pairs, shown which."""
+        """One of several pairs, shown which; weights are exact, and what is missing to 1 reveals nothing."""
         cdef vector[WeightedPair] parts
         cdef Pair one
         for weight, pair in zip(weights, pairs, strict=True):

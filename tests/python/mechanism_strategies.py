@@ -1,4 +1,4 @@
-"""Hypothesis strategies that draw mechanisms: single ones by kind, and trees of all of them."""
+"""Every mechanism once, and Hypothesis strategies: single ones by kind, and trees of all."""
 
 import math
 
@@ -34,6 +34,38 @@ from renyi.mechanisms import (
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.sampling import samplings
+
+normal = Gaussian(2.0)
+examples = {  # one of each kind, by name
+    type(leaf).__name__: leaf
+    for leaf in (
+        normal,
+        Laplace(2.0),
+        DiscreteLaplace(2.0),
+        Staircase(1.0, 0.4),
+        RandomizedResponse(0.6),
+        PureDP(0.5),
+        DiscreteGaussian(3.0),
+        Skellam(20.0),
+        Gumbel(4.0),
+        Exponential(1.0),
+        GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
+        PrivacyLoss(pairs.StudentTPair(3.0, 2.0)),
+        ApproxDP(0.5, 1e-7),
+        ZCDP(0.1),
+        RDPCurve([2.0, 4.0], [0.1, 0.2]),
+        RepeatAndSelect(normal, 10.0, 1.0),
+        MultivariateDiscreteGaussian(2.0),
+        RandomAllocation(normal, 10),
+        FixedAllocation(normal, 10, 3),
+        TruncatedPoissonSampled(normal, 0.1, 20, 100),
+        ShuffledBatches(normal, 10),
+        TreeAggregation(2.0, 8),
+        MatrixMechanism(matrix.SquareRoot(8), 2.0),
+        PoissonSampled(normal, 0.1),
+        FixedSizeSampled(normal, 10, 100),
+    )
+}
 
 rates = st.floats(0.0, 1.0)
 losses = st.floats(0.0, math.inf)

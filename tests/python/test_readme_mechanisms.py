@@ -6,72 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from mechanism_strategies import examples
 
 import renyi.mechanisms
 from renyi import PLDAccountant, RDPAccountant, pairs
 from renyi._adjacency import Adjacency
-from renyi.matrix import SquareRoot
-from renyi.mechanisms import (
-    ZCDP,
-    ApproxDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    FixedAllocation,
-    FixedSizeSampled,
-    Gaussian,
-    GaussianMixture,
-    Gumbel,
-    Laplace,
-    MatrixMechanism,
-    Mechanism,
-    MultivariateDiscreteGaussian,
-    PoissonSampled,
-    PrivacyLoss,
-    PureDP,
-    RandomAllocation,
-    RandomizedResponse,
-    RDPCurve,
-    RepeatAndSelect,
-    ShuffledBatches,
-    Skellam,
-    Staircase,
-    TreeAggregation,
-    TruncatedPoissonSampled,
-)
+from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, PrivacyLoss
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-NORMAL = Gaussian(2.0)
-LEAVES: dict[str, Mechanism] = {
-    type(leaf).__name__: leaf
-    for leaf in (
-        NORMAL,
-        Laplace(2.0),
-        DiscreteLaplace(2.0),
-        Staircase(1.0, 0.4),
-        RandomizedResponse(0.6),
-        PureDP(0.5),
-        DiscreteGaussian(3.0),
-        Skellam(20.0),
-        Gumbel(4.0),
-        Exponential(1.0),
-        GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
-        PrivacyLoss(pairs.StudentTPair(3.0, 2.0)),
-        ApproxDP(0.5, 1e-7),
-        ZCDP(0.1),
-        RDPCurve([2.0, 4.0], [0.1, 0.2]),
-        RepeatAndSelect(NORMAL, 10.0, 1.0),
-        MultivariateDiscreteGaussian(2.0),
-        RandomAllocation(NORMAL, 10),
-        FixedAllocation(NORMAL, 10, 3),
-        TruncatedPoissonSampled(NORMAL, 0.1, 20, 100),
-        ShuffledBatches(NORMAL, 10),
-        TreeAggregation(2.0, 8),
-        MatrixMechanism(SquareRoot(8), 2.0),
-        PoissonSampled(NORMAL, 0.1),
-        FixedSizeSampled(NORMAL, 10, 100),
-    )
-}
 ONLY: dict[str, Adjacency] = {
     "FixedSizeSampled": "replace_one",
     "ShuffledBatches": "zero_out",
@@ -81,17 +23,17 @@ ONLY: dict[str, Adjacency] = {
 TAIL = PrivacyLoss(pairs.GeneralisedGaussianPair(3.0, 2.0))
 # Note, whether each accountant takes it, adjacency, mechanism.
 NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
-    ("¹", (False, False), "replace_one", LEAVES["GaussianMixture"]),
+    ("¹", (False, False), "replace_one", examples["GaussianMixture"]),
     ("²", (False, True), "add_remove", TAIL),
-    ("³", (True, False), "add_remove", LEAVES["ZCDP"]),
-    ("³", (True, False), "add_remove", LEAVES["RDPCurve"]),
-    ("⁴", (True, False), "add_remove", LEAVES["RepeatAndSelect"]),
-    ("⁵", (True, False), "add_remove", LEAVES["MultivariateDiscreteGaussian"]),
+    ("³", (True, False), "add_remove", examples["ZCDP"]),
+    ("³", (True, False), "add_remove", examples["RDPCurve"]),
+    ("⁴", (True, False), "add_remove", examples["RepeatAndSelect"]),
+    ("⁵", (True, False), "add_remove", examples["MultivariateDiscreteGaussian"]),
     *(
-        ("⁶", (False, False), "replace_one", PoissonSampled(LEAVES[name], 0.1))
+        ("⁶", (False, False), "replace_one", PoissonSampled(examples[name], 0.1))
         for name in ("PureDP", "Staircase", "Exponential", "ApproxDP", "PrivacyLoss")
     ),
-    ("⁷", (False, False), "replace_one", FixedSizeSampled(LEAVES["Skellam"], 10, 100, True)),
+    ("⁷", (False, False), "replace_one", FixedSizeSampled(examples["Skellam"], 10, 100, True)),
 ]
 
 
@@ -118,7 +60,7 @@ def test_every_mechanism_has_its_row() -> None:
         if isinstance(found := getattr(renyi.mechanisms, name), type)
         and issubclass(found, Mechanism)
     }
-    assert named == classes - {"Mechanism", "Composed"} == set(LEAVES)
+    assert named == classes - {"Mechanism", "Composed"} == set(examples)
 
 
 def test_no_cell_is_empty_and_every_note_is_explained() -> None:
@@ -131,10 +73,10 @@ def test_no_cell_is_empty_and_every_note_is_explained() -> None:
             assert all(note in notes for note in re.findall("[¹²³⁴⁵⁶⁷⁸]", cell))
 
 
-@pytest.mark.parametrize("name", LEAVES)
+@pytest.mark.parametrize("name", examples)
 def test_what_is_said_to_be_taken_is(name: str) -> None:
     cells = next(cells for names, cells in rows() if name in names)
-    found = takes(LEAVES[name], ONLY.get(name, "add_remove"))
+    found = takes(examples[name], ONLY.get(name, "add_remove"))
     assert found == tuple(not cell.startswith("none") for cell in cells)
 
 
@@ -149,4 +91,4 @@ def test_what_is_said_to_be_refused_is(
 
 @pytest.mark.parametrize("name", ["Gaussian", "Laplace"])
 def test_samples_with_replacement(name: str) -> None:
-    assert takes(FixedSizeSampled(LEAVES[name], 10, 100, True), "replace_one") == (True, True)
+    assert takes(FixedSizeSampled(examples[name], 10, 100, True), "replace_one") == (True, True)

@@ -56,7 +56,7 @@ WHOLE_ORDERS = np.unique(np.rint(np.geomspace(2.0, 1e6, 400)))
 
 L2 = "the L2 norm that one record contributes at most, which is enforced"
 L1 = "the L1 norm that one record contributes at most, which is enforced"
-LARGEST = "that one record moves the integer at most, which is enforced"
+INTEGER = "on an integer, moved by one record by at most the stated sensitivity, which is enforced"
 
 
 def laplace_pair(scale: float) -> Pair:
@@ -418,7 +418,7 @@ class DiscreteGaussian(Mechanism):
     """
 
     summary = "Discrete Gaussian noise, sigma {sigma}, sensitivity {sensitivity}"
-    assumption = f"discrete Gaussian: on an integer, the sensitivity is the stated {LARGEST}"
+    assumption = f"discrete Gaussian: {INTEGER}"
     symmetric = True
     dominates_removal = True
 
@@ -526,7 +526,7 @@ class DiscreteLaplace(Mechanism):
     """
 
     summary = "Discrete Laplace noise, scale {scale}, sensitivity {sensitivity}"
-    assumption = f"discrete Laplace: on an integer, the sensitivity is the stated {LARGEST}"
+    assumption = f"discrete Laplace: {INTEGER}"
     symmetric = True
     dominates_removal = True
 
@@ -592,7 +592,7 @@ class Skellam(Mechanism):
     """
 
     summary = "Skellam noise, variance {variance}, sensitivity {sensitivity}"
-    assumption = f"Skellam: on an integer, the sensitivity is the stated {LARGEST}"
+    assumption = f"Skellam: {INTEGER}"
     symmetric = True
     dominates_removal = True
 

@@ -388,7 +388,7 @@ class Mechanism:
     def without_failure(self) -> tuple[Mechanism, float]:
         """Return the mechanism without failures, and the probability of a failure, rounded up.
 
-        A failure reveals everything.
+        A failure reveals everything. Both hold for every adjacency that the mechanism holds for.
         """
         return self, 0.0
 
