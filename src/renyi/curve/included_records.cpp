@@ -43,6 +43,7 @@ constexpr double kFew = 16.0;                       // records, where there is a
 constexpr double kExact = 2000.0;                   // and in double-doubles
 constexpr double kMany = 1e3;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
+constexpr double kLeastDelta = 1e-290;              // below, sums lose digits to the least double
 constexpr double kPrecision = 1e-13;                // of an end of epsilon
 constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
@@ -77,7 +78,7 @@ struct Plateau {
 // That next to delta. 2^-98 a step of the recurrence; what is left out is less than the last term.
 Plateau exact_plateau(const SampledStep& s, double delta) {
     const BinomialTerms terms = BinomialTerms::sampled(s.count, s.q);
-    const Scaled sought{{delta, 0.0}, 0.0};
+    const Scaled sought = normalised({{delta, 0.0}, 0.0});
     std::vector<Scaled> weights{none_included(s)};
     for (double n = 0.0; n < s.count; n += 1.0) {
         const Scaled last = weights.back(), next = terms.next(last, n);
@@ -295,6 +296,9 @@ Bracket included_records_delta(const SampledStep& s, double epsilon) {
     return {std::max(found.lower, 0.0), std::min(found.upper, 1.0)};
 }
 
-Bracket included_records_epsilon(const SampledStep& s, double delta) { return InclusionMean(s).epsilon(delta); }
+Bracket included_records_epsilon(const SampledStep& s, double delta) {
+    if (!(delta >= kLeastDelta)) return {-kInfinity, kInfinity};
+    return InclusionMean(s).epsilon(delta);
+}
 
 }  // namespace renyi
