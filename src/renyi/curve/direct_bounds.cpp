@@ -317,7 +317,9 @@ Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
     const double most =
         std::min(remaining_crossing(c, delta, least - kFirstReach, remaining_delta_above).upper, c.largest_loss);
     const double start = std::max(least, std::log(c.largest_loss - most));
-    return {remaining_crossing(c, delta, start - kFirstReach, remaining_delta_below).lower, most};
+    // Bounds below the normal numbers tell nothing apart: the lower end is that of the least of them.
+    const double normal = std::max(delta, 2.0 * kSmallestNormal);
+    return {remaining_crossing(c, normal, start - kFirstReach, remaining_delta_below).lower, most};
 }
 
 }  // namespace

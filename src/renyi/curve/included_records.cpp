@@ -43,7 +43,7 @@ constexpr double kFew = 16.0;                       // records, where there is a
 constexpr double kExact = 2000.0;                   // and in double-doubles
 constexpr double kMany = 1e3;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
-constexpr double kLeastDelta = 1e-290;              // below, sums lose digits to the least double
+constexpr double kLeastDelta = 1e-303;              // below, terms lose digits to the least double
 constexpr double kPrecision = 1e-13;                // of an end of epsilon
 constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
@@ -149,9 +149,11 @@ private:
     double terms_left_ = kMostTerms;
 };
 
-// The number at which a_n = eps_n/(c sqrt n) - c sqrt n/2 is a, roughly.
+// The number at which a_n = eps_n/(c sqrt n) - c sqrt n/2 is a, roughly; where records make losses smaller a_n is
+// positive for all numbers.
 double InclusionMean::number_at(double a, double epsilon) const noexcept {
     const double slope = log_odds_ / c_ + 0.5 * c_, all = (epsilon - s_.count * log_rest_) / c_;
+    if (!(slope > 0.0)) return a > 0.0 ? 0.0 : kInfinity;
     const double root = std::sqrt(a * a + 4.0 * slope * all);
     const double n = a > 0.0 ? 2.0 * all / (a + root) : (root - a) / (2.0 * slope);
     return n * n;
@@ -293,7 +295,8 @@ Inclusions tells_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
 Bracket included_records_delta(const SampledStep& s, double epsilon) {
     if (!(epsilon >= 0.0)) return {0.0, 1.0};
     const Bracket found = InclusionMean(s).delta(epsilon);
-    return {std::max(found.lower, 0.0), std::min(found.upper, 1.0)};
+    const double most = std::fmin(found.upper, 1.0);
+    return found.lower >= kLeastDelta ? Bracket{found.lower, most} : Bracket{0.0, std::max(most, kLeastDelta)};
 }
 
 Bracket included_records_epsilon(const SampledStep& s, double delta) {

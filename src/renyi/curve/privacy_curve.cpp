@@ -107,6 +107,9 @@ Bracket CurveSolver::delta(double epsilon, double known) {
         if (is_enough(epsilon, known)) return {0.0, known};
         answer = new_delta(epsilon, answer);
     }
+    // Below the normal numbers an end is rounded to their spacing.
+    if (answer.lower < kSmallestNormal) answer.lower = std::fmax(answer.lower - 2.0 * kSmallest, 0.0);
+    if (answer.upper < kSmallestNormal && answer.upper > 0.0) answer.upper += 2.0 * kSmallest;
     held_ = {epsilon, answer.upper};
     return answer;
 }
@@ -161,6 +164,8 @@ Bracket CurveSolver::epsilon(double delta, double known) {
         answer = splits_.placed_epsilon(delta, last_);
     }
     if (std::isnan(answer.lower)) answer = new_epsilon(delta);
+    if (delta > 0.0 && c_.gaussian == 0.0 && direction_ == Direction::add && !replaces())
+        answer.lower = std::fmin(answer.lower, c_.largest_loss * lowered(6));  // the largest loss itself is rounded
     if (answer.lower > 0.0 && is_narrow(answer, kNear)) last_ = 0.5 * (answer.lower + answer.upper);
     held_ = {answer.upper, delta};
     return answer;

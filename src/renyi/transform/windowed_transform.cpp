@@ -289,10 +289,9 @@ double DecayByNodes::log_bound(double y) const {
         }
         if (better) break;
     }
-    // The nodes left out weigh e^{a^2/2} times as much on the line. Rounding: weights are right to far less than 1e-12, an
-    // exponent to 48u of its parts, and the mean of |e^E - 1| is at most 2 where the bound is of use.
+    // The nodes left out weigh e^{a^2/2} times as much on the line.
     const double a = angle / law_.c;
-    best += 4.0 * left_out_ * std::exp(0.5 * a * a) + 1e-12 * (2.0 + a * a + y * angle);
+    best += 4.0 * left_out_ * std::exp(0.5 * a * a);
     return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) : 0.0;
 }
 
