@@ -148,7 +148,9 @@ def law_of(data: Any, adjacency: str) -> Law:
         false, rest = (1 - true) / others, (1 - true) * (others - 1) / others
         return Law("atoms", [(true, false), (false, true), (rest, rest)])
     if kind in ("PureDP", "ApproxDP"):
-        _, loss, *more = fields(data, kind, "type epsilon" + (" delta" * (kind == "ApproxDP")))
+        _, loss, *more = fields(
+            data, kind, "type epsilon delta" if kind == "ApproxDP" else "type epsilon"
+        )
         failing = number(more[0], "delta", 0.0, 1.0) if more else arb(0)
         high = (1 - failing) / (1 + (-number(loss, "epsilon", 0.0, 500.0)).exp())
         low = 1 - failing - high
