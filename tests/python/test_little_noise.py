@@ -248,11 +248,11 @@ def plateau(q, count, number):
     return 1 - sum(terms)
 
 
-def delta_of_inclusions(q, sigma, count, epsilon):
+def delta_of_inclusions(q, sigma, count, epsilon, most=25):
     """From below, with the losses of steps with the record Gaussian, and a bound of the rest."""
     q, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
     total = mpmath.mpf(0)
-    for n in range(1, min(count, 25) + 1):
+    for n in range(1, min(count, most) + 1):
         rest = mpmath.mpf(epsilon) - n * mpmath.log(q) - (count - n) * mpmath.log1p(-q)
         mu = c * mpmath.sqrt(n)
         a, b = rest / mu - mu / 2, rest / mu + mu / 2
@@ -283,6 +283,42 @@ def test_next_to_plateaus_the_truth_lies_inside(q, sigma, count, number, distanc
         if high == 0:
             assert number == 1
             assert distance > 0
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count"),
+    [
+        (1.2163897314313495e-4, 0.024763148794313045, 198),
+        (2.0030985338372645e-5, 0.03725882616409307, 1016),
+        (0.00256165337080947, 0.043665049238776545, 146),
+    ],
+)
+def test_the_truth_lies_inside_at_a_delta_of_1e_300(q, sigma, count):
+    low, high = composed(q, sigma, count).get_epsilon_bounds(1e-300, direction="remove")
+    with mpmath.workdps(60):
+        assert delta_of_inclusions(q, sigma, count, high, count)[0] <= 1e-300
+        assert sum(delta_of_inclusions(q, sigma, count, low, count)) >= 1e-300
+    assert low <= high <= low * (1 + 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.004534166925131823, 0.03568395639182408, 1446, 1e-320),
+        (8.468508018054893e-5, 0.1332351466134543, 507, 1e-320),
+        (0.007235318184140212, 0.3926205618485357, 471, 1e-320),
+        (1.4687781513292823e-4, 0.27012886826062343, 1242, 1.8565668255e-313),
+        (0.00256165337080947, 0.043665049238776545, 146, 1e-300),
+        (1e-20, 4.0, 10, 1e-22),
+    ],
+)
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_epsilon_and_delta_agree_next_to_the_least_doubles(q, sigma, count, delta, direction):
+    account = composed(q, sigma, count)
+    low, high = account.get_epsilon_bounds(delta, direction=direction)
+    assert low <= high
+    assert account.get_delta_bounds(high, direction=direction)[0] <= delta
+    assert low <= 0 or account.get_delta_bounds(low, direction=direction)[1] >= delta
 
 
 def delta_of_two_removed(q, sigma, epsilon):

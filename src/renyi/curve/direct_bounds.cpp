@@ -15,6 +15,7 @@
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/normal.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
@@ -101,14 +102,6 @@ constexpr double kNextTo = 1e-4;         // relative distance of epsilon from th
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
-// Q(x) = P(N > x), right to kSystemTailError + 2 u x^2 < 1e-12 of itself, and its logarithm, from above, also where Q
-// leaves the range of doubles.
-double normal_tail_at(double x) noexcept { return 0.5 * std::erfc(x * kRootHalf); }
-double log_normal_tail_above(double x) noexcept {
-    const double tail = normal_tail_at(x);
-    return tail > 1e-290 ? std::log(tail) + 1e-12 : -0.5 * x * x;
-}
-
 // An output, from above, at which a step of `add` loses as much of its largest loss.
 double output_that_loses(const SampledStep& s, double lost) noexcept {
     const double c = 1.0 / s.sigma, log_odds = std::log(s.q) - std::log1p(-s.q);
@@ -183,7 +176,8 @@ double remaining_delta_above(const SortedSteps& c, double epsilon) noexcept {
     double log_none = 0.0;
     for (const SampledStep& s : c.steps) {
         const double x = output_that_loses(s, rest);
-        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x) * lowered(kManyRoundings)) : log_normal_tail_above(-x));
+        log_none +=
+            s.count * (x > 0.0 ? std::log1p(-upper_tail(x).value * lowered(kManyRoundings)) : log_upper_tail(-x));
     }
     return -std::expm1(-rest) * std::exp(log_none) * raised(kManyRoundings) + kLeast;
 }
@@ -199,7 +193,7 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
         const double x = output_at(law, epsilon / number) * lowered(kManyRoundings);
         sum += s.count *
-               ((1.0 - s.q) * std::exp(log_normal_tail_above(x)) + s.q * std::exp(log_normal_tail_above(x - law.c)));
+               ((1.0 - s.q) * std::exp(log_upper_tail(x)) + s.q * std::exp(log_upper_tail(x - law.c)));
     }
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
@@ -213,9 +207,9 @@ double some_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
     double log_none = 0.0, any_without = 0.0;
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        const double x = output(s);
-        any_without += s.count * std::exp(epsilon + log_normal_tail_above(x));
-        log_none += s.count * std::log1p(-((1.0 - s.q) * normal_tail_at(x) + s.q * normal_tail_at(x - 1.0 / s.sigma)));
+        const double x = output(s), without = upper_tail(x).value, with = upper_tail(x - 1.0 / s.sigma).value;
+        any_without += s.count * std::exp(epsilon + log_upper_tail(x));
+        log_none += s.count * std::log1p(-((1.0 - s.q) * without + s.q * with));
     }
     return -std::expm1(log_none) * lowered(kManyRoundings) - any_without * raised(kManyRoundings);
 }
@@ -225,10 +219,10 @@ double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
     double log_none = 0.0, log_ratio = 0.0, size = 0.0;
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        const double x = output(s), none = normal_tail_at(-x);
+        const double x = output(s), none = upper_tail(-x).value;
         if (!(none > 1e-290)) return 0.0;
-        log_none += s.count * (x > 0.0 ? std::log1p(-normal_tail_at(x)) : std::log(none));
-        log_ratio += s.count * std::log1p(-s.q * (1.0 - normal_tail_at(1.0 / s.sigma - x) / none));
+        log_none += s.count * (x > 0.0 ? std::log1p(-upper_tail(x).value) : std::log(none));
+        log_ratio += s.count * std::log1p(-s.q * (1.0 - upper_tail(1.0 / s.sigma - x).value / none));
         size += s.count * s.q / (1.0 - s.q);  // of what its rounding is relative to
     }
     const double exponent = epsilon + log_ratio + 1e-13 * (std::fabs(epsilon) + size);

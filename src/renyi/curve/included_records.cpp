@@ -28,8 +28,9 @@
 #include <vector>
 
 #include "renyi/curve/closed_curve.hpp"
-#include "renyi/special/binomial.hpp"
 #include "renyi/fp/search.hpp"
+#include "renyi/special/binomial.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
@@ -43,7 +44,6 @@ constexpr double kFew = 16.0;                       // records, where there is a
 constexpr double kExact = 2000.0;                   // and in double-doubles
 constexpr double kMany = 1e3;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
-constexpr double kLeastDelta = 1e-303;              // below, terms lose digits to the least double
 constexpr double kPrecision = 1e-13;                // of an end of epsilon
 constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
@@ -57,7 +57,7 @@ double log_overlap(const SampledStep& s) noexcept {
 
 // Q(x), right to 1e-12 of itself.
 double tail_above(double x) noexcept {
-    return 0.5 * std::erfc(x * kRootHalf) * raised(kManyRoundings) + kSmallestNormal;
+    return upper_tail(x).value * raised(kManyRoundings) + kSmallestNormal;
 }
 
 // (1-q)^k, right to (k + 64) 2^-99 of itself: squarings double the error of what they square.
@@ -195,7 +195,8 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
 InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) noexcept {
     const bool is_upper = end == End::upper, is_turned = is_upper && !is_clear_;
     const auto near = [&](double a) { return number_at(a, epsilon); };
-    const double first = is_turned ? 0.0 : std::clamp(std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0, 1.0, number);
+    const double begin = std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0;
+    const double first = is_turned ? 0.0 : std::clamp(begin, 1.0, number);
     const double beyond = std::ceil(near(-kCertain) * raised(kManyRoundings)) + 1.0;
     const double last = std::min(std::max(beyond, number), s_.count);  // N = k + 1 is P_N = 0
     if ((terms_left_ -= last + 1.0 - first) < 0.0) return is_upper ? Sums{1.0, 0.0} : Sums{0.0, 1.0};
@@ -269,8 +270,10 @@ Bracket InclusionMean::epsilon(double delta) {
     const auto excess = [&](End end, double above) {
         return [this, end, above, number = on.number](double epsilon) {
             const Sums at = sums(epsilon, number, end);
-            return std::log((at.below + std::max(-above, 0.0) + kSmallestNormal) /
-                            (at.above + std::max(above, 0.0) + kSmallestNormal));
+            const double ratio = (at.below + std::max(-above, 0.0) + kSmallestNormal) /
+                                 (at.above + std::max(above, 0.0) + kSmallestNormal);
+            // What cannot be computed proves nothing: the end moves outward.
+            return std::isnan(ratio) ? (end == End::upper ? kInfinity : -kInfinity) : std::log(ratio);
         };
     };
     const double least = std::max(loss_of(on.number - 1.0), 0.0), most = std::max(loss_of(on.number), least + 1.0);
@@ -295,13 +298,9 @@ Inclusions tells_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
 Bracket included_records_delta(const SampledStep& s, double epsilon) {
     if (!(epsilon >= 0.0)) return {0.0, 1.0};
     const Bracket found = InclusionMean(s).delta(epsilon);
-    const double most = std::fmin(found.upper, 1.0);
-    return found.lower >= kLeastDelta ? Bracket{found.lower, most} : Bracket{0.0, std::max(most, kLeastDelta)};
+    return {std::fmax(found.lower, 0.0), std::fmin(found.upper, 1.0)};
 }
 
-Bracket included_records_epsilon(const SampledStep& s, double delta) {
-    if (!(delta >= kLeastDelta)) return {-kInfinity, kInfinity};
-    return InclusionMean(s).epsilon(delta);
-}
+Bracket included_records_epsilon(const SampledStep& s, double delta) { return InclusionMean(s).epsilon(delta); }
 
 }  // namespace renyi

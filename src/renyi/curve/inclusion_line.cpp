@@ -25,7 +25,6 @@ constexpr double kFarthest = 80.0;                          // of tilts
 constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // the first over c^2
 constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
 constexpr double kReach = 0.5;                                    // of a line, in units of 1/t
-constexpr double kLeastDelta = 1e-303;  // below, sums over nodes lose digits to the least double
 constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
 constexpr double kOverlap = 0.1;                                  // of all C
 constexpr double kUseless = 0.1;                                  // of delta, an error
@@ -440,8 +439,7 @@ Bracket InclusionLine::delta(double epsilon) {
     find_overlaps();
     if (!place(epsilon, false)) return {0.0, 1.0};
     const Reading r = read(epsilon);
-    const double most = std::fmin(r.upper, 1.0);
-    return r.lower >= kLeastDelta ? Bracket{r.lower, most} : Bracket{0.0, std::max(most, kLeastDelta)};
+    return {std::fmax(r.lower, 0.0), std::fmin(r.upper, 1.0)};
 }
 
 // Where delta is about the one sought, on rough lines: Newton's method in a bracket.
@@ -501,7 +499,6 @@ double InclusionLine::end_of(double delta, double epsilon, double direction) {
 
 Bracket InclusionLine::epsilon(double delta) {
     constexpr Bracket kNothing{-kInfinity, kInfinity};
-    if (!(delta >= kLeastDelta)) return kNothing;
     find_overlaps();
     double epsilon = search(delta);
     bound_without(epsilon);

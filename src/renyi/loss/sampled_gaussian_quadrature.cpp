@@ -15,6 +15,7 @@
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/gauss_legendre.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
@@ -259,13 +260,6 @@ constexpr double kLargestExponent = 690.0;                                     /
 // Of beta l, from which (1+x)^alpha stands for the integrand: 1 + alpha x <= alpha e^-50 (1+x)^alpha < 2^-72 alpha
 // times.
 constexpr double kGrown = 50.0;
-
-// Q(x), and its relative error: x may be off by u of itself, x sqrt(1/2) by 3u, which moves the tail by at most
-// 3u (x^2 + 1) of itself for x > 0 and by less for x < 0.
-Certified upper_tail(double x) noexcept {
-    const double moved = std::max(x, 0.0);
-    return {0.5 * std::erfc(x * kRootHalf), kSystemTailError + 3.0 * kUnitRoundoff * (moved * moved + 1.0)};
-}
 
 struct Sums {
     double value = 0.0, first = 0.0;  // of (1+x)^alpha - 1 - alpha x and its derivative in alpha

@@ -7,11 +7,16 @@
 //   normal_density(x)         relative error <= 2^-79 + 2^-98 x^2 for |x| < 2^22; 0 beyond
 //   mills(x), x >= 0          relative error <= 2^-78 for x < 8, 2^-96 beyond, 2^-79 beyond 2^40
 //   mills_difference(a, b)    R(a) - R(b) > 0 for b >= |a|: relative error <= 2^-61 for a <= 64, 2^-44 beyond
+//   upper_tail(x)             Q(x) in double, with its error; log_upper_tail(x): its logarithm, rounded up
 //   normal_tail(x)            relative error <= 2^-77 + 2^-98 x^2 for |x| < 2^22; 0 or 1 beyond
 //   normal_tail_inverse(p)    0 < p <= 1/2: x with Q(x) = p, absolute error <= 2^-74
 // Errors in double-double are those of the function at the double-double given.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
+#include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/special/elementary.hpp"
 
@@ -75,6 +80,19 @@ DoubleDouble mills(DoubleDouble x) noexcept;
 
 // m = b - a > 0 is given apart, so that it keeps its relative accuracy; a >= 0 or m <= 2^-12.
 Scaled mills_difference(DoubleDouble a, DoubleDouble b, const Scaled& m) noexcept;
+
+// x may be off by u of itself, x sqrt(1/2) by 3u, which moves the tail by at most 3u (x^2 + 1) of itself for x > 0 and
+// by less for x < 0.
+inline Certified upper_tail(double x) noexcept {
+    const double moved = std::max(x, 0.0);
+    return {0.5 * std::erfc(x * kRootHalf), kSystemTailError + 3.0 * kUnitRoundoff * (moved * moved + 1.0)};
+}
+
+// The tail is right to 1e-12 of itself down to 1e-290, x < 37; beyond, Q(x) <= e^{-x^2/2}.
+inline double log_upper_tail(double x) noexcept {
+    const double tail = upper_tail(x).value;
+    return tail > 1e-290 ? std::log(tail) + 1e-12 : -0.5 * x * x;
+}
 
 Scaled normal_tail(DoubleDouble x) noexcept;
 

@@ -8,6 +8,7 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
@@ -120,11 +121,6 @@ static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexce
     }
     *re = total(sum_re);
     *im = total(sum_im);
-}
-
-// log Q(x), rounded up.
-double log_normal_tail_above(double x) noexcept {
-    return x > 5.0 ? -0.5 * x * x : std::log(0.5 * std::erfc(x * kRootHalf)) + 1e-9;
 }
 
 }  // namespace
@@ -276,7 +272,7 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 // is left are losses below that of x = 0, of mass and tilt as at normal outputs.
 double InclusionOverlap::negative_part(double t) const noexcept {
     const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
-    return std::exp(log_included(t) + log_normal_tail_above(-x)) * (1.0 + 1e-9);
+    return std::exp(log_included(t) + log_upper_tail(-x)) * (1.0 + 1e-9);
 }
 
 // By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments
@@ -284,10 +280,10 @@ double InclusionOverlap::negative_part(double t) const noexcept {
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
     const auto below = [&](double p) {
-        return std::exp(moment(p) + log_normal_tail_above(log_odds / c - (0.5 - p) * c));
+        return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c));
     };
     const auto above = [&](double p) {
-        return std::exp(moment(p) + log_normal_tail_above((0.5 - p) * c - log_odds / c));
+        return std::exp(moment(p) + log_upper_tail((0.5 - p) * c - log_odds / c));
     };
     const double sum = std::sqrt(t) * (below(0.5) + above(t + 0.5)) + above(t) + below(1.0);
     return std::exp2(0.5 * t) * sum * (1.0 + 1e-9);

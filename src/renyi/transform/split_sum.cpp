@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/normal.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
@@ -327,7 +328,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const auto jumps = [&](double level) {
         double sum = 0.0;
         for (const SplitStep& s : steps)
-            sum += 0.5 * s.count * std::erfc(output_at(s.law, s.law.least() + level) * kRootHalf);
+            sum += s.count * upper_tail(output_at(s.law, s.law.least() + level)).value;
         return sum;
     };
     double level = most;
