@@ -323,8 +323,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
             return {*choice, layout.cropped(ranges).as_final()};  // the pair itself is known no better
         }
         order = std::clamp(order, 0.8, 2.2);
-        const double shrink =
-            std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);
+        const double shrink = std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);
         last_step = layout.step();
         last_gap = gap;
         // Point masses off the nodes hold the lower side back: is the width in reach at this order of convergence?
