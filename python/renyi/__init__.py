@@ -78,7 +78,8 @@ if TYPE_CHECKING:
         TruncatedPoissonSampled,
     )
 
-_HOMES = ("mechanisms", "accountants", "calibration", "filters", "ledger")  # lowest first
+_CLASSES = ("mechanisms", "accountants", "filters", "ledger")  # the homes, lowest first
+_FUNCTIONS = ("calibration",)
 __all__ = [
     "ZCDP",
     "ApproxDP",
@@ -154,7 +155,7 @@ def __getattr__(name: str) -> object:
     if name in __dir__():
         if find_spec(f"renyi.{name}") is not None:
             return import_module(f"renyi.{name}")
-        for home in _HOMES:
+        for home in _FUNCTIONS if name.islower() else _CLASSES:
             module = import_module(f"renyi.{home}")
             if name in module.__all__:
                 globals()[name] = value = getattr(module, name)

@@ -228,7 +228,6 @@ cdef extern from "renyi/curve/two_points.hpp" namespace "renyi" nogil:
     double least_bayes_risk(const Composition&, ConstDoubles orders, double rare)
 
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
-CONVERSIONS = tuple(_CONVERSIONS)
 
 
 def all_floats(tuple values):

@@ -232,7 +232,8 @@ def test_orders_of_a_wrong_type(bad):
 
 
 def test_unknown_conversion():
-    with pytest.raises(ValueError, match="conversion must be one of"):
+    known = "'optimal', 'balle', 'asoodeh', 'mironov'"
+    with pytest.raises(ValueError, match=f"^conversion must be one of {known}, got 'best'$"):
         RDPAccountant(conversion="best")
 
 

@@ -104,6 +104,20 @@ print(*sorted(set(sys.modules) - before))
     assert {name for name in loaded if not name.startswith("_cython_")} <= allowed
 
 
+def test_classes_load_no_functions():
+    run(
+        """
+import sys
+import renyi
+for name in ("PrivacyFilter", "Ledger"):
+    getattr(renyi, name)
+assert "renyi.calibration" not in sys.modules
+renyi.calibrate
+assert "renyi.calibration" in sys.modules
+"""
+    )
+
+
 def test_fast_path_does_not_load_the_reference():
     run(
         """

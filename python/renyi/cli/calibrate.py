@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
@@ -32,6 +31,7 @@ from renyi.cli.runs import (
     batches_of_epoch,
     bracket_in_words,
     check_method,
+    combinations,
     method_in_words,
     most_steps,
     plan_settings,
@@ -92,7 +92,7 @@ def steps(options: argparse.Namespace) -> int:
         run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
         return int(calibrate_steps(**_target(cell), **run, **method))
 
-    every = _combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
+    every = combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
     cells = [{**cell, **sampling} for cell in every for _, sampling in samplings(options)]
     return _calibrate(options, cells, "steps", solve)
 
@@ -113,13 +113,7 @@ def rate(options: argparse.Namespace) -> int:
             **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    return _calibrate(options, _combinations(given), "sample_rate", solve, round_down)
-
-
-def _combinations(given: Mapping[str, Sequence[Any]]) -> list[Inputs]:
-    """Return all combinations of the values of some options; decimals become doubles."""
-    values = [[v if isinstance(v, int) else float(v) for v in each] for each in given.values()]
-    return [dict(zip(given, each, strict=True)) for each in product(*values)]
+    return _calibrate(options, combinations(given), "sample_rate", solve, round_down)
 
 
 def _calibrate(
@@ -294,11 +288,8 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
     return {}
 
 
-def _targets(options: argparse.Namespace) -> dict[str, list[float]]:
-    return {
-        "epsilon": list(map(float, options.target_epsilon)),
-        "delta": list(map(float, options.delta)),
-    }
+def _targets(options: argparse.Namespace) -> dict[str, list[Any]]:
+    return {"epsilon": options.target_epsilon, "delta": options.delta}
 
 
 def _target(cell: Inputs) -> dict[str, Any]:

@@ -90,8 +90,7 @@ def _compare_noise(options: argparse.Namespace) -> int:
     ):
         if given is not None:
             raise UsageError(f"--target excludes {flag}: the noise is what is compared")
-    targets = {name: list(map(float, getattr(options, name))) for name in ("target", "delta")}
-    cells = runs(options, **targets)
+    cells = runs(options, target=options.target, delta=options.delta)
     if options.plot or options.show:
         cells = _over_steps(options, cells, TARGET_INPUTS, 13)
     found = [

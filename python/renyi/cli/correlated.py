@@ -129,8 +129,7 @@ def _record(row: Any) -> Record:
 
 def _setting(options: argparse.Namespace, epsilon: str) -> Record:
     """Return the single setting: sizes, steps and the target."""
-    targets = {"epsilon": getattr(options, epsilon), "delta": options.delta}
-    cells = runs(options, **{name: list(map(float, given)) for name, given in targets.items()})
+    cells = runs(options, epsilon=getattr(options, epsilon), delta=options.delta)
     if len(cells) > 1:
         raise UsageError("a strategy of correlated noise must have one setting, got several")
     setting = cells[0]

@@ -223,9 +223,9 @@ class Option:
             self.settings["type"] = numbers_in(domain)
 
 
-def whole_number(words: str, low: int, high: int) -> Callable[[str], int]:
+def whole_number(low: int, high: int) -> Callable[[str], int]:
     """Return an argparse type of a single whole number between two ends."""
-    return one(Domain(words, lambda x: low <= x <= high, whole=True))
+    return one(Domain(f"from {low} to {high}", lambda x: low <= x <= high, whole=True))
 
 
 def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
@@ -240,6 +240,11 @@ def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
         return names
 
     return parse_names
+
+
+def _switch(run: str) -> dict[str, Any]:
+    """Return the settings of a flag that makes the command another function."""
+    return {"action": "store_const", "dest": "run", "const": run, "default": argparse.SUPPRESS}
 
 
 _FLAG: dict[str, Any] = {"action": "store_true"}
@@ -365,7 +370,7 @@ OPTIONS = {
         "--digits",
         "significant digits to print, 1 to 17 (default 4)",
         "D",
-        type=whole_number("from 1 to 17", 1, 17),
+        type=whole_number(1, 17),
         default=4,
     ),
     "json": Option("--json", "print as JSON", **_FLAG),
@@ -382,7 +387,7 @@ OPTIONS = {
         "--points",
         "number of points, evenly spaced; default: round numbers, 201 in a figure",
         "N",
-        type=whole_number("from 2 to 100000", 2, 100_000),
+        type=whole_number(2, 100_000),
     ),
     "compare": Option(
         "--compare",
@@ -401,19 +406,13 @@ OPTIONS = {
     "samplings": Option(
         "--samplings",
         "instead of methods: every way to draw batches of --batch-size from --dataset-size",
-        action="store_const",
-        dest="run",
-        const="compare.compare_samplings",
-        default=argparse.SUPPRESS,
+        **_switch("compare.compare_samplings"),
     ),
     # Correlated noise.
     "strategies": Option(
         "--strategies",
         "with --target and --delta: error of prefix sums by strategy of correlated noise",
-        action="store_const",
-        dest="run",
-        const="correlated.compare",
-        default=argparse.SUPPRESS,
+        **_switch("correlated.compare"),
     ),
     "strategy": Option(
         "--strategy", "the matrix of the noise", action=_Correlated, choices=STRATEGIES
@@ -452,14 +451,14 @@ OPTIONS = {
         "--random",
         "N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
         "N",
-        type=whole_number("from 1 to 1000000", 1, 1_000_000),
+        type=whole_number(1, 1_000_000),
     ),
     "seed": Option("--seed", "seed of --random (default 0)", "S", type=one(COUNT_FROM_ZERO)),
     "reference_digits": Option(
         "--reference-digits",
         "digits of the reference, 30 to 1000 (default 50)",
         "D",
-        type=whole_number("from 30 to 1000", 30, 1000),
+        type=whole_number(30, 1000),
         default=50,
     ),
     "shell": Option("shell", None, "SHELL", choices=("bash", "zsh", "fish")),

@@ -178,14 +178,20 @@ def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> li
     ]
 
 
-def runs(options: argparse.Namespace, **targets: Sequence[float]) -> list[Fields]:
+def combinations(given: Mapping[str, Sequence[Any]]) -> list[Fields]:
+    """Return all combinations of the values of some options; decimals become doubles."""
+    values = [[v if isinstance(v, int) else float(v) for v in each] for each in given.values()]
+    return [dict(zip(given, each, strict=True)) for each in product(*values)]
+
+
+def runs(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
     """Return all combinations of targets, noise if that is given, sampling and length."""
     given = dict(targets)
     if getattr(options, "noise_multiplier", None) is not None:
-        given["noise_multiplier"] = list(map(float, options.noise_multiplier))
+        given["noise_multiplier"] = options.noise_multiplier
     return [
-        {**dict(zip(given, values, strict=True)), **sampling, **length}
-        for values in product(*given.values())
+        {**values, **sampling, **length}
+        for values in combinations(given)
         for rate, sampling in samplings(options)
         for length in lengths(options, rate, sampling)
     ]

@@ -9,7 +9,6 @@ from datetime import date as Date
 from decimal import Decimal
 from typing import Any
 
-from renyi import check
 from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
@@ -194,6 +193,8 @@ def privacy_report(
 
 
 def _proof(certificate: dict[str, Any]) -> str:
+    from renyi import check  # loads python-flint
+
     epsilon, delta = (float.fromhex(certificate["claim"][name]) for name in ("epsilon", "delta"))
     return (
         f"That δ({epsilon!r}) is at most {delta!r} is proved by the certificate of SHA-256 "

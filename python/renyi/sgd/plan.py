@@ -21,7 +21,7 @@ from renyi._validation import (
     uses_of,
 )
 from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.calibration.runs import noise_for
+from renyi.calibration.runs import AccountantName, noise_for
 from renyi.matrix import (
     BLT,
     BandedToeplitz,
@@ -64,7 +64,6 @@ Sampling = Literal[
 ]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
 """Schemes in which every record is in one batch of each epoch."""
-AccountantName = Literal["pld", "rdp"]
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
     "pld": PLDAccountant,
     "rdp": RDPAccountant,
