@@ -17,7 +17,6 @@ from renyi import Gaussian, PoissonSampled, RDPAccountant, special
 from renyi._adjacency import Conversion
 
 DELTA = 1e-5
-EVERYDAY = Training(0.01, 1.0, 10_000)
 
 
 class Contender(NamedTuple):

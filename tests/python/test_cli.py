@@ -360,9 +360,6 @@ def test_ranges_are_exact_and_closed():
     assert numbers("3", POSITIVE) == [3]
 
 
-# Rounding.
-
-
 # Errors: one line, the option, the permitted range, exit code 2.
 
 E = ["epsilon", *RUN, "--delta", "1e-5"]

@@ -126,6 +126,12 @@ def test_arrays_equal_single_queries(direction):
         np.testing.assert_allclose(many.ravel(), one, rtol=1e-9, atol=0)
 
 
+def test_epsilon_for_a_thousand_deltas():
+    epsilons = composed((0.01, 1.0, 1000)).get_epsilon(np.logspace(-3, -250, 1000))
+    assert np.isfinite(epsilons).all()
+    assert (np.diff(epsilons) >= 0).all()
+
+
 def test_epsilon_along_training():
     counts = np.arange(100, 5001, 100)
     step = renyi.PoissonSampled(renyi.Gaussian(1.0), 0.01)

@@ -219,9 +219,10 @@ class TestJournals:
         assert sorted(other.name for other in path.parent.iterdir()) == ["privacy.db"]
 
 
-def charge_and_wait(ledger):
+def charge_and_wait(ledger, timer):
+    timer.start()
     ledger.charge("data", NOISE)
-    time.sleep(5)
+    time.sleep(60)  # until the signal
 
 
 def elsewhere(ask, *arguments):
@@ -254,10 +255,9 @@ class TestInterruptions:
                 busy.execute("BEGIN IMMEDIATE")
                 timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
                 release = threading.Timer(0.2, busy.execute, ("ROLLBACK",))
-                timer.start()
                 release.start()
-                with pytest.raises(KeyboardInterrupt):
-                    charge_and_wait(ledger)
+                with pytest.raises(KeyboardInterrupt):  # on a busy machine before the charge, too
+                    charge_and_wait(ledger, timer)
                 release.join()
                 other.charge("data", NOISE)
             assert ledger.verify() == []

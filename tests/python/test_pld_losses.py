@@ -350,17 +350,13 @@ def sampled(outcomes: Outcomes, rate: float) -> Outcomes:
     return [((1 - q) * without + q * seen, without) for seen, without in outcomes]
 
 
-def gaussian_delta_of_outcomes(mu: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
-    return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
-
-
 def exact_delta(outcomes: Outcomes, count: int, mu: float, epsilon: float) -> mp.mpf:
     """Of `count` such steps beside Gaussian noise with sensitivity/noise mu."""
     total = mp.mpf(0)
     for steps in itertools.product(outcomes, repeat=count):
         p, q = mp.fprod(s[0] for s in steps), mp.fprod(s[1] for s in steps)
         if p > 0 and q > 0:
-            total += p * gaussian_delta_of_outcomes(mp.mpf(mu), mp.mpf(epsilon) - mp.log(p / q))
+            total += p * gaussian_delta(mp.mpf(mu), mp.mpf(epsilon) - mp.log(p / q))
         else:
             total += p
     return total

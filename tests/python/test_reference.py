@@ -306,52 +306,6 @@ def test_examples_in_docstrings(module):
 DIGITS = 15
 Q = ("1e-6", "0.01", "0.6")
 
-# name: base divergence, largest loss, divergence of the sampled pair
-PAIRS = {
-    "gaussian, sigma 1": (
-        partial(rdp_gaussian, 1),
-        math.inf,
-        lambda q, alpha, way: (
-            rdp_sampled_gaussian(q, 1, alpha, DIGITS)
-            if way == "remove"
-            else add_gaussian(q, 1, alpha)
-        ),
-    ),
-    "gaussian, sigma 5": (
-        partial(rdp_gaussian, 5),
-        math.inf,
-        lambda q, alpha, way: (
-            rdp_sampled_gaussian(q, 5, alpha, DIGITS)
-            if way == "remove"
-            else add_gaussian(q, 5, alpha)
-        ),
-    ),
-    "laplace, scale 2": (
-        partial(rdp, laplace_pair(2)),
-        0.5,
-        lambda q, alpha, way: rdp(laplace_pair(2), alpha, DIGITS, q=q, direction=way),
-    ),
-    "laplace, scale 0.5": (
-        partial(rdp, laplace_pair(0.5)),
-        2,
-        lambda q, alpha, way: rdp(laplace_pair(0.5), alpha, DIGITS, q=q, direction=way),
-    ),
-    "randomized response, p 0.6": (
-        lambda alpha, digits: rdp(randomized_response_pair("0.6", 2), alpha, digits),
-        mp.log(mp.mpf(3) / 2),
-        lambda q, alpha, way: rdp(
-            randomized_response_pair("0.6", 2), alpha, DIGITS, q=q, direction=way
-        ),
-    ),
-    "randomized response, p 0.9, 5 choices": (
-        lambda alpha, digits: rdp(randomized_response_pair("0.9", 5), alpha, digits),
-        mp.log(36),
-        lambda q, alpha, way: rdp(
-            randomized_response_pair("0.9", 5), alpha, DIGITS, q=q, direction=way
-        ),
-    ),
-}
-
 
 def add_gaussian(q, sigma, alpha):
     """D(Q||(1-q) Q + q P): the moment of order 1 - alpha, or its derivative at 0."""
@@ -359,6 +313,34 @@ def add_gaussian(q, sigma, alpha):
         return -log_a(q, sigma, 0, DIGITS, 1)
     with mp.workdps(DIGITS + 10):
         return log_a(q, sigma, 1 - mp.mpf(alpha), DIGITS) / (mp.mpf(alpha) - 1)
+
+
+def gaussian(sigma):
+    def sampled(q, alpha, way):
+        if way == "add":
+            return add_gaussian(q, sigma, alpha)
+        return rdp_sampled_gaussian(q, sigma, alpha, DIGITS)
+
+    return partial(rdp_gaussian, sigma), math.inf, sampled
+
+
+def integrated(pair, most):
+    return partial(rdp, pair), most, lambda q, a, way: rdp(pair, a, DIGITS, q=q, direction=way)
+
+
+# name: base divergence, largest loss, divergence of the sampled pair
+PAIRS = {
+    "gaussian, sigma 1": gaussian(1),
+    "gaussian, sigma 5": gaussian(5),
+    "laplace, scale 2": integrated(laplace_pair(2), 0.5),
+    "laplace, scale 0.5": integrated(laplace_pair(0.5), 2),
+    "randomized response, p 0.6": integrated(
+        randomized_response_pair("0.6", 2), mp.log(mp.mpf(3) / 2)
+    ),
+    "randomized response, p 0.9, 5 choices": integrated(
+        randomized_response_pair("0.9", 5), mp.log(36)
+    ),
+}
 
 
 def below(x, y):

@@ -148,9 +148,9 @@ def test_one_array_of_any_shape():
 
 def test_parameters_may_be_views():
     store = np.zeros((4, 6))
-    optimizer = DPSGD([store[:2, ::3], store[2:].T], plan(), SGD(0.1))
+    optimizer = DPSGD([store[:2, ::3], store[2:].T], plan(), SGD(0.1), generator=seeded())
     optimizer.step([np.zeros((1, 2, 2)), np.zeros((1, 6, 2))])
-    assert 12 <= np.count_nonzero(store) <= 4 + 12  # a draw of noise may be 0
+    assert np.count_nonzero(store) == 4 + 12
     assert np.all(store[:2, 1::3] == 0.0)
 
 
