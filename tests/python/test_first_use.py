@@ -35,8 +35,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ("arguments", "words"),
     [
         (["epsilon", "--noise-multiplier", "1,1"], "--noise-multiplier must hold a number once"),
-        (["epsilon", "--delta", "1e-5,0.00001"], "--delta must hold a number once, got 1e-05"),
-        (["epsilon", "--steps", "1:5:1,3"], "--steps must hold a number once, got 3.0 twice"),
+        (["epsilon", "--delta", "1e-5,0.00001"], "--delta must hold a number once, got 1e-5 twice"),
+        (["epsilon", "--steps", "1:5:1,3"], "--steps must hold a number once, got 3 twice"),
         (["rdp", "--orders", "2,2.0"], "--orders must hold a number once"),
         (["epsilon", "--noise-multiplier", "1:1.0000000000000001:1e-17"], "must hold a number"),
         (["compare", "--methods", "rdp,exact,rdp"], "--methods must hold a name once"),

@@ -98,6 +98,8 @@ def test_the_page_needs_nothing_else(mechanism, count, adjacency):
     assert page.fetched == []
     assert "nan" not in text
     assert made.headline in page.text
+    assert text.count("<table") == text.count('<div class="wide"><table>') > 0  # narrow screens
+    assert ".wide { overflow-x: auto; }" in text
     assert text.count("<svg") >= 2
     assert "A &amp; B &lt;i&gt;" in text
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from renyi._adjacency import ADJACENCIES, CONVERSIONS, LARGEST_COUNT
+from renyi._validation import shortest
 
 MAX_VALUES = 1_000_000
 
@@ -145,7 +146,7 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
     if len(doubles) < len(values):
         (twice, _), *_ = doubles.most_common(1)
         raise argparse.ArgumentTypeError(
-            f"must hold a number once, got {twice!r} twice in {text!r}"
+            f"must hold a number once, got {shortest(twice)} twice in {text!r}"
         )
     return values
 
