@@ -196,7 +196,7 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
     const bool is_upper = end == End::upper, is_turned = is_upper && !is_clear_;
     const auto near = [&](double a) { return number_at(a, epsilon); };
     const double begin = std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0;
-    const double first = is_turned ? 0.0 : std::clamp(begin, 1.0, number);
+    const double first = is_turned ? 0.0 : std::clamp(begin, 1.0, std::min(number, s_.count));
     const double beyond = std::ceil(near(-kCertain) * raised(kManyRoundings)) + 1.0;
     const double last = std::min(std::max(beyond, number), s_.count);  // N = k + 1 is P_N = 0
     if ((terms_left_ -= last + 1.0 - first) < 0.0) return is_upper ? Sums{1.0, 0.0} : Sums{0.0, 1.0};
