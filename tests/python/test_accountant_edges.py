@@ -226,3 +226,17 @@ def test_no_sample_no_loss():
 def test_what_doubles_hold_is_not_infinite():
     assert RDPAccountant().compose(PureDP(1e289)).get_epsilon(1e-5) == pytest.approx(1e289)
     assert 1e197 < RDPAccountant().compose(Gaussian(1e-99)).get_epsilon(1e-5) < 1e199
+
+
+def test_a_replaced_record_at_a_tiny_rate_beside_an_ordinary_one():
+    """The loss of the first is flat over nearly all outputs and then steep."""
+    rare, usual = PoissonSampled(Gaussian(0.185), 2e-118), PoissonSampled(Gaussian(32.0), 0.0166)
+    parts = {rare: 1000, usual: 100_000}
+    both = [kind(adjacency="replace_one") for kind in (PLDAccountant, RDPAccountant)]
+    for accountant in both:
+        for mechanism, count in parts.items():
+            accountant.compose(mechanism, count)
+    alone = PLDAccountant(adjacency="replace_one").compose(usual, 100_000)
+    low, high = both[0].get_epsilon_bounds(1e-200)
+    assert low <= high <= both[1].get_epsilon(1e-200)
+    assert high >= alone.get_epsilon_bounds(1e-200)[0]
