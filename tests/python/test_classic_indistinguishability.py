@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from renyi import pairs
+from renyi import Laplace, pairs
 from renyi.theory.indistinguishability import (
     approximate_max_divergence,
     common_part,
@@ -135,6 +135,13 @@ def test_tails_of_the_loss_are_enclosed(part, exact, levels, width):
         assert upper - lower <= width * upper + 1e-300
     assert loss_tail(part, math.inf) == (0.0, 0.0)
     assert loss_tail(part, -math.inf) == (1.0, 1.0)
+
+
+def test_tails_take_the_pair_of_a_mechanism():
+    pair = Laplace(2.5).dominating_pair()
+    lower, upper = loss_tail(pair, 0.3)
+    assert lower <= laplace_tail(mp.mpf(0.4), 0.3) <= upper <= lower * 1.00002
+    assert loss_tail([(pair, 3)], 0.3) == loss_tail([(pairs.LaplacePair(2.5), 3)], 0.3)
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def _compiled(distribution: DominatingPair) -> Pair:
     return distribution._build()
 
 
-Part = tuple[DominatingPair, int]
-"""A pair and how often it is used."""
+Part = tuple[DominatingPair | Pair, int]
+"""A pair, or that of a mechanism, and how often it is used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from renyi._engine import LossComposition, common_step
+from renyi._engine import LossComposition, Pair, common_step
 from renyi._validation import Range, count_of, delta_of, number_in, real_of, uses_of
 from renyi.pairs._base import Array, DominatingPair, Part
 
@@ -22,7 +22,8 @@ class Composition:
     Parameters
     ----------
     parts : iterable of (DominatingPair, int)
-        Pairs with their counts, 0 <= count <= 1e9.
+        Pairs with their counts, 0 <= count <= 1e9. What `Mechanism.dominating_pair` returns serves
+        too.
     rtol : float
         Aim for the relative width of brackets of delta, in [1e-12, 1].
     max_points : int
@@ -56,7 +57,7 @@ class Composition:
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
         self._parts = _distinct(parts)
-        compiled = [(pair.compiled, count) for pair, count in self._parts]
+        compiled = [(_compiled(pair), count) for pair, count in self._parts]
         self._composed = LossComposition(compiled, self._rtol, points)
 
     @property
@@ -87,6 +88,13 @@ class Composition:
         return self._composed.epsilon_bounds(delta_of(delta))
 
 
+_PAIRS = (DominatingPair, Pair)
+
+
+def _compiled(pair: DominatingPair | Pair) -> Pair:
+    return pair if isinstance(pair, Pair) else pair.compiled
+
+
 def _distinct(parts: Iterable[Part]) -> list[Part]:
     """Return the distinct parts with their counts, those that are used at all."""
     allowed = "an iterable of (DominatingPair, count) pairs"
@@ -94,10 +102,10 @@ def _distinct(parts: Iterable[Part]) -> list[Part]:
         items = list(parts)
     except TypeError:
         raise TypeError(f"parts must be {allowed}, got {parts!r}") from None
-    counts: dict[DominatingPair, int] = {}
+    counts: dict[DominatingPair | Pair, int] = {}
     for item in items:
         pair: object = item
-        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], DominatingPair)):
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], _PAIRS)):
             raise TypeError(f"parts must be {allowed}, got {item!r}")
         count = uses_of(item[1])
         if count:
@@ -175,7 +183,7 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
     [1.0, 0.625, 0.333, 0.167, 0.0]
     """
     items = Composition(parts).parts
-    step = common_step([pair.compiled for pair, _ in items])
+    step = common_step([_compiled(pair) for pair, _ in items])
     if step is None:
         raise ValueError("parts must be of finitely many losses on one lattice, got others")
     p, q = np.ones(1), np.ones(1)

@@ -337,8 +337,9 @@ def optimal_composition(
     Returns
     -------
     Guarantee
-        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them; an
-        epsilon is infinite where the probability that a mechanism fails exceeds the target.
+        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them and
+        where the target is next to the largest loss or ``epsilon`` next to 0; an epsilon is
+        infinite where the probability that a mechanism fails exceeds the target.
 
     Notes
     -----

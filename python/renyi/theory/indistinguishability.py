@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._engine import Pair as CompiledPair
 from renyi._rounding import above, below, exp_above
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
@@ -174,7 +175,10 @@ def indistinguishability(
 
 
 def loss_tail(
-    pair: Pair | list[tuple[Pair, int]], epsilon: float, *, rtol: float = 1e-7
+    pair: Pair | CompiledPair | list[tuple[Pair | CompiledPair, int]],
+    epsilon: float,
+    *,
+    rtol: float = 1e-7,
 ) -> tuple[float, float]:
     """Return bounds on P(L > epsilon), the chance that the privacy loss exceeds ``epsilon``.
 
@@ -184,7 +188,8 @@ def loss_tail(
     Parameters
     ----------
     pair : pair, or list of (pair, count)
-        A pair as in `hockey_stick`, or the parts of a composition.
+        A pair as in `hockey_stick` or that of a mechanism (`Mechanism.dominating_pair`), or the
+        parts of a composition.
     epsilon : float
         Any number.
     rtol : float
@@ -218,7 +223,9 @@ def loss_tail(
     """
     level = real_of(epsilon, "epsilon", "a number")
     given = pair if isinstance(pair, list) else [(pair, 1)]
-    parts = [(_pair(part), count) for part, count in given]
+    parts = [
+        (part if isinstance(part, CompiledPair) else _pair(part), count) for part, count in given
+    ]
     if len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], DiscretePair):
         return _discrete_tail(parts[0][0], level)
     if math.isinf(level):
