@@ -336,19 +336,6 @@ def _reach(c: Matrix) -> int:
     return max(int(apart.max(initial=1)), 1)
 
 
-def of_tree(heights: int, steps: int, participation: Participation) -> Sensitivity:
-    """Return the sensitivity of a binary tree with nodes of ``heights`` heights.
-
-    A record is in one node of each height for each time it takes part. A node of height h has 2^h
-    steps, so at most m = min(k, ceil(2^h / separation)) of the k times fall into one node. Numbers
-    of sum k that are at most m have squares of sum at most k m.
-    """
-    most = most_participations(participation, steps)
-    separation = separation_of(participation, steps)
-    square = sum(most * min(most, -(-(2**h) // separation)) for h in range(heights))
-    return rounded_up(float(square), 2.0, most == 1)
-
-
 Loss = Literal["mean", "max"]
 
 MOST_DENSE = 8192  # steps of a matrix that is written out
