@@ -180,7 +180,7 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
     return 0.5 * (low + high);
 }
 
-// Newton's method on log delta within a bracket, then outward until delta is certainly on the right side.
+// Newton's method on log delta within a bracket, then outward until the certified delta is on the right side.
 Bracket AllocationCurve::epsilon(double target, Direction direction, double known) {
     const bool reversed = direction == Direction::add;
     if (target >= 1.0) return {0.0, 0.0};

@@ -262,7 +262,7 @@ Bracket Contour::epsilon(double delta) const noexcept {
     return excess + deficit < kStraight ? found : widened(delta, found);
 }
 
-// Moves both ends outward until delta there is certainly on the right side.
+// Moves both ends outward until the certified delta is on the right side.
 Bracket Contour::widened(double delta, Bracket around) const noexcept {
     const double width = around.upper - around.lower;
     int turns = kMostWidenings;

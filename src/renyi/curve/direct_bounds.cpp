@@ -334,7 +334,7 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
     return answer;
 }
 
-// Ends at which the bounds of delta certainly are on one side.
+// Ends at which the bounds of delta are on one side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));
