@@ -192,8 +192,7 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
     for (const SampledStep& s : c.steps) {
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
         const double x = output_at(law, epsilon / number) * lowered(kManyRoundings);
-        sum += s.count *
-               ((1.0 - s.q) * std::exp(log_upper_tail(x)) + s.q * std::exp(log_upper_tail(x - law.c)));
+        sum += s.count * ((1.0 - s.q) * std::exp(log_upper_tail(x)) + s.q * std::exp(log_upper_tail(x - law.c)));
     }
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }

@@ -56,9 +56,7 @@ double log_overlap(const SampledStep& s) noexcept {
 }
 
 // Q(x), right to 1e-12 of itself.
-double tail_above(double x) noexcept {
-    return upper_tail(x).value * raised(kManyRoundings) + kSmallestNormal;
-}
+double tail_above(double x) noexcept { return upper_tail(x).value * raised(kManyRoundings) + kSmallestNormal; }
 
 // (1-q)^k, right to (k + 64) 2^-99 of itself: squarings double the error of what they square.
 Scaled none_included(const SampledStep& s) noexcept {

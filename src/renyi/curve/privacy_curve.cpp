@@ -160,8 +160,8 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         (replaces() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) || with_inclusions(with_records, with_inclusion_line) ||
                           (direct_->has_many_inclusions() && with_long_line()) || with_sum() ||
-                          (has_overlapping_line() && with_inclusion_line()) ||
-                          with_bounds() || (!direct_->has_many_inclusions() && with_long_line()));
+                          (has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
+                          (!direct_->has_many_inclusions() && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 

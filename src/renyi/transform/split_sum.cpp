@@ -328,8 +328,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
     const auto jumps = [&](double level) {
         double sum = 0.0;
-        for (const SplitStep& s : steps)
-            sum += s.count * upper_tail(output_at(s.law, s.law.least() + level)).value;
+        for (const SplitStep& s : steps) sum += s.count * upper_tail(output_at(s.law, s.law.least() + level)).value;
         return sum;
     };
     double level = most;

@@ -111,7 +111,7 @@ private:
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
     bool placed_ = false;
     ClosedPart closed_;
-    LossStep outer_;       // of `add`, above the least loss
+    LossStep outer_;           // of `add`, above the least loss
     double deviations_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
     std::vector<MeasureInversion> parts_;
 };
