@@ -22,10 +22,10 @@ constexpr double kNarrow = 1e-11;  // relative width at which a contour placed f
 constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
-constexpr double kLeastTold = 1e-303;  // of delta; below, sums over inclusions lose digits to the least double
+constexpr double kLeastTold = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 
-// Of delta, by a sum over inclusions.
+// Of delta, by a sum of parts.
 Bracket told(Bracket found) noexcept {
     return found.lower >= kLeastTold ? found : Bracket{0.0, std::max(found.upper, kLeastTold)};
 }
@@ -98,7 +98,7 @@ double CurveSolver::rough_delta(double epsilon) const noexcept {
 Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
     Bracket answer = common(contour_.delta(epsilon), {0.0, 1.0});
     if (is_narrow(answer, kNarrow)) return answer;
-    answer = common(answer, splits_.placed_delta(epsilon));
+    answer = common(answer, told(splits_.placed_delta(epsilon)));
     if (is_narrow(answer, kServes)) return answer;
     if (last_line_) answer = common(answer, last_line_->delta(epsilon));
     return answer;
@@ -146,7 +146,7 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
+    const auto with_sum = [&] { return with(Route::split_sum, told(splits_.delta(epsilon))); };
     const auto with_records = [&] { return with(Route::bounds, told(included_records_delta(c_.steps[0], epsilon))); };
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, told(inclusion_line_.delta(epsilon))); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
@@ -169,7 +169,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
         route_ = Route::bounds;
         if (is_enough(known, delta)) return {-kInfinity, known};
         if (direct_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
-        answer = splits_.placed_epsilon(delta, last_);
+        answer = delta >= kLeastTold ? splits_.placed_epsilon(delta, last_) : kNoBracket;
     }
     if (std::isnan(answer.lower)) answer = new_epsilon(delta);
     if (answer.lower > 0.0 && is_narrow(answer, kNear)) last_ = 0.5 * (answer.lower + answer.upper);
@@ -187,10 +187,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
         Contour line(c_.steps, {}, direction_, kLastEffort);
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
+    const bool is_told = delta >= kLeastTold;
+    const auto with_sum = [&] { return is_told && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
-    const bool is_told = delta >= kLeastTold;
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
