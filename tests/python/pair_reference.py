@@ -9,12 +9,35 @@ from functools import cache
 import mpmath as mp
 
 from renyi._engine import LossComposition, Pair
+from renyi.mechanisms import Gaussian, Laplace
+from renyi.pairs import DominatingPair, MechanismPair, PoissonSampledPair, ReversedPair
 
 Law = dict[object, mp.mpf]
 
 
 def bounds(pair: Pair, epsilon: float, uses: int = 1) -> tuple[float, float]:
     return LossComposition([(pair, uses)], 1e-7, 2**20).delta_bounds(epsilon)
+
+
+def gaussian(mu: float) -> MechanismPair:
+    return MechanismPair(Gaussian(1.0 / mu))
+
+
+def laplace(scale: float) -> MechanismPair:
+    return MechanismPair(Laplace(scale))
+
+
+def sampled_gaussian(
+    rate: float, sigma: float, direction: str = "remove"
+) -> PoissonSampledPair | ReversedPair:
+    return sampled_pair(MechanismPair(Gaussian(sigma)), rate, direction)
+
+
+def sampled_pair(
+    pair: DominatingPair, rate: float, direction: str = "remove"
+) -> PoissonSampledPair | ReversedPair:
+    sampled = PoissonSampledPair(pair, rate)
+    return sampled if direction == "remove" else ReversedPair(sampled)
 
 
 def hockey_stick(p: Law, q: Law, epsilon: float) -> mp.mpf:

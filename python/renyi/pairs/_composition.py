@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from renyi._engine import LossComposition, Pair, common_step
 from renyi._validation import Range, count_of, delta_of, number_in, real_of, uses_of
-from renyi.pairs._base import Array, DominatingPair, Part
+from renyi.pairs.dominating import Array, DominatingPair, Part, compiled_pair
 
 MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window."""
@@ -43,8 +43,8 @@ class Composition:
 
     Examples
     --------
-    >>> from renyi.pairs import LaplacePair
-    >>> lower, upper = Composition([(LaplacePair(1.0), 10)]).delta_bounds(3.0)
+    >>> from renyi.mechanisms import Laplace
+    >>> lower, upper = Composition([(Laplace(1.0).dominating_pair(), 10)]).delta_bounds(3.0)
     >>> bool(lower < upper < lower * 1.00001)
     True
     """
@@ -57,8 +57,9 @@ class Composition:
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
         self._parts = _distinct(parts)
-        compiled = [(_compiled(pair), count) for pair, count in self._parts]
-        self._composed = LossComposition(compiled, self._rtol, points)
+        self._composed = LossComposition(
+            [(compiled_pair(pair), count) for pair, count in self._parts], self._rtol, points
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -91,13 +92,9 @@ class Composition:
 _PAIRS = (DominatingPair, Pair)
 
 
-def _compiled(pair: DominatingPair | Pair) -> Pair:
-    return pair if isinstance(pair, Pair) else pair.compiled
-
-
 def _distinct(parts: Iterable[Part]) -> list[Part]:
     """Return the distinct parts with their counts, those that are used at all."""
-    allowed = "an iterable of (DominatingPair, count) pairs"
+    allowed = "an iterable of (DominatingPair, count)"
     try:
         items = list(parts)
     except TypeError:
@@ -120,8 +117,8 @@ def delta_bounds(
 
     Examples
     --------
-    >>> from renyi.pairs import RandomizedResponsePair
-    >>> lower, upper = delta_bounds([(RandomizedResponsePair(0.8), 2)], 0.0)
+    >>> from renyi.mechanisms import RandomizedResponse
+    >>> lower, upper = delta_bounds([(RandomizedResponse(0.8).dominating_pair(), 2)], 0.0)
     >>> bool(lower <= 0.6 <= upper < 0.6000001)
     True
     """
@@ -135,8 +132,8 @@ def epsilon_bounds(
 
     Examples
     --------
-    >>> from renyi.pairs import LaplacePair
-    >>> lower, upper = epsilon_bounds([(LaplacePair(10.0), 1)], 0.0)
+    >>> from renyi.mechanisms import Laplace
+    >>> lower, upper = epsilon_bounds([(Laplace(10.0).dominating_pair(), 1)], 0.0)
     >>> bool(lower <= 0.1 <= upper)
     True
     """
@@ -177,18 +174,18 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from renyi.pairs import RandomizedResponsePair
-    >>> alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.6), 1)])
+    >>> from renyi.mechanisms import RandomizedResponse
+    >>> alpha, beta = discrete_tradeoff([(RandomizedResponse(0.6).dominating_pair(), 1)])
     >>> np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta).round(3).tolist()
     [1.0, 0.625, 0.333, 0.167, 0.0]
     """
     items = Composition(parts).parts
-    step = common_step([_compiled(pair) for pair, _ in items])
+    step = common_step([compiled_pair(pair) for pair, _ in items])
     if step is None:
         raise ValueError("parts must be of finitely many losses on one lattice, got others")
     p, q = np.ones(1), np.ones(1)
     for pair, count in items:
-        losses, masses, others = pair.atoms()
+        losses, masses, others = compiled_pair(pair).atoms()
         places = np.rint((losses - losses.min()) / step).astype(np.intp)
         length = count * int(places.max()) + p.size
         if length > _MAX_VERTICES:
@@ -203,7 +200,7 @@ def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
     # starts below 1; those of Q alone come last.
     alpha = np.concatenate(([0.0], np.cumsum(q[::-1])))
     beta = np.concatenate((np.cumsum(p)[::-1], [0.0]))
-    if any(distribution.null_mass > 0.0 for distribution, _ in items):
+    if any(compiled_pair(pair).null_mass > 0.0 for pair, _ in items):
         alpha, beta = np.append(alpha, 1.0), np.append(beta, 0.0)
     alpha[-1] = 1.0
     return np.minimum(alpha, 1.0), beta
@@ -240,8 +237,8 @@ def beta_lower(
 
     Examples
     --------
-    >>> from renyi.pairs import GaussianPair
-    >>> beta = beta_lower([(GaussianPair(1.0), 1)], 0.5)  # Phi(-1)
+    >>> from renyi.mechanisms import Gaussian
+    >>> beta = beta_lower([(Gaussian(1.0).dominating_pair(), 1)], 0.5)  # Phi(-1)
     >>> bool(0.1586 < beta < 0.1586553)
     True
     """
