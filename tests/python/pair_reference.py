@@ -10,9 +10,18 @@ import mpmath as mp
 
 from renyi._engine import LossComposition, Pair
 from renyi.mechanisms import Gaussian, Laplace
-from renyi.pairs import DominatingPair, MechanismPair, PoissonSampledPair, ReversedPair
+from renyi.pairs import Composition, DominatingPair, MechanismPair, PoissonSampledPair, ReversedPair
 
 Law = dict[object, mp.mpf]
+Part = tuple[DominatingPair | Pair, int]
+
+
+def delta_bounds(parts: Iterable[Part], epsilon: float, **named: float) -> tuple[float, float]:
+    return Composition(parts, **named).delta_bounds(epsilon)
+
+
+def epsilon_bounds(parts: Iterable[Part], delta: float, **named: float) -> tuple[float, float]:
+    return Composition(parts, **named).epsilon_bounds(delta)
 
 
 def bounds(pair: Pair, epsilon: float, uses: int = 1) -> tuple[float, float]:

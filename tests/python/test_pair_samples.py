@@ -12,6 +12,7 @@ import pytest
 from pair_reference import (
     Law,
     bounds,
+    delta_bounds,
     drawn,
     fixed_size,
     hockey_stick,
@@ -21,9 +22,6 @@ from pair_reference import (
 )
 
 from renyi._engine import Pair
-from renyi.pairs import (
-    delta_bounds,
-)
 
 SCALE, REACH = 1.5, 7
 EPSILONS = (-0.4, 0.0, 0.3)

@@ -9,7 +9,15 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
-from pair_reference import gaussian, gaussian_delta, laplace, sampled_gaussian, sampled_pair
+from pair_reference import (
+    delta_bounds,
+    epsilon_bounds,
+    gaussian,
+    gaussian_delta,
+    laplace,
+    sampled_gaussian,
+    sampled_pair,
+)
 
 from renyi._engine import Pair
 from renyi.mechanisms import ApproxDP, DiscreteGaussian, GaussianMixture, RandomizedResponse
@@ -20,8 +28,6 @@ from renyi.pairs import (
     DominatingPair,
     MechanismPair,
     ReversedPair,
-    delta_bounds,
-    epsilon_bounds,
 )
 
 

@@ -153,7 +153,7 @@ def test_gumbel_noise_covers_both_signs() -> None:
         found = delta(Gumbel(noise), "add_remove", epsilon)
         one = pairs.GumbelPair(noise)
         for pair in (one, pairs.ReversedPair(one)):
-            assert pairs.delta_bounds([(pair, 1)], epsilon)[0] <= found
+            assert pairs.Composition([(pair, 1)]).delta_bounds(epsilon)[0] <= found
 
 
 def test_noise_of_several_releases_merges() -> None:

@@ -8,7 +8,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from pair_reference import bounds, gaussian, laplace, sampled_pair
+from pair_reference import bounds, delta_bounds, epsilon_bounds, gaussian, laplace, sampled_pair
 
 from renyi._engine import LossComposition, Pair
 from renyi.mechanisms import (
@@ -33,10 +33,6 @@ from renyi.pairs import (
     PoissonSampledPair,
     ReversedPair,
     StudentTPair,
-    beta_lower,
-    delta_bounds,
-    discrete_tradeoff,
-    epsilon_bounds,
 )
 
 
@@ -389,9 +385,9 @@ def test_named_errors_of_pairs() -> None:
         (TypeError, "epsilon", lambda: delta_bounds([part], "1")),  # type: ignore[arg-type]
         (ValueError, "delta", lambda: epsilon_bounds([part], -0.1)),
         (ValueError, "delta", lambda: epsilon_bounds([part], math.nan)),
-        (ValueError, "alpha", lambda: beta_lower([part], [0.5, 1.5])),
-        (TypeError, "alpha", lambda: beta_lower([part], "a")),
-        (ValueError, "parts", lambda: discrete_tradeoff([part])),
+        (ValueError, "alpha", lambda: Composition([part]).beta_lower([0.5, 1.5])),
+        (TypeError, "alpha", lambda: Composition([part]).beta_lower("a")),
+        (ValueError, "parts", lambda: Composition([part]).discrete_tradeoff()),
         (TypeError, "log_p", lambda: DensityPair(1.0, np.sin, 0.0, 1.0)),  # type: ignore[arg-type]
         (ValueError, "end", lambda: DensityPair(np.sin, np.sin, 1.0, 0.0)),
         (
@@ -441,21 +437,21 @@ def test_gaussians_merge_and_equal_parts_add_up() -> None:
 
 
 def test_tradeoff_of_randomized_response() -> None:
-    alpha, beta = discrete_tradeoff([(MechanismPair(RandomizedResponse(0.6)), 1)])
+    alpha, beta = Composition([(MechanismPair(RandomizedResponse(0.6)), 1)]).discrete_tradeoff()
     found = np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta)
     np.testing.assert_allclose(found, [1.0, 0.625, 1 / 3, 1 / 6, 0.0], rtol=1e-13, atol=1e-15)
     # Twice 0.8 has the vertices (0.04, 0.36) and (0.36, 0.04).
-    alpha, beta = discrete_tradeoff([(MechanismPair(RandomizedResponse(0.8)), 2)])
+    alpha, beta = Composition([(MechanismPair(RandomizedResponse(0.8)), 2)]).discrete_tradeoff()
     np.testing.assert_allclose(alpha, [0.0, 0.04, 0.36, 1.0], rtol=1e-13)
     np.testing.assert_allclose(beta, [1.0, 0.36, 0.04, 0.0], rtol=1e-13)
     # Tiny probabilities keep their relative accuracy.
-    alpha, beta = discrete_tradeoff([(MechanismPair(RandomizedResponse(0.9)), 200)])
+    alpha, beta = Composition([(MechanismPair(RandomizedResponse(0.9)), 200)]).discrete_tradeoff()
     assert beta[-2] == pytest.approx(0.1**200, rel=1e-10)
     assert alpha[1] == pytest.approx(0.1**200, rel=1e-10)
 
 
 def test_tradeoff_with_outcomes_of_one_side_only() -> None:
-    alpha, beta = discrete_tradeoff([(MechanismPair(ApproxDP(0.0, 0.25)), 1)])
+    alpha, beta = Composition([(MechanismPair(ApproxDP(0.0, 0.25)), 1)]).discrete_tradeoff()
     np.testing.assert_allclose(
         np.interp([0.0, 0.375, 0.75, 1.0], alpha, beta), [0.75, 0.375, 0.0, 0.0], atol=1e-15
     )
@@ -463,7 +459,7 @@ def test_tradeoff_with_outcomes_of_one_side_only() -> None:
 
 def test_tradeoff_is_bounded_from_below() -> None:
     alphas = np.array([[0.0, 1e-6, 0.05], [0.5, 0.9, 1.0]])
-    beta = beta_lower([(gaussian(1.0), 1)], alphas)
+    beta = Composition([(gaussian(1.0), 1)]).beta_lower(alphas)
     assert beta.shape == alphas.shape
     for a, b in zip(alphas.ravel(), beta.ravel(), strict=True):
         exact = (
@@ -477,7 +473,7 @@ def test_tradeoff_is_bounded_from_below() -> None:
         assert b >= exact - 1e-6
     discrete = [(MechanismPair(RandomizedResponse(0.7)), 20)]
     grid = np.array([0.01, 0.3])
-    found = beta_lower(discrete, grid)
-    exact_beta = np.interp(grid, *discrete_tradeoff(discrete))
+    found = Composition(discrete).beta_lower(grid)
+    exact_beta = np.interp(grid, *Composition(discrete).discrete_tradeoff())
     assert np.all(found <= exact_beta * (1 + 1e-12))
     assert np.all(found >= exact_beta - 1e-6)

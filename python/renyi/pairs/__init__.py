@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from renyi.pairs._composition import (
-    Composition,
-    beta_lower,
-    delta_bounds,
-    discrete_tradeoff,
-    epsilon_bounds,
-)
+from renyi.pairs._composition import Composition
 from renyi.pairs.dominating import (
     DensityPair,
     DiscretePair,
@@ -36,10 +30,6 @@ __all__ = [
     "PoissonSampledPair",
     "ReversedPair",
     "StudentTPair",
-    "beta_lower",
-    "delta_bounds",
-    "discrete_tradeoff",
-    "epsilon_bounds",
 ]
 
 

@@ -200,9 +200,9 @@ class MixedPair(DominatingPair):
     Examples
     --------
     >>> from renyi.mechanisms import Laplace
-    >>> from renyi.pairs import delta_bounds
+    >>> from renyi.pairs import Composition
     >>> pair = MixedPair((0.5, 0.25), [MechanismPair(Laplace(b)) for b in (1.0, 0.5)])
-    >>> lower, upper = delta_bounds([(pair, 1)], 0.5)
+    >>> lower, upper = Composition([(pair, 1)]).delta_bounds(0.5)
     >>> round(lower, 6), round(upper, 6)  # (1 - e^-0.25) / 2 + (1 - e^-0.75) / 4
     (0.242508, 0.242508)
     """
@@ -428,10 +428,10 @@ class GeneralisedGaussianPair(_Noise):
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
-    >>> from renyi.pairs import delta_bounds
+    >>> from renyi.pairs import Composition
     >>> noise = GeneralisedGaussianPair(2.0, math.sqrt(2.0))  # of standard deviation 1
-    >>> lower, upper = delta_bounds([(noise, 1)], 1.0)
-    >>> exact = delta_bounds([(Gaussian(1.0).dominating_pair(), 1)], 1.0)
+    >>> lower, upper = Composition([(noise, 1)]).delta_bounds(1.0)
+    >>> exact = Composition([(Gaussian(1.0).dominating_pair(), 1)]).delta_bounds(1.0)
     >>> bool(lower <= exact[1] and exact[0] <= upper < lower * (1.0 + 1e-10))
     True
     """

@@ -43,8 +43,6 @@ from renyi.pairs import (
     Composition,
     DiscretePair,
     DominatingPair,
-    delta_bounds,
-    epsilon_bounds,
 )
 from renyi.pairs.dominating import compiled_pair
 
@@ -108,7 +106,7 @@ def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
     >>> lower <= upper, round(upper, 6)
     (True, 0.157932)
     """
-    return delta_bounds([(_pair(pair), 1)], real_of(epsilon, "epsilon", "a number"))
+    return Composition([(_pair(pair), 1)]).delta_bounds(real_of(epsilon, "epsilon", "a number"))
 
 
 def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
@@ -138,7 +136,7 @@ def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
     >>> lower <= upper, round(upper, 6)  # log((0.6 - 0.1) / 0.4)
     (True, 0.223144)
     """
-    return epsilon_bounds([(_pair(pair), 1)], delta_of(delta))
+    return Composition([(_pair(pair), 1)]).epsilon_bounds(delta_of(delta))
 
 
 def indistinguishability(
