@@ -99,8 +99,9 @@ def _written(
         proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
         found.append(proof)
         upper.append(most * (1.0 + MARGIN) if most > delta else delta)
-        lower += [] if least is None else [least * (1.0 - MARGIN)]
-    used = {name for proof in found for name in check.USED[proof["reading"]]}
+        lower.append(least * (1.0 - MARGIN))
+    used = {name for proof in found for name in check.READINGS[proof["reading"]][2]}
+    allocated = any(law.kind == "allocation" for law, _ in laws())
     return {
         "schema": check.SCHEMA,
         "bits": max(int(proof.pop("bits")) for proof in found),
@@ -109,16 +110,16 @@ def _written(
         "claim": {
             "epsilon": epsilon.hex(),
             "delta": max(delta, *upper).hex(),
-            "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
+            "delta_lower": max(lower).hex(),
         },
-        "theorems": sorted(used | ({"T7"} if lower and "T3" in used else set())),
+        "theorems": sorted(used | ({"T9"} if allocated else set())),
         "proofs": found,
     }
 
 
 def _proved(
     laws: Callable[[], Laws], side: str, epsilon: float, delta: float, proofs: Proofs
-) -> tuple[Proof, float, float | None]:
+) -> tuple[Proof, float, float]:
     """Return the first proof that is good enough, with what it proves."""
     reason = "no reading takes this composition"
     search = proofs(laws(), side, epsilon, delta)
@@ -134,14 +135,14 @@ def _proved(
         check.SPENT[0] = 0.0
         try:
             ctx.prec = proof["bits"]
-            reading = check.READINGS[proof["reading"]]
-            most, least = reading({"directions": [side], **given}, laws(), side, arb(epsilon))
+            given["directions"] = [side]
+            _, _, most, least = check.evaluated(given, laws(), arb(epsilon))
         except check.Rejected as error:
             reason = str(error)
             continue
         top = _above(most)
         if top <= delta * (1.0 + SLACK):
-            return proof, top, None if least is None else _below(least)
+            return proof, top, _below(least)
         reason = f"the narrowest bound found is {top}"
     raise NotProved(
         f"no certificate was found that delta({epsilon}) is at most {delta} in direction "
@@ -178,7 +179,7 @@ class Tilted(NamedTuple):
     uses: int
 
     def log_size(self, order: float, height: float = 0.0, frequency: float = 0.0) -> float:
-        """Return the log of `check.shifted_moment`, roughly."""
+        """Return the log of `check.moment`, roughly."""
         reach = math.sqrt(2.0 * (60.0 + max(-frequency, 0.0) * self.m * height))
         last = max(order * self.m, 0.0) + reach
         count = min(int(20 * (last + reach)) + 200, 200_001)
@@ -221,15 +222,13 @@ def least_of(f: Callable[[float], float], points: Array, rounds: int = 3) -> flo
 
 def period_of(
     log_chernoff: Callable[[float], float], tilt: float, log_delta: float, depth: float
-) -> tuple[float, float, float]:
-    """Return the distance of aliases at which both kinds are negligible, and their tilts."""
-
-    def distance(other: float) -> float:
-        return (log_chernoff(other) - log_delta + depth) / abs(tilt - other)
-
-    below = min((distance(a * tilt), a * tilt) for a in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95))
-    above = min((distance(a * tilt), a * tilt) for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0))
-    return max(below[0], above[0], 1.0 / tilt), below[1], above[1]
+) -> tuple[float, float]:
+    """Return the distance of aliases at which both kinds are negligible, and the upper tilt."""
+    above = min(
+        ((log_chernoff(a * tilt) - log_delta + depth) / ((a - 1.0) * tilt), a * tilt)
+        for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0)
+    )
+    return max((depth - log_delta) / tilt, above[0], 1.0 / tilt), above[1]
 
 
 def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
@@ -277,25 +276,27 @@ def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
     place = _placed(line.log_chernoff, math.log(delta))
     tilt, aim = place.tilt, max(min(place.log_value, math.log(delta)), math.log(delta) - 3.0)
     for depth in (FAR,) if place.far else (DEPTH, DEPTH + 8.0):
-        period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
+        period, above = period_of(line.log_chernoff, tilt, aim, depth)
         spacing = 2.0 * math.pi / period
         nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
         if nodes is None:
             return  # the transform decays too slowly
         lost = max(line.log_chernoff(tilt) - aim, 0.0) + depth
+        wide = max(
+            math.log(p.uses) - min(line.order(tilt), 0.0) * -math.log1p(-p.q) for p in sampled
+        )
         places = [
             _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.uses), shift)
             for p, shift in zip(sampled, shifts, strict=True)
         ]
         yield {
             "reading": "line",
-            "bits": 96
-            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.uses for p in sampled)))),
+            "bits": min(96 + int(1.5 * (lost + math.log(nodes) + wide)), 1024),
             "tilt": tilt.hex(),
             "step": spacing.hex(),
             "nodes": nodes,
+            "above": above.hex(),
             "parts": places,
-            "aliases": [below.hex(), above.hex()],
         }
 
 
@@ -340,21 +341,7 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
         best = max(
             best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip))
         )
-    spacing, strip = best
-    spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
-    first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
-    last = max(order * part.m, 0.0) - first  # where r^order density is e^-depth of the whole
-    x = np.linspace(0.0, last + abs(order) * part.m + 60.0, 2000)
-    sizes = order * np.logaddexp(math.log1p(-part.q), math.log(part.q) + part.m * (x - part.m / 2))
-    large = np.flatnonzero(sizes - 0.5 * x * x > base - depth - 5.0) if order > 0.0 else [0]
-    last = max(last if order < 0.0 else order * part.m + 1.0, float(x[large[-1]]) + 0.1)
-    return {
-        "step": spacing.hex(),
-        "first": math.floor(first / spacing) - 1,
-        "last": math.ceil(last / spacing) + 1,
-        "strip": strip.hex(),
-        "shift": shift.hex(),
-    }
+    return {"spacing": min(best[0], 1.0).hex(), "strip": best[1].hex(), "shift": shift.hex()}
 
 
 # Curves on lattices.
@@ -430,7 +417,7 @@ def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
     least = math.log(delta) - DEPTH - math.log(count)
 
     def log_curve(x: float, direction: str) -> float:
-        value = check.curve(law, direction, [arb(x)])[0].upper()
+        value = check.curve(law, direction)(arb(x)).upper()
         return float(value.log()) if value > 0 else -math.inf
 
     def end(direction: str, bounded: float) -> float:
@@ -491,7 +478,8 @@ def _masses(law: Any, side: str, first: float, points: int, step: float) -> tupl
     """Return places and log masses of a lattice law, those that are seen in doubles."""
     coarse = max(points // 2000, 1)
     nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
-    masses, _ = check.lattice_law(check.curve(law, side, nodes), nodes)
+    known = check.curve(law, side)
+    masses, _ = check.lattice_law([known(x) for x in nodes], nodes)
     logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
     return coarse * np.arange(len(logs), dtype=np.float64), np.array(logs)
 
