@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 try:
-    from flint import acb, arb, arb_poly, ctx
+    from flint import acb, acb_mat, arb, arb_poly, ctx
 except ImportError:  # said by name where a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
@@ -152,12 +152,6 @@ def typed(data: Any, what: str, matrix: bool = False) -> list[Any]:
     known = kind in FIELDS and kind.startswith("matrix.") == matrix
     need(known, f"no {what} is known here of {kind[:40]!r}")
     return read(data, {"type": None, **FIELDS[kind]}, float)
-
-
-def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Reject objects that name a field twice."""
-    need(len(dict(pairs)) == len(pairs), "fields must be distinct")
-    return dict(pairs)
 
 
 # Mechanisms, and the pairs that dominate them.
@@ -353,6 +347,7 @@ def allocation_curve(value: tuple[Any, ...]) -> Callable[[Any], Any]:
         place = steps * x.exp()
         if not place <= period:
             return arb(1).union(zero)
+        spend(2 * nodes)
         turn, kept = acb(0, step * place).exp(), acb(0)
         for entry in reversed(values):
             kept = kept * turn + entry
@@ -365,14 +360,16 @@ def allocation_curve(value: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 def put_transform(mean: Any, z: Any) -> Any:
-    """Return E e^(-z X), X = e^(mean x - mean^2/2), x ~ N(0, 1), Re z > 0: at most 1."""
+    """Return E e^(-z X), X = e^(mean x - mean^2/2), x ~ N(0, 1), where z X is real (Cauchy)."""
+    size, height = abs(z), z.arg() / mean
     reach, drift = arb(1.4 * ctx.prec + 20).sqrt().mid(), mean * mean / 2
 
     def integrand(x: Any, _: bool) -> Any:
         spend(10)
-        return (-x * x / 2 - z * (mean * x - drift).exp()).exp()
+        line = x - acb(0, height)
+        return (-line * line / 2 - size * (mean * x - drift).exp()).exp()
 
-    far = (-reach * reach / 2).exp()
+    far = ((height * height - reach * reach) / 2).exp()
     ball = far.union(-far)
     return integral(integrand, -reach, reach) / (2 * arb.pi()).sqrt() + acb(ball, ball)
 
@@ -398,7 +395,7 @@ def curve_reading(
 ) -> tuple[Any, Any]:
     """Bound delta by tilted masses on a lattice, convolved cyclically: never below (T1, T2, T8)."""
     product, safe, start, total, doubled = arb_poly([1]), arb(1), arb(0), arb(1), arb(1)
-    moved, dominated, exact = 0, True, None
+    moved, sure, dominated = arb(0), arb(1), True
     for (law, count), place in zip(parts, places, strict=True):
         inverted = law.kind == "allocation"
         first, length, *more = read(place, LATTICE | ({"inversion": None} if inverted else {}))
@@ -407,18 +404,23 @@ def curve_reading(
         known = curve(law._replace(value=(*law.value, *more)) if inverted else law, direction)
         points = [first + m * step for m in range(length)]
         values = [known(x) for x in points]
-        if len(parts) == 1 and count == 1 and law.rho is None:
-            exact = known(epsilon)  # rho: what is cut off makes it larger
         masses, infinite = lattice_law(values, points)
         weights = [p * (tilt * step * m).exp() for m, p in enumerate(masses)]
         mass = sum(weights, arb(0))
+        gaps, down = [], step  # how far a loss is moved up at most, inside the lattice
+        if law.kind == "atoms" and law.rate is None:
+            finite = [(p, q) for p, q in law.value if not (p.is_zero() or q.is_zero())]
+            gaps = [((p / q).log() - first) / step for p, q in finite]
+            down *= max((gap.upper().ceil() - gap for gap in gaps if gap > -1), default=arb(0))
+        below = not gaps or not all(gap > -1 for gap in gaps)
         safe *= (1 - infinite) ** count
-        start, moved, total = start + count * first, moved + count, total * mass**count
-        doubled *= (
-            sum((w * (tilt * step * m).exp() for m, w in enumerate(weights)), arb(0)) ** count
-        )
+        start, moved, total = start + count * first, moved + count * down, total * mass**count
+        twice = (w * (tilt * step * m).exp() for m, w in enumerate(weights))
+        doubled *= sum(twice, arb(0)) ** count
+        if law.kind == "atoms" and law.rho is None and law.rate is None:
+            sure *= (1 - sum((p for p, q in law.value if q.is_zero()), arb(0))) ** count
         dominated &= law.rho is None or law.rate is None
-        dominated &= bool(values[0] <= 1 - (first - step).exp())
+        dominated &= not below or bool(values[0] <= 1 - (first - down).exp())
         product = cyclic(product * power(arb_poly([w / mass for w in weights]), count, size), size)
     masses = product.coeffs() + [arb(0)] * (size - len(product.coeffs()))
     ratio = (-tilt * step * size).exp()
@@ -435,11 +437,11 @@ def curve_reading(
     least, kept = beyond(epsilon)
     edge = (1 - (epsilon - start - (least - 1) * step).exp()).max(arb(0))  # cannot be told from it
     upper = edge + 1 - safe + kept
-    if exact is not None:
-        return upper, exact
-    least, kept = beyond(epsilon + moved * step)
+    if len(parts) == 1 and count == 1 and law.rho is None:  # rho: what is cut off adds to it
+        return upper, known(epsilon)
+    least, kept = beyond(epsilon + moved)
     aliases = (1 + doubled * (-2 * tilt * step * least).exp()) * ratio / (1 - ratio)
-    return upper, kept - aliases if dominated else arb(0)
+    return upper, 1 - sure + kept - aliases if dominated else arb(0)
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
@@ -520,22 +522,32 @@ def transform(
 ) -> list[Any]:
     """Return E[r^(order + i y)], y = 0, frequency, 2 frequency, .., by sums over outputs (T5)."""
     q, m = law.rate, law.value
-    left, right, beyond = outputs(law, order, arb(0))
+    low, high, beyond = outputs(law, order, arb(0))
     error = 2 * moment(law, order, strip, -abs(frequency) * (nodes - 1))
     error = error / (2 * arb.pi() * strip / spacing).expm1() + beyond
-    first, last = (int(float(end / spacing)) + way for end, way in ((left, -1), (right, 1)))
-    spend((last - first) * (nodes + 40))
+    first, last = (int(float(end / spacing)) + way for end, way in ((low, -1), (high, 1)))
+    spend((last - first) * (nodes / 4 + 2 * math.isqrt(nodes) + 40))
     places = [n * spacing for n in range(first, last + 1)]
     logs = [(1 - q + q * (m * x - m * m / 2).exp()).log() for x in places]
     scale = spacing / (2 * arb.pi()).sqrt()
     terms = [
         scale * acb(order * log - x * x / 2).exp() for log, x in zip(logs, places, strict=True)
     ]
-    turns, found = [acb(0, frequency * log).exp() for log in logs], []
+    block = math.isqrt(nodes - 1) + 1  # node j = block * row + column: one product of two matrices
+    turns = [acb(0, frequency * log).exp() for log in logs]
+    columns = [powers(acb(1), turn, block) for turn in turns]
+    rows = [powers(a, c[-1] * t, block) for a, c, t in zip(terms, columns, turns, strict=True)]
+    left = acb_mat(block, len(logs), [row[i] for i in range(block) for row in rows])
+    table = left * acb_mat(len(logs), block, [entry for column in columns for entry in column])
     ball = acb(error.union(-error), error.union(-error))
-    for _ in range(nodes):
-        found.append(sum(terms, ball))
-        terms = [term * turn for term, turn in zip(terms, turns, strict=True)]
+    return [value + ball for value in table.entries()[:nodes]]
+
+
+def powers(start: Any, ratio: Any, count: int) -> list[Any]:
+    """Return start, start ratio, start ratio^2, ..."""
+    found = [start]
+    while len(found) < count:
+        found.append(found[-1] * ratio)
     return found
 
 
@@ -604,20 +616,18 @@ def log_moment(law: Law, direction: str, alpha: Any) -> Any:
 
         inside = integral(integrand, arb(0), arb(1)).real
         return (low / 2 + high * (-value).exp() / 2 + inside).log()
-    total, cut = arb(0), arb(0)
+    cut, total = arb(0), arb(0)
+    if law.rho is not None:  # beyond the ends, where masses fall faster than geometrically
+        *value, (_, _), (_, outside) = value
+        first, second, *_, last_but_one, last = (q * (p / q) ** order for p, q in value)
+        need(first < second and last < last_but_one, "a discrete Gaussian must be cut further out")
+        cut = first**2 / (second - first) + last**2 / (last_but_one - last)
+        cut = (1 - rate) * outside + rate * cut if order > 0 else (1 - rate) ** order * outside
     for p, q in value:
-        if law.rho is not None and (p.is_zero() or q.is_zero()):
-            cut += q
-            continue
         bounded = p.is_zero() if q.is_zero() else order > 0 or rate < 1 or not p.is_zero()
         need(bounded, "a divergence is infinite where all is revealed with some probability")
         total += q * (1 - rate + rate * p / q) ** order if not q.is_zero() else 0
-    if (
-        law.rho is not None
-    ):  # r^alpha on what is cut off: at most the root of E r^(2 alpha) times it
-        large = (order * (2 * order - 1) * law.rho).exp() * cut.sqrt()
-        more = (1 - rate) * cut + rate * large if order > 0 else (1 - rate) ** order * cut
-        total += more.union(arb(0))
+    total += cut.union(arb(0))
     return total.log()
 
 
@@ -683,7 +693,7 @@ def check_text(text: str | bytes) -> Verdict:
     before, SPENT[0] = ctx.prec, 0.0
     try:
         need(len(text) <= LARGEST_FILE, "a certificate must be shorter")
-        return verdict(json.loads(text, object_pairs_hook=distinct))
+        return verdict(json.loads(text))
     except Rejected:
         raise
     except UNREADABLE as error:

@@ -33,6 +33,8 @@ MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
+MOST_INVERTED = 4000  # nodes of the curve of random allocation, each an integral
+ALLOCATED = 12.0  # as DEPTH, where the losses of random allocation are cut
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
@@ -234,7 +236,9 @@ def period_of(
 def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
     if len(parts) == 1 and parts[0][1] == 1:
-        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)], 192)
+        x = epsilon if side == "remove" else -epsilon
+        given = [_inverted(parts[0][0], x, math.log(delta) - DEPTH - epsilon)]
+        yield _lattice_proof(64.0, 4.0, 2, given, [(epsilon, 1)], 192)
         return
     if all(law.kind == "gaussian" for law, _ in parts):
         yield from _proofs_of_line(parts, side, epsilon, delta)
@@ -349,11 +353,21 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
 
 def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by lattice laws, finer and finer."""
+    least = math.log(delta) - ALLOCATED
+    parts = [
+        (_inverted(law, _reach(law, least - math.log(n)), 2.0 * least), n)
+        if law.kind == "allocation"
+        else (law, n)
+        for law, n in parts
+    ]
     ends = [_ends(law, count, side, delta) for law, count in parts]
     exact, uses = _common_step(parts), sum(count for _, count in parts)
     # What is reported is tight where the engine inverts a transform, else off by 1e-5 or so.
-    tight = 1e-9 if all(law.kind == "gaussian" for law, _ in parts) else 1e-6
+    kinds = {law.kind for law, _ in parts}
+    tight = 1e-9 if kinds == {"gaussian"} else 1e-5 if "allocation" in kinds else 1e-6
     wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
+    if exact:  # losses just below nodes, which are then moved up by little
+        ends = [(low + 2.0**-50 * max(abs(low), abs(high)), high) for low, high in ends]
     for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
         places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
         if sum(points for _, points in places) > MOST_SIZE:
@@ -372,7 +386,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
             break
         # The tilt magnifies the error of the masses beyond the largest loss, which are 0.
         bits = min(192 + int(3.0 * place.tilt * step), 1024)
-        yield _lattice_proof(step, place.tilt, size, places, bits)
+        yield _lattice_proof(step, place.tilt, size, [law for law, _ in parts], places, bits)
 
 
 def _aligned(lengths: Array, points: int) -> float:
@@ -400,8 +414,16 @@ class _Lattice:
         return total
 
 
-def _lattice_proof(step: float, tilt: float, size: int, places: Places, bits: int) -> Proof:
-    given = [{"first": float(first).hex(), "points": points} for first, points in places]
+def _lattice_proof(
+    step: float, tilt: float, size: int, laws: Sequence[Any], places: Places, bits: int
+) -> Proof:
+    given: list[Proof] = []
+    for law, (first, points) in zip(laws, places, strict=True):
+        given.append({"first": float(first).hex(), "points": points})
+        if law.kind == "allocation":
+            inversion = given[-1]["inversion"] = law.value[2]
+            depth = 2.0 * math.pi * float.fromhex(inversion["tilt"])
+            bits = max(bits, 80 + int(2.9 * depth / float.fromhex(inversion["step"])))
     return {
         "reading": "curve",
         "bits": bits,
@@ -412,8 +434,55 @@ def _lattice_proof(step: float, tilt: float, size: int, places: Places, bits: in
     }
 
 
+def _reach(law: Any, log_least: float) -> float:
+    """Return a loss of random allocation that is hardly exceeded, roughly."""
+    (mean, steps), z = law.value[:2], math.sqrt(-2.0 * log_least)
+    mean = float(mean)
+    largest = math.exp(min(mean * z + 0.5 * mean * mean, 700.0)) / steps
+    return math.log1p(largest + z * math.sqrt(math.expm1(mean * mean) / steps))
+
+
+def _inverted(law: Any, x: float, log_least: float) -> Any:
+    """Return a law of random allocation with the numbers of its curve up to x; others as they are.
+
+    They make delta right to e^log_least.
+    """
+    if law.kind != "allocation":
+        return law
+    mean, steps = float(law.value[0]), law.value[1]
+    x = math.log(max(1.0 + math.expm1(x) / float(law.rate), 1e-3))
+    outputs = np.linspace(-13.0, 13.0, 3001)
+    weights = np.exp(-0.5 * outputs**2) * (outputs[1] - outputs[0]) / math.sqrt(2.0 * math.pi)
+    ratios = np.exp(mean * outputs - 0.5 * mean * mean)
+    ladder = np.geomspace(1e-9, 1e12, 600)
+    logs = np.log([max(float(weights @ np.exp(-s * ratios)), 1e-300) for s in ladder])
+    angles = np.geomspace(1e-4, 1.0, 60) * 0.5 * math.pi * (1.0 - 1e-9)
+    place, log_least = steps * math.exp(x), log_least - max(x, 0.0)
+    found: list[tuple[int, float, float, float]] = []
+    for tilt in np.geomspace(1e-2, 1e3, 101) / place:
+        depth = max(math.log(place + 1.0) + 2.0 - log_least, 1.0)
+        step = 2.0 * math.pi * (1.0 - 1e-9) * min(tilt / depth, 1.0 / place)
+        high = step * np.geomspace(2.0, MOST_INVERTED, 200)[:, None]
+        turned = np.log(tilt * np.cos(angles) + high * np.sin(angles))
+        sizes = 0.5 * (angles / mean) ** 2 + np.interp(turned, np.log(ladder), logs)
+        total = steps * sizes.min(axis=1) + tilt * place - np.log(high[:, 0])
+        enough = np.flatnonzero(total < log_least)
+        if enough.size:
+            i = int(enough[0])
+            shift = float(angles[sizes[i].argmin()]) / mean
+            found.append((math.ceil(float(high[i, 0]) / step) + 1, float(tilt), step, shift))
+    if not found:
+        raise NotProved(f"its curve would need more than {MOST_INVERTED} nodes")
+    nodes, tilt, step, shift = min(found)
+    given = {"tilt": tilt.hex(), "step": step.hex(), "nodes": nodes, "shift": shift.hex()}
+    return law._replace(value=(*law.value, given))
+
+
 def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
     """Return losses between which all of a part lies, but for what is negligible."""
+    if law.kind == "allocation":
+        reach = _reach(law, math.log(delta) - ALLOCATED - math.log(count))
+        return -reach, reach
     least = math.log(delta) - DEPTH - math.log(count)
 
     def log_curve(x: float, direction: str) -> float:
