@@ -4,6 +4,7 @@ import importlib
 import math
 from functools import partial
 from pathlib import Path
+from statistics import NormalDist
 
 import mpmath
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from examples import audit as program
 from scipy.stats import beta, binom
 
-from renyi import Gaussian, PLDAccountant, special
+from renyi import Gaussian, Laplace, PLDAccountant, special
 from renyi._engine import largest_mean_upper, tail_bounds
 from renyi.audit import (
     binomial_interval,
@@ -20,11 +21,15 @@ from renyi.audit import (
     epsilon_lower_bound,
     mislabelled,
     mu_lower_bound,
+    one_run_curve_p_value,
     one_run_epsilon_lower_bound,
+    one_run_mu_lower_bound,
     one_run_p_value,
+    one_run_parameter_bound,
     plot_attack,
 )
 from renyi.audit._figure import attack_band, attack_errors
+from renyi.audit._rates import _allowed_by_epsilon, _Order
 from renyi.noise import SecureGenerator
 from renyi.sgd import TrainingPlan
 
@@ -465,3 +470,115 @@ def test_every_entry_is_on_the_lattice_in_both_worlds(bench):
     spacing = bench.noise_lattice(bench.SIGMA)
     for rows in bench.worlds(10_000):
         assert (bench.rounded(rows) % spacing == 0.0).all()
+
+
+# --- one run and a whole trade-off function
+
+
+def quantiles(count):
+    return np.array([NormalDist().inv_cdf((j + 0.5) / count) for j in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("shift", "published"), [(1.0, 2.447454), (2.0, 5.300008), (4.0, 9.749234)]
+)
+def test_deterministic_scores_prove_the_known_mu(shift, published):
+    """Forty numbers of guesses fixed beforehand, with the exact inverse in closed form."""
+    scores = np.concatenate([quantiles(10_000) + shift, quantiles(10_000)])
+    inside = np.arange(20_000) < 10_000
+    guesses = np.unique(np.geomspace(10, 10_000, 40).astype(int))
+    mu = one_run_mu_lower_bound(scores, inside, guesses=guesses, sides="in")
+    assert 0.997 * published < special.gaussian_epsilon_lower(mu, 1e-6) < published
+
+
+def test_the_recursion_is_that_of_the_theorem():
+    """In 50 digits, with the trade-off function of a Gaussian in closed form."""
+
+    def refuted(tau, mu, m, guesses, correct):
+        right, wrong = tau * correct / m, tau * mpmath.mpf(guesses - correct) / m
+        for i in range(correct - 1, -1, -1):
+            if right + wrong > mpmath.mpf(guesses) / m:
+                return True  # both only grow
+            quantile = mpmath.sqrt(2) * mpmath.erfinv(2 * right - 1)
+            least = max(wrong, mpmath.ncdf(quantile - mu))
+            right += mpmath.mpf(i) / (guesses - i) * (least - wrong)
+            wrong = least
+        return right + wrong > mpmath.mpf(guesses) / m
+
+    with mpmath.workdps(50):
+        for mu, guesses, correct in ((0.5, 40, 36), (1.0, 30, 30), (2.0, 60, 59)):
+            claim = PLDAccountant().compose(Gaussian(1.0 / mu))
+            p = one_run_curve_p_value(claim, canaries=100, guesses=guesses, correct=correct)
+            exact = (mpmath.mpf(p), mpmath.mpf(mu), 100, guesses, correct)
+            assert refuted(*exact) or p == 1.0
+            assert p == 1.0 or not refuted(exact[0] * 0.85, *exact[1:])
+
+
+@pytest.mark.parametrize("sides", ["both", "in"])
+@pytest.mark.parametrize("audits", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_the_true_mu_is_refuted_as_rarely_as_it_says(sides, audits):
+    rng, wrong = np.random.default_rng(4), 0
+    for _ in range(audits):
+        inside = rng.random(300) < 0.5
+        scores = rng.normal(0.0, 1.0, 300) + inside
+        found = one_run_mu_lower_bound(
+            scores, inside, guesses=[30, 100], sides=sides, confidence=0.8
+        )
+        wrong += found > 1.0
+    assert wrong < 0.2 * audits + 4 * math.sqrt(0.16 * audits)
+
+
+def test_a_curve_proves_more_than_one_point_of_it():
+    rng = np.random.default_rng(3)
+    inside = rng.random(1000) < 0.5
+    scores = rng.normal(0.0, 1.0, 1000) + inside
+    mu = one_run_mu_lower_bound(scores, inside)
+    bound = special.gaussian_epsilon_lower(mu, 1e-5)
+    assert one_run_epsilon_lower_bound(scores, inside, 1e-5) < bound < 4.377
+    # The same by a family of mechanisms, and of one that is not Gaussian.
+    noise = one_run_parameter_bound(scores, inside, Gaussian, (0.1, 100.0))
+    assert noise == pytest.approx(1.0 / mu, rel=0.1)
+    assert noise > 1.0
+    noise = one_run_parameter_bound(scores, inside, lambda b: Laplace(b) * 4, (1.0, 100.0))
+    assert 2.0 < noise < 100.0
+    assert one_run_parameter_bound(scores, inside, Gaussian, (0.1, 0.2)) is None
+    assert one_run_parameter_bound(scores, ~inside, Gaussian, (1.0, 2.0)) is None
+    assert one_run_parameter_bound(inside * 1.0, inside, Gaussian, (9.0, 10.0)) == 9.0
+
+
+def test_what_is_refused_of_one_run():
+    with pytest.raises(ValueError, match="sides must be"):
+        one_run_mu_lower_bound(np.ones(8), np.ones(8, bool), sides="out")
+    replaced = PLDAccountant(adjacency="replace_one").compose(Gaussian(1.0))
+    with pytest.raises(ValueError, match="accountant must have the adjacency"):
+        one_run_curve_p_value(replaced, canaries=10, guesses=5, correct=5)
+    assert one_run_mu_lower_bound(np.zeros(100), np.arange(100) < 50) == 0.0
+
+
+# --- many runs, both errors together
+
+
+def test_orders_of_the_same_law_are_refuted_as_the_hypergeometric_law_says():
+    """At epsilon 0 ranks of all runs are equally likely, whatever the scores."""
+    rng = np.random.default_rng(8)
+    scores, others = rng.normal(0.5, 1.0, 40), rng.normal(size=30)
+    for k in (4, 7, 15):
+        order = _Order(scores, others, k)
+        beaten = int((scores > np.sort(others)[-k]).sum())
+        # So many of 40 beat the k-th of 30: k - 1 of the others are among those before it.
+        exact = sum(
+            math.comb(x + k - 1, x) * math.comb(40 - x + 30 - k, 40 - x) for x in range(beaten, 41)
+        ) / math.comb(70, 30)
+        claim = partial(_allowed_by_epsilon, delta=0.0)
+        assert not order.refutes(claim, 0.0, exact)
+        assert order.refutes(claim, 0.0, 1.3 * exact)
+
+
+@pytest.mark.parametrize(("runs", "delta", "least"), [(1000, 0.01, 1.1), (10_000, 0.01, 1.7)])
+def test_few_runs_prove_much(runs, delta, least):
+    rng = np.random.default_rng(2)
+    present, absent = rng.normal(1.0, 1.0, runs), rng.normal(0.0, 1.0, runs)
+    truth = float(special.gaussian_epsilon_upper(1.0, delta))
+    assert least < epsilon_lower_bound(present, absent, delta) < truth
+    assert epsilon_lower_bound(-absent, -present, delta) > least
+    assert epsilon_lower_bound(absent, present, delta) > least

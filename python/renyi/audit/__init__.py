@@ -20,8 +20,11 @@ from renyi.audit._one_run import (
     dirac_gradients,
     draw_canaries,
     mislabelled,
+    one_run_curve_p_value,
     one_run_epsilon_lower_bound,
+    one_run_mu_lower_bound,
     one_run_p_value,
+    one_run_parameter_bound,
 )
 from renyi.audit._rates import binomial_interval, epsilon_lower_bound, mu_lower_bound
 
@@ -32,8 +35,11 @@ __all__ = [
     "epsilon_lower_bound",
     "mislabelled",
     "mu_lower_bound",
+    "one_run_curve_p_value",
     "one_run_epsilon_lower_bound",
+    "one_run_mu_lower_bound",
     "one_run_p_value",
+    "one_run_parameter_bound",
     "plot_attack",
 ]
 

@@ -11,19 +11,31 @@ probability at most
 with :math:`W \sim \mathrm{Bin}(r, e^\epsilon / (1 + e^\epsilon))`. Adjacency is that of adding or
 removing a canary. The number r is fixed beforehand; several are tried at shares of the probability
 to fail (Bonferroni's inequality).
+
+A whole trade-off function f refutes far more (Mahloujifar, Melis, Chaudhuri 2024, arXiv
+2410.22235). With :math:`r_i = \sum_{j \ge i} (j/m) P[j \text{ right}]` and :math:`h_i` the same sum
+of wrong guesses, flipping one coin and the convexity of f give :math:`h_i \ge f(1 - r_{i+1})`,
+where f is its own inverse. From :math:`P[\ge v \text{ right}] \ge \tau` the recursion runs down to
+:math:`r_0 + h_0`, which is r/m: a larger sum refutes tau.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi import special
 from renyi._engine import largest_mean_upper, tail_bounds
-from renyi._validation import count_of, epsilon_of, integer_of, probability_of, real_of
+from renyi._search import bisected
+from renyi._validation import count_of, epsilon_of, integer_of, one_of, probability_of, real_of
+from renyi.accountants import Accountant, PLDAccountant
 from renyi.audit._rates import Scores, failing_of, scores_of
+from renyi.mechanisms import Mechanism
 from renyi.noise import SecureGenerator
 
 
@@ -215,11 +227,7 @@ def one_run_epsilon_lower_bound(
     >>> 1.4 < one_run_epsilon_lower_bound(scores, included, 1e-6) < 2.0
     True
     """
-    values, inside = scores_of(scores, "scores"), np.asarray(included)
-    if inside.dtype != np.bool_ or inside.shape != values.shape:
-        raise ValueError(
-            f"included must be booleans, one for each of {values.size} scores, got {included!r}"
-        )
+    values, inside = _canaries_of(scores, included)
     share, failing = probability_of(delta, "delta"), failing_of(confidence)
     numbers = _guesses_of(guesses, values.size)
     each = failing / len(numbers) * (1.0 - 2.0**-52)
@@ -230,9 +238,241 @@ def one_run_epsilon_lower_bound(
     )
 
 
-def _correct(scores: Scores, included: npt.NDArray[np.bool_], guesses: int) -> int:
+Sides = Literal["both", "in"]
+
+
+def one_run_curve_p_value(
+    accountant: Accountant[Any], *, canaries: int, guesses: int, correct: int
+) -> float:
+    """Bound the probability of so many right guesses by all of an accountant's trade-off function.
+
+    Parameters
+    ----------
+    accountant : PLDAccountant or RDPAccountant
+        Of what is claimed, under the addition and removal of a canary.
+    canaries, guesses, correct : int
+        As of `one_run_p_value`.
+
+    Returns
+    -------
+    float
+        At most 1, rounded up; mostly far below `one_run_p_value` at any epsilon and delta of the
+        same mechanism. The claim is refuted where it is small.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above, or the accountant's adjacency is "replace_one".
+
+    References
+    ----------
+    Mahloujifar, Melis, Chaudhuri 2024, arXiv 2410.22235.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> claim = PLDAccountant().compose(Gaussian(1.0))
+    >>> one_run_curve_p_value(claim, canaries=1000, guesses=200, correct=190) < 1e-3
+    True
+    """
+    m, r, v = _counts(canaries, guesses, correct)
+    curve = _Curve.of(accountant)
+    if not curve.refutes(1.0, m, r, v):
+        return 1.0
+    # Down to the first power of 2^(1/8) that is not refuted.
+    tau = 1.0
+    while tau > 1e-300 and curve.refutes(tau * 2.0**-0.125, m, r, v):
+        tau *= 2.0**-0.125
+    return tau
+
+
+def one_run_mu_lower_bound(
+    scores: Any,
+    included: Any,
+    *,
+    guesses: int | npt.ArrayLike | None = None,
+    sides: Sides = "both",
+    confidence: float = 0.95,
+) -> float:
+    """Bound the mu of Gaussian differential privacy from below by the scores of one run.
+
+    For mechanisms that are mu-Gaussian for some mu, as `mu_lower_bound`: then
+    ``special.gaussian_epsilon_lower(mu, delta)`` bounds epsilon at any delta. Of others it refutes
+    mu and says nothing of epsilon: see `one_run_parameter_bound`.
+
+    Parameters
+    ----------
+    scores, included, guesses, confidence
+        As for `one_run_epsilon_lower_bound`.
+    sides : {"both", "in"}
+        Whether canaries with low scores are guessed, too, or those with high scores only.
+
+    Returns
+    -------
+    float
+        At least 0. A smaller mu is refuted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> included = draw_canaries(1000, rng)
+    >>> scores = rng.normal(0.0, 1.0, 1000) + 2.0 * included  # mu is 2
+    >>> 0.8 < one_run_mu_lower_bound(scores, included, guesses=[100, 200]) < 2.0
+    True
+    """
+    counts = _Guesses.among(scores, included, guesses, sides, confidence)
+    low, high = LEAST_MU, 1.0
+    if not counts.refute(_Curve.of_gaussian(low)):
+        return 0.0
+    while counts.refute(_Curve.of_gaussian(high)) and high < LARGEST_MU:
+        low, high = high, 2.0 * high
+    return bisected(lambda mu: not counts.refute(_Curve.of_gaussian(mu)), low, high, WIDTH)[0]
+
+
+def one_run_parameter_bound(
+    scores: Any,
+    included: Any,
+    mechanism: Callable[[float], Mechanism],
+    between: tuple[float, float],
+    *,
+    guesses: int | npt.ArrayLike | None = None,
+    sides: Sides = "both",
+    confidence: float = 0.95,
+) -> float | None:
+    """Return the value next to which a mechanism with one parameter is refuted by one run.
+
+    Parameters
+    ----------
+    scores, included, guesses, sides, confidence
+        As for `one_run_mu_lower_bound`.
+    mechanism : callable
+        Returns what the run is said to be for a value, such as ``lambda sigma:
+        PoissonSampled(Gaussian(sigma), 0.01) * 1000``. From one end of the range to the other it
+        must reveal more and more, or less and less.
+    between : tuple of two float
+        The range of values.
+
+    Returns
+    -------
+    float or None
+        A value that is refuted, with all that reveal less; one next to it, towards more, is not,
+        unless it is the end. None: nothing in the range is refuted. A lower bound of epsilon is
+        ``PLDAccountant().compose(mechanism(value)).get_epsilon_bounds(delta)[0]``.
+
+    Raises
+    ------
+    TypeError, ValueError, UnsupportedMechanismError
+        If an argument is not as above, or a mechanism that `renyi.PLDAccountant` does not take.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian
+    >>> rng = np.random.default_rng(1)
+    >>> included = draw_canaries(1000, rng)
+    >>> scores = rng.normal(0.0, 1.0, 1000) + 2.0 * included  # the noise multiplier is 1/2
+    >>> noise = one_run_parameter_bound(scores, included, Gaussian, (0.1, 10.0), guesses=[100, 200])
+    >>> 0.5 < noise < 1.2
+    True
+    """
+    counts = _Guesses.among(scores, included, guesses, sides, confidence)
+    ends = [real_of(end, "between", "two numbers") for end in between]
+
+    def claim(value: float) -> Accountant[Any]:
+        return PLDAccountant().compose(mechanism(value))
+
+    private, revealing = sorted(ends, key=lambda value: claim(value).get_advantage())
+    if not counts.refute(_Curve.of(claim(private))):
+        return None
+    if counts.refute(_Curve.of(claim(revealing))):
+        return revealing
+
+    def holds(share: float) -> bool:
+        return not counts.refute(_Curve.of(claim(private + share * (revealing - private))))
+
+    return private + bisected(holds, 0.0, 1.0, WIDTH)[0] * (revealing - private)
+
+
+LEVELS = np.geomspace(1e-10, 1.0, 4000)  # at which a trade-off function is asked for
+WIDTH = 1e-5  # relative, of a search
+LEAST_MU, LARGEST_MU = 1e-4, 100.0  # that are searched for
+
+
+class _Curve(NamedTuple):
+    """A trade-off function that is its own inverse, from below, by its values f(1 - r)."""
+
+    levels: list[float]
+    values: list[float]
+
+    @classmethod
+    def of(cls, accountant: Accountant[Any]) -> _Curve:
+        """Return that of what was composed, of the worse direction."""
+        if accountant.adjacency == "replace_one":
+            raise ValueError(
+                "accountant must have the adjacency of a canary in the run or not, "
+                "'add_remove' or 'zero_out', got 'replace_one'"
+            )
+        return cls(LEVELS.tolist(), np.asarray(accountant.get_beta(_ALPHAS)).tolist())
+
+    @classmethod
+    def of_gaussian(cls, mu: float) -> _Curve:
+        """Return that of mu-Gaussian privacy."""
+        return cls(LEVELS.tolist(), special.gaussian_tradeoff_lower(mu, _ALPHAS).tolist())
+
+    def refutes(self, tau: float, m: int, guesses: int, correct: int) -> bool:
+        """Return whether the probability of so many right guesses is below tau."""
+        # 1 - f is at most what the level below says. All sums are of positive terms, rounded down.
+        right, wrong = tau * correct / m, tau * (guesses - correct) / m
+        most = guesses / m * (1.0 + (correct + 8.0) * 2.0**-50)
+        for i in range(correct - 1, -1, -1):
+            place = bisect_right(self.levels, right) - 1
+            least = self.values[place] if place >= 0 else 0.0
+            if right + wrong > most or not least > wrong:
+                break
+            right += i / (guesses - i) * (least - wrong)
+            wrong = least
+        return right + wrong > most
+
+
+_ALPHAS = np.nextafter(1.0 - LEVELS, 1.0)
+
+
+class _Guesses(NamedTuple):
+    """Right guesses at several numbers of guesses, each with its share of what may fail."""
+
+    canaries: int
+    counts: list[tuple[int, int]]
+    failing: float
+
+    @classmethod
+    def among(
+        cls, scores: Any, included: Any, guesses: Any, sides: Sides, confidence: float
+    ) -> _Guesses:
+        values, inside = _canaries_of(scores, included)
+        one_of(sides, "sides", get_args(Sides))
+        numbers = _guesses_of(guesses, values.size)
+        found = [(number, _correct(values, inside, number, sides)) for number in numbers]
+        return cls(values.size, found, failing_of(confidence) / len(numbers) * (1.0 - 2.0**-52))
+
+    def refute(self, curve: _Curve) -> bool:
+        """Return whether any of them refutes a trade-off function."""
+        return any(curve.refutes(self.failing, self.canaries, *counts) for counts in self.counts)
+
+
+def _canaries_of(scores: Any, included: Any) -> tuple[Scores, npt.NDArray[np.bool_]]:
+    values, inside = scores_of(scores, "scores"), np.asarray(included)
+    if inside.dtype != np.bool_ or inside.shape != values.shape:
+        raise ValueError(
+            f"included must be booleans, one for each of {values.size} scores, got {included!r}"
+        )
+    return values, inside
+
+
+def _correct(
+    scores: Scores, included: npt.NDArray[np.bool_], guesses: int, sides: Sides = "both"
+) -> int:
     """Return the least number of right guesses over all orders of equal scores."""
-    high, low = guesses - guesses // 2, guesses // 2
+    low = guesses // 2 if sides == "both" else 0
+    high = guesses - low
     first = np.lexsort((included, -scores))[:high]
     last = np.lexsort((~included, scores))[:low]
     return int(np.count_nonzero(included[first]) + np.count_nonzero(~included[last]))

@@ -6,7 +6,8 @@ If two neighbouring data sets differ by one record and a test tells their runs a
 false positive rates (t, f), no epsilon below :math:`\log((t - \delta) / f)` can be right
 (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776, Theorem 2.1), nor one below that of the opposite
 verdicts, :math:`\log((1 - f - \delta) / (1 - t))`. The rates are measured, so they are replaced by
-the ends of exact confidence intervals, as in Jagielski, Ullman, Oprea 2020, arXiv 2006.07709.
+the ends of exact confidence intervals, as in Jagielski, Ullman, Oprea 2020, arXiv 2006.07709, or
+both are tested together by order statistics.
 
 A mechanism that is mu-Gaussian has :math:`\mu \ge \Phi^{-1}(t) - \Phi^{-1}(f)` (Dong, Roth, Su
 2022, arXiv 1905.02383, Definition 2.6); Nasr et al. 2023, arXiv 2302.07956, audit by it.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any
 
@@ -105,7 +106,8 @@ def _least_probability(successes: int, trials: int, failing: float) -> float:
 Value = Callable[[Any, Any], Scores]
 """What true positive rates, from below, and false ones, from above, prove."""
 
-CANDIDATES = 1000  # thresholds among which the first half of the runs chooses
+Claim = Callable[[float, Scores], Scores]
+"""The largest true positive rates that a value allows at false positive rates, rounded up."""
 
 
 def epsilon_lower_bound(
@@ -119,15 +121,16 @@ def epsilon_lower_bound(
     """Bound epsilon from below by how well scores tell runs with a record from runs without it.
 
     A run counts as one with the record if its score is at least the threshold. Without a threshold,
-    the first half of the runs decides on one and on which data set scores higher, and the second
-    half measures: the choice costs no confidence. Of several thresholds each has an equal share of
-    the probability to fail (Bonferroni's inequality), and the best counts.
+    runs of either kind are ordered, and those of the other kind counted beyond the n/2-th, n/4-th,
+    ... down to the 4th of the highest and of the lowest: all errors are tested together, exactly.
+    Each of several tests has an equal share of the probability to fail (Bonferroni's inequality),
+    and the best counts.
 
     Parameters
     ----------
     present, absent : array of shape (n,)
-        A score of each independent run, at least 4, in the order of the runs: the higher, the more
-        it looks as if the record were there. Best is the log-likelihood ratio of what was released.
+        A score of each independent run, at least 4: the higher, the more it looks as if the record
+        were there. Best is the log-likelihood ratio of what was released.
     delta : float
         In [0, 1].
     threshold : float or array_like, optional
@@ -153,10 +156,13 @@ def epsilon_lower_bound(
     >>> from renyi import Gaussian, PLDAccountant
     >>> truth = PLDAccountant().compose(Gaussian(1.0)).get_epsilon(1e-2)
     >>> bound = epsilon_lower_bound(with_it, without, 1e-2)
-    >>> bool(0.75 * truth < bound < truth)
+    >>> bool(0.85 * truth < bound < truth)
     True
     """
-    value = partial(_epsilon, delta=probability_of(delta, "delta"))
+    share = probability_of(delta, "delta")
+    if threshold is None:
+        return _joint(present, absent, confidence, partial(_allowed_by_epsilon, delta=share))
+    value = partial(_epsilon, delta=share)
     return _best(present, absent, threshold, confidence, value)
 
 
@@ -193,18 +199,16 @@ def mu_lower_bound(
     >>> float(special.gaussian_epsilon_lower(mu, 1e-6)) > 3.8
     True
     """
+    if threshold is None:
+        return _joint(present, absent, confidence, _allowed_by_mu)
     return _best(present, absent, threshold, confidence, _mu)
 
 
 def _best(
-    present: Any, absent: Any, threshold: npt.ArrayLike | None, confidence: float, value: Value
+    present: Any, absent: Any, threshold: npt.ArrayLike, confidence: float, value: Value
 ) -> float:
     first, second = scores_of(present, "present"), scores_of(absent, "absent")
-    failing = failing_of(confidence)
-    if threshold is None:
-        first, second, limits = _chosen_test(first, second, value)
-    else:
-        limits = _thresholds(threshold)
+    failing, limits = failing_of(confidence), _thresholds(threshold)
     each = failing / limits.size * (1.0 - 2.0**-52)
     return max(float(value(*_measured(first, second, limit, each))) for limit in limits)
 
@@ -239,33 +243,93 @@ def _mu(true: Any, false: Any) -> Scores:
 _quantile = np.vectorize(NormalDist().inv_cdf, otypes=[np.float64])
 
 
-def _chosen_test(first: Scores, second: Scores, value: Value) -> tuple[Scores, Scores, Scores]:
-    """Return the second halves, first those with the higher scores, and the best threshold."""
-    tests = [(first, second), (second, first)]
-    halves = [[np.array_split(scores, 2) for scores in test] for test in tests]
-    found = [_best_threshold(a[0], b[0], value) for a, b in halves]
-    best = max(range(len(tests)), key=lambda k: found[k][0])
-    (_, positives), (_, negatives) = halves[best]
-    return positives, negatives, np.array([found[best][1]])
+# A joint test of both errors. The k-th highest of n absent scores is beaten by another one with a
+# probability F whose law is Beta(k, n + 1 - k), or smaller where scores are equal. Given F, each
+# present score beats it with a probability of at most 1 - f(F), f the trade-off function claimed.
+# So the probability that x of N present scores or more do is at most E P[Bin(N, 1 - f(F)) >= x]: no
+# other unknown is left, and no threshold was chosen.
+
+FEWEST = 4  # scores beyond a threshold
+POINTS = np.linspace(-7.0, 7.0, 127)  # of the law of F, in about standard deviations
+LARGEST = 700.0  # epsilon or mu
 
 
-def _best_threshold(positives: Scores, negatives: Scores, value: Value) -> tuple[float, float]:
-    """Return the expectation less two standard errors, and the best threshold."""
-    thresholds = np.unique(np.concatenate([positives, negatives]))
-    picked = np.linspace(0, thresholds.size - 1, min(thresholds.size, CANDIDATES))
-    # The tails decide where delta is small: all of the highest and lowest are candidates too.
-    ends = np.arange(min(thresholds.size, CANDIDATES))
-    thresholds = thresholds[np.unique(np.concatenate([picked.astype(int), ends, -1 - ends]))]
-    hits = positives.size - np.searchsorted(np.sort(positives), thresholds)
-    alarms = negatives.size - np.searchsorted(np.sort(negatives), thresholds)
-    missed, quiet = positives.size - hits, negatives.size - alarms
-    spread_of_hits = 2.0 * np.sqrt(np.minimum(hits, missed)) + 3.0 * (missed == 0)
-    spread_of_alarms = 2.0 * np.sqrt(np.minimum(alarms, quiet)) + 3.0
-    true = np.maximum(hits - spread_of_hits, 1e-9) / positives.size
-    false = np.minimum(alarms + spread_of_alarms, negatives.size * (1.0 - 1e-9)) / negatives.size
-    expected = value(true, false)
-    best = int(np.argmax(expected))
-    return float(expected[best]), float(thresholds[best])
+class _Order:
+    """How many of some scores lie beyond the k-th of the others, and the law of how likely that is.
+
+    Parameters
+    ----------
+    scores, others : array
+        Of either kind of runs.
+    k : int
+        At least 1, below the number of the others.
+    """
+
+    def __init__(self, scores: Scores, others: Scores, k: int) -> None:
+        self._trials, self._n, self._k = scores.size, others.size, k
+        self._beaten = int(np.count_nonzero(scores > np.sort(others)[self._n - k]))
+        self._middle = k / (self._n + 1.0)
+
+    @cached_property
+    def _law(self) -> tuple[Scores, Scores]:
+        """Ascending rates from 0 to 1, and the probabilities that F is larger, rounded up."""
+        odds = self._middle / (1.0 - self._middle)
+        spread = 1.0 / math.sqrt((self._n + 1.0) * self._middle * (1.0 - self._middle))
+        inner = 1.0 / (1.0 + np.exp(-POINTS * spread) / odds)
+        rates = np.concatenate([[0.0], inner, [1.0]])
+        # F > a if fewer than k of n are below a.
+        kept = np.nextafter(1.0 - rates, 2.0).clip(0.0, 1.0)
+        beyond = [tail_bounds(self._n, a, self._n - self._k + 1)[1] for a in kept.tolist()]
+        return rates, np.array(beyond)
+
+    def _tails(self, rates: Scores) -> Scores:
+        return np.array([tail_bounds(self._trials, r, self._beaten)[1] for r in rates.tolist()])
+
+    def refutes(self, claim: Claim, value: float, failing: float) -> bool:
+        """Return whether so many are rarer than that where a value is claimed."""
+        if 0.25 * self._tails(claim(value, np.array([self._middle])))[0] > failing:
+            return False  # about half of the law lies beyond the middle
+        rates, beyond = self._law
+        tails = np.maximum.accumulate(self._tails(claim(value, rates)))
+        # A step function above: from its least value up, where F is beyond the cell before.
+        bound = float(tails[1] + np.diff(tails[1:]) @ beyond[1:-1])
+        return bound * (1.0 + 2.0**-40) < failing
+
+
+def _joint(present: Any, absent: Any, confidence: float, claim: Claim) -> float:
+    """Return a value next to the largest that some order refutes."""
+    first, second = scores_of(present, "present"), scores_of(absent, "absent")
+    kinds = [(first, second), (-second, -first), (second, first), (-first, -second)]
+    tests = [
+        (scores, others, others.size >> shift)
+        for scores, others in kinds
+        for shift in range(1, max((others.size // FEWEST).bit_length(), 2))
+    ]
+    each = failing_of(confidence) / len(tests) * (1.0 - 2.0**-52)
+    best = 0.0
+    for test in tests:
+        order = _Order(*test)
+        if order.refutes(claim, best, each):
+            best = _largest_refuted(order, claim, best, each)
+    return best
+
+
+def _largest_refuted(order: _Order, claim: Claim, low: float, failing: float) -> float:
+    high = 2.0 * low + 1.0
+    while high < LARGEST and order.refutes(claim, high, failing):
+        low, high = high, 2.0 * high
+    return bisected(lambda value: not order.refutes(claim, value, failing), low, high, 1e-5)[0]
+
+
+def _allowed_by_epsilon(epsilon: float, rates: Scores, *, delta: float) -> Scores:
+    # Three roundings, upward.
+    most = (math.exp(min(epsilon, LARGEST)) * rates + delta) * (1.0 + 2.0**-50)
+    return np.asarray(np.minimum(most, 1.0))
+
+
+def _allowed_by_mu(mu: float, rates: Scores) -> Scores:
+    most = np.nextafter(1.0 - special.gaussian_tradeoff_lower(mu, rates), 2.0)
+    return np.asarray(np.minimum(most, 1.0))
 
 
 def _thresholds(value: npt.ArrayLike) -> Scores:
