@@ -96,7 +96,6 @@ private:
     Bound bound_at(double t) const noexcept;
     double value_of(const Bound& bound) const noexcept { return bound.value[0] + groups_[1].times * bound.value[1]; }
     Sum sum(double epsilon) const noexcept;
-    Bracket widened(double delta, Bracket around) const noexcept;
     double log_aliasing(double epsilon) const noexcept;
     template <class Value>
     double total(Value value) const noexcept {

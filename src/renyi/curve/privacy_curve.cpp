@@ -22,12 +22,12 @@ constexpr double kNarrow = 1e-11;  // relative width at which a contour placed f
 constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
-constexpr double kLeastOfInclusions = 1e-303;  // of delta; below, sums over inclusions lose digits to the least double
+constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 
-// Of delta, by a sum over inclusions.
+// Of delta, by a sum of parts.
 Bracket widened(Bracket found) noexcept {
-    return found.lower >= kLeastOfInclusions ? found : Bracket{0.0, std::max(found.upper, kLeastOfInclusions)};
+    return found.lower >= kLeastResolved ? found : Bracket{0.0, std::max(found.upper, kLeastResolved)};
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ double CurveSolver::rough_delta(double epsilon) const noexcept {
 Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
     Bracket answer = common(contour_.delta(epsilon), {0.0, 1.0});
     if (is_narrow(answer, kNarrow)) return answer;
-    answer = common(answer, splits_.placed_delta(epsilon));
+    answer = common(answer, widened(splits_.placed_delta(epsilon)));
     if (is_narrow(answer, kServes)) return answer;
     if (last_line_) answer = common(answer, last_line_->delta(epsilon));
     return answer;
@@ -148,13 +148,9 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_records = [&] {
-        return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon)));
-    };
-    const auto with_inclusion_line = [&] {
-        return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon)));
-    };
+    const auto with_sum = [&] { return with(Route::split_sum, widened(splits_.delta(epsilon))); };
+    const auto with_records = [&] { return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon))); };
+    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon))); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
@@ -175,7 +171,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
         route_ = Route::bounds;
         if (is_enough(known, delta)) return {-kInfinity, known};
         if (direct_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
-        answer = splits_.placed_epsilon(delta, last_);
+        answer = delta >= kLeastResolved ? splits_.placed_epsilon(delta, last_) : kNoBracket;
     }
     if (std::isnan(answer.lower)) answer = new_epsilon(delta);
     if (answer.lower > 0.0 && is_narrow(answer, kNear)) last_ = 0.5 * (answer.lower + answer.upper);
@@ -193,10 +189,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
         Contour line(c_.steps, {}, direction_, kLastEffort);
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
+    const bool is_resolved = delta >= kLeastResolved;
+    const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
-    const bool is_resolved = delta >= kLeastOfInclusions;
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.

@@ -17,6 +17,7 @@ constexpr double kLittleWork = 3e6;                // of a base that more levels
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kCertain = 0.55;
+constexpr double kMostError = 0.1;  // of masses, relatively
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
 constexpr double kAddDepth = 6.0;   // more of its inner windows
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
@@ -433,18 +434,23 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
     for (SplitStep& s : steps) {
         WindowedLaw chosen(s.law, s.jump);
         const double log_mass = chosen.log_moment_bound(0.0);
-        if (log_mass + std::log(s.count) < log_delta_ - kNothing) {
-            closed_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
+        WindowedNodes::Masses m{};
+        double error = kInfinity;  // of E[W (1 - e^-loss)], the smallest of them
+        if (!(log_mass + std::log(s.count) < log_delta_ - kNothing)) {
+            // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
+            if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
+            m = chosen.nodes().masses();
+            error = (m.error * m.size + chosen.missed()) / std::fabs(m.fall);
+        }
+        if (!(error < kMostError)) {  // nothing against delta, or below the range of doubles
+            const double mass = std::exp(log_mass) * (1.0 + 1e-9) + kSmallestNormal;
+            closed_.ignored += s.count * mass;
             // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
-            s.left_out.error = std::exp(log_mass) * std::max(1.0, s.law.q / s.law.one_minus_q) * (1.0 + 1e-9);
+            s.left_out.error = mass * std::max(1.0, s.law.q / s.law.one_minus_q);
             s.has_masses = count_ > kMany;
             continue;
         }
-        // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
-        if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
-        const WindowedNodes::Masses m = chosen.nodes().masses();
-        // Of E[W (1 - e^-loss)], the smallest of them.
-        closed_.error = std::max(closed_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
+        closed_.error = std::max(closed_.error, error);
         closed_.log_kept += s.count * std::log1p(-m.mass);
         closed_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
         closed_.reverse += s.count * std::log1p(-m.reverse);

@@ -183,7 +183,10 @@ WindowedNodes::Masses WindowedNodes::masses() const noexcept {
         error += w * off;
         fall_error += w * std::fabs(fall) * off;
     }
-    if (!law_.is_ratio()) error = std::max(error / m.mass, m.size > 0.0 ? fall_error / m.size : 0.0);
+    const double underflow = static_cast<double>(loss_.size()) * kSmallestNormal;  // in units of u
+    if (!law_.is_ratio())
+        error = std::max((error + underflow) / std::max(m.mass, kSmallestNormal),
+                         (fall_error + underflow) / std::max(m.size, kSmallestNormal));
     m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
     return m;
 }
@@ -297,6 +300,8 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
     // The tilt moves the normal density by its size times c; ratios grow too fast for that, so that the window decides.
     double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + reach + positive * c;
+    for (const LossStep& step : window_)
+        if (step.sign > 0.0) last = std::max(last, output_at(law_, step.level + reach * step.width));
     if (const LossStep* falling = window_.falling())
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
