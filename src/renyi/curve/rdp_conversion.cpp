@@ -235,10 +235,6 @@ Touch optimal_given_epsilon(double alpha, double k, double epsilon, Side side, T
     return touch;
 }
 
-// Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from
-// below.
-constexpr double kSmallestLogDelta = -690.0;
-
 double optimal_epsilon(double alpha, double k, double log_delta, Rounding r, TouchStart* near) noexcept {
     if (log_delta < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     if (corner_given_delta(alpha, log_delta)) {

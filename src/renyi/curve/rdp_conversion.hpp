@@ -26,6 +26,10 @@ enum class Conversion { mironov, balle, asoodeh, optimal };
 
 enum class Rounding { down, up };
 
+// Below this log delta 1 - b underflows; the closed forms are then the optimal value rounded up, and nothing is claimed
+// from below.
+constexpr double kSmallestLogDelta = -690.0;
+
 // Where the last search for a touching point of one question ended: the logarithm of its parameter, and the derivative of
 // log(f - 1) in it. The next search starts there if its K is about the same; results are certified wherever it starts.
 struct TouchStart {

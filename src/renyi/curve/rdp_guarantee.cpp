@@ -301,11 +301,15 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     const auto at_closed = [&] { return query.at(query.order_at(closed)); };
     if (is_last) return at_closed();
     if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), at_closed());
-    RdpAtOrder best = query.at(query.order_at(
-        rising_root(query, closed, kFinal, Slope::bound, [&](double alpha) { return optimal_form(query, alpha); })));
+    const double balle = query.convert(Conversion::balle, last_order, last_k, Rounding::up);
+    const bool is_tiny = (query.given_delta ? query.log_delta : balle) < kSmallestLogDelta;
+    const double exact =
+        is_tiny ? rising_root(query, closed, kFinal, Slope::exact, [&](double x) { return closed_form(query, x); })
+                : rising_root(query, closed, kFinal, Slope::bound, [&](double x) { return optimal_form(query, x); });
+    RdpAtOrder best = query.at(query.order_at(exact));
     // Where e^K is not large there may be a second minimum. A search that was lost is above balle's value.
     const bool is_smooth = query.composition.curves.empty();
-    const bool is_found = is_smooth && best.value <= query.convert(Conversion::balle, last_order, last_k, Rounding::up);
+    const bool is_found = is_smooth && best.value <= balle;
     if (is_found && best.k.value >= 3.0) return best;
     best = smaller(best, at_closed());
     if (best.k.value >= 3.0) return best;
