@@ -59,7 +59,8 @@ Bracket AllocationCurve::gaussian_delta_at(double epsilon, bool reversed) const 
         const double moved = std::log1p(std::expm1(epsilon) / rate_) * (1.0 - slack);
         return {0.0, std::min(rate_ * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
     }
-    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_);
+    // delta grows with it, and cancels: a rounding of each factor, of the product and two of the exponential.
+    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_) + 8.0 * kUnitRoundoff;
     if (!(left > 1e-6)) return {0.0, 1.0};
     const double moved = (std::log(rate_ / left) + epsilon) * (1.0 - slack) - slack;
     return {0.0, std::min(left * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
@@ -198,12 +199,16 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         // dx/d eps = t e^{+-eps}/rate; of add f grows like e^eps, too.
         const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
         slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
-        if (v.lower * f * (1.0 - kRounding) > target) {
+        // x, right to kRounding, is exactly that of an epsilon no farther off, where f differs by e^off at the most; of
+        // add x is nearly flat where e^epsilon is large.
+        const double off = kRounding * (reversed ? std::expm1(epsilon) : epsilon), error = kRounding + 2.0 * off;
+        const bool is_near = off < 0.01;
+        if (v.lower * f * (1.0 - error) > target) {
             low = epsilon;
-            proven.lower = std::max(proven.lower, epsilon * (1.0 - kRounding));
-        } else if (v.upper * f * (1.0 + kRounding) < target) {
+            if (is_near) proven.lower = std::max(proven.lower, epsilon - off);
+        } else if (v.upper * f * (1.0 + error) < target) {
             high = epsilon;
-            proven.upper = std::min(proven.upper, epsilon * (1.0 + kRounding));
+            if (is_near) proven.upper = std::min(proven.upper, epsilon + off);
         } else if (width == kWidth) {
             (value > target ? low : high) = epsilon;
         }

@@ -525,7 +525,8 @@ SplitSum::Value SplitSum::closed_part(double epsilon) const noexcept {
     const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
     const double value = gained - taken, slope = -(taken + reverse);
     const double positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
-    const double error = positive * (2.0 * closed_.error + 16.0 * kUnitRoundoff);
+    const double exponents = std::fabs(closed_.log_kept) + std::fabs(closed_.grown);  // of the exponentials, rounded
+    const double error = positive * (2.0 * closed_.error + kUnitRoundoff * (16.0 + 4.0 * exponents));
     const double gap = std::exp(closed_.log_gap + closed_.gap_tilt * epsilon);
     return {value, slope, value - error, value + error + gap + closed_.ignored};
 }
