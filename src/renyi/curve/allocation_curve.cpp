@@ -13,6 +13,7 @@ namespace renyi {
 
 namespace {
 
+// All but kRounding affect width and time, not validity.
 constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
 constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
 constexpr double kRough = 0.1;                     // of what is known to be enough
@@ -35,11 +36,6 @@ bool narrow(const SplitSum::Value& v, double width, double absolute) noexcept {
 // Of a value that was not found nothing is known. NaN is no bound.
 SplitSum::Value held(const SplitSum::Value& v) noexcept {
     return v.upper >= 0.0 && v.lower <= v.upper ? v : SplitSum::Value{0.0, 0.0, 0.0, kInfinity};
-}
-
-double log_sum(double a, double b) noexcept {
-    const double top = std::max(a, b);
-    return top > -kInfinity ? top + std::log1p(std::exp(std::min(a, b) - top)) : top;
 }
 
 }  // namespace
@@ -74,14 +70,14 @@ double AllocationCurve::guess_log_excess(double x, bool reversed) const {
         const double z = x / spread, d = std::log1p(x) / c + 0.5 * c;
         const double normal = std::log(spread) - 0.5 * z * z - 2.0 * std::log1p(z);
         const double jump = std::log(t_) + std::log1p(x) + std::log(c) - 0.5 * d * d - 2.0 * std::log1p(d);
-        return std::min(log_sum(normal, jump), std::log(t_));
+        return std::min(log_add(normal, jump), std::log(t_));
     }
     constexpr int kPoints = 64;
     double y[kPoints], weight[kPoints];
     for (int i = 0; i < kPoints; ++i) {
         const double z = -9.0 + (i + 0.5) * (14.0 / kPoints);
         y[i] = std::expm1(c * z - 0.5 * c * c);
-        weight[i] = std::exp(-0.5 * z * z) * 0.39894228 * 14.0 / kPoints;
+        weight[i] = std::exp(-0.5 * z * z) * kInverseRoot2Pi * 14.0 / kPoints;
     }
     const auto log_bound = [&](double log_tilt) {
         const double s = std::exp(log_tilt);
@@ -248,6 +244,7 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kCell = 0.003;                           // cells, of the standard deviation of the loss
 constexpr double kFar = 0.0015;                           // and of the loss, at most
 constexpr double kCellsEnd = 1e-32;                       // of H, and of the same for losses, where the cells end
@@ -274,7 +271,7 @@ double rough_spread(double sigma, double t) {
         const double z = -6.0 + (i + 0.5) * h, y = std::expm1(c * z - 0.5 * c * c);
         sum += std::exp(-0.5 * z * z) * y * y;
     }
-    return std::min(std::sqrt(sum * h * 0.3989 / t), c);
+    return std::min(std::sqrt(sum * h * kInverseRoot2Pi / t), c);
 }
 
 // One side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2, so that they
