@@ -13,6 +13,7 @@ namespace renyi {
 
 namespace {
 
+// All but kRounding affect width and time, not validity.
 constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
 constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
 constexpr double kRough = 0.1;                     // of what is known to be enough
@@ -37,11 +38,6 @@ SplitSum::Value held(const SplitSum::Value& v) noexcept {
     return v.upper >= 0.0 && v.lower <= v.upper ? v : SplitSum::Value{0.0, 0.0, 0.0, kInfinity};
 }
 
-double log_sum(double a, double b) noexcept {
-    const double top = std::max(a, b);
-    return top > -kInfinity ? top + std::log1p(std::exp(std::min(a, b) - top)) : top;
-}
-
 }  // namespace
 
 double AllocationCurve::threshold(double epsilon, bool reversed) const noexcept {
@@ -59,7 +55,8 @@ Bracket AllocationCurve::gaussian_delta_at(double epsilon, bool reversed) const 
         const double moved = std::log1p(std::expm1(epsilon) / rate_) * (1.0 - slack);
         return {0.0, std::min(rate_ * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
     }
-    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_);
+    // delta grows with it, and cancels: a rounding of each factor, of the product and two of the exponential.
+    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_) + 8.0 * kUnitRoundoff;
     if (!(left > 1e-6)) return {0.0, 1.0};
     const double moved = (std::log(rate_ / left) + epsilon) * (1.0 - slack) - slack;
     return {0.0, std::min(left * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
@@ -73,14 +70,14 @@ double AllocationCurve::guess_log_excess(double x, bool reversed) const {
         const double z = x / spread, d = std::log1p(x) / c + 0.5 * c;
         const double normal = std::log(spread) - 0.5 * z * z - 2.0 * std::log1p(z);
         const double jump = std::log(t_) + std::log1p(x) + std::log(c) - 0.5 * d * d - 2.0 * std::log1p(d);
-        return std::min(log_sum(normal, jump), std::log(t_));
+        return std::min(log_add(normal, jump), std::log(t_));
     }
     constexpr int kPoints = 64;
     double y[kPoints], weight[kPoints];
     for (int i = 0; i < kPoints; ++i) {
         const double z = -9.0 + (i + 0.5) * (14.0 / kPoints);
         y[i] = std::expm1(c * z - 0.5 * c * c);
-        weight[i] = std::exp(-0.5 * z * z) * 0.39894228 * 14.0 / kPoints;
+        weight[i] = std::exp(-0.5 * z * z) * kInverseRoot2Pi * 14.0 / kPoints;
     }
     const auto log_bound = [&](double log_tilt) {
         const double s = std::exp(log_tilt);
@@ -198,12 +195,16 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         // dx/d eps = t e^{+-eps}/rate; of add f grows like e^eps, too.
         const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
         slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
-        if (v.lower * f * (1.0 - kRounding) > target) {
+        // x, right to kRounding, is exactly that of an epsilon no farther off, where f differs by e^off at the most; of
+        // add x is nearly flat where e^epsilon is large.
+        const double off = kRounding * (reversed ? std::expm1(epsilon) : epsilon), error = kRounding + 2.0 * off;
+        const bool is_near = off < 0.01;
+        if (v.lower * f * (1.0 - error) > target) {
             low = epsilon;
-            proven.lower = std::max(proven.lower, epsilon * (1.0 - kRounding));
-        } else if (v.upper * f * (1.0 + kRounding) < target) {
+            if (is_near) proven.lower = std::max(proven.lower, epsilon - off);
+        } else if (v.upper * f * (1.0 + error) < target) {
             high = epsilon;
-            proven.upper = std::min(proven.upper, epsilon * (1.0 + kRounding));
+            if (is_near) proven.upper = std::min(proven.upper, epsilon + off);
         } else if (width == kWidth) {
             (value > target ? low : high) = epsilon;
         }
@@ -243,6 +244,7 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kCell = 0.003;                           // cells, of the standard deviation of the loss
 constexpr double kFar = 0.0015;                           // and of the loss, at most
 constexpr double kCellsEnd = 1e-32;                       // of H, and of the same for losses, where the cells end
@@ -269,7 +271,7 @@ double rough_spread(double sigma, double t) {
         const double z = -6.0 + (i + 0.5) * h, y = std::expm1(c * z - 0.5 * c * c);
         sum += std::exp(-0.5 * z * z) * y * y;
     }
-    return std::min(std::sqrt(sum * h * 0.3989 / t), c);
+    return std::min(std::sqrt(sum * h * kInverseRoot2Pi / t), c);
 }
 
 // One side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2, so that they

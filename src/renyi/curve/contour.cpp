@@ -13,6 +13,7 @@ namespace renyi {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
 constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
@@ -179,6 +180,7 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kFound = 1e-7;  // of log delta, from where one step more of Newton's is exact
 constexpr int kMostWidenings = 24;
 constexpr double kLongest = 2.0;  // of Newton's steps, in deviations of the tilted sum
@@ -274,6 +276,7 @@ Bracket Contour::epsilon(double delta) const noexcept {
 
 namespace {
 
+// Affects time, not validity.
 constexpr double kFirstNodes = 2.0;  // times those of a Gaussian transform: true ones fall more slowly
 
 }  // namespace

@@ -23,8 +23,7 @@ constexpr Enclosed kUnder{kScaledZero, 1.0};
 constexpr Enclosed kAlmostOne{kScaledOne, 0x1p-100};
 
 double mills_double(double x) noexcept {
-    constexpr double kRootHalfPi = 0x1.40d931ff62706p0;
-    return x > 1e8 ? 1.0 / x : kRootHalfPi * erfcx(x * kRootHalf);
+    return x > 1e8 ? 1.0 / x : 0.5 * kRoot2Pi * erfcx(x * kRootHalf);
 }
 
 // |exp(t) - 1| <= this for |t| <= x.
@@ -83,6 +82,7 @@ CurvePoint mirrored(const CurvePoint& p, double eps) noexcept {
 
 namespace {
 
+// Affects time, not validity.
 constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
 
 // Of the loss without a tilt.

@@ -22,9 +22,9 @@ namespace renyi {
 
 namespace {
 
-constexpr double kInverseSqrt2Pi = 0x1.9884533d43651p-2;
-constexpr double kAliasing = 31.0;  // e^-31 < 4e-14
-constexpr double kTail = 12.0, kBeyond = 1e-31;
+constexpr double kAliasing = 31.0;               // e^-31 < 4e-14
+constexpr double kTail = 12.0, kBeyond = 1e-31;  // 2 Q(12) < 4e-33
+// They affect width and time, not validity.
 constexpr double kLeastOrder = -21.0, kOrderError = 1e-4;  // of its logarithm
 constexpr double kMostBlocks = 3000.0;
 
@@ -65,7 +65,7 @@ double Complement::log_moment(double s) const noexcept {
             error += term * law.error[j];
         }
         const double rounding = kUnitRoundoff * (error / value + static_cast<double>(law.loss.size()));
-        const double above = law.spacing * kInverseSqrt2Pi * value * (1.0 + rounding + 1e-13) + kBeyond;
+        const double above = law.spacing * kInverseRoot2Pi * value * (1.0 + rounding + 1e-13) + kBeyond;
         sum += law.count * std::min(std::log(above) + 2.0 * kUnitRoundoff, 0.0);
     }
     return sum * lowered(254);
@@ -95,6 +95,7 @@ double Complement::epsilon_below(double delta) const noexcept {
 
 namespace {
 
+// All but kLeast affect width and time, not validity.
 constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
@@ -348,6 +349,7 @@ Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) n
 
 namespace {
 
+// They affect width, not validity: what is left out is added.
 constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of its logarithm
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 constexpr double kLeftOut = 40.0, kLeastLogDelta = -760.0;
@@ -437,6 +439,7 @@ Bracket DirectBounds::epsilon(double delta) {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kManyInclusions = 50.0;
 constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs inclusion
 

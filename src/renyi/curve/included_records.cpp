@@ -36,6 +36,7 @@ namespace renyi {
 
 namespace {
 
+// All but kNothing, kCertain and kUp affect width and time, not validity: every tilt and g gives a bound.
 constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
 constexpr double kNothing = -800.0;                 // log of what is below all numbers
 constexpr double kCertain = 40.0;                   // Q(40) < e^-800

@@ -13,8 +13,7 @@ namespace renyi {
 
 namespace {
 
-using Complex = std::complex<double>;
-
+// All but kMostExponent, beyond which e^-80 is below every rounding, affect width and time, not validity.
 constexpr double kMostNoise = 0.6, kRevealing = 1.0;
 constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
 constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what inclusions add in all, and by one step
@@ -30,21 +29,7 @@ constexpr double kOverlap = 0.1;                                  // of all C
 constexpr double kUseless = 0.1;                                  // of delta, an error
 constexpr double kLeastIncluded = 0.0;                            // nats, of delta over what comes without
 
-// log(1 + e^x) and log(e^d - 1)
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
-double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
-
-Complex expm1_complex(Complex d) noexcept {
-    const double half = std::sin(0.5 * d.imag()), grown = std::expm1(d.real());
-    return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
-}
-
-Complex log1p_complex(Complex r) noexcept {
-    const double re = r.real(), im = r.imag();
-    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im))
-                                  : 0.5 * std::log(std::max((1.0 + re) * (1.0 + re) + im * im, 1e-300));
-    return {half, std::atan2(im, 1.0 + re)};
-}
 
 double curvature_with_kernel(double curvature, double t) noexcept {
     return curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));

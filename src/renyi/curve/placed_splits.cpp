@@ -9,6 +9,7 @@ namespace renyi {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kServes = 1e-10;  // relative width at which a sum placed for another question still serves
 constexpr double kUseful = 1e-9;   // and at which none is placed anew
 constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum was placed

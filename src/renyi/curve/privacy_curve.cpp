@@ -18,10 +18,11 @@ namespace renyi {
 
 namespace {
 
-constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
-constexpr double kServes = 1e-10;  // the same of other routes
-constexpr double kUseful = 1e-9;   // and that which needs no second route
-constexpr double kNear = 0.1;      // and at which the next question may start from the answer
+// They affect width and time, not validity.
+constexpr double kNarrow = 1e-11;          // relative width at which a contour placed for another question still serves
+constexpr double kServes = 1e-10;          // the same of other routes
+constexpr double kUseful = 1e-9;           // and that which needs no second route
+constexpr double kNear = 0.1;              // and at which the next question may start from the answer
 constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 
@@ -149,8 +150,12 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, widened(splits_.delta(epsilon))); };
-    const auto with_records = [&] { return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon))); };
-    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon))); };
+    const auto with_records = [&] {
+        return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon)));
+    };
+    const auto with_inclusion_line = [&] {
+        return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon)));
+    };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()

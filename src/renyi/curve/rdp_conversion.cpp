@@ -157,34 +157,38 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
 }
 
-// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants; `slope` is the first guess
-// of the derivative. Where the point is not inside, the parameter is too small. The residual is a sum of a dozen
-// logarithms of at most `size` each, right to u size: a target moved by twice the residual that is accepted proves the
-// side. To the nearest, for slopes, the search ends early.
+// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants from `start`. Where the point
+// is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each, right to
+// u size: a target moved by twice the residual that is accepted proves the side. To the nearest, for slopes, the search
+// ends early.
 enum class Side { below, above, nearest };
 
 Side side_of(Rounding r) noexcept { return r == Rounding::up ? Side::above : Side::below; }
 
 template <class TouchAt>
-Touch solve(double alpha, double k, double start, double first_slope, double size, TouchAt touch_at,
-            Side side) noexcept {
+Touch solve(double alpha, double k, TouchStart& start, double size, TouchAt touch_at, Side side) noexcept {
     constexpr double kNearly = 1e-10;
     const double log_k = log_expm1(k);
     const double error = kUnitRoundoff * (200.0 + 24.0 * (size + k + std::fabs(log_k)));
     const double found = side == Side::nearest ? std::max(error, kNearly) : error;
     const double target = log_k + (side == Side::nearest ? 0.0 : side == Side::above ? 2.0 * found : -2.0 * found);
     double low = -1000.0, high = 1000.0;
-    double here = lane_log(start), last = here, f_last = kNaN;
+    double here = start.place, last = here, f_last = kNaN;
     Touch touch{};
     for (int i = 0; i < 200; ++i) {
         touch = touch_at(lane_exp(here));
         const double f = touch.inside ? log_excess_of(alpha, touch) - target : -kInfinity;
-        if (std::fabs(f) <= found) return touch;
+        const double secant = (f - f_last) / (here - last);
+        if (secant > 0.0 && std::fabs(f - f_last) > kNearly) start.slope = secant;  // else rounding errors
+        if (std::fabs(f) <= found) {
+            start.place = here;
+            start.k = k;
+            return touch;
+        }
         (f < 0.0 ? low : high) = here;
-        const double slope = std::isfinite(f_last) ? (f - f_last) / (here - last) : first_slope;
         last = here;
         f_last = f;
-        here -= f / slope;
+        here -= f / start.slope;
         if (!(here > low && here < high))
             here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
@@ -205,72 +209,78 @@ bool corner_given_epsilon(double alpha, double k, double epsilon) noexcept {
     return k >= beta * epsilon + beta * (lane_log1p(beta) - lane_log(beta));
 }
 
-Touch optimal_given_delta(double alpha, double k, double log_delta, Side side) noexcept {
-    // Where balle is nearly optimal, p = alpha delta and q = p e^-eps (alpha-1)/alpha.
-    const double ratio = balle_epsilon(alpha, k, log_delta, Rounding::up) + lane_log1p(1.0 / (alpha - 1.0));
-    const double p = alpha * lane_exp(log_delta);
-    const double start = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
-    // d log(f-1)/d log s lies between 2 for small K and about K for large K.
-    return solve(
-        alpha, k, start, std::max(2.0, k), std::fabs(log_delta),
-        [&](double s) { return touch_given_delta(alpha, s, log_delta); }, side);
+Touch optimal_given_delta(double alpha, double k, double log_delta, Side side, TouchStart* near) noexcept {
+    TouchStart start = near ? *near : TouchStart{};
+    if (!start.is_near(k)) {
+        // Where balle is nearly optimal, p = alpha delta and q = p e^-eps (alpha-1)/alpha.
+        const double ratio = balle_epsilon(alpha, k, log_delta, Rounding::up) + lane_log1p(1.0 / (alpha - 1.0));
+        const double p = alpha * lane_exp(log_delta);
+        const double s = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
+        // d log(f-1)/d log s lies between 2 for small K and about K for large K.
+        start = {lane_log(s), std::max(2.0, k), k};
+    }
+    const auto touch_at = [&](double s) { return touch_given_delta(alpha, s, log_delta); };
+    const Touch touch = solve(alpha, k, start, std::fabs(log_delta), touch_at, side);
+    if (near) *near = touch.inside ? start : TouchStart{};
+    return touch;
 }
 
-Touch optimal_given_epsilon(double alpha, double k, double epsilon, Side side) noexcept {
+Touch optimal_given_epsilon(double alpha, double k, double epsilon, Side side, TouchStart* near) noexcept {
     const double log_p = std::min(balle_log_delta(alpha, k, epsilon, Rounding::up) + lane_log(alpha), -0.7);
-    return solve(
-        alpha, k, lane_exp(std::max(log_p, -700.0)), 1.0, alpha * epsilon - log_p,
-        [&](double y) { return touch_given_epsilon(alpha, y, epsilon); }, side);
+    TouchStart start = near ? *near : TouchStart{};
+    if (!start.is_near(k)) start = {std::max(log_p, -700.0), 1.0, k};
+    const auto touch_at = [&](double y) { return touch_given_epsilon(alpha, y, epsilon); };
+    const Touch touch = solve(alpha, k, start, alpha * epsilon - log_p, touch_at, side);
+    if (near) *near = touch.inside ? start : TouchStart{};
+    return touch;
 }
 
-// Below this log delta 1 - b underflows; the closed form is then the value rounded up, and nothing is claimed from
-// below.
-constexpr double kSmallestLogDelta = -690.0;
-
-double optimal_epsilon(double alpha, double k, double log_delta, Rounding r) noexcept {
+double optimal_epsilon(double alpha, double k, double log_delta, Rounding r, TouchStart* near) noexcept {
     if (log_delta < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
     if (corner_given_delta(alpha, log_delta)) {
         const double loss = lane_log1p(-lane_exp(log_delta));
         return rounded(rho_of(alpha, k) + loss, rho_of(alpha, k) - loss * (4.0 - log_delta), r);
     }
-    const Touch t = optimal_given_delta(alpha, k, log_delta, side_of(r));
+    const Touch t = optimal_given_delta(alpha, k, log_delta, side_of(r), near);
     if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.epsilon, 2.0 * t.size, r);
 }
 
-double optimal_log_delta(double alpha, double k, double epsilon, Rounding r) noexcept {
+double optimal_log_delta(double alpha, double k, double epsilon, Rounding r, TouchStart* near) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon))
         return rounded(lane_log(-lane_expm1(epsilon - rho_of(alpha, k))), 4.0 + rho_of(alpha, k), r);
     if (balle_log_delta(alpha, k, epsilon, r) < kSmallestLogDelta) return r == Rounding::up ? kInfinity : -kInfinity;
-    const Touch t = optimal_given_epsilon(alpha, k, epsilon, side_of(r));
+    const Touch t = optimal_given_epsilon(alpha, k, epsilon, side_of(r), near);
     if (!t.inside) return r == Rounding::up ? kInfinity : -kInfinity;
     return rounded(t.log_delta, std::fabs(t.log_p) + alpha * t.s + 8.0, r);
 }
 
 }  // namespace
 
-double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding r) noexcept {
+double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding r,
+                        TouchStart* start) noexcept {
     if (conversion == Conversion::mironov) return mironov_epsilon(alpha, k, log_delta, r);
     if (k <= 0.0) return lane_log1p(-lane_exp(log_delta));  // both distributions are equal
     const double balle = balle_epsilon(alpha, k, log_delta, r);
     if (conversion == Conversion::balle) return balle;
     if (conversion == Conversion::asoodeh) return std::min(balle, second_epsilon(alpha, k, log_delta, r));
-    const double optimal = optimal_epsilon(alpha, k, log_delta, r);
+    const double optimal = optimal_epsilon(alpha, k, log_delta, r, start);
     return std::min({balle, optimal, std::isfinite(optimal) ? balle : second_epsilon(alpha, k, log_delta, r)});
 }
 
-double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding r) noexcept {
+double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding r,
+                          TouchStart* start) noexcept {
     if (conversion == Conversion::mironov) return rounded(k - (alpha - 1.0) * epsilon, k + (alpha - 1.0) * epsilon, r);
     if (k <= 0.0) return -kInfinity;
     const double balle = balle_log_delta(alpha, k, epsilon, r);
     if (conversion == Conversion::balle) return balle;
     if (conversion == Conversion::asoodeh) return std::min(balle, second_log_delta(alpha, k, epsilon, r));
-    const double optimal = optimal_log_delta(alpha, k, epsilon, r);
+    const double optimal = optimal_log_delta(alpha, k, epsilon, r, start);
     return std::min({balle, optimal, std::isfinite(optimal) ? balle : second_log_delta(alpha, k, epsilon, r)});
 }
 
 double epsilon_floor(double alpha, double k, double log_delta) noexcept {
-    if (corner_given_delta(alpha, log_delta)) return optimal_epsilon(alpha, k, log_delta, Rounding::down);
+    if (corner_given_delta(alpha, log_delta)) return optimal_epsilon(alpha, k, log_delta, Rounding::down, nullptr);
     return k > 0.0 ? balle_epsilon(alpha, log_expm1(k), log_delta, Rounding::down) : -kInfinity;
 }
 
@@ -283,15 +293,15 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept {
                     rounded(lane_log(-lane_expm1(-loss)), 4.0 + std::fabs(loss), Rounding::down));
 }
 
-double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept {
+double optimal_slope_given_delta(double alpha, double k, double log_delta, TouchStart* start) noexcept {
     if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k);
-    const Touch t = optimal_given_delta(alpha, k, log_delta, Side::nearest);
+    const Touch t = optimal_given_delta(alpha, k, log_delta, Side::nearest, start);
     return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 
-double optimal_slope_given_epsilon(double alpha, double k, double epsilon) noexcept {
+double optimal_slope_given_epsilon(double alpha, double k, double epsilon, TouchStart* start) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon)) return rho_of(alpha, k);
-    const Touch t = optimal_given_epsilon(alpha, k, epsilon, Side::nearest);
+    const Touch t = optimal_given_epsilon(alpha, k, epsilon, Side::nearest, start);
     return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
 }
 

@@ -26,8 +26,22 @@ enum class Conversion { mironov, balle, asoodeh, optimal };
 
 enum class Rounding { down, up };
 
-double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding rounding) noexcept;
-double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding rounding) noexcept;
+// Below this log delta 1 - b underflows; the closed forms are then the optimal value rounded up, and nothing is claimed
+// from below.
+constexpr double kSmallestLogDelta = -690.0;
+
+// Where the last search for a touching point of one question ended: the logarithm of its parameter, and the derivative of
+// log(f - 1) in it. The next search starts there if its K is about the same; results are certified wherever it starts.
+struct TouchStart {
+    double place = 0.0, slope = 0.0, k = 0.0;
+
+    bool is_near(double other) const noexcept { return other > 0.8 * k && other < 1.25 * k; }
+};
+
+double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding rounding,
+                        TouchStart* start = nullptr) noexcept;
+double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding rounding,
+                          TouchStart* start = nullptr) noexcept;
 
 // Lower bounds on the optimal values that cost a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1,
 // and the pairs of that smaller set have the balle value for e^K - 1 as long as p = alpha delta <= 1.
@@ -36,8 +50,8 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept;
 
 // For the optimal conversion: log f's derivative in alpha at the touching point. The converted value falls in alpha
 // while this exceeds K'.
-double optimal_slope_given_delta(double alpha, double k, double log_delta) noexcept;
-double optimal_slope_given_epsilon(double alpha, double k, double epsilon) noexcept;
+double optimal_slope_given_delta(double alpha, double k, double log_delta, TouchStart* start) noexcept;
+double optimal_slope_given_epsilon(double alpha, double k, double epsilon, TouchStart* start) noexcept;
 
 // log of sqrt(1 - e^-rho): log delta for which epsilon = 0, from the divergence of any order >= 1.
 double log_delta_at_zero(double rho) noexcept;

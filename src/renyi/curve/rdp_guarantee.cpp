@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -79,9 +80,11 @@ double floor_of(const RdpQuery& q, double alpha, double k) noexcept {
     return q.given_delta ? epsilon_floor(alpha, k, q.log_delta) : log_delta_floor(alpha, k, q.epsilon);
 }
 
-// A monotone function of the order less its target, and its derivative in log t.
+// A monotone function of the order less its target, and its derivative in log t. `gain` times the function and a short
+// step of log t is about what the step changes the answer by, relatively.
 struct Stationarity {
     double value, slope;
+    double gain = 1.0;
 };
 
 Stationarity closed_form(const RdpQuery& q, double alpha, const LogMoment& m) noexcept {
@@ -102,10 +105,19 @@ Stationarity closed_form(const RdpQuery& q, double alpha) noexcept {
 Stationarity optimal_form(const RdpQuery& q, double alpha) noexcept {
     const LogMoment m = log_moment_derivatives(q.composition, alpha);
     const double k = m.value.value;
-    const double slope = q.given_delta ? optimal_slope_given_delta(alpha, k, q.log_delta)
-                                       : optimal_slope_given_epsilon(alpha, k, q.epsilon);
-    return {m.first - slope, (alpha - 1.0) * m.second};
+    const double slope = q.given_delta ? optimal_slope_given_delta(alpha, k, q.log_delta, &q.touch)
+                                       : optimal_slope_given_epsilon(alpha, k, q.epsilon, &q.touch);
+    const double t = alpha - 1.0;
+    return {m.first - slope, t * m.second, q.given_delta ? t / k : t};
 }
+
+// A search ends after a step below `tiny`, or one below `small` that changes the answer by less than `change`, relatively.
+// They affect width and time, not validity.
+struct Accuracy {
+    double tiny, small, change;
+};
+
+constexpr Accuracy kRough{0.2, 0.2, 1.0}, kStart{1e-3, 0.05, 1e-3}, kFinal{1e-9, 1e-4, 1e-15};  // of log t
 
 // Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
 enum class Slope { exact, bound };
@@ -113,28 +125,36 @@ enum class Slope { exact, bound };
 // Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs
 // O(d^2) - unless K has a corner there, so that the function jumps: then the corner is found to the last digits.
 template <class Function>
-double rising_root(const RdpQuery& query, double start, double tolerance, Slope kind, Function function) noexcept {
-    if (!query.composition.curves.empty()) tolerance = std::min(tolerance, 1e-13);
+double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope kind, Function function) noexcept {
+    const bool is_smooth = query.composition.curves.empty();
+    if (!is_smooth) accuracy = {1e-13, 0.0, 0.0};
+    const double tolerance = accuracy.tiny;
     double low = kLogSmallest, high = query.log_largest;
-    bool high_seen = false;
+    bool has_high = false;
+    double before_last = kInfinity, before = kInfinity;  // lengths of the last steps
     double here = std::clamp(start, low, high), last = here, last_value = 0.0;
     for (int i = 0; i < 100 && high - low > tolerance; ++i) {
-        const auto [value, slope] = function(query.order_at(here));
+        const auto [value, slope, gain] = function(query.order_at(here));
         if (value == 0.0 || (value < 0.0 && here == high)) return here;
-        high_seen = high_seen || value > 0.0;
+        has_high = has_high || value > 0.0;
         (value < 0.0 ? low : high) = here;
         const double secant = (value - last_value) / (here - last);
-        const bool near = kind == Slope::bound && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
+        const bool alike = std::fabs(last_value) < 1e4 * std::fabs(value);
+        const bool near = kind == Slope::bound && alike && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
         const double step = -value / (near ? secant : slope);
         last = here;
         last_value = value;
         here += std::clamp(step, -2.0, 2.0);
-        if (here >= high && !high_seen) {
+        const bool stalls = is_smooth && i > 5 && has_high && std::fabs(step) > 0.5 * before_last;
+        if (here >= high && !has_high) {
             here = high;
-        } else if (!(here > low && here < high)) {
+        } else if (stalls || !(here > low && here < high)) {
             here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
         }
-        if (std::fabs(here - last) < tolerance) return here;
+        const double moved = std::fabs(here - last);
+        before_last = std::exchange(before, moved);
+        if (moved < tolerance || (moved < accuracy.small && gain * std::fabs(value) * moved < accuracy.change))
+            return here;
     }
     return here;
 }
@@ -184,7 +204,7 @@ RdpAtOrder best_by_trial(const RdpQuery& query, std::span<const double> orders) 
 // the way outward.
 RdpAtOrder best_of_list(const RdpQuery& query, std::span<const double> orders) noexcept {
     if (!is_convex(query.composition)) return best_by_trial(query, orders);
-    const double root = query.order_at(rising_root(query, first_guess(query), 0.2, Slope::exact,
+    const double root = query.order_at(rising_root(query, first_guess(query), kRough, Slope::exact,
                                                    [&](double alpha) { return closed_form(query, alpha); }));
     RdpAtOrder best{orders[0], {kInfinity, 0.0}, kInfinity};
     const auto consider = [&](double alpha, Certified k) { best = smaller(best, query.at(alpha, k)); };
@@ -270,17 +290,30 @@ RdpAtOrder least_of_minima(const RdpQuery& query, const RdpAtOrder& known) noexc
 
 RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     const bool convex = is_convex(query.composition), is_last = is_closed(query.conversion) && convex;
-    const RdpAtOrder closed =
-        query.at(query.order_at(rising_root(query, first_guess(query), is_last ? 1e-10 : 1e-3, Slope::exact,
-                                            [&](double alpha) { return closed_form(query, alpha); })));
-    if (is_last) return closed;
-    if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), closed);
-    const double exact = query.order_at(rising_root(query, lane_log(closed.alpha - 1.0), 1e-9, Slope::bound,
-                                                    [&](double alpha) { return optimal_form(query, alpha); }));
-    const RdpAtOrder best = smaller(query.at(exact), closed);
-    // Where e^K is not large there may be a second minimum.
+    double last_order = kNaN, last_k = kNaN;
+    const double closed =
+        rising_root(query, first_guess(query), is_last ? kFinal : kStart, Slope::exact, [&](double alpha) {
+            const LogMoment m = log_moment_derivatives(query.composition, alpha);
+            last_order = alpha;
+            last_k = m.value.value;
+            return closed_form(query, alpha, m);
+        });
+    const auto at_closed = [&] { return query.at(query.order_at(closed)); };
+    if (is_last) return at_closed();
+    if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), at_closed());
+    const double balle = query.convert(Conversion::balle, last_order, last_k, Rounding::up);
+    const bool is_tiny = (query.given_delta ? query.log_delta : balle) < kSmallestLogDelta;
+    const double exact =
+        is_tiny ? rising_root(query, closed, kFinal, Slope::exact, [&](double x) { return closed_form(query, x); })
+                : rising_root(query, closed, kFinal, Slope::bound, [&](double x) { return optimal_form(query, x); });
+    RdpAtOrder best = query.at(query.order_at(exact));
+    // Where e^K is not large there may be a second minimum. A search that was lost is above balle's value.
+    const bool is_smooth = query.composition.curves.empty();
+    const bool is_found = is_smooth && best.value <= balle;
+    if (is_found && best.k.value >= 3.0) return best;
+    best = smaller(best, at_closed());
     if (best.k.value >= 3.0) return best;
-    return query.composition.curves.empty() ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
+    return is_smooth ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 
 // Curves bend sharply at whole orders if anywhere: the search ends next to one.

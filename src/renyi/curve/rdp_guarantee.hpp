@@ -68,14 +68,16 @@ struct RdpQuery {
     double largest = std::min(largest_order(composition), kLargestRdpOrder);
     double log_largest = largest == kLargestRdpOrder ? kLogLargest : lane_log(std::max(largest - 1.0, 1e-300));
     double least = largest_loss(composition) > 0.0 ? kSmallestSum : 0.0;  // of K, rounded up
+    mutable TouchStart touch{};                                           // of the last conversion
 
     double order_at(double log_t) const noexcept { return std::min(1.0 + lane_exp(log_t), largest); }
     bool has_orders() const noexcept { return log_largest > kLogSmallest; }
 
-    double convert(double alpha, double k, Rounding r) const noexcept {
-        return given_delta ? epsilon_from_rdp(conversion, alpha, k, log_delta, r)
-                           : log_delta_from_rdp(conversion, alpha, k, epsilon, r);
+    double convert(Conversion by, double alpha, double k, Rounding r) const noexcept {
+        return given_delta ? epsilon_from_rdp(by, alpha, k, log_delta, r, &touch)
+                           : log_delta_from_rdp(by, alpha, k, epsilon, r, &touch);
     }
+    double convert(double alpha, double k, Rounding r) const noexcept { return convert(conversion, alpha, k, r); }
     RdpAtOrder at(double alpha, Certified k) const noexcept {
         return {alpha, k, convert(alpha, std::max(upper(k), least), Rounding::up)};
     }

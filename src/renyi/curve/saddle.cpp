@@ -13,6 +13,7 @@ namespace renyi {
 namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
+// They affect width and time, not validity: every tilt gives a bound.
 constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')

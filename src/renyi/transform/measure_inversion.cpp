@@ -9,6 +9,7 @@ namespace renyi {
 
 namespace {
 
+// All but kUnderflow affect width and time, not validity.
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
 constexpr double kMostKurtosis = 2.0;
 constexpr double kSaddle = 0.03;                         // relative
@@ -18,9 +19,6 @@ constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviati
 constexpr double kMostSpent = 8.0;                       // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
 constexpr double kUnderflow = 0x1p-1070;  // of a ratio of moments and of products with it
-
-// log(e^d - 1)
-double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
 
 }  // namespace
 
@@ -240,6 +238,7 @@ void MeasureInversion::release() noexcept {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kMostNodes = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
@@ -357,20 +356,6 @@ bool MeasureInversion::make_nodes(double y, double most_work) {
 // The nodes of a measure's line, and the sum over them.
 
 namespace {
-
-using Complex = std::complex<double>;
-
-Complex log1p_complex(Complex r) noexcept {
-    const double re = r.real(), im = r.imag();
-    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im))
-                                  : 0.5 * std::log((1.0 + re) * (1.0 + re) + im * im);
-    return {half, std::atan2(im, 1.0 + re)};
-}
-
-Complex expm1_complex(Complex d) noexcept {
-    const double half = std::sin(0.5 * d.imag()), grown = std::expm1(d.real());
-    return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
-}
 
 double modulus(Complex z) noexcept { return std::sqrt(std::norm(z)); }
 // At least the modulus, and right where its square underflows.

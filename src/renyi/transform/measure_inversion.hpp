@@ -13,7 +13,9 @@
 // Quadrature: relative errors e of b and f change M by at most (1 + e)^{sum k} - 1 of M(t), by the same argument.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 #include <optional>
 #include <vector>
@@ -32,6 +34,24 @@ inline double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::lo
 
 // The largest value of e^{-s x} x, x > 0, is 1/(e s).
 inline double log_excess_peak(double s) noexcept { return s > 0.0 ? -1.0 - std::log(s) : kInfinity; }
+
+// log(e^d - 1)
+inline double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
+
+using Complex = std::complex<double>;
+
+// log(1 + r) and e^d - 1, to a few roundings of either part.
+inline Complex log1p_complex(Complex r) noexcept {
+    const double re = r.real(), im = r.imag();
+    const double half = re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im))
+                                  : 0.5 * std::log(std::max((1.0 + re) * (1.0 + re) + im * im, 1e-300));
+    return {half, std::atan2(im, 1.0 + re)};
+}
+
+inline Complex expm1_complex(Complex d) noexcept {
+    const double half = std::sin(0.5 * d.imag()), grown = std::expm1(d.real());
+    return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
+}
 
 // log(h/(pi t (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the logarithms
 // and of their sum with an exponent.

@@ -164,7 +164,8 @@ struct Estimate {
 Estimate excess_of_exponential(double x, double c) noexcept {
     const double variance = lane_expm1(std::min(c * c, 700.0));
     const double digits = kDigits + x + c * c + lane_log1p(3.0 / variance) + 2.0 * lane_log1p(x);
-    const double a = std::min(std::sqrt(2.0 * digits), 1.5 / c), h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a);
+    const double a = std::min(std::sqrt(2.0 * digits), 1.5 / c),
+                 h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a);
     const double reach = std::sqrt(2.0 * digits) + 1.0;
     double sum = 0.0, rounding = 0.0;
     for (double y = -reach - 0.5 * c; y <= reach + 1.5 * c; y += h) {
@@ -174,7 +175,7 @@ Estimate excess_of_exponential(double x, double c) noexcept {
         sum += term;
         rounding += term * (64.0 + 10.0 * std::fabs(w) + half * half + c * std::fabs(y));
     }
-    const double value = sum * h * 0.3989422804014327;
+    const double value = sum * h * kInverseRoot2Pi;
     const double aliases_and_tails = 5.0 * x * x / value * lane_exp(x + c * c - digits);
     return {value, aliases_and_tails + (rounding / sum + 4.0) * kUnitRoundoff};
 }
@@ -186,7 +187,8 @@ Estimate log_laplace(double x, double c) noexcept {
     const double q = std::max(log_x / c - 0.5 * c, 0.0), depth = 0.5 * q * q + lane_log1p(q) + 2.5;
     const double reach = std::sqrt(2.0 * (kDigits + depth)), digits = kDigits + 20.0;
     const double a = std::min(std::sqrt(2.0 * digits / (1.0 + c * reach)), 1.0 / c);
-    const double d = -lane_log(std::cos(c * a)) / c, h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a + d * (reach + d));
+    const double d = -lane_log(std::cos(c * a)) / c,
+                 h = 2.0 * std::numbers::pi * a / (digits + 0.5 * a * a + d * (reach + d));
     const auto exponent = [&](double z) { return -0.5 * z * z - x * lane_exp(std::min(c * z - 0.5 * c * c, 700.0)); };
     double largest = -kInfinity, sum = 0.0, size = 0.0;
     for (double z = -reach - d; z <= reach; z += h) largest = std::max(largest, exponent(z));
@@ -195,7 +197,7 @@ Estimate log_laplace(double x, double c) noexcept {
         sum += term;
         size += term * (8.0 + 8.0 * std::fabs(e) * (1.0 + c * std::fabs(z)));
     }
-    const double value = largest + lane_log(sum * h * 0.3989422804014327);
+    const double value = largest + lane_log(sum * h * kInverseRoot2Pi);
     return {value, 8.0 * lane_exp(-kDigits) + (size / sum + 8.0 + 2.0 * std::fabs(value)) * kUnitRoundoff};
 }
 

@@ -84,16 +84,12 @@ double output_at(const SampledLoss& law, double loss) noexcept {
 
 namespace {
 
+// They affect width and time, not validity: errors are those of the step and the range that were chosen.
 constexpr double kDepth = 34.0;  // e^-34 over the number of steps is nothing
 constexpr double kMostNodes = 4000.0;
 constexpr double kLeastSlope = 0.05;
 constexpr double kLongest = 0.8;  // of the steps in v
 constexpr double kFarther = 1.2;  // tilts than those asked for
-
-double log_add(double a, double b) noexcept {
-    const double top = std::max(a, b);
-    return top + std::log1p(std::exp(-std::fabs(a - b)));
-}
 
 struct Nodes {
     const double *v, *l, *excess, *factor, *other;
@@ -279,12 +275,8 @@ double InclusionOverlap::negative_part(double t) const noexcept {
 // of w, which is log-normal, below and above 1.
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
-    const auto below = [&](double p) {
-        return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c));
-    };
-    const auto above = [&](double p) {
-        return std::exp(moment(p) + log_upper_tail((0.5 - p) * c - log_odds / c));
-    };
+    const auto below = [&](double p) { return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c)); };
+    const auto above = [&](double p) { return std::exp(moment(p) + log_upper_tail((0.5 - p) * c - log_odds / c)); };
     const double sum = std::sqrt(t) * (below(0.5) + above(t + 0.5)) + above(t) + below(1.0);
     return std::exp2(0.5 * t) * sum * (1.0 + 1e-9);
 }

@@ -14,6 +14,12 @@
 
 namespace renyi {
 
+// log(e^a + e^b)
+inline double log_add(double a, double b) noexcept {
+    const double top = std::max(a, b);
+    return top > -kInfinity ? top + std::log1p(std::exp(std::min(a, b) - top)) : top;
+}
+
 // The privacy loss of one step of a pair of sampled Gaussians, as a function of a standard normal output x that is
 // analytic beside the real line:
 //     L+(x) = log(1 - q + q e^{c x - c^2/2}),   L-(x) = L+(-x),   c = 1/sigma,

@@ -247,7 +247,7 @@ CentralMoment gaussian_moment(double c_squared, double l, double k) noexcept {
         previous = exponent;
         if (fall < 0.0 && 2.0 * term < 0x1p-60 * sum * -fall) break;
     }
-    const double value = sum * h * 0.3989422804014327;
+    const double value = sum * h * kInverseRoot2Pi;
     const double aliases = lane_exp(l * kLog2 + k + lane_log1p(lane_exp(-k)) - digits - scale);
     const double exponent = std::nearbyint(scale / kLog2);
     return {{{value * lane_exp(scale - exponent * kLog2), 0.0}, exponent},

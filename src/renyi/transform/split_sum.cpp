@@ -11,6 +11,7 @@ namespace renyi {
 
 namespace {
 
+// They affect width and time, not validity: what windows, lines and levels miss is bounded where they lie.
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the tails of the windows
 constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
@@ -57,7 +58,7 @@ double SplitSum::spread() const {
         for (int i = 0; i < kPoints; ++i) x[i] = -6.0 + (i + 0.5) * h;
         evaluate(law, x, v, density);
         for (int i = 0; i < kPoints; ++i) sum += std::exp(density[i]) * v[i] * v[i];
-        variance += s.count * sum * h * 0.3989;
+        variance += s.count * sum * h * kInverseRoot2Pi;
     }
     return std::sqrt(variance);
 }
@@ -263,6 +264,7 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kLeastKept = 0.9;  // of what the second part is taken from, at least left
 constexpr std::size_t kMostTakenOff = 4;
 constexpr int kMostTurns = 40;
@@ -466,6 +468,7 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
 
 namespace {
 
+// Every tilt gives a bound.
 constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};
 
 // The same for one step of the kind and others of any, whose expectations are at least 1.
@@ -525,7 +528,8 @@ SplitSum::Value SplitSum::closed_part(double epsilon) const noexcept {
     const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
     const double value = gained - taken, slope = -(taken + reverse);
     const double positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
-    const double error = positive * (2.0 * closed_.error + 16.0 * kUnitRoundoff);
+    const double exponents = std::fabs(closed_.log_kept) + std::fabs(closed_.grown);  // of the exponentials, rounded
+    const double error = positive * (2.0 * closed_.error + kUnitRoundoff * (16.0 + 4.0 * exponents));
     const double gap = std::exp(closed_.log_gap + closed_.gap_tilt * epsilon);
     return {value, slope, value - error, value + error + gap + closed_.ignored};
 }
@@ -542,6 +546,7 @@ SplitSum::Value SplitSum::closed_part(double epsilon) const noexcept {
 
 namespace {
 
+// They affect width and time, not validity: every tilt gives a bound.
 constexpr double kLostTilts[] = {0.5, 1.0, 1.5, 3.0, 10.0, 30.0, 100.0, 400.0, 1500.0};
 constexpr double kFarTilt = 46.0;  // e^-46 of the mass at the level
 constexpr double kMostSmoothWork = 3e6;

@@ -47,6 +47,7 @@ public:
     Bracket epsilon(double delta, double start) const noexcept;
 
 private:
+    // They affect width and time, not validity.
     static constexpr double kFew = 8.0;         // steps
     static constexpr double kDepth = 34.0;      // e^-34 of delta
     static constexpr double kNothing = 40.0;    // e^-40 of delta

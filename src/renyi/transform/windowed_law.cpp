@@ -206,6 +206,7 @@ WindowedNodes::Rise WindowedNodes::rise() const noexcept {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
 constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
@@ -215,11 +216,6 @@ constexpr double kLonger = 1.03;                         // steps worth another 
 constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // of the loss at which a window opens, above the least
 constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
-
-double log_add(double a, double b) noexcept {
-    const double top = std::max(a, b);
-    return top + std::log1p(std::exp(-std::fabs(a - b)));
-}
 
 int first_rank_below(double angle) noexcept {
     int rank = 0;

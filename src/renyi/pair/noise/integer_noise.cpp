@@ -27,8 +27,8 @@ struct Noise {
     // The sum of e^{-exponent}. By Poisson's summation it is sigma sqrt(2 pi) (1 + 2 e^{-2 pi^2 sigma^2} + ...), where
     // sigma >= 1 to 2^-113; else it has 39 terms on each side. To 64u.
     double total() const noexcept {
-        constexpr double kRoot = 0x1.40d931ff62706p+1, kTwiceSquare = 0x1.3bd3cc9be45dep+4;  // sqrt(2 pi), 2 pi^2
-        if (sigma >= 1.0) return sigma * kRoot * (1.0 + 2.0 * deep_exp(-kTwiceSquare * sigma * sigma));
+        constexpr double kTwiceSquare = 0x1.3bd3cc9be45dep+4;  // 2 pi^2
+        if (sigma >= 1.0) return sigma * kRoot2Pi * (1.0 + 2.0 * deep_exp(-kTwiceSquare * sigma * sigma));
         double sum = 0.0;
         for (double x = std::ceil(kReach * sigma); x > 0.0; x -= 1.0) sum += deep_exp(-exponent(x));
         return 1.0 + 2.0 * sum;

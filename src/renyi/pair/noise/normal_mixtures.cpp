@@ -22,7 +22,6 @@ namespace {
 
 constexpr double kReach = 38.6;  // the density is below 2^-1074 beyond
 constexpr double kLogNegligible = -1040.0 * kLog2;
-constexpr double kScale = 0x1.9884533d43651p-2;  // 1/sqrt(2 pi)
 constexpr double kFarApart = 20.0, kNear = 2.0;
 
 // How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
@@ -42,7 +41,7 @@ double log_normal(double a, double b) noexcept {
             const double t = length * rule.node[i];
             sum += rule.weight[i] * lane_exp(-t * (a + 0.5 * t));
         }
-        return lane_log(kScale * length * sum) - 0.5 * a * a;
+        return lane_log(kInverseRoot2Pi * length * sum) - 0.5 * a * a;
     }
     const double beyond = 0.5 * erfcx(kRootHalf * b);
     if (a < 0.0) {
@@ -167,10 +166,10 @@ OutputPoint NormalMixtures::at(double x, bool positive) const noexcept {
         if (near && positive) density *= 1.0 + excess;
         for (std::size_t i = 0; positive && !near && i < moves_.size(); ++i)
             density += deep_exp(log_weights_[i] - 0.5 * (x - moves_[i].to) * (x - moves_[i].to));
-        return {kScale * density, lane_log1p(excess)};
+        return {kInverseRoot2Pi * density, lane_log1p(excess)};
     }
     const Sums s = sums(x);
-    return {kScale * (positive ? s.p * deep_exp(s.top_p) : s.q * deep_exp(s.top_q)), s.loss};
+    return {kInverseRoot2Pi * (positive ? s.p * deep_exp(s.top_p) : s.q * deep_exp(s.top_q)), s.loss};
 }
 
 // The derivative of the loss, about.
@@ -189,7 +188,7 @@ double NormalMixtures::slope(double x) const noexcept {
     return to / p - from / q;
 }
 
-// -log of the largest term of a density, that is, of the density at most, but for kScale.
+// -log of the largest term of a density, that is, of the density at most, but for kInverseRoot2Pi.
 double NormalMixtures::depth(double x, bool of_p) const noexcept {
     double found = kInfinity;
     for (std::size_t i = 0; i < moves_.size(); ++i) {

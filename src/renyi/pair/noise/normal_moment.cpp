@@ -17,8 +17,7 @@ namespace renyi {
 
 namespace {
 
-constexpr double kLogRoot = 0x1.d67f1c864beb5p-1;  // log sqrt(2 pi)
-constexpr double kNats = 45.0;                     // that errors are below the sum
+constexpr double kNats = 45.0;  // that errors are below the sum
 constexpr int kWidths = 48;
 constexpr int kMostTurns = 4;
 constexpr double kMostPoints = 0x1p16;
@@ -75,14 +74,15 @@ NormalMixtureMoment::NormalMixtureMoment(NormalMixture p, NormalMixture q) : p_(
 NormalMixtureMoment::Point NormalMixtureMoment::at(double x, double step) const noexcept {
     const Logarithm p = log_mixture_at(p_, x), q = log_mixture_at(q_, x);
     const double loss = p.value - q.value;
-    return {p.value - 0.5 * x * x - kLogRoot + std::log(step), loss,
+    return {p.value - 0.5 * x * x - kHalfLog2Pi + std::log(step), loss,
             p.error + q.error + kUnitRoundoff * std::fabs(loss)};
 }
 
 // The widest step whose aliasing is below e^-nats.
 NormalMixtureMoment::Rule NormalMixtureMoment::rule_for(double alpha, double nats) const noexcept {
     const double half_p = 0.5 * (highest_p_ - lowest_p_), half_q = 0.5 * (highest_q_ - lowest_q_), beta = alpha - 1.0;
-    const double widest = std::min(0.98 * 0.5 * std::numbers::pi / std::max({half_p, half_q, 1e-3}), 2.0 * std::sqrt(nats));
+    const double widest =
+        std::min(0.98 * 0.5 * std::numbers::pi / std::max({half_p, half_q, 1e-3}), 2.0 * std::sqrt(nats));
     Rule best{};
     for (int i = 1; i <= kWidths; ++i) {
         const double a = widest * i / kWidths, fall = -beta * std::log(std::cos(half_q * a));
@@ -241,8 +241,8 @@ Certified NormalMixtureMoment::divergence(double alpha) const noexcept {
             const double term =
                 point.loss > -600.0 ? deep_exp(point.log_p) * phi(-point.loss) : deep_exp(point.log_p - point.loss);
             sum += term;
-            error += term * ((48.0 + 8.0 * (0.5 * x * x + std::fabs(point.loss))) * kUnitRoundoff +
-                             moved_by_loss(point, 1.0));
+            error += term *
+                     ((48.0 + 8.0 * (0.5 * x * x + std::fabs(point.loss))) * kUnitRoundoff + moved_by_loss(point, 1.0));
             if (k == rule.first || k == rule.last) ends += term / rule.step;
         }
         if (!(sum > 0.0)) return {lost, 1.0};

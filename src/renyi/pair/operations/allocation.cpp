@@ -12,6 +12,7 @@ namespace renyi {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
 constexpr double kFar = 0.004;        // and of the distance from the median, at least
 constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile

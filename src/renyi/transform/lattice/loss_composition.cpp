@@ -135,6 +135,7 @@ GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
 
 namespace {
 
+// All but kRounding affect width and time, not validity.
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
@@ -374,6 +375,7 @@ double LossComposition::guess(double delta) {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kScout = 0.01;  // relative width of a first look where something is known to be enough
 constexpr std::int64_t kScoutPoints = 1 << 15;
 constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off

@@ -216,6 +216,7 @@ void LossLayout::discretise_all() {
 
 namespace {
 
+// They affect width and time, not validity.
 constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
 constexpr double kCutOff = 1e-3;              // of the last node's mass

@@ -108,6 +108,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
+// They affect width and time, not validity: what lies beyond the cut is bounded.
 constexpr double kNeglected = 60.0;  // -log of the transform, relative to its peak, that is aimed at beyond the cut
 constexpr double kEnough = 45.0;
 constexpr double kMost = 4096.0;           // frequencies

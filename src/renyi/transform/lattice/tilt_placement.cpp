@@ -253,6 +253,7 @@ double others_in(const NodeLaws& laws) {
     return found;
 }
 
+// They affect width and time, not validity.
 constexpr double kManyOthers = 100.0;  // so many and hardly one has none: leaving the bulk out gains nothing
 
 }  // namespace
