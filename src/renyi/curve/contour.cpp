@@ -99,7 +99,7 @@ bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
     return false;
 }
 
-// Whether the tilted law has a peak beyond the limit, at outputs that are never seen.
+// Whether the tilted law has a peak beyond the limit, at outputs of negligible probability.
 bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     if (direction_ == Direction::add) return false;
     if (saddle.tilt == 0.0) return true;

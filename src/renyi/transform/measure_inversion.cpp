@@ -45,7 +45,7 @@ std::vector<MeasureInversion::StepMoments> MeasureInversion::rough_moments(doubl
 std::vector<MeasureInversion::StepMoments> MeasureInversion::moments(double t) const {
     std::vector<StepMoments> result;
     for (std::size_t i = 0; i < steps_.size(); ++i)
-        result.push_back({fine_[i].base.moment(t, steps_[i].is_weighed ? &steps_[i].left_out : nullptr),
+        result.push_back({fine_[i].base.moment(t, steps_[i].has_masses ? &steps_[i].left_out : nullptr),
                           has_jumps() ? fine_[i].jump->nodes().moment(t) : WindowedMoment{}});
     return result;
 }
@@ -194,7 +194,7 @@ bool MeasureInversion::bound_only(bool failed) {
         WindowedMoment b{base.log_moment_bound(tilt_), 0.0, 0.0, 0.0, 0.0};
         double above = b.value;
         if (base.discretise(tilt_, 0.0, kBoundTarget + std::log(count_), tilt_)) {
-            b = base.moment(tilt_, steps_[i].is_weighed ? &steps_[i].left_out : nullptr);
+            b = base.moment(tilt_, steps_[i].has_masses ? &steps_[i].left_out : nullptr);
             above = std::min(above, b.value + b.error + std::log1p(std::exp(base.log_node_error(tilt_, b.value))));
         }
         log_base += steps_[i].count * (above + 1e-15);

@@ -208,12 +208,12 @@ namespace {
 
 constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
-constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
+constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03;                          // steps worth another line
-constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};         // of the loss at which a window opens, above the least
-constexpr double kLeastOpening = 1.5, kLeastSkirt = 8.0;  // of an edge, the second in widths of the window
+constexpr double kLonger = 1.03;                         // steps worth another line
+constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // of the loss at which a window opens, above the least
+constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
 double log_add(double a, double b) noexcept {
@@ -233,7 +233,7 @@ WindowedLaw::WindowedLaw(const SampledLoss& law, const LossWindow& window)
     : law_(law), window_(window), line_(std::make_shared<LineIntegral>(law, window)), nodes_(law, window) {}
 
 bool WindowedLaw::discretise(double tilt, double y, double target, double farthest, bool decay) {
-    double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kUnseenScale;
+    double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kBoundExcess;
     if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
     const double moment = nodes_.rough_moment(tilt).value;
     if (scale - moment > kLooseScale) {
@@ -372,8 +372,8 @@ double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) cons
     }
     double result = 0.0;
     for (const double part : kEdges) {
-        const double edge = least + part * opens, skirt = (1.0 - part) * opens;
-        if (!(part * opens > kLeastOpening && skirt > kLeastSkirt * widest)) continue;
+        const double edge = least + part * opens, tail = (1.0 - part) * opens;
+        if (!(part * opens > kLeastOpening && tail > kLeastTail * widest)) continue;
         const double x = output_at(law_, edge), e = 1.0 / std::expm1(edge - least - 1e-9);
         const double d = 1e-9 + std::log((1.0 + e) / (1.0 - e));
         const double turned = 1.0 / (1.0 - e), least_turned = 1.0 / (1.0 + e);
