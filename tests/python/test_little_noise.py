@@ -192,6 +192,7 @@ def test_the_truth_lies_inside(q, sigma, count, delta):
         (1.5e-6, 0.4, 180_000, 1e-213),  # several large losses, all far out
         (2e-6, 0.47, 106_740, 6e-287),
         (1e-6, 0.1, 30_000_000, 1e-2),  # outputs that may be either
+        (1e-6, 0.19, 10**9, 1e-6),
         (0.01, 0.015, 10_000_000, 1e-12),  # many records
         (0.2, 0.01, 10**9, 1e-300),
         (0.1, 0.002, 10**8, 1e-9),

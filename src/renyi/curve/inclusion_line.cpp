@@ -25,9 +25,9 @@ constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // the first over c^
 constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
 constexpr double kReach = 0.5;                                    // of a line, in units of 1/t
 constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
-constexpr double kOverlap = 0.1;                                  // of all C
+constexpr double kOverlap = 0.1;                                  // nats, and of a deviation
 constexpr double kUseless = 0.1;                                  // of delta, an error
-constexpr double kLeastIncluded = 0.0;                            // nats, of delta over what comes without
+constexpr double kLittle = 18.0;                                  // nats, of delta over what comes without
 
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
 
@@ -412,12 +412,16 @@ InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
             value + absolute + (is_many_ ? 0.0 : aliases) + rest.upper, absolute + aliases};
 }
 
-// Whether C changes the sum by more than a little.
+// Whether C, which is 0 at t = 0, moves the mean of the sum by more than a little of its deviation.
 void InclusionLine::find_overlaps() {
-    overlaps_ = false;
-    for (InclusionOverlap& s : steps_)
+    double moved = 0.0, variance = gaussian_;
+    for (InclusionOverlap& s : steps_) {
+        const double square = s.c * s.c;
+        variance += s.count * s.q * square * (1.0 + 0.25 * square);
         if (s.count * s.above(0.0) > kOverlap && s.place(kLeastWithout, 10.0 / s.c))
-            overlaps_ = overlaps_ || s.count * std::fabs(s.at(0.0)) > kOverlap;
+            moved += s.count * std::fabs(s.slope_at(0.0));
+    }
+    overlaps_ = moved > kOverlap * std::sqrt(variance);
 }
 
 Bracket InclusionLine::delta(double epsilon) {
@@ -482,12 +486,12 @@ double InclusionLine::end_of(double delta, double epsilon, double direction) {
     return far;
 }
 
-Bracket InclusionLine::epsilon(double delta) {
+Bracket InclusionLine::epsilon(double delta, bool in_any_case) {
     constexpr Bracket kNothing{-kInfinity, kInfinity};
     find_overlaps();
     double epsilon = search(delta);
     bound_without(epsilon);
-    if (log_chernoff(without_, epsilon) > std::log(delta) - kLeastIncluded) return kNothing;
+    if (log_chernoff(without_, epsilon) > std::log(delta) - (in_any_case ? 0.0 : kLittle)) return kNothing;
     bool is_found = false;
     for (int turn = 0; turn < kMostPlacements && !is_found; ++turn) {
         if (!(epsilon > 0.0 && place(epsilon, false))) return kNothing;

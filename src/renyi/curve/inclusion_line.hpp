@@ -39,7 +39,8 @@ public:
     bool reveals_inclusions() const noexcept { return reveals_; }
 
     Bracket delta(double epsilon);
-    Bracket epsilon(double delta);
+    // Where sums in which nearly no step has the record are more than little of delta only `in_any_case`.
+    Bracket epsilon(double delta, bool in_any_case = true);
 
 private:
     // Of log M at a real tilt.

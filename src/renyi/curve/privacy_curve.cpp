@@ -19,10 +19,11 @@ namespace renyi {
 namespace {
 
 // They affect width and time, not validity.
-constexpr double kNarrow = 1e-11;          // relative width at which a contour placed for another question still serves
-constexpr double kServes = 1e-10;          // the same of other routes
-constexpr double kUseful = 1e-9;           // and that which needs no second route
-constexpr double kNear = 0.1;              // and at which the next question may start from the answer
+constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
+constexpr double kServes = 1e-10;  // the same of other routes
+constexpr double kUseful = 1e-9, kEnough = 5e-9;  // and that of delta and epsilon which needs no second route
+constexpr double kHopeless = 1e-6;  // and of epsilon where a long line does not help any more
+constexpr double kNear = 0.1;      // and at which the next question may start from the answer
 constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 
@@ -70,7 +71,7 @@ private:
     bool is_enough(double epsilon, double delta) const noexcept {
         return epsilon > 0.0 && delta > 0.0 && rough_delta(epsilon) <= delta;
     }
-    bool take(Route route, Bracket found, Bracket& answer) noexcept;
+    bool take(Route route, Bracket found, Bracket& answer, double enough) noexcept;
     bool with_inclusions(const auto& with_records, const auto& with_line) const;
     bool has_overlapping_line() const noexcept {
         return inclusion_line_.serves() && !inclusion_line_.reveals_inclusions();
@@ -126,10 +127,10 @@ Bracket CurveSolver::delta(double epsilon, double known) {
 }
 
 // Whether the answer is narrow with what this route found, or no loss.
-bool CurveSolver::take(Route route, Bracket found, Bracket& answer) noexcept {
+bool CurveSolver::take(Route route, Bracket found, Bracket& answer, double enough) noexcept {
     route_ = route;
     answer = common(answer, found);
-    return is_narrow(answer, kUseful) || answer.upper == 0.0;
+    return is_narrow(answer, enough) || answer.upper == 0.0;
 }
 
 // With little noise, by the number of inclusions: a sum where outputs reveal a few, else a line.
@@ -141,12 +142,12 @@ bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_lin
 
 // Every route until the answer is narrow.
 Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
-    const auto with = [&](Route route, Bracket found) { return take(route, found, answer); };
+    const auto with = [&](Route route, Bracket found) { return take(route, found, answer, kUseful); };
     const auto with_line = [&] {
         return contour_.place_for_epsilon(epsilon) && with(Route::line, contour_.delta(epsilon));
     };
-    const auto with_long_line = [&] {
-        last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
+    const auto with_long_line = [&](const Effort& effort) {
+        last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, effort);
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
     const auto with_sum = [&] { return with(Route::split_sum, widened(splits_.delta(epsilon))); };
@@ -159,10 +160,11 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || with_inclusions(with_records, with_inclusion_line) ||
-                          (direct_->has_many_inclusions() && with_long_line()) || with_sum() ||
-                          (has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
-                          (!direct_->has_many_inclusions() && with_long_line()));
+                    : (!splits_.reach(epsilon) && with_line()) ||
+                          (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
+                          with_inclusions(with_records, with_inclusion_line) || with_sum() ||
+                          (has_overlapping_line() && with_inclusion_line()) ||
+                          with_bounds() || with_long_line(kLastEffort));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -186,18 +188,20 @@ Bracket CurveSolver::epsilon(double delta, double known) {
 
 Bracket CurveSolver::new_epsilon(double delta) {
     Bracket answer = kNoBracket;
-    const auto with = [&](Route route, Bracket found) { return take(route, found, answer); };
+    const auto with = [&](Route route, Bracket found) { return take(route, found, answer, kEnough); };
     const auto with_line = [&] {
         return contour_.place_for_delta(delta) && with(Route::line, contour_.epsilon(delta));
     };
-    const auto with_long_line = [&] {
-        Contour line(c_.steps, {}, direction_, kLastEffort);
+    const auto with_long_line = [&](const Effort& effort) {
+        Contour line(c_.steps, {}, direction_, effort);
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const bool is_resolved = delta >= kLeastResolved;
     const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
-    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
+    const auto with_inclusion_line = [&](bool in_any_case = true) {
+        return with(Route::inclusion_line, inclusion_line_.epsilon(delta, in_any_case));
+    };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
@@ -215,10 +219,11 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
+                     (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
-                     (direct_->has_many_inclusions() && with_long_line()) || with_sum() || with_zero() ||
+                     (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() || with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
-                     (!direct_->has_many_inclusions() && with_long_line());
+                     is_narrow(answer, kHopeless) || with_long_line(kLastEffort);
     return answer;
 }
 

@@ -19,12 +19,27 @@ constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kCertain = 0.55;
 constexpr double kMostError = 0.1;  // of masses, relatively
+constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // of the loss; nats
+constexpr double kSkirt = 7.8;                          // in widths of the outermost window
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
 constexpr double kAddDepth = 6.0;   // more of its inner windows
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
+
+// How far above a loss the outermost level lies. Far out, at an output x, losses have a tail like v^{-x sigma}, and a
+// law tilted such that it is level at one of them has its peak at twice as large ones.
+double part_above(const SampledLoss& law, double loss) noexcept {
+    const double x = output_at(law, loss), tilt = x / (law.c * (law.q - law.one_minus_q * std::expm1(-loss)));
+    double part = 1.0;
+    const auto grown = [&] {
+        const double y = output_at(law, loss * (1.0 + part));
+        return tilt * loss * part - 0.5 * (y - x) * (y + x);
+    };
+    while (part > kLeastAbove && grown() > kMostGrown) part *= 0.8;
+    return part;
+}
 
 }  // namespace
 
@@ -70,13 +85,19 @@ double SplitSum::least_sum() const noexcept {
     return sum;
 }
 
+// What a step may lose above where its loss counts as none, for the sum to be at eps.
+double SplitSum::reach(double epsilon) const {
+    if (is_reversed()) return reach_of_add(epsilon);
+    return is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
+}
+
 // The outermost level of every step, as a distance from where its loss counts as none.
-std::vector<double> SplitSum::levels(double epsilon) const {
+std::vector<double> SplitSum::levels(double reach) const {
     if (pair_ == SampledPair::replace_one) return negligible_levels();
-    double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
-    if (is_reversed()) reach = reach_of_add(epsilon);
-    return std::vector<double>(steps_.size(),
-                               reach + (pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach));
+    double above = pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach;
+    if (pair_ == SampledPair::remove)
+        for (const SampledStep& s : steps_) above = std::min(above, reach * part_above({s.q, s.sigma, pair_}, reach));
+    return std::vector<double>(steps_.size(), reach + above);
 }
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
@@ -130,16 +151,18 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     if (pair_ == SampledPair::reversed_ratio && place_single_line(epsilon)) return true;
     parts_.clear();
     const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
-    std::vector<double> outer = levels(epsilon);
+    const double reach = pair_ == SampledPair::replace_one ? 0.0 : this->reach(epsilon);
+    std::vector<double> outer = levels(reach);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
-    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * deviations_));
+    outer_ = falling(outermost, (outermost - reach) / (kAddSteep * deviations_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        const double width = pair_ == SampledPair::add ? outer_.width : outer[i] / outer_steep;
+        const double width =
+            pair_ == SampledPair::add ? outer_.width : std::min(outer[i] / outer_steep, (outer[i] - reach) / kSkirt);
         s.jump = LossWindow{}.with(rising(level, width));
         s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);

@@ -70,7 +70,8 @@ private:
         bool is_decided = false;
     };
     bool place_parts(double epsilon, double log_delta);
-    std::vector<double> levels(double epsilon) const;
+    double reach(double epsilon) const;
+    std::vector<double> levels(double reach) const;
     std::vector<double> negligible_levels() const;
     double origin(const SplitStep& step) const noexcept;
     SplitSum(SampledPair pair, double count, double sigma);
