@@ -1,6 +1,6 @@
 """Certificates: time to make and to check, size, tightness; and mutations that must be rejected.
 
-python bench/certificates.py --runs 500 --mutations 2000 --seed 1
+python bench/certificates.py --runs 500 --mutations 2000 --seed 1 --workers 2
 
 Times are of the process, not of the clock. A run is refused where no proof within 1e-9 of what is
 reported was found; the reasons are counted. A mutated certificate that is accepted must claim what
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import math
 import random
@@ -261,51 +262,63 @@ def made_and_checked(run):
     return certificate, row
 
 
+def outcome(run):
+    """Return a certificate and its row, or why there is none."""
+    try:
+        return made_and_checked(run)
+    except (ValueError, TypeError) as error:
+        reason = str(error).split(": ")[-1]
+        said = f"{type(error).__name__}: {''.join(c for c in reason if not c.isdigit())}"
+        return None, {"refused": said, "run": run}
+
+
+def tried(mutation):
+    """Return whether a mutated certificate is accepted, why that is wrong, and how long it took."""
+    _, text = mutation
+    start = time.process_time()
+    try:
+        verdict = check.check_text(text)
+    except check.Rejected:
+        return False, None, time.process_time() - start
+    return True, violation(text, verdict), time.process_time() - start
+
+
 def main():
     """Print what certificates take, and how many mutations were accepted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, value in (("runs", 500), ("mutations", 2000), ("seed", 1)):
+    for name, value in (("runs", 500), ("mutations", 2000), ("seed", 1), ("workers", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)
     options = parser.parse_args()
     rng = random.Random(options.seed)
     rows, kept, refused = [], [], collections.Counter()
-    for number in range(options.runs):
-        run = random_run(rng)
-        try:
-            certificate, row = made_and_checked(run)
-        except (ValueError, TypeError) as error:
-            reason = str(error).split(": ")[-1]
-            refused[f"{type(error).__name__}: {''.join(c for c in reason if not c.isdigit())}"] += 1
-            print(number, "refused", run, error, flush=True)
-            continue
-        rows.append(row)
-        print(number, row, flush=True)
-        if row["check"] > 20.0:
-            print(number, "long", run, row, flush=True)
-        kept.append((row["check"], certificate))
-    for name in ("make", "check", "size", "over"):
-        values = sorted(row[name] for row in rows)
-        middle, near = statistics.median(values), values[int(0.9 * len(values))]
-        print(f"{name}: median {middle:.4g}, 90 % {near:.4g}, largest {values[-1]:.4g}")
-    print(collections.Counter(row["readings"] for row in rows), "refused", refused)
-    kept.sort(key=lambda pair: pair[0])
-    quick = [certificate for taken, certificate in kept if taken < 2.0] or [kept[0][1]]
-    names, wrong, accepted, longest = collections.Counter(), 0, collections.Counter(), 0.0
-    for _ in range(options.mutations):
-        name, text = mutated(rng.choice(quick), rng)
-        names[name] += 1
-        start = time.process_time()
-        try:
-            verdict = check.check_text(text)
-        except check.Rejected:
-            continue
-        finally:
-            longest = max(longest, time.process_time() - start)
-        accepted[name] += 1
-        fault = violation(text, verdict)
-        if fault is not None:
-            wrong += 1
-            print("WRONG", name, fault, text)
+    with concurrent.futures.ProcessPoolExecutor(options.workers) as pool:
+        runs = [random_run(rng) for _ in range(options.runs)]
+        for run, (certificate, row) in zip(runs, pool.map(outcome, runs), strict=True):
+            print(run if row.get("check", 0.0) > 20.0 else "", row, flush=True)
+            if certificate is None:
+                refused[row["refused"]] += 1
+                continue
+            rows.append(row)
+            kept.append((row["check"], certificate))
+        for name in ("make", "check", "size", "over"):
+            values = sorted(row[name] for row in rows)
+            middle, near = statistics.median(values), values[int(0.9 * len(values))]
+            print(f"{name}: median {middle:.4g}, 90 % {near:.4g}, largest {values[-1]:.4g}")
+        lower = sum(float.fromhex(made["claim"]["delta_lower"]) > 0.0 for _, made in kept)
+        print(len(rows), "proved,", lower, "with a lower end", end=", ")
+        print(collections.Counter(row["readings"] for row in rows), "refused", refused, flush=True)
+        kept.sort(key=lambda pair: pair[0])
+        quick = [certificate for taken, certificate in kept if taken < 2.0] or [kept[0][1]]
+        mutations = [mutated(rng.choice(quick), rng) for _ in range(options.mutations)]
+        names, accepted, wrong, longest = collections.Counter(), collections.Counter(), 0, 0.0
+        found = pool.map(tried, mutations, chunksize=8)
+        for (name, text), (good, fault, taken) in zip(mutations, found, strict=True):
+            names[name] += 1
+            accepted[name] += good
+            longest = max(longest, taken)
+            if fault is not None:
+                wrong += 1
+                print("WRONG", name, fault, text)
     print(f"{sum(names.values())} mutations, longest check {longest:.1f} s")
     print("accepted and true:", dict(accepted), "of", dict(names), "accepted and false:", wrong)
     return 1 if wrong else 0

@@ -19,6 +19,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/loss/gaussian.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/loss/sampled_gaussian_rounded.hpp"
 
 namespace renyi::bindings {
 
@@ -205,6 +206,8 @@ inline Ufunc ufuncs[] = {
     ternary<log_a_quadrature, nearest>("log_a_quadrature"),
     ternary<log_a_quadrature, lower>("log_a_quadrature_lower"),
     ternary<log_a_quadrature, upper>("log_a_quadrature_upper"),
+    ternary<log_a_nearest, as_is, GilRelease>("log_a_nearest"),
+    ternary<rdp_sampled_gaussian_nearest, as_is, GilRelease>("rdp_sampled_gaussian_nearest"),
     ternary<log_a_derivatives, first>("log_a_derivative"),
     ternary<log_a_derivatives, second>("log_a_second_derivative"),
     together<kRdp, nearest>("rdp_sampled_gaussian"),

@@ -170,6 +170,15 @@ leaves more: mostly from ``sigma`` 100 on, and for orders next to 1 there.
         "The integrand is a sum of non-negative pieces; the rule converges geometrically.\n"
         + _ERROR + "\n" + _ENCLOSED.format("log_a_quadrature"),
         _SOURCE, _TWO, _VALUE_AT_TWO),
+    "log_a_nearest": _render(
+        "log_a_nearest", "The double nearest to `log_a`, where double-double arithmetic decides.",
+        _LOG_A, _TRIPLE, "NaN where it does not: `renyi.theory.correct_rounding` takes more digits there.", _SOURCE,
+        ">>> special.log_a(0.01, 1.0, 2.0).dtype\ndtype('float64')"),
+    "rdp_sampled_gaussian_nearest": _render(
+        "rdp_sampled_gaussian_nearest",
+        "The double nearest to `rdp_sampled_gaussian`, where double-double arithmetic decides.",
+        _LOG_A, _TRIPLE, "NaN where it does not: `renyi.theory.correct_rounding` takes more digits there.", _SOURCE,
+        ">>> special.log_a(0.01, 1.0, 2.0).dtype\ndtype('float64')"),
     "log_a_derivative": _render(
         "log_a_derivative", "First derivative of `log_a` with respect to the order.", _LOG_A, _TRIPLE,
         "A tilted mean of the privacy loss. At ``alpha = 1`` it is the Kullback-Leibler divergence.", _SOURCE,

@@ -13,6 +13,7 @@ import pytest
 
 from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, check
 from renyi.cli import main
+from renyi.ledger import Ledger
 from renyi.matrix import (
     BLT,
     BandedToeplitz,
@@ -395,9 +396,43 @@ def test_a_report_states_the_hash(tmp_path, capsys):
     assert f"δ({float.fromhex(made['claim']['epsilon'])!r})" in said
     assert main(["check", str(file)]) == 0
     assert f"sha256 {check.digest(made)}" in capsys.readouterr().out
-    ledger = ["report", "--ledger", str(tmp_path / "none.db"), "--dataset", "census"]
-    assert main([*ledger, "--certificate", str(file)]) == 2
-    assert "--ledger excludes --certificate" in capsys.readouterr().err
+
+    page = tmp_path / "statement.html"
+    written = ["--certificate", str(file), "--html", str(page)]
+    assert main(["report", *run.split(), "--delta", "1e-5", *written]) == 0
+    assert main(["check", str(page), str(file)]) == 0
+    assert f"verified: {page}: delta(" in capsys.readouterr().out
+    assert main(["check", str(page)]) == 1
+    assert f"rejected: no certificate given proves the claim: {page}" in capsys.readouterr().out
+    page.write_text(page.read_text().replace("is at most", "is at most 1", 1))
+    assert main(["check", str(file), str(page)]) == 1
+
+
+def test_a_ledger_keeps_the_hash(tmp_path, capsys):
+    path, file, page = (tmp_path / name for name in ("ledger.db", "run.json", "page.md"))
+    made = account([(Gaussian(20.0), 3)]).certificate(delta=1e-6)
+    file.write_text(json.dumps(made))
+    mechanism = tmp_path / "mechanism.json"
+    mechanism.write_text(Gaussian(20.0).to_json())
+    start = ["ledger", "create", str(path), "census", "--epsilon", "1", "--delta", "1e-6"]
+    assert main(start) == 0
+    charge = ["ledger", "charge", str(path), "census", str(mechanism), "--count", "3"]
+    assert main([*charge, "--certificate", str(mechanism.with_name("none"))]) == 2
+    assert main([*charge, "--certificate", str(file)]) == 0
+    ledger = Ledger(path)
+    assert ledger.history("census")[-1].certificate == check.digest(made)
+    with pytest.raises(ValueError, match="certificate must be a SHA-256"):
+        ledger.charge("census", Gaussian(20.0), certificate="abc")
+    copy = Ledger(tmp_path / "copy.db")
+    copy.import_lines(ledger.export_lines())
+    assert copy.history("census") == ledger.history("census")
+    assert ledger.verify() == copy.verify() == []
+    capsys.readouterr()
+    assert main(["ledger", "history", str(path), "census"]) == 0
+    assert check.digest(made) in capsys.readouterr().out
+    report = ["report", "--ledger", str(path), "--dataset", "census", "--markdown", str(page)]
+    assert main([*report, "--certificate", str(file)]) == 0
+    assert main(["check", str(file), str(page)]) == 0
 
 
 def test_the_checker_stands_alone(tmp_path, capsys):

@@ -33,7 +33,7 @@ MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
-MOST_INVERTED = 4000  # nodes of the curve of random allocation, each an integral
+MOST_INVERTED = 1500  # nodes of the curve of random allocation, each an integral
 ALLOCATED = 12.0  # as DEPTH, where the losses of random allocation are cut
 LADDER = np.geomspace(1e-6, 1e6, 241)
 

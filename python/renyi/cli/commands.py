@@ -253,10 +253,11 @@ COMMANDS = (
     Command(
         "check",
         "check.certificates",
-        "check certificates of guarantees, without the engine",
+        "check certificates of guarantees and reports, without the engine",
         "Evaluates what renyi epsilon --certificate wrote anew, in balls (python-flint), and\n"
         "prints what is proved, by which theorems and under which assumptions. renyi/check.py\n"
-        "does the same copied out alone. The exit code is 1 if a certificate is rejected.",
+        "does the same copied out alone. A report that states the hash of a certificate is given\n"
+        "with it. The exit code is 1 if a certificate or the statement of a report is rejected.",
         ("FILE ...",),
         f"  renyi epsilon {RUN} --delta 1e-5 --certificate run.json\n  renyi check run.json",
         arguments=("certificates",),
@@ -309,11 +310,11 @@ LEDGER_ACTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "charge": (
         "record uses of a mechanism before they are run, or refuse them",
-        ("json", "data_set", "charged", "uses", "note"),
+        ("json", "data_set", "charged", "uses", "note", "proof"),
     ),
     "reserve": (
         "set uses aside for a long run; they count as spent until settled",
-        ("json", "data_set", "charged", "uses", "note"),
+        ("json", "data_set", "charged", "uses", "note", "proof"),
     ),
     "settle": (
         "say how many uses of a reservation there were",

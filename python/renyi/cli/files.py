@@ -167,7 +167,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     from renyi.ledger import Ledger, LedgerError
     from renyi.report import dataset_report
 
-    _refuse(options, "--ledger", ("mechanism", "certificate", *RUN_ONLY))
+    _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else _single(options, "delta")
@@ -179,10 +179,13 @@ def _of_ledger(options: argparse.Namespace) -> Report:
                 delta=delta,
                 records=_records(options),
                 title=options.title,
+                certified=options.certificate is not None,
                 **_facts(options),
             )
     except LedgerError as error:
         raise UsageError(str(error)) from None
+    except ImportError as error:
+        raise UsageError(f"--certificate: {error}") from None
 
 
 def _of_run(options: argparse.Namespace) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -55,16 +56,31 @@ def _create(ledger: Ledger, options: argparse.Namespace) -> int:
 
 def _charge(ledger: Ledger, options: argparse.Namespace) -> int:
     mechanism = read_mechanism(options.mechanism, "MECHANISM")
-    ledger.charge(options.dataset, mechanism, options.count, options.note)
+    proof = _hash_of_certificate(options.proof)
+    ledger.charge(options.dataset, mechanism, options.count, options.note, certificate=proof)
     return _show_status(ledger, options)
 
 
 def _reserve(ledger: Ledger, options: argparse.Namespace) -> int:
     mechanism = read_mechanism(options.mechanism, "MECHANISM")
-    made = ledger.reserve(options.dataset, mechanism, options.count, options.note)
+    proof = _hash_of_certificate(options.proof)
+    made = ledger.reserve(
+        options.dataset, mechanism, options.count, options.note, certificate=proof
+    )
     if not options.json:
         print(f"reservation {made.number}\n")
     return _show_status(ledger, options)
+
+
+def _hash_of_certificate(name: str | None) -> str | None:
+    from renyi.check import digest
+
+    if name is None:
+        return None
+    try:
+        return digest(json.loads(read_text(name, "--certificate")))
+    except ValueError as error:
+        raise UsageError(f"--certificate must be a file of JSON, got {name!r}: {error}") from None
 
 
 def _settle(ledger: Ledger, options: argparse.Namespace) -> int:
@@ -183,7 +199,8 @@ def _what(entry: Entry) -> str:
         return f"reservation {entry.reservation}: {count} used"
     held = f"reservation {entry.reservation}: " if entry.type == "reserve" else ""
     run = "" if entry.run is None else f"run {entry.run} after {entry.step} steps: "
-    return f"{held}{run}{count} x {entry.mechanism!r}"
+    proof = "" if entry.certificate is None else f", certificate {entry.certificate}"
+    return f"{held}{run}{count} x {entry.mechanism!r}{proof}"
 
 
 STATUS = (

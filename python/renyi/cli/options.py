@@ -427,7 +427,8 @@ OPTIONS = {
     ),
     # Files, reports and audits.
     "mechanism_file": Option("file", "JSON of a mechanism, or - for stdin", "FILE"),
-    "certificates": Option("files", "certificates", "FILE", nargs="+"),
+    "certificates": Option("files", "certificates, and reports on them", "FILE", nargs="+"),
+    "proof": Option("--certificate", "a proof of what it costs: its hash is kept", "FILE"),
     "scores": Option("file", "CSV or NPY, or - for stdin", "FILE"),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
     "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),

@@ -17,6 +17,7 @@ from renyi.ledger._records import (
     accountant_of,
     body_of,
     entry_of,
+    hash_of,
     limits_of,
     name_of,
     new_budget,
@@ -272,6 +273,7 @@ class Ledger(Readable):
         *,
         run: str | None = None,
         step: int | None = None,
+        certificate: str | None = None,
     ) -> None:
         """Record uses of a mechanism, before they are run, or refuse all of them.
 
@@ -286,6 +288,8 @@ class Ledger(Readable):
             Any other step is refused, so that a run cannot continue twice from one saved state. A
             charge of no uses counts as one: the run continues within earlier charges, such as one
             for an epoch.
+        certificate : str, optional
+            The SHA-256 of a proof of what they cost, as `renyi check` prints it, for the history.
 
         Raises
         ------
@@ -312,7 +316,7 @@ class Ledger(Readable):
         step must be 3, for so many steps of the run 'model 7' were charged, got 1
         >>> folder.cleanup()
         """
-        fields = _use(mechanism, count, note)
+        fields = _use(mechanism, count, note, certificate)
         if (run is None) != (step is None):
             raise ValueError(f"run and step must be given together, got {run!r} and {step!r}")
         if run is not None:
@@ -332,16 +336,24 @@ class Ledger(Readable):
         self._change(dataset, spend)
 
     def reserve(
-        self, dataset: str, mechanism: Mechanism, count: int, note: str = ""
+        self,
+        dataset: str,
+        mechanism: Mechanism,
+        count: int,
+        note: str = "",
+        *,
+        certificate: str | None = None,
     ) -> Reservation:
         """Set uses of a mechanism aside for a long run; they count as spent until `settle`.
+
+        ``certificate`` is as in `charge`.
 
         Raises
         ------
         BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
             As `charge`.
         """
-        fields = _use(mechanism, count, note)
+        fields = _use(mechanism, count, note, certificate)
         self._price(dataset, mechanism, count)
 
         def reserve(connection: sqlite3.Connection, identity: int, budget: Budget) -> Reservation:
@@ -455,9 +467,11 @@ def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collect
     return (number,)
 
 
-def _use(mechanism: Any, count: Any, note: Any) -> dict[str, Any]:
+def _use(mechanism: Any, count: Any, note: Any, certificate: Any) -> dict[str, Any]:
     """Return the fields of an entry for uses of a mechanism; functions raise TypeError."""
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
     words = {"note": text_of(note, "note")}
+    if certificate is not None:
+        words["certificate"] = hash_of(certificate, "certificate")
     return {"mechanism": mechanism.to_dict(), "count": uses_of(count), **words}

@@ -179,6 +179,8 @@ class Entry:
         What was charged or set aside, each time; of "settle" what was used.
     reservation : int or None
         Of "reserve" and "settle".
+    certificate : str or None
+        SHA-256 of a proof of what the uses cost.
     run, step : str or None, int or None
         Whose steps were charged, and how many of that run had been before the first of them.
     repeats : int
@@ -195,6 +197,7 @@ class Entry:
     mechanism: Mechanism | None
     count: int | None
     reservation: int | None
+    certificate: str | None
     run: str | None
     step: int | None
     repeats: int
@@ -304,6 +307,7 @@ def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> 
         None if mechanism is None else Mechanism.from_dict(mechanism),
         fields.get("count"),
         fields.get("reservation"),
+        fields.get("certificate"),
         fields.get("run"),
         fields.get("step"),
         repeats,
@@ -330,6 +334,14 @@ def name_of(value: Any, name: str) -> str:
             f"{name} must be a name of printable characters in the form NFKC, with single spaces "
             f"between words, got {value!r}{but}"
         )
+    return text
+
+
+def hash_of(value: Any, name: str) -> str:
+    """Return a SHA-256 in hexadecimal digits."""
+    text = text_of(value, name)
+    if len(text) != 64 or set(text) - set("0123456789abcdef"):
+        raise ValueError(f"{name} must be a SHA-256 in 64 hexadecimal digits, got {value!r}")
     return text
 
 

@@ -23,6 +23,7 @@ from renyi.ledger._records import (
     canonical,
     created_from,
     follows,
+    hash_of,
     link,
     name_of,
     repeated,
@@ -334,6 +335,9 @@ def _fields_of(body: str) -> dict[str, Any]:
         raise BrokenHistoryError(f"type must be one of {', '.join(FIELDS)}")
     own = FIELDS[fields["type"]]
     more = RUN if fields["type"] == "charge" and RUN & fields.keys() else set()
+    if "mechanism" in own and "certificate" in fields:
+        more = {*more, "certificate"}
+        hash_of(fields["certificate"], "certificate")
     check_names("entry", fields, {"type", "time", "note", *own, *more})
     text_of(fields["note"], "note")
     datetime.fromisoformat(fields["time"])

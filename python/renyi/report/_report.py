@@ -249,6 +249,7 @@ def dataset_report(
     date: Date | str | None = None,
     author: str | None = None,
     queries: Sequence[str] = (),
+    certified: bool = False,
 ) -> Report:
     """Return a privacy statement for all that a ledger has recorded of a data set.
 
@@ -258,7 +259,7 @@ def dataset_report(
         Which.
     delta : float, optional
         By default that of the budget.
-    records, date, author, queries
+    records, date, author, queries, certified
         As for `privacy_report`.
     title : str, optional
         By default "Privacy statement" with the name of the data set.
@@ -279,6 +280,7 @@ def dataset_report(
         author=author,
         dataset=dataset,
         queries=queries,
+        certified=certified,
     )
     limits = ", ".join(
         f"{NAMES[name]} = {shortest(value)}" for name, value in status.budget.items()
@@ -330,7 +332,8 @@ def _uses(entry: Entry) -> str:
         return ""
     times = str(entry.count) if entry.repeats == 1 else f"{entry.repeats} x {entry.count}"
     held = "" if entry.reservation is None else f"reservation {entry.reservation}: "
-    return held + (times if entry.mechanism is None else f"{times} x {entry.mechanism!r}")
+    proof = "" if entry.certificate is None else f", certificate {entry.certificate}"
+    return held + (times if entry.mechanism is None else f"{times} x {entry.mechanism!r}{proof}")
 
 
 def _spent(history: Sequence[Entry]) -> Composed:

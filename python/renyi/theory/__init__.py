@@ -10,6 +10,7 @@
 * `routes`: three routes to the privacy of DP-SGD;
 * `sampled_gaussian`: published bounds of the sampled Gaussian mechanism;
 * `comparison`: these and the exact curve side by side;
+* `correct_rounding`: the doubles nearest to moments of the sampled Gaussian mechanism;
 * `iteration`, `online`, `last_iterate`: noisy passes of which only the last iterate is released.
 
 For the guarantee of a run use the accountants: these bounds are older and larger, and `comparison`
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from renyi.theory import (
         comparison,
         composition,
+        correct_rounding,
         divergences,
         f_divergences,
         indistinguishability,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison",
     "composition",
+    "correct_rounding",
     "divergences",
     "f_divergences",
     "indistinguishability",

@@ -19,20 +19,20 @@ double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept {
     return log_a > 1.0 ? log_a - 0.46 : lane_log(log_a);  // log expm1(t) >= t - 0.46 for t >= 1, and >= log t
 }
 
-double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept {
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand, double nats) noexcept {
     constexpr int kStepBits = 6;  // few, so that neighbouring orders share a grid; affects time alone
     constexpr double kLogFour = 2.0 * std::numbers::ln2, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
     // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next
     // power of two.
     const double linear = (std::ilogb(2.0 + 2.0 * alpha * law.q) + 1) * kLog2 - log_excess;
     const double logarithm = summand == Summand::derivatives ? 4.0 : 0.0;
-    const double target = kAliasingTarget + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0) + logarithm;
+    const double target = nats + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0) + logarithm;
     const double wide = std::sqrt(2.0 * target);
     const double inside = std::numbers::pi * law.sigma;
     const bool entire = summand == Summand::excess && alpha == std::floor(alpha);
     if (inside >= wide || entire) return round_step(2.0 * std::numbers::pi / wide, kStepBits);
     const double u0 = law.split();
-    const double cut = kAliasingTarget + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) +
+    const double cut = nats + 0.01 + logarithm - log_excess + (kLogFour + kLogLargestStrip) +
                        0.5 * (inside * inside - u0 * u0) + alpha * (kLog2 + law.log_rest);
     const double beyond_cut = cut > 0.0 ? 2.0 * std::numbers::pi * inside / cut : kInfinity;
     const double within_cut = 2.0 * std::numbers::pi * inside / (target + 0.5 * inside * inside);

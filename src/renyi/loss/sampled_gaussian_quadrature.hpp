@@ -89,8 +89,9 @@ double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
 // has the branch points at every alpha and is at most |l| + pi off the axis.
 enum class Summand { excess, derivatives };
 
-// Step for alpha >= 1 whose aliasing error is below 2 e^-39 (A - 1), proven.
-double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand) noexcept;
+// Step for alpha >= 1 whose aliasing error is below 2 e^-nats (A - 1), proven.
+double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand,
+                   double nats = kAliasingTarget) noexcept;
 
 struct AddStep {
     double h;

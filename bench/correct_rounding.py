@@ -1,0 +1,97 @@
+"""Correctly rounded log A and Rényi divergence: undecided share, time, and agreement with balls.
+
+python bench/correct_rounding.py --points 1000000 --against 2000 --seed 1
+
+Points: rates 1e-9 .. 0.95, noise 0.2 .. 100, orders 1 + 1e-6 .. 1000, log-uniform. What
+double-double leaves undecided is decided by `renyi.theory.correct_rounding` and compared, as are
+the points --against, with the balls of tests/reference/ball_log_a.py, which share no code with
+either; the exit code is 1 if one differs. Times are of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from renyi import special
+from renyi._engine import log_a_nearest, rdp_sampled_gaussian_nearest
+from renyi.theory import correct_rounding
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference"))
+from ball_log_a import log_a_ball
+from flint import arb, ctx
+
+CHUNK = 10_000
+
+
+def log_uniform(rng, low, high, size):
+    return np.exp(rng.uniform(np.log(low), np.log(high), size))
+
+
+def nearest(ball):
+    """Return the double nearest to a ball, and how far it is from the middle of two, in ulps."""
+    low, high = float(ball.lower()), float(ball.upper())
+    assert low == high
+    away = abs(ball - arb(low)) / arb(float(np.spacing(low)))
+    return low, abs(0.5 - float(away.mid()))
+
+
+def differs(q, sigma, alpha):
+    """Return whether one of the two is not the nearest double, and how hard it was."""
+    with ctx.workprec(256):
+        moment = log_a_ball(q, sigma, alpha, 50)
+        pairs = (
+            (moment, correct_rounding.log_a),
+            (moment / (arb(alpha) - 1), correct_rounding.rdp_sampled_gaussian),
+        )
+        found = [(*nearest(ball), rounded(q, sigma, alpha)) for ball, rounded in pairs]
+    return any(truth != value for truth, _, value in found), min(gap for _, gap, _ in found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, value in (("points", 1_000_000), ("against", 2000), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    undecided, kept, seconds = [], [], {}
+    changed = done = 0
+    while done < options.points:
+        size = min(CHUNK, options.points - done)
+        q, sigma = log_uniform(rng, 1e-9, 0.95, size), log_uniform(rng, 0.2, 100.0, size)
+        alpha = 1.0 + log_uniform(rng, 1e-6, 999.0, size)
+        results = {}
+        for f in (special.log_a, log_a_nearest, rdp_sampled_gaussian_nearest):
+            start = time.process_time()
+            results[f.__name__] = f(q, sigma, alpha)
+            took = time.process_time() - start
+            seconds[f.__name__] = seconds.get(f.__name__, 0.0) + took
+        fast, log_a, rdp = results.values()
+        missing = np.isnan(log_a) | np.isnan(rdp)
+        undecided += list(zip(q[missing], sigma[missing], alpha[missing], strict=True))
+        changed += int(((fast != log_a) & ~missing).sum())
+        chosen = slice(options.against * size // options.points + 1)
+        kept += list(zip(q[chosen], sigma[chosen], alpha[chosen], strict=True))
+        done += size
+        print(done, "points,", len(undecided), "undecided", flush=True)
+    for name, taken in seconds.items():
+        print(f"{name}: {taken / done * 1e6:.3g} us a point")
+    print(f"special.log_a is another double at {changed / done:.1%} of them")
+    wrong, hardest = [], []
+    for place, point in enumerate([*undecided, *kept[: options.against]], 1):
+        bad, gap = differs(*map(float, point))
+        wrong += [point] if bad else []
+        hardest = sorted([*hardest, (gap, *point)])[:3]
+        if place % 100 == 0:
+            print(place, "against balls,", len(wrong), "differ, hardest", hardest[0], flush=True)
+    print(place, "against balls,", len(wrong), "differ:", wrong, "hardest, ulps from a tie:")
+    print("\n".join(map(str, hardest)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
