@@ -415,21 +415,25 @@ double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 
 Bracket DirectBounds::delta_near_one(double epsilon) {
+    if (c_.has_groups) return {0.0, 1.0};
     return {complement().may_be_small() ? std::nextafter(1.0 - complement().at(epsilon), 0.0) : 0.0, 1.0};
 }
 
 bool DirectBounds::is_enough_at_zero(double delta) {
+    if (c_.has_groups) return false;
     if (!at_zero_) at_zero_ = delta_at_zero_above(c_, pair_);
     return *at_zero_ <= delta;
 }
 
 Bracket DirectBounds::delta(double epsilon) {
+    if (c_.has_groups) return {0.0, 1.0};
     if (pair_ == SampledPair::replace_one) return {0.0, replaced_delta_above(c_, epsilon)};
     const Direction direction = direction_of(pair_);
     return {plain_lower(c_, direction, epsilon), plain_upper(c_, direction, epsilon)};
 }
 
 Bracket DirectBounds::epsilon(double delta) {
+    if (c_.has_groups) return {-kInfinity, kInfinity};
     const double below = complement().epsilon_below(delta);
     if (pair_ == SampledPair::replace_one) return {below, replaced_epsilon_above(c_, delta)};
     const Bracket plain = plain_epsilon(c_, direction_of(pair_), delta);
