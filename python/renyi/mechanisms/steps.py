@@ -124,7 +124,7 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
     if adjacency == REPLACE:
         if noise == 0.0:
             return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
-        return Pair.replaced_gaussian(rate, noise)
+        return Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], noise)
     if noise == 0.0:  # a sampled record is revealed
         pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
     else:

@@ -15,7 +15,10 @@
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/composition.hpp"
+#include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/special/normal.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
@@ -99,6 +102,7 @@ constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
+constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 8.0, kLogTiltError = 0.05;
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
@@ -147,7 +151,33 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 
 }  // namespace
 
+namespace {
+
+// The same where records come and go together.
+double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
+    std::vector<CountedCurve> curves{{std::make_shared<const LinearCurve>(0.5 * c.gaussian), 1.0}};
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        NormalMixture p = binomial_mixture(s), q{{1.0, 0.0}};
+        if (direction == Direction::add) std::swap(p, q);
+        curves.push_back({std::make_shared<const NormalMixtureMoment>(std::move(p), std::move(q)), s.count});
+    }
+    const Least least = golden_section(kFirstLogTilt, kLastLogTilt, kLogTiltError, [&](double x) {
+        const double t = std::exp(x);
+        double exponent = log_kernel_peak(t) - t * epsilon + 1e-12 * (1.0 + t * epsilon);
+        for (const CountedCurve& k : curves) {
+            const Certified moment = k.curve->log_moment(1.0 + t).value;
+            exponent += k.count * moment.value * (1.0 + moment.relative_error) * (1.0 + 1e-12);
+        }
+        return exponent;
+    });
+    return std::min(std::exp(least.value) * raised(kManyRoundings), 1.0);
+}
+
+}  // namespace
+
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    if (c.has_groups) return chernoff_delta_of_groups(c, direction, epsilon);
     return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
 }
 

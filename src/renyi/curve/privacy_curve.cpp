@@ -93,7 +93,7 @@ private:
 
 double CurveSolver::rough_delta(double epsilon) const noexcept {
     if (const std::optional<Bracket> closed = closed_delta(c_, pair_, epsilon)) return closed->upper;
-    return only_splits() ? 1.0 : chernoff_delta(c_, direction_, epsilon);
+    return replaces() ? 1.0 : chernoff_delta(c_, direction_, epsilon);
 }
 
 // By what is placed already; [0, 1] where that is nothing.

@@ -481,8 +481,7 @@ double log_one_above(const std::vector<double>& counts, const std::vector<Window
 namespace {
 
 constexpr double kLargestOrder = 1e6;
-constexpr double kLeastLogWeight = -700.0;
-constexpr double kWeightError = 0x1p-40;  // relative, of log weights to -700 and their exponentials
+constexpr double kWeightError = 0x1p-40;  // relative, of weights and means
 
 // log E_Q[(P/Q)^-s] of one step, rounded up; infinite where it is not known.
 double log_reverse_moment(const SampledLoss& law, double s) {
@@ -491,11 +490,7 @@ double log_reverse_moment(const SampledLoss& law, double s) {
         return a.value * (1.0 + a.relative_error + 0x1p-50);
     }
     if (!(1.0 + s <= kLargestOrder)) return kInfinity;
-    NormalMixture p;
-    const std::span<const double> log_weights = law.group->log_weights();
-    for (std::size_t k = 0; k < log_weights.size(); ++k)
-        if (log_weights[k] > kLeastLogWeight)  // without the others E grows
-            p.push_back({std::exp(log_weights[k]), static_cast<double>(k) * law.c});
+    NormalMixture p = binomial_mixture({law.q, 1.0 / law.c, 1.0, law.records()}, true);
     const Certified k = NormalMixtureMoment({{1.0, 0.0}}, std::move(p)).log_moment(1.0 + s).value;
     return k.value * (1.0 + k.relative_error + 0x1p-50) + kWeightError * (1.0 + s);
 }
