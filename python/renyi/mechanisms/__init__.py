@@ -42,7 +42,12 @@ from renyi.mechanisms._noise import (
     Staircase,
 )
 from renyi.mechanisms.algebra import Composed, Mechanism
-from renyi.mechanisms.sampling import FixedSizeSampled, PoissonSampled, TruncatedPoissonSampled
+from renyi.mechanisms.sampling import (
+    FixedSizeSampled,
+    GroupSampled,
+    PoissonSampled,
+    TruncatedPoissonSampled,
+)
 
 __all__ = [
     "ZCDP",
@@ -55,6 +60,7 @@ __all__ = [
     "FixedSizeSampled",
     "Gaussian",
     "GaussianMixture",
+    "GroupSampled",
     "Gumbel",
     "Laplace",
     "MatrixMechanism",

@@ -297,14 +297,16 @@ void LineIntegral::close_ends(Line& line) const noexcept {
     line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * law_.records() * line.angle : line.high[last];
     line.is_past = !(x_[last] < 0.5) && !(bounded && law_.is_ratio());
     line.left = line.right = 0.0;
+    // On the left arg e^{L-} may rise further; where tan(theta) <= 1 the windows close sooner than that.
+    const double turned_left = line.high[0] + (bounded && law_.two_sided() ? law_.records() * line.angle : 0.0);
     for (const LossStep& s : window_) {
         const double scale = 1.0 / s.width;
         if (s.sign < 0.0) {
             line.is_past = line.is_past && line.reached > s.level;
-            line.left += std::max(log_cdf_bound((s.level - line.re[0]) * scale, line.high[0] * scale), 0.0);
+            line.left += std::max(log_cdf_bound((s.level - line.re[0]) * scale, turned_left * scale), 0.0);
             line.right += log_cdf_bound((s.level - line.re[last]) * scale, line.turned * scale);
         } else {
-            line.left += log_cdf_bound((line.re[0] - s.level) * scale, line.high[0] * scale);
+            line.left += log_cdf_bound((line.re[0] - s.level) * scale, turned_left * scale);
             // 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m) or its bound.
             const double m = bounded ? line.turned * scale : (std::fabs(s.level) - 2.0 * least) * scale;
             const double largest = 0.5 * m * m * (bounded ? 1.0 : t2 / (1.0 - t2));
