@@ -216,9 +216,8 @@ class GaussianMixture(Mechanism):
         if noise == math.inf or not any(means):
             return NOTHING
         if max(means) > 1e6 * noise:
-            moved, rest = (
-                math.fsum(w for w, m in kept if (m > 0.0) is far) for far in (True, False)
-            )
+            moved = math.fsum(w for w, m in kept if m > 0.0)
+            rest = math.fsum(w for w, m in kept if m == 0.0)
             other = [0.0, moved, rest] if replaces else [0.0, 0.0, 1.0]
             revealed = Pair.discrete(np.array([moved, 0.0, rest]), np.array(other))
             pair = Pair.bracketed(revealed, NOTHING)

@@ -139,6 +139,26 @@ GroupLoss::Rise GroupLoss::rise(double x) const noexcept {
     return {top > 0.0 ? top + std::log(none + sum) : std::log1p(sum), number / (none + sum)};
 }
 
+double GroupLoss::reach(double depth) const noexcept {
+    double farthest = std::sqrt(2.0 * depth);
+    for (std::size_t k = 1; k < log_weight_.size(); ++k)
+        if (const double rest = depth + log_weight_[k]; rest > 0.0)
+            farthest = std::max(farthest, static_cast<double>(k) * c_ + std::sqrt(2.0 * rest));
+    return farthest;
+}
+
+double GroupLoss::log_tail(double x) const noexcept {
+    double top = -kInfinity;
+    const auto log_part = [&](std::size_t k) {
+        const double d = std::max(x - static_cast<double>(k) * c_, 0.0);
+        return log_weight_[k] - 0.5 * d * d - (d > 0.0 ? kLog2 : 0.0);
+    };
+    for (std::size_t k = 0; k < log_weight_.size(); ++k) top = std::max(top, log_part(k));
+    double sum = 0.0;
+    for (std::size_t k = 0; k < log_weight_.size(); ++k) sum += std::exp(log_part(k) - top);
+    return top + std::log(sum) + 1e-9;
+}
+
 GroupTurns::GroupTurns(const GroupLoss& law, std::span<const double> x) : number_(x.size(), 0.0) {
     const Terms terms{law.weight_.data(), law.log_weight_.data(), law.c_, 0.5 * law.c_ * law.c_};
     for (std::size_t block = 0; block < x.size(); block += kLanes) {

@@ -38,6 +38,11 @@ public:
     };
     Rise rise(double x) const noexcept;
 
+    // Of the outputs with the group: beyond the first their density is below e^-depth, about; and the logarithm of a
+    // bound of their mass beyond x, by Q(d) <= e^{-d^2/2}/2 for d > 0.
+    double reach(double depth) const noexcept;
+    double log_tail(double x) const noexcept;
+
 private:
     friend class GroupTurns;
 

@@ -17,6 +17,8 @@ RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
     return select(u < 0.0, exponent - std::numbers::ln2 + 1e-12, near);
 }
 
+constexpr double kNoCell = -1e200;  // logarithm of its width
+
 enum class Shape { one_sided, two_sided, group, ratio };
 
 // Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
@@ -138,10 +140,10 @@ void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_w
     for (std::size_t i = 0; i + 1 < n; ++i) {
         const double width = x[i + 1] - x[i];
         const double far = x[i] > 0.0 ? x[i] : (x[i + 1] < 0.0 ? x[i + 1] : 0.0);
-        log_cell[i] = width > 0.0 ? lane_log(width > 0.0 ? width : 1.0) - 0.5 * far * far : -1e4;
+        log_cell[i] = width > 0.0 ? lane_log(width > 0.0 ? width : 1.0) - 0.5 * far * far : kNoCell;
         per_width[i] = width > 0.0 ? 1.0 / width : 0.0;
     }
-    log_cell[n - 1] = -1e4;
+    log_cell[n - 1] = kNoCell;
     per_width[n - 1] = 0.0;
 }
 
@@ -195,6 +197,11 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
     cells::weigh_cells(x_.data(), n, log_cell_.data(), per_width_.data());
 }
 
+// An output with little beyond.
+double LineIntegral::far_right() const noexcept {
+    return law_.group ? law_.group->reach(0.5 * kFarRight * kFarRight) : kFarRight + law_.c;
+}
+
 // From the left to where all windows have closed on every line, or the density is nothing. The odds of the sampled
 // component, e^{V - least} - 1 on one side, grow by e^{c width} from point to point.
 void LineIntegral::add_points() {
@@ -209,6 +216,7 @@ void LineIntegral::add_points() {
     }
     if (!(closing < highest)) closing = highest;
     const double end = (highest - 2.5 * least + 3.0 * std::min(lowest, highest)) / 0.28;
+    const double dead_from = law_.group ? law_.group->reach(0.5 * kDead * kDead) : kDead + c;
     const bool closes = window_.falling() != nullptr;
     double x = x_.back();
     for (int i = 0; i < kMostPoints - 16; ++i) {
@@ -216,7 +224,7 @@ void LineIntegral::add_points() {
         double width = kNormalCell, size = 0.0;
         const double other = law_.two_sided() ? lane_exp(std::min(log_odds - c * x - 0.5 * c * c, 700.0)) : 0.0;
         const double odds = lane_exp(std::min(log_here, 700.0));
-        const bool dead = x > kDead + law_.records() * c;
+        const bool dead = x > dead_from;
         if (dead) width = kDeadCell * x;
         const GroupLoss::Rise up = law_.group ? law_.group->rise(x) : GroupLoss::Rise{};
         const GroupLoss::Rise down = law_.group && law_.two_sided() ? law_.group->rise(-x) : GroupLoss::Rise{};
@@ -245,7 +253,7 @@ void LineIntegral::add_points() {
         }
         x += width;
         x_.push_back(x);
-        if (x > 0.5 && (closes ? size > end : x > kFarRight + law_.records() * c && (size > 1.5 * highest || dead))) break;
+        if (x > 0.5 && (closes ? size > end : x > far_right() && (size > 1.5 * highest || dead))) break;
     }
 }
 
@@ -333,7 +341,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     const Line& line = line_at(angle);
     const double slope = law_.sign() * tilt, weighted = law_.weighted() ? 1.0 : 0.0;
     const bool closes = window_.falling() != nullptr, 
-               is_far = !law_.is_ratio() && x_.back() > kFarRight + law_.records() * law_.c;
+               is_far = !law_.is_ratio() && x_.back() > far_right();
     const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
     if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
     const double base = 0.5 * line.turn.a * line.turn.a - kHalfLog2Pi;
@@ -361,11 +369,13 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     }
     if (!(range.last < kInfinity)) {
         // The density itself has the factor 1 - q + q e^w at most, of every record. Nodes: s f(x) + integral.
-        const double farthest = law_.records() * law_.c;
-        const double moved = is_moved && law_.weighted() ? std::max(x_[last] - farthest, 0.0) : x_[last];
+        const double moved = is_moved && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
+        const bool has_tail = is_moved && law_.weighted() && law_.group;
+        const double log_tail =
+            has_tail ? law_.group->log_tail(x_[last]) + kHalfLog2Pi : kHalfOverDensity - 0.5 * moved * moved;
         const double turned = y > 0.0 ? line.low[last] : line.turned;
-        keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + kHalfOverDensity +
-             range.spacing - 0.5 * moved * moved);
+        keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + log_tail +
+             range.spacing);
     }
     while (terms % kLanes != 0) keep(-1e300);
     const double top = cells::largest_of(exponent, terms);

@@ -98,6 +98,7 @@ private:
     };
 
     void add_points();
+    double far_right() const noexcept;
     const Line& line_at(double angle) const;
     void close_ends(Line& line) const noexcept;
     bool falls_beyond(const Line& line, double slope, double y, bool is_moved) const noexcept;

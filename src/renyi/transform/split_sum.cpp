@@ -86,11 +86,9 @@ std::vector<double> SplitSum::unseen_levels() const {
     for (const SampledStep& s : steps_) {
         const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
         const SampledLoss law(s, pair_);
-        double x =
+        const double single =
             std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
-        for (int k = 1; law.group && k <= law.records(); ++k)
-            if (const double rest = depth + law.group->log_weights()[static_cast<std::size_t>(k)]; rest > 0.0)
-                x = std::max(x, k * law.c + std::sqrt(2.0 * rest));
+        const double x = law.group ? law.group->reach(depth) : single;
         const double outputs[kLanes] = {x};
         double v[kLanes], density[kLanes];
         evaluate(law, outputs, v, density);

@@ -300,8 +300,9 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     step_ = choose_step(scale, tilt, y, target, decay);
     const double c = law_.records() * law_.c, reach = std::sqrt(2.0 * (target + 6.0)),
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
+    const double beyond = law_.group && positive == 0.0 ? law_.group->reach(2.0 * (target + 6.0)) : c + reach;
     // The tilt moves the normal density by its size times c; ratios grow too fast for that, so that the window decides.
-    double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + reach + positive * c;
+    double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : beyond + positive * c;
     if (const LossStep* falling = window_.falling())
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
@@ -464,11 +465,13 @@ void WindowedLaw::discretise_roughly(double farthest) {
     double step = std::min(0.12 / law_.c, 0.3);
     decay_angle_ = 0.5 * std::min(kSteepAngle, most_angle(kLargestShift));
     const double positive = std::max(law_.sign() * farthest, 0.0);
-    double last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + kRoughReach + positive * c;
+    const double beyond =
+        law_.group && positive == 0.0 ? law_.group->reach(0.5 * kRoughReach * kRoughReach) : c + kRoughReach;
+    double last = law_.is_ratio() && positive > 0.0 ? kInfinity : beyond + positive * c;
     if (const LossStep* f = window_.falling())
         last = std::min(last, output_at(law_, f->level + positive * f->width * f->width + kRoughReach * f->width));
     last = std::max(last, -kRoughReach + 1.0);
-    if (!std::isfinite(last)) last = c + kRoughReach;
+    if (!std::isfinite(last)) last = beyond;
     step = std::max(step, (last + kRoughReach) / kMostRough);
     left_out_ = 0.0;
     nodes_.fill(-kRoughReach, last, step, 1e-9 / (1.0 + farthest));
