@@ -102,6 +102,7 @@ constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
+constexpr int kMostQuick = 64;  // records: of more a split sum is no slower
 constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 8.0, kLogTiltError = 0.05;
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
@@ -158,6 +159,7 @@ double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, doubl
     std::vector<CountedCurve> curves{{std::make_shared<const LinearCurve>(0.5 * c.gaussian), 1.0}};
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
+        if (s.records > kMostQuick) return 1.0;
         NormalMixture p = binomial_mixture(s), q{{1.0, 0.0}};
         if (direction == Direction::add) std::swap(p, q);
         curves.push_back({std::make_shared<const NormalMixtureMoment>(std::move(p), std::move(q)), s.count});
@@ -167,7 +169,7 @@ double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, doubl
         double exponent = log_kernel_peak(t) - t * epsilon + 1e-12 * (1.0 + t * epsilon);
         for (const CountedCurve& k : curves) {
             const Certified moment = k.curve->log_moment(1.0 + t).value;
-            exponent += k.count * moment.value * (1.0 + moment.relative_error) * (1.0 + 1e-12);
+            exponent += k.count * moment.value * (1.0 + moment.relative_error) * raised(kManyRoundings);
         }
         return exponent;
     });
