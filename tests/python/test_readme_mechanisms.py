@@ -23,17 +23,16 @@ ONLY: dict[str, Adjacency] = {
 TAIL = PrivacyLoss(pairs.GeneralisedGaussianPair(3.0, 2.0))
 # Note, whether each accountant takes it, adjacency, mechanism.
 NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
-    ("¹", (False, False), "replace_one", examples["GaussianMixture"]),
-    ("²", (False, True), "add_remove", TAIL),
-    ("³", (True, False), "add_remove", examples["ZCDP"]),
-    ("³", (True, False), "add_remove", examples["RDPCurve"]),
-    ("⁴", (True, False), "add_remove", examples["RepeatAndSelect"]),
-    ("⁵", (True, False), "add_remove", examples["MultivariateDiscreteGaussian"]),
+    ("¹", (False, True), "add_remove", TAIL),
+    ("²", (True, False), "add_remove", examples["ZCDP"]),
+    ("²", (True, False), "add_remove", examples["RDPCurve"]),
+    ("³", (True, False), "add_remove", examples["RepeatAndSelect"]),
+    ("⁴", (True, False), "add_remove", examples["MultivariateDiscreteGaussian"]),
     *(
-        ("⁶", (False, False), "replace_one", PoissonSampled(examples[name], 0.1))
+        ("⁵", (False, False), "replace_one", PoissonSampled(examples[name], 0.1))
         for name in ("PureDP", "Staircase", "Exponential", "ApproxDP", "PrivacyLoss")
     ),
-    ("⁷", (False, False), "replace_one", FixedSizeSampled(examples["Skellam"], 10, 100, True)),
+    ("⁶", (False, False), "replace_one", FixedSizeSampled(examples["Skellam"], 10, 100, True)),
 ]
 
 

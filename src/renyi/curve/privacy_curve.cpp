@@ -61,6 +61,8 @@ public:
 
 private:
     bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
+    // What is known of one record, or of one that is there or not, does not serve.
+    bool only_splits() const noexcept { return replaces() || c_.has_groups; }
     // (epsilon, delta) holds, and with it all pairs of larger numbers.
     struct Held {
         double epsilon = kInfinity, delta = kInfinity;
@@ -159,7 +161,7 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
-        (replaces() ? with_sum() || with_bounds()
+        (only_splits() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) ||
                           (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                           with_inclusions(with_records, with_inclusion_line) || with_sum() ||
@@ -203,10 +205,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return with(Route::inclusion_line, inclusion_line_.epsilon(delta, in_any_case));
     };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
-    const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
+    const bool is_next = direction_ == Direction::add && !only_splits() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
-        if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
+        if (direction_ == Direction::add || replaces() || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
         const Bracket zero = splits_.delta(0.0);
         if (zero.upper <= delta) {
             answer.upper = 0.0;
@@ -217,7 +219,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    replaces() ? with_sum() || with_bounds()
+    only_splits() ? with_sum() || (c_.has_groups && with_zero()) || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
