@@ -72,7 +72,7 @@ class Noise(NamedTuple):
             case "Gumbel":
                 return Gumbel(scale)
             case "logistic":
-                return PrivacyLoss(pairs.logistic_pair(scale))
+                return PrivacyLoss(pairs.LogisticPair(scale))
             case "Skellam":
                 return Skellam(deviation**2)
             case "staircase":

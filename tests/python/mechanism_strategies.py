@@ -34,6 +34,7 @@ from renyi.mechanisms import (
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.sampling import samplings
+from renyi.pairs import MechanismPair
 
 normal = Gaussian(2.0)
 examples = {  # one of each kind, by name
@@ -102,11 +103,11 @@ def tables(draw):
 
 dominating = st.recursive(
     st.one_of(
-        st.builds(pairs.LaplacePair, st.floats(0.002, 1e12)),
-        st.builds(pairs.GaussianPair, st.floats(1e-6, 1e6)),
-        st.builds(pairs.ApproxDPPair, st.floats(0.0, 500.0), rates),
+        st.builds(lambda b: pairs.MechanismPair(Laplace(b)), st.floats(0.002, 1e12)),
+        st.builds(lambda mu: pairs.MechanismPair(Gaussian(1.0 / mu)), st.floats(1e-6, 1e6)),
+        st.builds(lambda e, d: pairs.MechanismPair(ApproxDP(e, d)), st.floats(0.0, 500.0), rates),
         st.just(pairs.DiscretePair((0.25, 0.75, 0.0), (0.5, 0.25, 0.25))),
-        st.just(pairs.GaussianMixturePair((0.81, 0.18, 0.01), (0.0, 1.0, 2.0), 2.0)),
+        st.just(MechanismPair(GaussianMixture(2.0, (0.0, 1.0, 2.0), (0.81, 0.18, 0.01)))),
     ),
     lambda inner: st.one_of(
         st.builds(pairs.ReversedPair, inner), st.builds(pairs.PoissonSampledPair, inner, rates)

@@ -9,12 +9,44 @@ from functools import cache
 import mpmath as mp
 
 from renyi._engine import LossComposition, Pair
+from renyi.mechanisms import Gaussian, Laplace
+from renyi.pairs import Composition, DominatingPair, MechanismPair, PoissonSampledPair, ReversedPair
 
 Law = dict[object, mp.mpf]
+Part = tuple[DominatingPair | Pair, int]
+
+
+def delta_bounds(parts: Iterable[Part], epsilon: float, **named: float) -> tuple[float, float]:
+    return Composition(parts, **named).delta_bounds(epsilon)
+
+
+def epsilon_bounds(parts: Iterable[Part], delta: float, **named: float) -> tuple[float, float]:
+    return Composition(parts, **named).epsilon_bounds(delta)
 
 
 def bounds(pair: Pair, epsilon: float, uses: int = 1) -> tuple[float, float]:
     return LossComposition([(pair, uses)], 1e-7, 2**20).delta_bounds(epsilon)
+
+
+def gaussian(mu: float) -> MechanismPair:
+    return MechanismPair(Gaussian(1.0 / mu))
+
+
+def laplace(scale: float) -> MechanismPair:
+    return MechanismPair(Laplace(scale))
+
+
+def sampled_gaussian(
+    rate: float, sigma: float, direction: str = "remove"
+) -> PoissonSampledPair | ReversedPair:
+    return sampled_pair(MechanismPair(Gaussian(sigma)), rate, direction)
+
+
+def sampled_pair(
+    pair: DominatingPair, rate: float, direction: str = "remove"
+) -> PoissonSampledPair | ReversedPair:
+    sampled = PoissonSampledPair(pair, rate)
+    return sampled if direction == "remove" else ReversedPair(sampled)
 
 
 def hockey_stick(p: Law, q: Law, epsilon: float) -> mp.mpf:

@@ -38,6 +38,7 @@ from renyi import (
     pairs,
     special,
 )
+from renyi.pairs import MechanismPair
 
 ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
 
@@ -196,8 +197,8 @@ def test_sampling_schemes_hold_for_their_adjacency_only(mechanism, adjacencies):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        PrivacyLoss(pairs.LaplacePair(2.0), pairs.LaplacePair(1.0)),
-        PrivacyLoss(pairs.LaplacePair(1.0), pairs.LaplacePair(2.0)),
+        PrivacyLoss(MechanismPair(Laplace(2.0)), MechanismPair(Laplace(1.0))),
+        PrivacyLoss(MechanismPair(Laplace(1.0)), MechanismPair(Laplace(2.0))),
         PrivacyLoss(pairs.GumbelPair(2.0)),
         Laplace(1.0),
     ],
@@ -297,12 +298,12 @@ BOTH = [
     TreeAggregation(4.0, 30) * 2 + PureDP(0.1),
     Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
     Gumbel(3.0) * 3,
-    PrivacyLoss(pairs.LaplacePair(0.8)) * 2,
+    PrivacyLoss(MechanismPair(Laplace(0.8))) * 2,
     PrivacyLoss(pairs.StudentTPair(3.0, 2.0)) * 3,
     PoissonSampled(PrivacyLoss(pairs.DiscretePair((0.6, 0.3, 0.1), (0.2, 0.3, 0.5))), 0.3) * 5,
     PoissonSampled(Gaussian(1.1), 0.2) * 4,
     PoissonSampled(GaussianMixture(2.0, [0.0, 1.0], [0.75, 0.25]), 0.1) * 4,
-    FixedSizeSampled(PrivacyLoss(pairs.LaplacePair(2.0)), 3, 10) * 2,
+    FixedSizeSampled(PrivacyLoss(MechanismPair(Laplace(2.0))), 3, 10) * 2,
     FixedSizeSampled(Laplace(1.5), 3, 10, True) * 2,
 ]
 

@@ -6,6 +6,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from pair_reference import gaussian, laplace
 
 from renyi import Laplace, pairs
 from renyi.theory.indistinguishability import (
@@ -120,11 +121,11 @@ def laplace_tail(largest, epsilon):
 @pytest.mark.parametrize(
     ("part", "exact", "levels", "width"),
     [
-        (pairs.GaussianPair(3.0), lambda e: normal_tail(3, e), (-2.0, 0.0, 4.0, 30.0), 1e-5),
-        (pairs.GaussianPair(0.1), lambda e: normal_tail(0.1, e), (-0.3, 0.0, 0.4), 1e-5),
-        ([(pairs.GaussianPair(0.5), 16)], lambda e: normal_tail(2, e), (-1.0, 2.0, 9.0), 1e-5),
-        (pairs.LaplacePair(1.0), lambda e: laplace_tail(1, e), (-0.5, 0.0, 0.5, 1.5), 1e-5),
-        (pairs.LaplacePair(2.5), lambda e: laplace_tail(mp.mpf(0.4), e), (-0.39, 0.3), 1e-5),
+        (gaussian(3.0), lambda e: normal_tail(3, e), (-2.0, 0.0, 4.0, 30.0), 1e-5),
+        (gaussian(0.1), lambda e: normal_tail(0.1, e), (-0.3, 0.0, 0.4), 1e-5),
+        ([(gaussian(0.5), 16)], lambda e: normal_tail(2, e), (-1.0, 2.0, 9.0), 1e-5),
+        (laplace(1.0), lambda e: laplace_tail(1, e), (-0.5, 0.0, 0.5, 1.5), 1e-5),
+        (laplace(2.5), lambda e: laplace_tail(mp.mpf(0.4), e), (-0.39, 0.3), 1e-5),
     ],
     ids=["gaussian", "little", "several", "laplace", "even"],
 )
@@ -141,7 +142,7 @@ def test_tails_take_the_pair_of_a_mechanism():
     pair = Laplace(2.5).dominating_pair()
     lower, upper = loss_tail(pair, 0.3)
     assert lower <= laplace_tail(mp.mpf(0.4), 0.3) <= upper <= lower * 1.00002
-    assert loss_tail([(pair, 3)], 0.3) == loss_tail([(pairs.LaplacePair(2.5), 3)], 0.3)
+    assert loss_tail([(pair, 3)], 0.3) == loss_tail([(laplace(2.5), 3)], 0.3)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_one_outcome_and_no_outcome_in_common():
     assert not apart.kept_p.any()
     assert not apart.kept_q.any()
     with pytest.raises(TypeError, match="pair must be"):
-        common_part(pairs.LaplacePair(1.0), 0.5)
+        common_part(laplace(1.0), 0.5)
     with pytest.raises(ValueError, match="epsilon must be"):
         common_part(([1.0], [1.0]), -1.0)
 
@@ -244,7 +245,7 @@ def test_arguments():
     with pytest.raises(TypeError, match=r"pair must be \(p, q\) or a DominatingPair, got"):
         loss_tail([(0.5, 1)], 0.0)
     with pytest.raises(TypeError, match="count must be"):
-        loss_tail([(pairs.LaplacePair(1.0), 1.5)], 0.0)
+        loss_tail([(laplace(1.0), 1.5)], 0.0)
     with pytest.raises(TypeError, match="pair must be"):
         hockey_stick([0.5, 0.5], 0.0)
     with pytest.raises(ValueError, match="q must be as long as p"):

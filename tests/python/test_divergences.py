@@ -301,7 +301,7 @@ def test_a_family_of_ones_own():
 @pytest.mark.parametrize("alpha", [0.5, 2.0, 9.0])
 def test_logistic_is_a_bounded_range(scale, alpha):
     edges = np.linspace(-1.0 / scale, 1.0 / scale, 20_001)
-    spans, _, _ = pairs.logistic_pair(scale).compiled.spans(edges)
+    spans, _, _ = pairs.LogisticPair(scale).compiled.spans(edges)
     moment = math.log(float((spans[:, 4] * np.exp(alpha * spans[:, 1])).sum())) / (alpha - 1.0)
     found = renyi_divergence(
         Distribution("logistic", 1.0, scale), Distribution("logistic", 0.0, scale), alpha

@@ -378,7 +378,7 @@ def test_the_scan_sees_a_breach(folder, line, breach):
         ("renyi.theory.routes", "renyi.theory.moments", False),
         ("renyi.theory.routes", "renyi.theory.moments._steepest", True),
         ("renyi.noise.draws", "renyi._training", False),
-        ("renyi.pairs._noise", "renyi._validation", False),
+        ("renyi.pairs._composition", "renyi._validation", False),
     ],
 )
 def test_the_scan_sees_a_breach_in_python(module, imported, breach):

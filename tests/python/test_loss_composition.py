@@ -11,6 +11,8 @@ import pytest
 
 from renyi import pairs
 from renyi._engine import LossComposition, Pair
+from renyi.mechanisms import Gaussian
+from renyi.pairs import MechanismPair
 
 POINTS = 2**14
 
@@ -58,7 +60,7 @@ def test_a_billion_uses() -> None:
     low, high = found.epsilon_bounds(1e-6)
     assert 0.0 < low <= high <= low + 1e-3 * high
     # Nearly Gaussian: the loss has the variance 1/scale^2 (1 + o(1)) and the mean of half of it.
-    gaussian = pairs.Composition([(pairs.GaussianPair(math.sqrt(1e9) / scale), 1)])
+    gaussian = pairs.Composition([(MechanismPair(Gaussian(1.0 / (math.sqrt(1e9) / scale))), 1)])
     assert low <= gaussian.epsilon_bounds(1e-6)[1] * 1.001
     assert high >= gaussian.epsilon_bounds(1e-6)[0] * 0.999
 

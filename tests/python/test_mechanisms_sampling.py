@@ -43,6 +43,7 @@ from renyi.mechanisms import (
     TreeAggregation,
     TruncatedPoissonSampled,
 )
+from renyi.pairs import MechanismPair
 from renyi.sgd import TrainingPlan
 from renyi.theory.comparison import compare
 from renyi.theory.composition import optimal_composition
@@ -65,7 +66,7 @@ ALLOCATED = RandomAllocation(G, 10)
         STEP + G,
         Composed(),
         ApproxDP(1.0, 1e-5),
-        PrivacyLoss(pairs.LaplacePair(1.0)),
+        PrivacyLoss(MechanismPair(Laplace(1.0))),
         TreeAggregation(1.0, 8),
         RepeatAndSelect(STEP, 3.0, 1.0),
     ],
@@ -314,7 +315,7 @@ def test_training_plans_follow_the_rule():
 
 def test_lattices_and_comparisons_follow_the_rule():
     with pytest.raises(ValueError, match=f"^count {RULE}"):
-        pairs.Composition([(pairs.LaplacePair(1.0), MOST + 1)])
+        pairs.Composition([(MechanismPair(Laplace(1.0)), MOST + 1)])
     with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
         compare(0.01, 4.0, MOST + 1, epsilon=1.0)
 

@@ -9,25 +9,25 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
-from pair_reference import gaussian_delta
-
-from renyi.pairs import (
-    ApproxDPPair,
-    BoundedRangePair,
-    Composition,
-    DensityPair,
-    DiscreteGaussianPair,
-    DiscretePair,
-    DominatingPair,
-    GaussianMixturePair,
-    GaussianPair,
-    LaplacePair,
-    RandomizedResponsePair,
-    ReversedPair,
+from pair_reference import (
     delta_bounds,
     epsilon_bounds,
-    poisson_sampled_pair,
-    sampled_gaussian_pair,
+    gaussian,
+    gaussian_delta,
+    laplace,
+    sampled_gaussian,
+    sampled_pair,
+)
+
+from renyi._engine import Pair
+from renyi.mechanisms import ApproxDP, DiscreteGaussian, GaussianMixture, RandomizedResponse
+from renyi.pairs import (
+    Composition,
+    DensityPair,
+    DiscretePair,
+    DominatingPair,
+    MechanismPair,
+    ReversedPair,
 )
 
 
@@ -79,7 +79,7 @@ def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str
         exact = sampled_step(q, sigma, mp.mpf(epsilon), direction)
         if direction == "add" and epsilon >= -math.log1p(-q):
             exact = mp.mpf(0)  # without the rounding of the dual
-        bounds = delta_bounds([(sampled_gaussian_pair(q, sigma, direction), 1)], epsilon)
+        bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
         assert_encloses(bounds, exact, 1e-10 if exact > 0 else None)
 
 
@@ -90,7 +90,7 @@ def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str
 def test_two_sampled_steps(q: float, sigma: float, epsilon: float, direction: str) -> None:
     with mp.workdps(30):
         exact = sampled_two_steps(q, sigma, epsilon, direction)
-    part = [(sampled_gaussian_pair(q, sigma, direction), 2)]
+    part = [(sampled_gaussian(q, sigma, direction), 2)]
     slack = mp.mpf(10) ** -14
     if exact < 1e-13:  # the cut at -log(1-q) makes delta vanish
         assert delta_bounds(part, epsilon)[0] <= exact + slack
@@ -118,7 +118,7 @@ def test_gaussian_on_a_lattice(k: int, log_delta: int) -> None:
             )
         )
         exact = gaussian_delta(total, epsilon)
-    bounds = delta_bounds([(GaussianMixturePair((1.0,), (1.0,), sigma), k)], epsilon)
+    bounds = delta_bounds([(MechanismPair(GaussianMixture(sigma, (1.0,), (1.0,))), k)], epsilon)
     assert_encloses(bounds, exact, 1e-3 if k == 10**6 else 1e-5)
 
 
@@ -130,7 +130,7 @@ def test_gaussian_compositions_in_closed_form(mus: tuple[float, ...], epsilon: f
         with mp.workdps(40):
             total = mp.sqrt(sum(count * mp.mpf(mu) ** 2 for mu in mus))
             exact = gaussian_delta(total, epsilon)
-        bounds = delta_bounds([(GaussianPair(mu), count) for mu in mus], epsilon)
+        bounds = delta_bounds([(gaussian(mu), count) for mu in mus], epsilon)
         assert_encloses(bounds, exact, 1e-10)
 
 
@@ -167,7 +167,7 @@ def test_discrete_pairs_by_enumeration(epsilon: float) -> None:
     assert upper - lower <= 2e-3 * upper
     ary = [Fraction(5, 8), Fraction(1, 8), Fraction(1, 8), Fraction(1, 8)]
     moved = [ary[1], ary[0], *ary[2:]]
-    bounds = delta_bounds([(RandomizedResponsePair(0.625, 4), 4)], epsilon)
+    bounds = delta_bounds([(MechanismPair(RandomizedResponse(0.625, 4)), 4)], epsilon)
     assert_encloses(bounds, enumerated(ary, moved, 4, epsilon), 1e-10)
 
 
@@ -228,7 +228,7 @@ def laplace_delta(b: float, q: float, k: int, epsilon: float, direction: str) ->
     ("b", "q", "epsilon"), [(1.0, 1.0, 0.5), (0.3, 0.5, 0.1), (2.0, 0.1, 0.02)]
 )
 def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
-    pair = poisson_sampled_pair(LaplacePair(b), q, direction)
+    pair = sampled_pair(laplace(b), q, direction)
     with mp.workdps(25):
         one = laplace_delta(b, q, 1, epsilon, direction)
         two = laplace_delta(b, q, 2, epsilon, direction)
@@ -242,9 +242,9 @@ def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
 
 
 def test_add_can_exceed_remove() -> None:
-    pair = LaplacePair(0.3)
-    remove = delta_bounds([(poisson_sampled_pair(pair, 0.5), 5)], 0.1)
-    add = delta_bounds([(poisson_sampled_pair(pair, 0.5, "add"), 5)], 0.1)
+    pair = laplace(0.3)
+    remove = delta_bounds([(sampled_pair(pair, 0.5), 5)], 0.1)
+    add = delta_bounds([(sampled_pair(pair, 0.5, "add"), 5)], 0.1)
     assert remove == pytest.approx((0.764436, 0.764436), abs=1e-6)
     assert add == pytest.approx((0.764821, 0.764821), abs=1e-6)
     assert add[0] > remove[1]
@@ -266,10 +266,10 @@ def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
 def test_mixture_and_transformed_gaussian_agree(
     q: float, sigma: float, k: int, epsilon: float
 ) -> None:
-    mixture = GaussianMixturePair((1.0 - q, q), (0.0, 1.0), sigma)
+    mixture = MechanismPair(GaussianMixture(sigma, (0.0, 1.0), (1.0 - q, q)))
     for one, two in (
-        (mixture, sampled_gaussian_pair(q, sigma)),
-        (ReversedPair(mixture), sampled_gaussian_pair(q, sigma, "add")),
+        (mixture, sampled_gaussian(q, sigma)),
+        (ReversedPair(mixture), sampled_gaussian(q, sigma, "add")),
     ):
         a, b = delta_bounds([(one, k)], epsilon), delta_bounds([(two, k)], epsilon)
         assert overlap(a, b)
@@ -278,7 +278,7 @@ def test_mixture_and_transformed_gaussian_agree(
 
 
 def test_approximate_dp() -> None:
-    pair = ApproxDPPair(0.5, 1e-4)
+    pair = MechanismPair(ApproxDP(0.5, 1e-4))
     assert delta_bounds([(pair, 1)], 0.5) == pytest.approx((1e-4, 1e-4), rel=1e-12)
     with mp.workdps(30):
         p = mp.exp(mp.mpf("0.5")) / (1 + mp.exp(mp.mpf("0.5")))
@@ -321,8 +321,8 @@ def test_user_densities_agree_with_built_in_ones() -> None:
 
 def test_different_mechanisms_compose() -> None:
     parts: list[tuple[DominatingPair, int]] = [
-        (GaussianPair(0.5), 4),
-        (RandomizedResponsePair(0.6), 2),
+        (gaussian(0.5), 4),
+        (MechanismPair(RandomizedResponse(0.6)), 2),
     ]
     with mp.workdps(40):
         p = mp.mpf(0.6)
@@ -342,12 +342,12 @@ def test_different_mechanisms_compose() -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        (sampled_gaussian_pair(0.01, 1.0), 1000),
-        (LaplacePair(1.0), 10),
-        (RandomizedResponsePair(0.6), 100),
-        (poisson_sampled_pair(LaplacePair(0.5), 0.1, "add"), 50),
-        (GaussianPair(0.1), 100),
-        (sampled_gaussian_pair(0.1, 2.0, "add"), 1),
+        (sampled_gaussian(0.01, 1.0), 1000),
+        (laplace(1.0), 10),
+        (MechanismPair(RandomizedResponse(0.6)), 100),
+        (sampled_pair(laplace(0.5), 0.1, "add"), 50),
+        (gaussian(0.1), 100),
+        (sampled_gaussian(0.1, 2.0, "add"), 1),
     ],
 )
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
@@ -363,15 +363,13 @@ def test_epsilon_inverts_delta(part: tuple[DominatingPair, int], delta: float) -
 @pytest.mark.parametrize(
     ("part", "epsilon", "width"),
     [
-        ((sampled_gaussian_pair(0.00033, 4.0), 10_000), 0.05, 1e-5),
-        ((sampled_gaussian_pair(0.125, 0.8), 1000), 30.0, 1e-5),
-        ((sampled_gaussian_pair(0.001, 1e4), 10**6), 1e-4, 2e-5),
-        pytest.param(
-            (sampled_gaussian_pair(0.01, 1.0), 10**6), 100.0, 1e-3, marks=pytest.mark.slow
-        ),
-        ((LaplacePair(1000.0), 100), 0.01, 1e-5),
-        ((RandomizedResponsePair(0.5001), 10**6), 0.5, 1e-6),
-        ((sampled_gaussian_pair(0.01, 1.0), 100), 40.0, 1e-5),
+        ((sampled_gaussian(0.00033, 4.0), 10_000), 0.05, 1e-5),
+        ((sampled_gaussian(0.125, 0.8), 1000), 30.0, 1e-5),
+        ((sampled_gaussian(0.001, 1e4), 10**6), 1e-4, 2e-5),
+        pytest.param((sampled_gaussian(0.01, 1.0), 10**6), 100.0, 1e-3, marks=pytest.mark.slow),
+        ((laplace(1000.0), 100), 0.01, 1e-5),
+        ((MechanismPair(RandomizedResponse(0.5001)), 10**6), 0.5, 1e-6),
+        ((sampled_gaussian(0.01, 1.0), 100), 40.0, 1e-5),
     ],
 )
 def test_settings_that_defeat_others(
@@ -384,9 +382,9 @@ def test_settings_that_defeat_others(
 
 def test_extreme_counts_and_rates_stay_bounded() -> None:
     for part, epsilon in (
-        ((sampled_gaussian_pair(1e-8, 1.0), 10**6), 1e-4),
-        ((sampled_gaussian_pair(0.01, 4.0), 10**9), 4000.0),
-        ((sampled_gaussian_pair(0.01, 0.1), 10_000), 5000.0),
+        ((sampled_gaussian(1e-8, 1.0), 10**6), 1e-4),
+        ((sampled_gaussian(0.01, 4.0), 10**9), 4000.0),
+        ((sampled_gaussian(0.01, 0.1), 10_000), 5000.0),
     ):
         lower, upper = delta_bounds([part], epsilon, max_points=2**18)
         assert 0.0 <= lower <= upper <= 1.0
@@ -394,13 +392,11 @@ def test_extreme_counts_and_rates_stay_bounded() -> None:
 
 def test_bounds_are_monotone_within_their_width() -> None:
     values = [
-        delta_bounds([(sampled_gaussian_pair(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
+        delta_bounds([(sampled_gaussian(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
     ]
     for (_, upper), (lower, _) in itertools.pairwise(values):
         assert lower <= upper
-    by_count = [
-        delta_bounds([(sampled_gaussian_pair(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)
-    ]
+    by_count = [delta_bounds([(sampled_gaussian(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)]
     for (lower, _), (_, upper) in itertools.pairwise(by_count):
         assert lower <= upper
 
@@ -408,11 +404,11 @@ def test_bounds_are_monotone_within_their_width() -> None:
 @pytest.mark.parametrize(
     ("parts", "epsilon", "width"),
     [
-        ([(poisson_sampled_pair(LaplacePair(1.0), 0.01), 10_000)], 1.0, 1e-5),
-        ([(poisson_sampled_pair(LaplacePair(1.0), 0.01, "add"), 10_000)], 1.0, 1e-5),
-        ([(BoundedRangePair(0.05), 5000)], 2.0, 1e-5),
-        ([(LaplacePair(20.0), 300), (DiscreteGaussianPair(30.0), 200)], 1.0, 1e-3),
-        ([(poisson_sampled_pair(GaussianPair(1.0), 0.05), 500), (LaplacePair(5.0), 20)], 4.0, 1e-5),
+        ([(sampled_pair(laplace(1.0), 0.01), 10_000)], 1.0, 1e-5),
+        ([(sampled_pair(laplace(1.0), 0.01, "add"), 10_000)], 1.0, 1e-5),
+        ([(Pair.bounded_range(0.05), 5000)], 2.0, 1e-5),
+        ([(laplace(20.0), 300), (MechanismPair(DiscreteGaussian(30.0)), 200)], 1.0, 1e-3),
+        ([(sampled_pair(gaussian(1.0), 0.05), 500), (laplace(5.0), 20)], 4.0, 1e-5),
     ],
 )
 def test_brackets_agree_with_coarse_ones(
@@ -427,7 +423,7 @@ def test_brackets_agree_with_coarse_ones(
 
 
 def test_both_directions_are_dual() -> None:
-    pair = poisson_sampled_pair(LaplacePair(0.7), 0.02)
+    pair = sampled_pair(laplace(0.7), 0.02)
     remove = delta_bounds([(pair, 3000)], -0.4)
     add = delta_bounds([(ReversedPair(pair), 3000)], 0.4)
     dual = [-math.expm1(0.4) + math.exp(0.4) * value for value in remove]

@@ -35,11 +35,12 @@ from renyi.mechanisms import (
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.steps import SampledStep, step_pair
+from renyi.pairs import MechanismPair
 
 ADJACENCIES = ("add_remove", "replace_one", "zero_out")
 MIXTURE = GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01])
 SEVERAL = Composed((Gaussian(2.0), 4), (Laplace(2.0), 1))
-MINE = PrivacyLoss(pairs.LaplacePair(1.0))
+MINE = PrivacyLoss(MechanismPair(Laplace(1.0)))
 ONE_WAY = PrivacyLoss(pairs.GumbelPair(2.0))
 
 
@@ -111,7 +112,7 @@ def test_what_is_known(mechanism: Mechanism, held: tuple[str, ...]) -> None:
         (PoissonSampled(Laplace(1.0), 1.0), ADJACENCIES),
         (SEVERAL + PoissonSampled(Laplace(1.0), 0.1), ("replace_one",)),
         (ONE_WAY, ()),
-        (PrivacyLoss(pairs.LaplacePair(2.0), pairs.LaplacePair(1.0)), ()),
+        (PrivacyLoss(MechanismPair(Laplace(2.0)), MechanismPair(Laplace(1.0))), ()),
         (PrivacyLoss(pairs.GumbelPair(2.0), pairs.GumbelPair(2.0)), ADJACENCIES),
     ],
 )
@@ -153,7 +154,7 @@ def test_gumbel_noise_covers_both_signs() -> None:
         found = delta(Gumbel(noise), "add_remove", epsilon)
         one = pairs.GumbelPair(noise)
         for pair in (one, pairs.ReversedPair(one)):
-            assert pairs.delta_bounds([(pair, 1)], epsilon)[0] <= found
+            assert pairs.Composition([(pair, 1)]).delta_bounds(epsilon)[0] <= found
 
 
 def test_noise_of_several_releases_merges() -> None:

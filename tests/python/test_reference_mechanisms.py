@@ -59,13 +59,17 @@ def by_sum(p, q, alpha):
     return mp.log(mp.fsum(x**a * y ** (1 - a) for x, y in zip(p, q, strict=True))) / (a - 1)
 
 
-def mixed(q, p, r):
-    """The law of a sampled step."""
-    return lambda x: (1 - q) * r(x) + q * p(x)
-
-
 def laplace(scale, centre):
     return lambda x: mp.exp(-abs(x - centre) / scale) / (2 * scale)
+
+
+def check_sampled(pair, first, second, alpha, rate, divergence, mix, digits=DIGITS - 3):
+    """The divergence of a pair alone, and on samples in both directions, from its laws."""
+    assert close(rdp(pair, alpha, DIGITS), divergence(first, second, alpha), digits)
+    mixture = mix(mp.mpf(rate), first, second)
+    for direction, laws in (("remove", (mixture, second)), ("add", (second, mixture))):
+        value = rdp(pair, alpha, DIGITS, q=rate, direction=direction)
+        assert close(value, divergence(*laws, alpha), digits)
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
@@ -75,13 +79,11 @@ def test_laplace_is_the_integral(scale, alpha):
         b = mp.mpf(scale)
         tail = 80 * b * max(1, alpha)
         points = [-tail, -10 * b, -b, 0, 0.5, 1, 1 + b, 1 + 10 * b, 1 + tail]
-        p, q = laplace(b, 1), laplace(b, 0)
-        expected = by_integral(p, q, alpha, points)
-        assert close(rdp(laplace_pair(scale), alpha, DIGITS), expected)
-        mixture = mixed(mp.mpf("0.2"), p, q)
-        for direction, pair in (("remove", (mixture, q)), ("add", (q, mixture))):
-            value = rdp(laplace_pair(scale), alpha, DIGITS, q="0.2", direction=direction)
-            assert close(value, by_integral(*pair, alpha, points))
+        check_sampled(
+            laplace_pair(scale), laplace(b, 1), laplace(b, 0), alpha, "0.2",
+            partial(by_integral, points=points),
+            lambda q, p, r: lambda x: (1 - q) * r(x) + q * p(x),
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("alpha", [1, 1.5, 2, 2.5])
@@ -103,88 +105,62 @@ def test_gumbel_is_the_worse_integral(alpha):
     assert rdp_gumbel(shift, 1 / (1 - math.exp(-shift)) + 1e-9) == mp.inf
 
 
+def response(p, choices):
+    truth, other = mp.mpf(p), (1 - mp.mpf(p)) / (choices - 1)
+    rest = [other] * (choices - 2)
+    return [truth, other, *rest], [other, truth, *rest]
+
+
+def on_lattice(mass, shift, reach):
+    """Masses ∝ a function of the distance, around ``shift`` and 0."""
+    laws = [[mass(abs(x - c)) for x in range(-reach, reach + 1)] for c in (shift, 0)]
+    return ([m / mp.fsum(law) for m in law] for law in laws)
+
+
+def discrete_laplace(scale, shift):
+    return on_lattice(lambda x: mp.exp(-x / mp.mpf(scale)), shift, 160)
+
+
+def discrete_gaussian(sigma, shift):
+    size = int(2 * max(ORDERS) + 15 * sigma) + 5
+    return on_lattice(lambda x: mp.exp(-(x**2) / (2 * mp.mpf(sigma) ** 2)), shift, size)
+
+
 @pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize(("p", "choices"), [("0.6", 2), ("0.9", 4), ("0.1", 3), ("0.999999", 10)])
-def test_randomized_response_is_the_sum(p, choices, alpha):
+@pytest.mark.parametrize(
+    ("pair", "laws", "parameters", "rate", "digits"),
+    [
+        *((randomized_response_pair, response, given, "0.03", DIGITS - 3)
+          for given in (("0.6", 2), ("0.9", 4), ("0.1", 3), ("0.999999", 10))),
+        *((discrete_laplace_pair, discrete_laplace, (0.8, s), "0.25", 15) for s in (1, 3)),
+        *((discrete_gaussian_pair, discrete_gaussian, (sigma, 2), "0.25", DIGITS - 3)
+          for sigma in (0.4, 3.0)),
+    ],
+)  # fmt: skip
+def test_finite_and_lattice_laws_are_sums(pair, laws, parameters, rate, digits, alpha):
     with mp.workdps(40):
-        truth = mp.mpf(p)
-        other = (1 - truth) / (choices - 1)
-        first = [truth, other] + [other] * (choices - 2)
-        second = [other, truth] + [other] * (choices - 2)
-        expected = by_sum(first, second, alpha)
-        assert close(rdp(randomized_response_pair(p, choices), alpha, DIGITS), expected)
-        q = mp.mpf("0.03")
-        mixture = [(1 - q) * y + q * x for x, y in zip(first, second, strict=True)]
-        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = rdp(
-                randomized_response_pair(p, choices), alpha, DIGITS, q="0.03", direction=direction
-            )
-            assert close(value, by_sum(*pair, alpha))
+        first, second = laws(*parameters)
+        check_sampled(
+            pair(*parameters), first, second, alpha, rate, by_sum,
+            lambda q, p, r: [(1 - q) * y + q * x for x, y in zip(p, r, strict=True)], digits,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+def test_discrete_gaussian_noise_is_never_above_the_continuous_one(alpha):
+    for sigma in (0.4, 3.0):
+        with mp.workdps(30):
+            value = rdp(discrete_gaussian_pair(sigma, 2), alpha, DIGITS)
+            assert value <= rdp_gaussian(sigma / 2, alpha, 30) * (1 + mp.mpf(10) ** -19)
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
 def test_pure_dp_is_randomized_response(alpha):
     with mp.workdps(40):
-        p = 1 / (1 + mp.exp(-mp.mpf("0.7")))
-    for value, expected in (
-        (
-            rdp(pure_dp_pair("0.7"), alpha, DIGITS),
-            rdp(randomized_response_pair(p, 2), alpha, DIGITS),
-        ),
-        (
-            rdp(pure_dp_pair("0.7"), alpha, DIGITS, q="0.01", direction="add"),
-            rdp(randomized_response_pair(p, 2), alpha, DIGITS, q="0.01", direction="add"),
-        ),
-    ):
-        assert close(value, expected)
-
-
-def discrete(mass, centre, reach):
-    masses = [mass(abs(x - centre)) for x in range(-reach, reach + 1)]
-    total = mp.fsum(masses)
-    return [m / total for m in masses]
-
-
-@pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("sensitivity", [1, 3])
-def test_discrete_laplace_is_the_sum(alpha, sensitivity):
-    with mp.workdps(30):
-        scale, reach = 0.8, 150
-        first = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), sensitivity, reach + 10)
-        second = discrete(lambda x: mp.exp(-x / mp.mpf(scale)), 0, reach + 10)
-        value = rdp(discrete_laplace_pair(scale, sensitivity), alpha, DIGITS)
-        assert close(value, by_sum(first, second, alpha), 15)
-        mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
-        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = rdp(
-                discrete_laplace_pair(scale, sensitivity),
-                alpha,
-                DIGITS,
-                q="0.25",
-                direction=direction,
-            )
-            assert close(value, by_sum(*pair, alpha), 15)
-
-
-@pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("sigma", [0.4, 3.0])
-def test_discrete_gaussian_is_the_sum(alpha, sigma):
-    with mp.workdps(30):
-        reach = int(2 * alpha + 15 * sigma) + 5
-        first, second = (
-            discrete(lambda x: mp.exp(-(x**2) / (2 * mp.mpf(sigma) ** 2)), centre, reach)
-            for centre in (2, 0)
-        )
-        value = rdp(discrete_gaussian_pair(sigma, 2), alpha, DIGITS)
-        assert close(value, by_sum(first, second, alpha))
-        # never above the continuous one, and equal to it where alpha times sensitivity is whole
-        assert value <= rdp_gaussian(sigma / 2, alpha, 30) * (1 + mp.mpf(10) ** -19)
-        mixture = [(3 * y + x) / 4 for x, y in zip(first, second, strict=True)]
-        for direction, pair in (("remove", (mixture, second)), ("add", (second, mixture))):
-            value = rdp(
-                discrete_gaussian_pair(sigma, 2), alpha, DIGITS, q="0.25", direction=direction
-            )
-            assert close(value, by_sum(*pair, alpha))
+        answer = randomized_response_pair(1 / (1 + mp.exp(-mp.mpf("0.7"))), 2)
+    for sampling in ({}, {"q": "0.01", "direction": "add"}):
+        value = rdp(pure_dp_pair("0.7"), alpha, DIGITS, **sampling)
+        assert close(value, rdp(answer, alpha, DIGITS, **sampling))
 
 
 def test_fine_lattices_are_the_continuous_noise():
@@ -230,21 +206,17 @@ def test_exponential_is_the_profile_of_bounded_range():
             assert close(second * u, density, 12)
 
 
+def on_samples(pair):
+    return lambda q, alpha, way: rdp(pair, alpha, DIGITS, q=q, direction=way)
+
+
 SAMPLED = {
-    "laplace": lambda q, alpha, way: rdp(laplace_pair(0.7), alpha, DIGITS, q=q, direction=way),
-    "randomized response": lambda q, alpha, way: rdp(
-        randomized_response_pair(0.8, 3), alpha, DIGITS, q=q, direction=way
-    ),
-    "pure": lambda q, alpha, way: rdp(pure_dp_pair(3.0), alpha, DIGITS, q=q, direction=way),
-    "discrete laplace": lambda q, alpha, way: rdp(
-        discrete_laplace_pair(0.9, 2), alpha, DIGITS, q=q, direction=way
-    ),
-    "discrete gaussian": lambda q, alpha, way: rdp(
-        discrete_gaussian_pair(0.9, 1), alpha, DIGITS, q=q, direction=way
-    ),
-    "exponential": lambda q, alpha, way: rdp(
-        exponential_pair(2.0), alpha, DIGITS, q=q, direction=way
-    ),
+    "laplace": on_samples(laplace_pair(0.7)),
+    "randomized response": on_samples(randomized_response_pair(0.8, 3)),
+    "pure": on_samples(pure_dp_pair(3.0)),
+    "discrete laplace": on_samples(discrete_laplace_pair(0.9, 2)),
+    "discrete gaussian": on_samples(discrete_gaussian_pair(0.9, 1)),
+    "exponential": on_samples(exponential_pair(2.0)),
     "bounded range": lambda q, alpha, way: rdp_bounded_range(2.0, alpha, q, way, 12),
 }
 
@@ -355,6 +327,17 @@ def test_exact_cases():
         (
             lambda: rdp_bounded_range(math.inf, 2, 0.1),
             "q must be 0 or 1 where losses are infinite, got 0.1",
+        ),
+        (
+            lambda: rdp_repeat_and_select(None, 0.5, 0, 2),
+            "mean must be > 0, >= 1 and finite, got 0.5",
+        ),
+        (lambda: rdp_repeat_and_select(None, 2, -1, 2), "shape must be > -1, got -1"),
+        (lambda: rdp_repeat_and_select(None, 2, 0, 1), "alpha must be > 1, got 1"),
+        (lambda: rdp_random_allocation(1, 0, 2), "steps must be a whole number >= 1, got 0"),
+        (
+            lambda: rdp_random_allocation(1, 2, 2, "both"),
+            "direction must be 'remove' or 'add', got 'both'",
         ),
     ],
 )
@@ -491,25 +474,3 @@ def test_allocation_falls_with_the_steps_and_rises_with_the_order():
     # with many steps and few effective records it is like sampling at the rate 1/t
     value = rdp_random_allocation(2, 10**6, 2, digits=12)
     assert abs(value / (mp.expm1(mp.mpf(1) / 4) / 10**6) - 1) < 1e-5
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: rdp_repeat_and_select(None, 0.5, 0, 2),
-            "mean must be > 0, >= 1 and finite, got 0.5",
-        ),
-        (lambda: rdp_repeat_and_select(None, 2, -1, 2), "shape must be > -1, got -1"),
-        (lambda: rdp_repeat_and_select(None, 2, 0, 1), "alpha must be > 1, got 1"),
-        (lambda: rdp_random_allocation(1, 0, 2), "steps must be a whole number >= 1, got 0"),
-        (
-            lambda: rdp_random_allocation(1, 2, 2, "both"),
-            "direction must be 'remove' or 'add', got 'both'",
-        ),
-    ],
-)
-def test_refusals_of_selection(call, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the message is compared below)
-        call()
-    assert message in str(caught.value)

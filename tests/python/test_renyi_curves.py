@@ -60,71 +60,66 @@ def drawing(*parts):
     return lambda rng: tuple(part(rng) for part in parts)
 
 
-def moment(make):
-    """The curve of (P, Q) from the parameters of a pair."""
-    return lambda *parameters: make(*parameters).moment()
-
-
-def sampled(make):
-    """First parameter the rate, the others those of a pair."""
-    return lambda q, *parameters: make(*parameters).sampled(q).moment()
-
-
 def pure(epsilon):
     return Pair.approximate_privacy(epsilon, 0.0)
 
 
 def gumbel(shift):
-    """In the worse order."""
-    return Pair.gumbel(1.0 / shift if shift > 0.0 else math.inf).reversed()
+    """The curve of the worse order."""
+    return Pair.gumbel(1.0 / shift if shift > 0.0 else math.inf).reversed().moment()
+
+
+# Parameters, the pair of the engine and of the reference, widths alone and on samples.
+PAIRS = {
+    "laplace": ((scale,), Pair.laplace, reference.laplace_pair, 1e-13, 1e-12),
+    "randomized response": (
+        (probability, choices),
+        Pair.randomized_response,
+        reference.randomized_response_pair,
+        1e-12,
+        1e-12,
+    ),
+    "pure": ((range_of_loss,), pure, reference.pure_dp_pair, 1e-13, 1e-12),
+    "exponential": ((range_of_loss,), Pair.bounded_range, reference.exponential_pair, 1e-13, 1e-12),
+    "discrete laplace": (
+        (scale, sensitivity),
+        Pair.discrete_laplace,
+        reference.discrete_laplace_pair,
+        1e-12,
+        1e-10,
+    ),
+}
+
+
+def families(name, parts, pair, twin, alone, on_samples):
+    """The pair by itself, and on Poisson samples, of which the first parameter is the rate."""
+    yield (
+        name,
+        Family(
+            drawing(*parts),
+            lambda *parameters: pair(*parameters).moment(),
+            lambda *parameters: reference.rdp(twin(*parameters[:-1]), parameters[-1], DIGITS),
+            alone,
+        ),
+    )
+    yield (
+        f"sampled {name}",
+        Family(
+            drawing(rate, *parts),
+            lambda q, *parameters: pair(*parameters).sampled(q).moment(),
+            lambda q, *rest: reference.rdp(twin(*rest[:-1]), rest[-1], DIGITS, q=q),
+            on_samples,
+        ),
+    )
 
 
 EXACT = {
+    **{key: one for name, row in PAIRS.items() for key, one in families(name, *row)},
     "zcdp": Family(
         lambda rng: (log_uniform(rng, 1e-12, 1e6), rng.choice([0.0, log_uniform(rng, 1e-9, 9)])),
         RenyiCurve.linear,
         lambda rho, xi, alpha: reference.rdp_zcdp(rho, alpha, xi, DIGITS),
         1e-14,
-    ),
-    "laplace": Family(
-        drawing(scale),
-        moment(Pair.laplace),
-        lambda b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS),
-        1e-13,
-    ),
-    "sampled laplace": Family(
-        drawing(rate, scale),
-        sampled(Pair.laplace),
-        lambda q, b, alpha: reference.rdp(reference.laplace_pair(b), alpha, DIGITS, q=q),
-        1e-12,
-    ),
-    "randomized response": Family(
-        drawing(probability, choices),
-        moment(Pair.randomized_response),
-        lambda p, k, alpha: reference.rdp(reference.randomized_response_pair(p, k), alpha, DIGITS),
-        1e-12,
-    ),
-    "sampled randomized response": Family(
-        drawing(rate, probability, choices),
-        sampled(Pair.randomized_response),
-        lambda q, p, k, alpha: reference.rdp(
-            reference.randomized_response_pair(p, k), alpha, DIGITS, q=q
-        ),
-        1e-12,
-    ),
-    "pure": Family(
-        drawing(range_of_loss),
-        moment(pure),
-        lambda epsilon, alpha: reference.rdp(reference.pure_dp_pair(epsilon), alpha, DIGITS),
-        1e-13,
-    ),
-    "sampled pure": Family(
-        drawing(rate, range_of_loss),
-        sampled(pure),
-        lambda q, epsilon, alpha: reference.rdp(
-            reference.pure_dp_pair(epsilon), alpha, DIGITS, q=q
-        ),
-        1e-12,
     ),
     "bounded range": Family(
         drawing(range_of_loss),
@@ -132,39 +127,9 @@ EXACT = {
         lambda epsilon, alpha: reference.rdp_bounded_range(epsilon, alpha, digits=DIGITS),
         1e-13,
     ),
-    "exponential": Family(
-        drawing(range_of_loss),
-        moment(Pair.bounded_range),
-        lambda epsilon, alpha: reference.rdp(
-            reference.exponential_pair(epsilon), alpha, DIGITS, q=1
-        ),
-        1e-13,
-    ),
-    "sampled exponential": Family(
-        drawing(rate, range_of_loss),
-        sampled(Pair.bounded_range),
-        lambda q, epsilon, alpha: reference.rdp(
-            reference.exponential_pair(epsilon), alpha, DIGITS, q=q
-        ),
-        1e-12,
-    ),
-    "discrete laplace": Family(
-        drawing(scale, sensitivity),
-        moment(Pair.discrete_laplace),
-        lambda b, s, alpha: reference.rdp(reference.discrete_laplace_pair(b, s), alpha, DIGITS),
-        1e-12,
-    ),
-    "sampled discrete laplace": Family(
-        drawing(rate, scale, sensitivity),
-        sampled(Pair.discrete_laplace),
-        lambda q, b, s, alpha: reference.rdp(
-            reference.discrete_laplace_pair(b, s), alpha, DIGITS, q=q
-        ),
-        1e-10,
-    ),
     "gumbel": Family(
         drawing(lambda rng: rng.choice([0.0, 1e-9, 30.0, log_uniform(rng, 1e-9, 30)])),
-        moment(gumbel),
+        gumbel,
         lambda shift, alpha: reference.rdp_gumbel(shift, alpha, DIGITS),
         1e-12,
     ),
@@ -250,6 +215,11 @@ def test_discrete_gaussian_is_below_the_continuous():
                 assert truth >= high * (1 - 1e-14)
 
 
+def of(twin):
+    return lambda *rest: reference.rdp(twin(*rest[:-2]), *rest[-2:])
+
+
+# Parameters, the curve, the divergence of (order, digits), and the largest loss.
 BASES = {
     "gaussian": (
         lambda rng: (log_uniform(rng, 1e-9, 100),),
@@ -259,27 +229,25 @@ BASES = {
     ),
     "laplace": (
         lambda rng: (log_uniform(rng, 0.01, 1e6),),
-        moment(Pair.laplace),
-        lambda b, alpha, digits: reference.rdp(reference.laplace_pair(b), alpha, digits),
+        lambda b: Pair.laplace(b).moment(),
+        of(reference.laplace_pair),
         lambda b: 1 / mp.mpf(b),
     ),
     "randomized response": (
-        lambda rng: (rng.uniform(0.01, 0.99),),
-        lambda p: Pair.randomized_response(p, 2).moment(),
-        lambda p, alpha, digits: reference.rdp(
-            reference.randomized_response_pair(p, 2), alpha, digits
-        ),
-        lambda p: abs(mp.log(mp.mpf(p) / (1 - mp.mpf(p)))),
+        lambda rng: (rng.uniform(0.01, 0.99), 2),
+        lambda p, k: Pair.randomized_response(p, k).moment(),
+        of(reference.randomized_response_pair),
+        lambda p, k: abs(mp.log(mp.mpf(p) / (1 - mp.mpf(p)))),
     ),
     "pure": (
         lambda rng: (log_uniform(rng, 1e-6, 100),),
-        moment(pure),
-        lambda e, alpha, digits: reference.rdp(reference.pure_dp_pair(e), alpha, digits),
+        lambda epsilon: pure(epsilon).moment(),
+        of(reference.pure_dp_pair),
         lambda epsilon: mp.mpf(epsilon),
     ),
     "gumbel": (
         lambda rng: (log_uniform(rng, 1e-3, 3),),
-        moment(gumbel),
+        gumbel,
         reference.rdp_gumbel,
         lambda shift: mp.inf,
     ),
@@ -329,7 +297,7 @@ def test_poisson_bounds(kind):
 
 def test_lower_poisson_bound_up_to_the_largest_order():
     """Between the last whole order of the base and its last order there is no infinity yet."""
-    base = gumbel(0.3).moment()
+    base = gumbel(0.3)
     assert 3.8 < base.largest_order < 3.9
     truth = reference.rdp_poisson(
         lambda a, digits: reference.rdp_gumbel(0.3, a, digits), 0.1, 3.5, "lower", digits=DIGITS

@@ -15,6 +15,7 @@ from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
     GaussianMixture,
+    Laplace,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -22,6 +23,7 @@ from renyi.mechanisms import (
     RandomizedResponse,
     TruncatedPoissonSampled,
 )
+from renyi.pairs import MechanismPair
 
 ORDERS = (1.5, 2.0, 4.5, 16.0)
 Density = Callable[[mp.mpf], mp.mpf]
@@ -69,7 +71,7 @@ def test_random_sensitivities() -> None:
 @pytest.mark.parametrize("mu", [3.0, 30.0, 100.0, 1e6])
 @pytest.mark.parametrize("rate", [0.3, 1e-3])
 def test_mixtures_far_apart(mu: float, rate: float) -> None:
-    sampled = pairs.PoissonSampledPair(pairs.GaussianPair(mu), rate)
+    sampled = MechanismPair(GaussianMixture(1.0 / mu, (0.0, 1.0), (1.0 - rate, rate)))
     remove, add = (
         RDPAccountant().compose(PrivacyLoss(pair, pair)).get_rdp(ORDERS)
         for pair in (sampled, pairs.ReversedPair(sampled))
@@ -311,7 +313,7 @@ def test_what_has_no_form() -> None:
 
 
 def test_what_is_said_to_be_supported_is_answered() -> None:
-    twice = FixedSizeSampled(PrivacyLoss(pairs.LaplacePair(2.0)) * 2, 3, 10)
+    twice = FixedSizeSampled(PrivacyLoss(MechanismPair(Laplace(2.0))) * 2, 3, 10)
     exact, bound = PLDAccountant(adjacency="replace_one"), RDPAccountant(adjacency="replace_one")
     for accountant in (exact, bound):
         assert accountant.supports(twice)

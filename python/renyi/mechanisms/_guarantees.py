@@ -25,6 +25,7 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
+from renyi.pairs.dominating import require_pair
 
 NO_LARGEST_PAIR = (
     "of the pairs with its Rényi divergences none is known to dominate the others; "
@@ -293,9 +294,9 @@ class PrivacyLoss(Mechanism):
 
     Examples
     --------
-    >>> from renyi.pairs import LaplacePair
-    >>> PrivacyLoss(LaplacePair(1.0))
-    PrivacyLoss(remove=LaplacePair(scale=1.0), add=ReversedPair(base=LaplacePair(scale=1.0)))
+    >>> from renyi.pairs import StudentTPair
+    >>> print(PrivacyLoss(StudentTPair(3.0, 2.0)).describe())
+    Privacy loss StudentTPair(degrees=3.0, scale=2.0)
     """
 
     assumption = "stated privacy loss: its pairs dominate the outputs of these neighbours"
@@ -305,12 +306,10 @@ class PrivacyLoss(Mechanism):
     add: DominatingPair | None = None
 
     def __post_init__(self) -> None:
-        if self.add is None and isinstance(self.remove, DominatingPair):
-            object.__setattr__(self, "add", ReversedPair(self.remove))
-        for name in ("remove", "add"):
-            value = getattr(self, name)
-            if not isinstance(value, DominatingPair):
-                raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
+        require_pair(self.remove, "remove")
+        if self.add is None:
+            set_fields(self, add=ReversedPair(self.remove))
+        require_pair(self.add, "add")
 
     def loss(self, remove: bool) -> DominatingPair:
         """Return the distribution of one direction."""

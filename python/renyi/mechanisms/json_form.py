@@ -101,7 +101,7 @@ def encode_value(value: Any, name: str = "value") -> Any:
     """Return a value of one of the types, or what is within one, as strict JSON can hold it."""
     if isinstance(value, Mechanism):
         return encode(value)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return written(value)

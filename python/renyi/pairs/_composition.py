@@ -10,10 +10,13 @@ import numpy.typing as npt
 
 from renyi._engine import LossComposition, Pair, common_step
 from renyi._validation import Range, count_of, delta_of, number_in, real_of, uses_of
-from renyi.pairs._base import Array, DominatingPair, Part
+from renyi.pairs.dominating import Array, DominatingPair, Part, compiled_pair
 
 MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window."""
+
+_MAX_VERTICES = 2**14
+_ROUNDING = 2.0**-53
 
 
 class Composition:
@@ -41,10 +44,14 @@ class Composition:
     with one step, chosen so that the log moment functions of the two sides differ by less than
     ``rtol`` at the tilt; composed by FFT; the results enclose delta whatever was chosen.
 
+    The trade-off function f(alpha) is the least probability of accepting Q under P among tests that
+    reject it under Q with probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). By
+    duality f(alpha) = sup over epsilon of 1 - delta(epsilon) - e^epsilon alpha.
+
     Examples
     --------
-    >>> from renyi.pairs import LaplacePair
-    >>> lower, upper = Composition([(LaplacePair(1.0), 10)]).delta_bounds(3.0)
+    >>> from renyi.mechanisms import Laplace
+    >>> lower, upper = Composition([(Laplace(1.0).dominating_pair(), 10)]).delta_bounds(3.0)
     >>> bool(lower < upper < lower * 1.00001)
     True
     """
@@ -57,8 +64,9 @@ class Composition:
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
         self._parts = _distinct(parts)
-        compiled = [(_compiled(pair), count) for pair, count in self._parts]
-        self._composed = LossComposition(compiled, self._rtol, points)
+        self._composed = LossComposition(
+            [(compiled_pair(pair), count) for pair, count in self._parts], self._rtol, points
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -72,6 +80,14 @@ class Composition:
         ------
         TypeError, ValueError
             If epsilon is not a real number, or NaN.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import RandomizedResponse
+        >>> answers = Composition([(RandomizedResponse(0.8).dominating_pair(), 2)])
+        >>> lower, upper = answers.delta_bounds(0.0)
+        >>> bool(lower <= 0.6 <= upper < 0.6000001)
+        True
         """
         return self._composed.delta_bounds(real_of(epsilon, "epsilon", "a number"))
 
@@ -84,20 +100,110 @@ class Composition:
         ------
         TypeError, ValueError
             If delta is not a number in [0, 1].
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Laplace
+        >>> one = Composition([(Laplace(10.0).dominating_pair(), 1)])
+        >>> lower, upper = one.epsilon_bounds(0.0)
+        >>> bool(lower <= 0.1 <= upper)
+        True
         """
         return self._composed.epsilon_bounds(delta_of(delta))
+
+    def discrete_tradeoff(self) -> tuple[Array, Array]:
+        """Return the vertices (alpha, beta) of the trade-off function of finitely many losses.
+
+        The function is linear between them: ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
+
+        Returns
+        -------
+        alpha, beta : arrays
+            alpha increasing from 0 to 1, beta decreasing to 0. All sums are of non-negative terms,
+            so every value has a small relative error (1e-13 for a thousand points).
+
+        Raises
+        ------
+        ValueError
+            If the composed losses do not lie on one lattice of at most 16,384 points, as those of
+            randomized response do, and of discrete pairs with commensurable losses.
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import RandomizedResponse
+        >>> answers = Composition([(RandomizedResponse(0.6).dominating_pair(), 1)])
+        >>> alpha, beta = answers.discrete_tradeoff()
+        >>> np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta).round(3).tolist()
+        [1.0, 0.625, 0.333, 0.167, 0.0]
+        """
+        items = self._parts
+        step = common_step([compiled_pair(pair) for pair, _ in items])
+        if step is None:
+            raise ValueError("parts must be of finitely many losses on one lattice, got others")
+        p, q = np.ones(1), np.ones(1)
+        for pair, count in items:
+            losses, masses, others = compiled_pair(pair).atoms()
+            places = np.rint((losses - losses.min()) / step).astype(np.intp)
+            length = count * int(places.max()) + p.size
+            if length > _MAX_VERTICES:
+                raise ValueError(
+                    f"parts must be of at most {_MAX_VERTICES} composed losses, got {length}"
+                )
+            p, q = (
+                np.convolve(total, _self_convolved(_at_nodes(places, weights), count))
+                for total, weights in ((p, masses), (q, others))
+            )
+        # Reject Q from the largest loss downward. Outcomes of P alone are missing from p, so that
+        # beta starts below 1; those of Q alone come last.
+        alpha = np.concatenate(([0.0], np.cumsum(q[::-1])))
+        beta = np.concatenate((np.cumsum(p)[::-1], [0.0]))
+        if any(compiled_pair(pair).null_mass > 0.0 for pair, _ in items):
+            alpha, beta = np.append(alpha, 1.0), np.append(beta, 0.0)
+        alpha[-1] = 1.0
+        return np.minimum(alpha, 1.0), beta
+
+    def beta_lower(self, alpha: npt.ArrayLike) -> Array:
+        """Return lower bounds of the trade-off function.
+
+        Parameters
+        ----------
+        alpha : array_like
+            Type I errors in [0, 1].
+
+        Returns
+        -------
+        array of the shape of alpha
+            1 - delta - e^epsilon alpha at the best epsilon found, delta rounded up: certified at
+            any. The error is relative to 1 - alpha, not to beta; for tiny beta take the reversed
+            pairs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If alpha is not numeric or outside [0, 1].
+
+        Examples
+        --------
+        >>> from renyi.mechanisms import Gaussian
+        >>> one = Composition([(Gaussian(1.0).dominating_pair(), 1)])
+        >>> bool(0.1586 < one.beta_lower(0.5) < 0.1586553)  # Phi(-1)
+        True
+        """
+        values = np.asarray(alpha)
+        if values.dtype.kind not in "fiu":
+            raise TypeError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
+        if not np.all((values >= 0.0) & (values <= 1.0)):
+            raise ValueError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
+        flat = [_beta(self, real_of(a, "alpha", "a number")) for a in values.ravel()]
+        return np.asarray(flat, dtype=np.float64).reshape(values.shape)
 
 
 _PAIRS = (DominatingPair, Pair)
 
 
-def _compiled(pair: DominatingPair | Pair) -> Pair:
-    return pair if isinstance(pair, Pair) else pair.compiled
-
-
 def _distinct(parts: Iterable[Part]) -> list[Part]:
     """Return the distinct parts with their counts, those that are used at all."""
-    allowed = "an iterable of (DominatingPair, count) pairs"
+    allowed = "an iterable of (DominatingPair, count)"
     try:
         items = list(parts)
     except TypeError:
@@ -111,148 +217,6 @@ def _distinct(parts: Iterable[Part]) -> list[Part]:
         if count:
             counts[item[0]] = counts.get(item[0], 0) + count
     return list(counts.items())
-
-
-def delta_bounds(
-    parts: Iterable[Part], epsilon: float, *, rtol: float = 1e-5, max_points: int = MAX_POINTS
-) -> tuple[float, float]:
-    """Return numbers that enclose delta(epsilon) of a composition, see ``Composition``.
-
-    Examples
-    --------
-    >>> from renyi.pairs import RandomizedResponsePair
-    >>> lower, upper = delta_bounds([(RandomizedResponsePair(0.8), 2)], 0.0)
-    >>> bool(lower <= 0.6 <= upper < 0.6000001)
-    True
-    """
-    return Composition(parts, rtol=rtol, max_points=max_points).delta_bounds(epsilon)
-
-
-def epsilon_bounds(
-    parts: Iterable[Part], delta: float, *, rtol: float = 1e-5, max_points: int = MAX_POINTS
-) -> tuple[float, float]:
-    """Return numbers that enclose epsilon(delta) of a composition, see ``Composition``.
-
-    Examples
-    --------
-    >>> from renyi.pairs import LaplacePair
-    >>> lower, upper = epsilon_bounds([(LaplacePair(10.0), 1)], 0.0)
-    >>> bool(lower <= 0.1 <= upper)
-    True
-    """
-    return Composition(parts, rtol=rtol, max_points=max_points).epsilon_bounds(delta)
-
-
-# Trade-off between type I and type II error of telling Q (null) from P.
-#
-# f(alpha) is the least probability of accepting Q under P among tests that reject it under Q with
-# probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). By duality
-# f(alpha) = sup over epsilon of 1 - delta(epsilon) - e^epsilon alpha.
-
-_MAX_VERTICES = 2**14
-_ROUNDING = 2.0**-53
-
-
-def discrete_tradeoff(parts: Iterable[Part]) -> tuple[Array, Array]:
-    """Return the vertices (alpha, beta) of the trade-off function of a discrete composition.
-
-    The function is linear between them: ``numpy.interp(alpha, *discrete_tradeoff(parts))``.
-
-    Parameters
-    ----------
-    parts : iterable of (DominatingPair, int)
-        Distributions of finitely many losses whose compositions lie on one lattice of at most
-        16,384 points: randomized response, or discrete pairs with commensurable losses.
-
-    Returns
-    -------
-    alpha, beta : arrays
-        alpha increasing from 0 to 1, beta decreasing to 0. All sums are of non-negative terms, so
-        every value has a small relative error (1e-13 for a thousand points).
-
-    Raises
-    ------
-    ValueError
-        If the losses do not lie on one lattice, or it is too long.
-
-    Examples
-    --------
-    >>> from renyi.pairs import RandomizedResponsePair
-    >>> alpha, beta = discrete_tradeoff([(RandomizedResponsePair(0.6), 1)])
-    >>> np.interp([0.0, 0.25, 0.5, 0.75, 1.0], alpha, beta).round(3).tolist()
-    [1.0, 0.625, 0.333, 0.167, 0.0]
-    """
-    items = Composition(parts).parts
-    step = common_step([_compiled(pair) for pair, _ in items])
-    if step is None:
-        raise ValueError("parts must be of finitely many losses on one lattice, got others")
-    p, q = np.ones(1), np.ones(1)
-    for pair, count in items:
-        losses, masses, others = pair.atoms()
-        places = np.rint((losses - losses.min()) / step).astype(np.intp)
-        length = count * int(places.max()) + p.size
-        if length > _MAX_VERTICES:
-            raise ValueError(
-                f"parts must be of at most {_MAX_VERTICES} composed losses, got {length}"
-            )
-        p, q = (
-            np.convolve(total, _self_convolved(_at_nodes(places, weights), count))
-            for total, weights in ((p, masses), (q, others))
-        )
-    # Reject Q from the largest loss downward. Outcomes of P alone are missing from p, so that beta
-    # starts below 1; those of Q alone come last.
-    alpha = np.concatenate(([0.0], np.cumsum(q[::-1])))
-    beta = np.concatenate((np.cumsum(p)[::-1], [0.0]))
-    if any(distribution.null_mass > 0.0 for distribution, _ in items):
-        alpha, beta = np.append(alpha, 1.0), np.append(beta, 0.0)
-    alpha[-1] = 1.0
-    return np.minimum(alpha, 1.0), beta
-
-
-def beta_lower(
-    parts: Iterable[Part],
-    alpha: npt.ArrayLike,
-    *,
-    rtol: float = 1e-5,
-    max_points: int = MAX_POINTS,
-) -> Array:
-    """Return lower bounds of the trade-off function of any composition.
-
-    Parameters
-    ----------
-    parts : iterable of (DominatingPair, int)
-        What is composed.
-    alpha : array_like
-        Type I errors in [0, 1].
-    rtol, max_points
-        As for ``Composition``.
-
-    Returns
-    -------
-    array of the shape of alpha
-        1 - delta - e^epsilon alpha at the best epsilon found, delta rounded up: certified at any.
-        The error is relative to 1 - alpha, not to beta; for tiny beta take the reversed pairs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If alpha is not numeric or outside [0, 1].
-
-    Examples
-    --------
-    >>> from renyi.pairs import GaussianPair
-    >>> beta = beta_lower([(GaussianPair(1.0), 1)], 0.5)  # Phi(-1)
-    >>> bool(0.1586 < beta < 0.1586553)
-    True
-    """
-    values = np.asarray(alpha)
-    if values.dtype.kind not in "fiu":
-        raise TypeError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
-    if not np.all((values >= 0.0) & (values <= 1.0)):
-        raise ValueError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
-    composition = Composition(parts, rtol=rtol, max_points=max_points)
-    flat = [_beta(composition, real_of(a, "alpha", "a number")) for a in values.ravel()]
-    return np.asarray(flat, dtype=np.float64).reshape(values.shape)
 
 
 def _beta(composition: Composition, alpha: float) -> float:

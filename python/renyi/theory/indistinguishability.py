@@ -2,16 +2,17 @@
 
 The privacy loss of a pair (P, Q) is L = log dP/dQ(x) for x drawn from P. If P(L > epsilon) <= delta
 in both orders, the pair is (epsilon, delta)-indistinguishable; the converse costs a factor, see
-`tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`:
-`renyi.pairs` has the usual noises, and `renyi.pairs.DensityPair` takes log densities and integrates
-them piece by piece between the turning points of the loss, with certified bounds.
+`tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`,
+or that of a mechanism (`Mechanism.dominating_pair`). `renyi.pairs.DensityPair` takes log densities
+and integrates them piece by piece between the turning points of the loss, with certified bounds.
 
 Examples
 --------
->>> from renyi import pairs
->>> round(indistinguishability(pairs.LaplacePair(1.0), epsilon=0.5).delta, 6)
+>>> from renyi.mechanisms import Laplace
+>>> pair = Laplace(1.0).dominating_pair()
+>>> round(indistinguishability(pair, epsilon=0.5).delta, 6)
 0.221199
->>> lower, upper = loss_tail([(pairs.LaplacePair(1.0), 16)], 4.5)
+>>> lower, upper = loss_tail([(pair, 16)], 4.5)
 >>> round(lower, 3), round(upper, 3)
 (0.673, 0.673)
 """
@@ -42,10 +43,8 @@ from renyi.pairs import (
     Composition,
     DiscretePair,
     DominatingPair,
-    ReversedPair,
-    delta_bounds,
-    epsilon_bounds,
 )
+from renyi.pairs.dominating import compiled_pair
 
 __all__ = [
     "Guarantee",
@@ -64,7 +63,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-Pair = DominatingPair | tuple[Sequence[float], Sequence[float]]
+Pair = DominatingPair | CompiledPair | tuple[Sequence[float], Sequence[float]]
 NormalTail = Literal["chernoff", "half", "mills"]
 Masses = npt.NDArray[np.float64]
 
@@ -92,7 +91,7 @@ def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
     ----------
     pair : (sequence of float, sequence of float) or DominatingPair
         P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
-        `renyi.pairs` knows of two densities.
+        `renyi.pairs` knows of two densities, or what `Mechanism.dominating_pair` returns.
     epsilon : float
         Any number.
 
@@ -107,7 +106,7 @@ def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
     >>> lower <= upper, round(upper, 6)
     (True, 0.157932)
     """
-    return delta_bounds([(_pair(pair), 1)], real_of(epsilon, "epsilon", "a number"))
+    return Composition([(_pair(pair), 1)]).delta_bounds(real_of(epsilon, "epsilon", "a number"))
 
 
 def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
@@ -137,7 +136,7 @@ def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
     >>> lower <= upper, round(upper, 6)  # log((0.6 - 0.1) / 0.4)
     (True, 0.223144)
     """
-    return epsilon_bounds([(_pair(pair), 1)], delta_of(delta))
+    return Composition([(_pair(pair), 1)]).epsilon_bounds(delta_of(delta))
 
 
 def indistinguishability(
@@ -166,8 +165,8 @@ def indistinguishability(
     0.223144
     """
     one_given(epsilon, delta)
-    forth = _pair(pair)
-    both = forth, ReversedPair(forth)
+    forth = compiled_pair(_pair(pair))
+    both = forth, forth.reversed()
     if epsilon is not None:
         return Guarantee(epsilon, max(hockey_stick(one, epsilon)[1] for one in both))
     ends = [approximate_max_divergence(one, delta_of(delta))[1] for one in both]
@@ -175,7 +174,7 @@ def indistinguishability(
 
 
 def loss_tail(
-    pair: Pair | CompiledPair | list[tuple[Pair | CompiledPair, int]],
+    pair: Pair | list[tuple[Pair, int]],
     epsilon: float,
     *,
     rtol: float = 1e-7,
@@ -188,8 +187,7 @@ def loss_tail(
     Parameters
     ----------
     pair : pair, or list of (pair, count)
-        A pair as in `hockey_stick` or that of a mechanism (`Mechanism.dominating_pair`), or the
-        parts of a composition.
+        As in `hockey_stick`, or the parts of a composition.
     epsilon : float
         Any number.
     rtol : float
@@ -216,16 +214,14 @@ def loss_tail(
     --------
     >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at)[1], 12) for at in (0.3, 0.41)]
     [0.6, 0.0]
-    >>> from renyi import pairs
-    >>> lower, upper = loss_tail(pairs.GaussianPair(1.0), 1.0)  # that of a normal beyond 1/2
+    >>> from renyi.mechanisms import Gaussian
+    >>> lower, upper = loss_tail(Gaussian(1.0).dominating_pair(), 1.0)  # of a normal beyond 1/2
     >>> round(lower, 5), round(upper, 5)
     (0.30854, 0.30854)
     """
     level = real_of(epsilon, "epsilon", "a number")
     given = pair if isinstance(pair, list) else [(pair, 1)]
-    parts = [
-        (part if isinstance(part, CompiledPair) else _pair(part), count) for part, count in given
-    ]
+    parts = [(_pair(part), count) for part, count in given]
     if len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], DiscretePair):
         return _discrete_tail(parts[0][0], level)
     if math.isinf(level):
@@ -256,8 +252,8 @@ def _discrete_tail(pair: DiscretePair, epsilon: float) -> tuple[float, float]:
     return max(below(lower), 0.0), min(above(upper), 1.0) if upper else 0.0
 
 
-def _pair(pair: Any) -> DominatingPair:
-    if isinstance(pair, DominatingPair):
+def _pair(pair: Any) -> DominatingPair | CompiledPair:
+    if isinstance(pair, DominatingPair | CompiledPair):
         return pair
     return discrete_pair(pair, "(p, q) or a DominatingPair")
 

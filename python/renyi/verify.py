@@ -1,0 +1,536 @@
+"""Cross-checks of the engine against multi-precision arithmetic, at one point.
+
+Every route to log A of the sampled Gaussian mechanism (binomial sum, series, quadrature, and the
+dispatcher, which takes one of them or an expansion), and every Renyi curve of the other mechanisms
+and their samplings, is compared with ``renyi.reference``: how many digits agree, and whether the
+certified bracket contains the reference. The references share nothing with the engine: pairs of
+distributions are summed and integrated with other nodes and more digits, sums over the order are
+not windowed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from renyi import reference, special
+from renyi._engine import Pair, RenyiCurve
+
+__all__ = [
+    "CurveCheck",
+    "RouteCheck",
+    "Verification",
+    "random_points",
+    "verify_curves",
+    "verify_point",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+# Route and the ufunc behind it; every ufunc has _lower and _upper beside it.
+ROUTES = {
+    "engine": "log_a",
+    "binomial": "log_a_binomial",
+    "series": "log_a_series",
+    "quadrature": "log_a_quadrature",
+    "rdp": "rdp_sampled_gaussian",
+}
+# These answer everywhere; the others may decline a point by NaN.
+ANSWERS_EVERYWHERE = ("engine", "rdp")
+
+# The box of promised accuracy.
+SAMPLE_RATES = (1e-12, 1.0)
+NOISE_MULTIPLIERS = (0.01, 1e6)
+ORDERS_ABOVE_ONE = (1e-8, 1e6)
+
+# 17 significant digits determine a double; agreement beyond that is a coincidence.
+MAX_DIGITS = 17.0
+
+# Of the curves: the engine goes over to bounds above this loss; sums over the order stop at this
+# order.
+LARGEST_LOSS = 500.0
+LARGEST_SUM = 50.0
+
+
+@dataclass(frozen=True)
+class RouteCheck:
+    """One route at one point.
+
+    Attributes
+    ----------
+    route : str
+        ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A by
+        that route), or ``rdp`` (the Renyi divergence by the dispatcher).
+    value, lower, upper : float
+        What the engine returned; all NaN where the route does not apply.
+    digits : float
+        Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the route does
+        not apply.
+    contained : bool
+        Whether lower <= reference <= upper.
+    ok : bool
+        False for a bracket that misses the reference, and for a NaN where an answer is owed.
+    """
+
+    route: str
+    value: float
+    lower: float
+    upper: float
+    digits: float
+    contained: bool
+    ok: bool
+
+    @property
+    def applies(self) -> bool:
+        """Whether the route gave an answer."""
+        return not math.isnan(self.value)
+
+    @property
+    def proven(self) -> float:
+        """Decimal digits that the bracket proves: -log10 of its half-width over the value."""
+        return _proven_digits(self.value, self.lower, self.upper) if self.applies else math.nan
+
+
+@dataclass(frozen=True)
+class CurveCheck:
+    """One curve at one order.
+
+    Attributes
+    ----------
+    curve : str
+        What was released, and how its record was sampled.
+    order : float
+        The order of the comparison: sums over the order stop at 50.
+    reference : str
+        The Renyi divergence as decimal text of 30 digits.
+    lower, upper : float
+        The engine's bracket. ``upper`` is what is accounted.
+    digits : float
+        Agreeing decimal digits of ``upper``, at most 17.
+    ok : bool
+        Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
+    """
+
+    curve: str
+    order: float
+    reference: str
+    lower: float
+    upper: float
+    digits: float
+    ok: bool
+
+    @property
+    def proven(self) -> float:
+        """Decimal digits that the bracket proves."""
+        return _proven_digits(self.upper, self.lower, self.upper)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All routes at one point, and the references as decimal text of 30 digits.
+
+    ``curves`` may hold what `verify_curves` found at the same point.
+    """
+
+    sample_rate: float
+    noise_multiplier: float
+    order: float
+    log_a: str
+    rdp: str
+    routes: tuple[RouteCheck, ...]
+    curves: tuple[CurveCheck, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no route and no curve violates its bracket."""
+        return all(route.ok for route in self.routes) and all(curve.ok for curve in self.curves)
+
+
+def verify_point(
+    sample_rate: float, noise_multiplier: float, order: float, *, digits: int = 50
+) -> Verification:
+    """Compare the routes of the engine with the reference at one point.
+
+    Parameters
+    ----------
+    sample_rate : float
+        q in [0, 1].
+    noise_multiplier : float
+        sigma > 0.
+    order : float
+        Renyi order, >= 1. At 1 the Renyi divergence is the Kullback-Leibler one and log A is 0.
+    digits : int
+        Decimal digits of the reference, at least 30.
+
+    Returns
+    -------
+    Verification
+        One ``RouteCheck`` a route.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its domain.
+
+    Examples
+    --------
+    >>> result = verify_point(0.01, 1.0, 8.5)
+    >>> result.ok
+    True
+    >>> [route.route for route in result.routes if not route.applies]
+    ['binomial']
+    """
+    q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
+    _check_point(q, sigma, alpha, digits)
+    truths = _references(q, sigma, alpha, digits)
+    routes = tuple(
+        _check_route(route, truths["rdp" if route == "rdp" else "log_a"], (q, sigma, alpha), digits)
+        for route in ROUTES
+    )
+    texts = {name: mpmath.nstr(truth, 30) for name, truth in truths.items()}
+    return Verification(q, sigma, alpha, texts["log_a"], texts["rdp"], routes)
+
+
+def _references(q: float, sigma: float, alpha: float, digits: int) -> dict[str, mpmath.mpf]:
+    log_a = reference.log_a(q, sigma, alpha, digits=digits)
+    if alpha == 1.0:
+        return {
+            "log_a": log_a,
+            "rdp": reference.rdp_sampled_gaussian(q, sigma, alpha, digits=digits),
+        }
+    with mpmath.workdps(digits + 10):  # one quotient is cheaper than a second integral
+        return {"log_a": log_a, "rdp": log_a / (mpmath.mpf(alpha) - 1)}
+
+
+def random_points(count: int, seed: int = 0) -> Iterator[tuple[float, float, float]]:
+    """Draw points (q, sigma, alpha) log-uniformly from the box of promised accuracy.
+
+    q in [1e-12, 1], sigma in [0.01, 1e6], alpha - 1 in [1e-8, 1e6]. Half of the orders above 2 are
+    rounded to whole numbers, where the binomial route applies.
+    """
+    generator = np.random.default_rng(seed)
+    for _ in range(count):
+        q, sigma, excess = (
+            _log_uniform(generator, box)
+            for box in (SAMPLE_RATES, NOISE_MULTIPLIERS, ORDERS_ABOVE_ONE)
+        )
+        alpha = 1.0 + excess
+        if alpha > 2.0 and generator.random() < 0.5:
+            alpha = float(round(alpha))
+        yield q, sigma, min(alpha, ORDERS_ABOVE_ONE[1])
+
+
+def _log_uniform(generator: np.random.Generator, box: tuple[float, float]) -> float:
+    low, high = box
+    value = math.exp(generator.uniform(math.log(low), math.log(high)))
+    return min(max(value, low), high)
+
+
+def _check_route(
+    route: str, truth: mpmath.mpf, point: tuple[float, float, float], digits: int
+) -> RouteCheck:
+    name = ROUTES[route]
+    value, lower, upper = (
+        float(getattr(special, name + suffix)(*point)) for suffix in ("", "_lower", "_upper")
+    )
+    if math.isnan(value):
+        return RouteCheck(
+            route, value, lower, upper, math.nan, False, route not in ANSWERS_EVERYWHERE
+        )
+    with mpmath.workdps(digits + 10):
+        # The reference is itself rounded: exact ends (q = 1) must not fail by its last digits.
+        slack = abs(truth) * mpmath.mpf(10) ** (8 - digits)
+        contained = bool(mpmath.mpf(lower) <= truth + slack and truth - slack <= mpmath.mpf(upper))
+        agreeing = _agreeing_digits(value, truth)
+    ordered = lower <= value <= upper
+    return RouteCheck(route, value, lower, upper, agreeing, contained, contained and ordered)
+
+
+def _agreeing_digits(value: float, truth: mpmath.mpf) -> float:
+    """Return -log10 of the relative error, at the working precision; from 0 to 17."""
+    error = abs(mpmath.mpf(value) - truth)
+    if error == 0:
+        return MAX_DIGITS
+    if truth == 0:
+        return 0.0
+    return min(MAX_DIGITS, max(0.0, float(-mpmath.log10(error / abs(truth)))))
+
+
+def _proven_digits(value: float, lower: float, upper: float) -> float:
+    """Return -log10 of the half-width of a bracket over a value in it; from 0 to 17."""
+    if lower == upper:
+        return MAX_DIGITS
+    half = (upper - lower) / 2.0
+    if not 0.0 < half < math.inf or value == 0.0:
+        return 0.0
+    return min(MAX_DIGITS, max(0.0, -math.log10(half / abs(value))))
+
+
+def _check_point(q: float, sigma: float, alpha: float, digits: int) -> None:
+    """Refuse a point outside the domain."""
+    _check("sample_rate", q, 0.0 <= q <= 1.0, "in [0, 1]")
+    _check("noise_multiplier", sigma, sigma > 0.0, "greater than 0")
+    _check("order", alpha, 1.0 <= alpha <= 1e6, "in [1, 1e6]")
+    _check("digits", digits, digits >= 30, "at least 30")
+
+
+def _check(name: str, value: float, fits: bool, words: str) -> None:
+    if not fits:
+        raise ValueError(f"{name} must be {words}, got {value!r}")
+
+
+# The curves that are compared with the reference, each made from one (q, sigma).
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of mechanism: its curve and its reference divergence, made from (q, sigma).
+
+    Upper bounds may be cut or sought: their lower ends say nothing. A sum over the order stops at
+    ``largest_order``.
+    """
+
+    name: str
+    curve: Callable[[float, float], RenyiCurve | None]
+    truth: Callable[[float, float, float, int], Any]  # of (q, sigma, order, digits)
+    largest_order: float = 1e6
+    is_bound: bool = False
+
+
+def _loss(sigma: float) -> float:
+    return min(1.0 / sigma, LARGEST_LOSS)
+
+
+def _scale(sigma: float) -> float:
+    return max(sigma, 1.0 / LARGEST_LOSS)
+
+
+def _answer(sigma: float) -> float:
+    """Probability of the true one of three answers."""
+    return 1.0 / (1.0 + 2.0 * math.exp(-min(1.0 / sigma, 30.0)))
+
+
+def _gaussian_curve(sigma: float) -> RenyiCurve:
+    return RenyiCurve.linear(0.5 / sigma**2)
+
+
+def _gaussian(sigma: float, order: Any, digits: int) -> Any:
+    return reference.rdp_zcdp(0.5 / sigma**2, order, digits=digits)
+
+
+def _laplace_curve(sigma: float) -> RenyiCurve:
+    curve = Pair.laplace(_scale(sigma)).moment()
+    assert curve is not None, "it has one"
+    return curve
+
+
+def _laplace(sigma: float, order: Any, digits: int) -> Any:
+    return reference.rdp(reference.laplace_pair(_scale(sigma)), order, digits)
+
+
+# Name, pair of the engine, pair of the reference.
+PAIRS: tuple[tuple[str, Callable[[float], Pair], Callable[[float], Any]], ...] = (
+    ("Laplace", lambda s: Pair.laplace(_scale(s)), lambda s: reference.laplace_pair(_scale(s))),
+    (
+        "discrete Laplace",
+        lambda s: Pair.discrete_laplace(2.0 * _scale(s), 2),
+        lambda s: reference.discrete_laplace_pair(2.0 * _scale(s), 2),
+    ),
+    (
+        "randomized response",
+        lambda s: Pair.randomized_response(_answer(s), 3),
+        lambda s: reference.randomized_response_pair(_answer(s), 3),
+    ),
+    (
+        "pure DP",
+        lambda s: Pair.approximate_privacy(_loss(s), 0.0),
+        lambda s: reference.pure_dp_pair(_loss(s)),
+    ),
+    (
+        "exponential",
+        lambda s: Pair.bounded_range(_loss(s)),
+        lambda s: reference.exponential_pair(_loss(s)),
+    ),
+)
+
+
+def _kinds_of_pair(
+    name: str, pair: Callable[[float], Pair], twin: Callable[[float], Any]
+) -> tuple[Kind, Kind]:
+    """Return the pair itself, and on Poisson samples."""
+    return (
+        Kind(
+            name,
+            lambda q, sigma: pair(sigma).moment(),
+            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits),
+        ),
+        Kind(
+            f"{name}, Poisson",
+            lambda q, sigma: pair(sigma).sampled(q).moment(),
+            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits, q=q),
+        ),
+    )
+
+
+KINDS = (
+    *(kind for row in PAIRS for kind in _kinds_of_pair(*row)),
+    Kind(
+        "Gaussian",
+        lambda q, sigma: _gaussian_curve(sigma),
+        lambda q, sigma, order, digits: _gaussian(sigma, order, digits),
+    ),
+    Kind(
+        "bounded range",
+        lambda q, sigma: RenyiCurve.bounded_range(_loss(sigma)),
+        lambda q, sigma, order, digits: reference.rdp_bounded_range(
+            _loss(sigma), order, digits=digits
+        ),
+    ),
+    Kind(
+        "Gumbel",
+        lambda q, sigma: Pair.gumbel(1.0 / _loss(sigma)).reversed().moment(),
+        lambda q, sigma, order, digits: reference.rdp_gumbel(_loss(sigma), order, digits),
+    ),
+    Kind(
+        "Gaussian, bound for any Poisson sample",
+        lambda q, sigma: _gaussian_curve(sigma).poisson_bound(q, "general"),
+        lambda q, sigma, order, digits: reference.rdp_poisson(
+            partial(_gaussian, sigma), q, order, "general", digits=digits
+        ),
+        LARGEST_SUM,
+        is_bound=True,
+    ),
+    Kind(
+        "Laplace, tight bound for Poisson",
+        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "tight"),
+        lambda q, sigma, order, digits: reference.rdp_poisson(
+            partial(_laplace, sigma), q, order, "tight", 1 / Fraction(_scale(sigma)), digits
+        ),
+        LARGEST_SUM,
+        is_bound=True,
+    ),
+    Kind(
+        "Laplace, lower bound for Poisson",
+        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "lower"),
+        lambda q, sigma, order, digits: reference.rdp_poisson(
+            partial(_laplace, sigma), q, order, "lower", digits=digits
+        ),
+        LARGEST_SUM,
+    ),
+    Kind(
+        "Gaussian, bound for fixed size",
+        lambda q, sigma: _gaussian_curve(sigma).fixed_size_bound(q, False),
+        lambda q, sigma, order, digits: reference.rdp_fixed_size(
+            partial(_gaussian, sigma), q, order, digits=digits
+        ),
+        LARGEST_SUM,
+        is_bound=True,
+    ),
+    Kind(
+        "Laplace, bound for any sample",
+        lambda q, sigma: _laplace_curve(sigma).mixture_bound(q),
+        lambda q, sigma, order, digits: reference.rdp_mixture(
+            partial(_laplace, sigma), q, order, digits
+        ),
+        is_bound=True,
+    ),
+    Kind(
+        "Gaussian, best of 10 runs on average",
+        lambda q, sigma: _gaussian_curve(sigma).repeat_and_select(10.0, 1.0),
+        lambda q, sigma, order, digits: reference.rdp_repeat_and_select(
+            partial(_gaussian, sigma), 10, 1, max(order, 1 + 1e-9), digits=20
+        ),
+        is_bound=True,
+    ),
+    Kind(
+        "Gaussian, random allocation to 10 steps",
+        lambda q, sigma: RenyiCurve.random_allocation(sigma, 10),
+        lambda q, sigma, order, digits: reference.rdp_random_allocation(
+            sigma, 10, order, digits=digits
+        ),
+        LARGEST_SUM,
+        is_bound=True,
+    ),
+)
+
+
+def verify_curves(
+    sample_rate: float, noise_multiplier: float, order: float, *, digits: int = 50
+) -> tuple[CurveCheck, ...]:
+    """Compare the curve of every kind of mechanism with the reference at one point.
+
+    Noise has the scale ``noise_multiplier`` on a query of sensitivity 1, other mechanisms the
+    largest loss 1/``noise_multiplier``, at most 500. Noise multipliers below 1e-3 or above 1e9 are
+    taken as these.
+
+    Parameters
+    ----------
+    sample_rate : float
+        q in [0, 1].
+    noise_multiplier : float
+        sigma > 0.
+    order : float
+        Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
+    digits : int
+        Decimal digits of the reference, at least 30.
+
+    Returns
+    -------
+    tuple of CurveCheck
+        One a curve.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its domain.
+
+    Examples
+    --------
+    >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)
+    >>> all(check.ok for check in checks)
+    True
+    >>> checks[0].curve, checks[0].reference[:12]
+    ('Laplace', '0.4157031191')
+    """
+    q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
+    _check_point(q, sigma, alpha, digits)
+    sigma = min(max(sigma, 1e-3), 1e9)
+    return tuple(
+        _check_curve(kind, q, sigma, min(alpha, kind.largest_order), digits) for kind in KINDS
+    )
+
+
+def _check_curve(kind: Kind, q: float, sigma: float, alpha: float, digits: int) -> CurveCheck:
+    truth = kind.truth(q, sigma, alpha, digits)
+    lower, upper = _bracket(kind, q, sigma, alpha)
+    text = mpmath.nstr(truth, 30)
+    if truth == mpmath.inf or upper == mpmath.inf:
+        known = upper == truth and (kind.is_bound or lower == truth)
+        return CurveCheck(kind.name, alpha, text, lower, upper, 17.0 if known else 0.0, known)
+    with mpmath.workdps(digits + 10):
+        slack = abs(truth) * mpmath.mpf(10) ** (8 - digits)  # the reference is itself rounded
+        contained = bool(truth - slack <= mpmath.mpf(upper))
+        if not kind.is_bound:
+            contained = contained and bool(mpmath.mpf(lower) <= truth + slack)
+        return CurveCheck(
+            kind.name, alpha, text, lower, upper, _agreeing_digits(upper, truth), contained
+        )
+
+
+def _bracket(kind: Kind, q: float, sigma: float, alpha: float) -> tuple[float, float]:
+    curve = kind.curve(q, sigma)
+    assert curve is not None, "every kind has one"
+    order, lower, upper = np.array([alpha]), np.empty(1), np.empty(1)
+    curve.rdp_lower_into(order, lower)
+    curve.rdp_into(order, upper)
+    return float(lower[0]), float(upper[0])
