@@ -36,6 +36,7 @@ from renyi.matrix import (
 from renyi.mechanisms import (
     Composed,
     Gaussian,
+    GaussianMixture,
     MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
@@ -63,6 +64,7 @@ Sampling = Literal[
     "shuffled",
     "fixed_order",
 ]
+Unit = Literal["record", "user"]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
 """Schemes in which every record is in one batch of each epoch."""
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
@@ -224,6 +226,36 @@ def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanis
     return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
 
 
+def _check_users(plan: TrainingPlan) -> None:
+    """Refuse users with several records where no pair is known, and records of no user."""
+    most = plan.records_per_user
+    if most is None:
+        return
+    if plan.unit != "user":
+        raise ValueError(f"records_per_user must be None with unit 'record', got {most!r}")
+    if plan.sampling != "poisson" or plan.adjacency == "replace_one" or plan.grid is not None:
+        raise ValueError(
+            "records_per_user must be None but with sampling 'poisson', without a grid, where a "
+            f"user is added or removed, got {most!r}: no pair is known"
+        )
+
+
+def _of_user(record: Mechanism, rate: float, noise: float, most: int) -> Mechanism:
+    """Return a step for all records of a user, each of which enters by its own coin.
+
+    The binomial mixture of their number (Charles and others 2024, arXiv 2407.07737). Weights are
+    rounded so that more records enter.
+    """
+    known = (Gaussian(noise) if rate == 1.0 else record).for_group(most)
+    if known is not None:
+        return known
+    q = Fraction(rate)
+    weights = [math.comb(most, k) * q**k * (1 - q) ** (most - k) for k in range(1, most + 1)]
+    several = [min(math.nextafter(float(weight), 1.0), 1.0) for weight in weights]
+    probabilities = [max(1.0 - math.fsum(several), 0.0), *several]
+    return GaussianMixture(noise, range(most + 1), probabilities)
+
+
 class StepSettings(NamedTuple):
     """The clipping norm and the noise of one step."""
 
@@ -304,6 +336,13 @@ class TrainingPlan:
     clip_schedule : Schedule, optional
         Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
         step, so the cost does not change. Not on a grid.
+    unit : {"record", "user"}
+        What a neighbour has more or less. With "user" and without ``records_per_user`` all sizes
+        are of users, whose contributions are clipped as one: see `renyi.samplers.UserRows`.
+    records_per_user : int, optional
+        With "user": all sizes are of records, which are sampled and clipped one by one, and no user
+        has more of them than this, in [1, 1000]: see `renyi.samplers.bound_contributions`. It needs
+        "poisson" without a grid, and not "replace_one".
     strategy : renyi.matrix.Strategy, optional
         The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
         "balls_in_bins", whose bins are then kept for all epochs, or "cyclic_poisson" and at most
@@ -347,6 +386,8 @@ class TrainingPlan:
     noise_schedule: Schedule | None
     clip_schedule: Schedule | None
     strategy: Strategy | None
+    unit: Unit
+    records_per_user: int | None
 
     def __init__(
         self,
@@ -367,6 +408,8 @@ class TrainingPlan:
         noise_schedule: Schedule | None = None,
         clip_schedule: Schedule | None = None,
         strategy: Strategy | None = None,
+        unit: Unit = "record",
+        records_per_user: int | None = None,
     ) -> None:
         records, size = _sizes_of(population, batch_size)
         scheme = one_of(sampling, "sampling", _SCHEMES)
@@ -396,11 +439,18 @@ class TrainingPlan:
             "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
             "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
             "strategy": strategy,
+            "unit": one_of(unit, "unit", ("record", "user")),
+            "records_per_user": (
+                None
+                if records_per_user is None
+                else uses_of(records_per_user, "records_per_user", 1, 1000)
+            ),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_schedules(self)
         _check_strategy(self)
+        _check_users(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -561,7 +611,10 @@ class TrainingPlan:
         if self.sampling == "fixed_order":
             return self.sampler().mechanism(Gaussian(noise), self.steps)
         base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
-        return self.sampler().mechanism(base(noise))
+        record = self.sampler().mechanism(base(noise))
+        if self.records_per_user in (None, 1) or noise == 0.0:
+            return record
+        return _of_user(record, self.sample_rate, noise, self.records_per_user or 1)
 
     def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
